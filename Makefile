@@ -1,0 +1,69 @@
+# Two commands on a machine with Python 3.11 (or newer) and make:
+#   make demo   set everything up, calibrate the shipped panel, print and write the result
+#   make test   set everything up, lint, check types, run every test, build the documentation
+# The rest is for developers: `make help` lists it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
+# one thread for each BLAS call: the suite runs on all cores already
+export OPENBLAS_NUM_THREADS ?= 1
+JOBS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test quick lint types tests docs format bench clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
+
+$(BIN)/python:
+	@echo "== creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "evenhand needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.user: $(BIN)/python pyproject.toml constraints.txt
+	@echo "== installing evenhand and what it needs"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.developer: $(BIN)/python pyproject.toml constraints.txt
+	@echo "== installing evenhand, its checks and its documentation tools"
+	@$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.user
+
+demo: $(VENV)/.user  ## calibrate the shipped panel, print the result, write the workbook
+	@$(BIN)/evenhand demo --out demo-results.xlsx
+
+test: lint types tests docs  ## everything that must hold: lint, types, tests, documentation
+
+quick: $(VENV)/.developer  ## the fast tests only
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+lint: $(VENV)/.developer  ## ruff: rules and format
+	@echo "== lint"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(VENV)/.developer  ## mypy, strict
+	@echo "== types"
+	@$(BIN)/mypy
+
+tests: $(VENV)/.developer  ## pytest, slow tests too
+	@echo "== tests"
+	@$(BIN)/python -m pytest -n $(JOBS)
+
+docs: $(VENV)/.developer  ## the documentation, warnings are errors
+	@echo "== documentation"
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+format: $(VENV)/.developer  ## mend what ruff can mend
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/.developer  ## benchmarks: ratios measured in one run
+	@$(BIN)/python benchmarks/start_up.py
+
+clean:  ## remove everything that make made
+	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-*

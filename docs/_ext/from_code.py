@@ -1,0 +1,175 @@
+"""Directives that read the code when the documentation is built, so that neither can say what the other does not.
+
+``command`` shows a command with all its options, ``synonyms`` the names by which columns are recognised,
+``level-words`` the words for confidence levels.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+from docutils import nodes  # type: ignore[import-untyped]
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+MADE_BY_USERS = frozenset({"Affine", "Anchor", "NoisePrior", "Priors", "Reference"})
+"""Classes that are called by name; all others come out of functions."""
+
+OPTION = re.compile(r"((?<![\w-])--[a-z][a-z-]*|\bFILE\b)")
+LITERAL = re.compile(r"(``.*?``)")
+
+
+class FromCode(SphinxDirective):
+    """A directive whose content is Markdown made from the code."""
+
+    def markdown(self) -> str:
+        """Return the content."""
+        raise NotImplementedError
+
+    def run(self) -> list[nodes.Node]:
+        """Parse the content in place."""
+        return list(self.parse_text_to_nodes(self.markdown()))
+
+
+class CommandDirective(FromCode):
+    """A command: how it is called, what it does, and every option."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        """Return usage, help and options of the command named by the argument."""
+        from evenhand.cli import main
+
+        name = self.arguments[0]
+        command = main.commands.get(name)
+        if command is None:
+            raise self.error(f"there is no command {name!r}: {', '.join(sorted(main.commands))}")
+        return describe_command(name, command)
+
+
+def describe_command(name: str, command: click.Command) -> str:
+    """Return a command as Markdown."""
+    context = click.Context(command, info_name=f"evenhand {name}", parent=None)
+    arguments = [part.make_metavar(context) for part in command.params if isinstance(part, click.Argument)]
+    usage = " ".join(["evenhand", name, *arguments, "[OPTIONS]"])
+    blocks = [f"```text\n{usage}\n```", tidy(command.help or "")]
+    blocks.append(f":::{{program}} evenhand {name}\n:::")
+    blocks += [describe_option(part, context) for part in command.params if isinstance(part, click.Option)]
+    if command.epilog:
+        example = command.epilog.removeprefix("Example: ").strip()
+        blocks.append(f"Example: `{example}`")
+    return "\n\n".join(blocks)
+
+
+def describe_option(option: click.Option, context: click.Context) -> str:
+    """Return an option as Markdown that Sphinx can link to."""
+    metavar = "" if option.is_flag else " " + option.make_metavar(context).replace("INTEGER RANGE", "INTEGER")
+    names = ", ".join(f"{name}{metavar}" for name in (*option.opts, *option.secondary_opts))
+    text = tidy(option.help or "")
+    if option.show_default and option.default is not None and not option.is_flag:
+        text += f" Default: `{option.default}`."
+    return f":::{{option}} {names}\n{text}\n:::"
+
+
+def tidy(text: str) -> str:
+    """Return help text as Markdown: paragraphs in one line each, nothing in it taken for markup."""
+    paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
+    escaped = (re.sub(r"([*_<>$|])", r"\\\1", part) for part in paragraphs)
+    return "\n\n".join(OPTION.sub(r"`\1`", part) for part in escaped)
+
+
+class SynonymsDirective(FromCode):
+    """The names by which columns are recognised."""
+
+    def markdown(self) -> str:
+        """Return a table with a row for each role."""
+        from evenhand.columns import EITHER_SD_OR_LEVEL, EITHER_WEIGHT_OR_LEVEL, SYNONYMS
+
+        either = {*EITHER_SD_OR_LEVEL, *EITHER_WEIGHT_OR_LEVEL}
+        rows = {role: [name for name in names if name not in either] for role, names in SYNONYMS.items()} | {
+            "object": bare_words(SYNONYMS["object"]),
+            "assessor": bare_words(SYNONYMS["assessor"]),
+        }
+        table = [f"| {role} | {listed(names)} |" for role, names in rows.items()]
+        table.append(f"| level, or weight if the cells are numbers | {listed(EITHER_WEIGHT_OR_LEVEL)} |")
+        table.append(f"| level, or uncertainty if the cells are numbers | {listed(EITHER_SD_OR_LEVEL)} |")
+        tags = [name.removeprefix("object").strip() for name in SYNONYMS["object"] if name.startswith("object ")]
+        return "\n".join(["| role | names |", "|---|---|", *table]) + (
+            "\n\nA word for an object or an assessor is also recognised in the plural, and with one of these after it: "
+            f"{listed(tags)}."
+        )
+
+
+def bare_words(names: tuple[str, ...]) -> list[str]:
+    """Return the names that others are made from by adding a tag."""
+    known = set(names)
+    return [name for name in names if f"{name} id" in known]
+
+
+def listed(names: Any) -> str:
+    """Return names as code, separated by commas."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+class LevelWordsDirective(FromCode):
+    """The words for confidence levels, and the precision that each stands for."""
+
+    def markdown(self) -> str:
+        """Return a table with a row for each level."""
+        from evenhand.confidence import FACTOR, LEVELS, precision_of_level
+
+        rows = ["| level | words | precision | in numbers |", "|---|---|---|---|"]
+        for name, power, formula in (("high", 1, "$f^2$"), ("medium", 0, "$1$"), ("low", -1, "$f^{-2}$")):
+            words = listed([word for word, found in LEVELS.items() if found == power])
+            rows.append(f"| {name} | {words} | {formula} | {precision_of_level([power])[0]:.4g} |")
+        return "\n".join(rows) + f"\n\nThe last column is for the default factor, $f = {FACTOR:g}$."
+
+
+def read_numpydoc(_app: Sphinx, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    """Turn the sections of a numpydoc docstring into headings with definition lists.
+
+    Names that share a description stay together, and the bars of an absolute value are not taken for markup.
+    """
+    section = ""
+    read: list[str] = []
+    for at, line in enumerate(lines):
+        following = lines[at + 1] if at + 1 < len(lines) else ""
+        if following and set(following) == {"-"}:
+            section = line
+            read += [f".. rubric:: {section}", ""]
+        elif set(line) == {"-"}:
+            continue
+        elif section not in ("", "Examples") and line[:1].strip() and following.startswith(" "):
+            read.append(", ".join(f"``{name}``" for name in line.split(", ")))
+        elif line.lstrip().startswith((">>>", "...")):
+            read.append(line)
+        else:
+            parts = LITERAL.split(line)
+            read.append("".join(part if part.startswith("``") else part.replace("|", r"\|") for part in parts))
+    lines[:] = read
+
+
+def hide_signature(
+    _app: Sphinx, what: str, name: str, _object: Any, _options: Any, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """Show how a class is called only where a user is meant to call it."""
+    results = what == "class" and name.rpartition(".")[2] not in MADE_BY_USERS
+    return ("", None) if results else (signature and signature.replace("<factory>", "{}"), returns)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives."""
+    for name, directive in DIRECTIVES.items():
+        app.add_directive(name, directive)
+    app.connect("autodoc-process-docstring", read_numpydoc)
+    app.connect("autodoc-process-signature", hide_signature)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+DIRECTIVES: dict[str, type[FromCode]] = {
+    "command": CommandDirective,
+    "synonyms": SynonymsDirective,
+    "level-words": LevelWordsDirective,
+}

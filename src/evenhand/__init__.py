@@ -1,0 +1,139 @@
+"""evenhand: fair values from a panel of assessors who do not all see the same objects.
+
+Names are imported when first used, so that ``import evenhand`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evenhand import errors
+    from evenhand.compare import Comparison, compare
+    from evenhand.evidence import Evidence, Priors, evidence
+    from evenhand.explain import Explanation, explain
+    from evenhand.fit import Effects, Fit
+    from evenhand.gauge import Affine, Anchor, Reference
+    from evenhand.graph import Connectivity, assessor_graph, connectivity
+    from evenhand.influence import Influence, Robustness, influence, robustness, without_assessors
+    from evenhand.io import read_panel
+    from evenhand.models.additive import calibrate, incomplete_block
+    from evenhand.models.average import simple_average, weighted_average
+    from evenhand.next_best import NextBest, next_best
+    from evenhand.noise import NoisePrior
+    from evenhand.panel import Panel
+    from evenhand.ranking import Decision, Ranking, classify, decide, pairwise, rank
+    from evenhand.simulate import Simulation, simulate_panel
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Affine": "gauge",
+    "Anchor": "gauge",
+    "Comparison": "compare",
+    "Connectivity": "graph",
+    "Decision": "ranking",
+    "Effects": "fit",
+    "Evidence": "evidence",
+    "Explanation": "explain",
+    "Fit": "fit",
+    "Influence": "influence",
+    "NextBest": "next_best",
+    "NoisePrior": "noise",
+    "Panel": "panel",
+    "Priors": "evidence",
+    "Ranking": "ranking",
+    "Reference": "gauge",
+    "Robustness": "influence",
+    "Simulation": "simulate",
+    "assessor_graph": "graph",
+    "calibrate": "models.additive",
+    "classify": "ranking",
+    "compare": "compare",
+    "connectivity": "graph",
+    "decide": "ranking",
+    "errors": "errors",
+    "evidence": "evidence",
+    "explain": "explain",
+    "incomplete_block": "models.additive",
+    "influence": "influence",
+    "next_best": "next_best",
+    "pairwise": "ranking",
+    "rank": "ranking",
+    "read_panel": "io",
+    "robustness": "influence",
+    "simple_average": "models.average",
+    "simulate_panel": "simulate",
+    "weighted_average": "models.average",
+    "without_assessors": "influence",
+}
+
+__all__ = [
+    "Affine",
+    "Anchor",
+    "Comparison",
+    "Connectivity",
+    "Decision",
+    "Effects",
+    "Evidence",
+    "Explanation",
+    "Fit",
+    "Influence",
+    "NextBest",
+    "NoisePrior",
+    "Panel",
+    "Priors",
+    "Ranking",
+    "Reference",
+    "Robustness",
+    "Simulation",
+    "__version__",
+    "assessor_graph",
+    "calibrate",
+    "classify",
+    "compare",
+    "connectivity",
+    "decide",
+    "errors",
+    "evidence",
+    "explain",
+    "incomplete_block",
+    "influence",
+    "next_best",
+    "pairwise",
+    "rank",
+    "read_panel",
+    "robustness",
+    "simple_average",
+    "simulate_panel",
+    "weighted_average",
+    "without_assessors",
+]
+
+
+class _Package(ModuleType):
+    """The package, in which a public function wins over the module of the same name that defines it."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # importing evenhand.compare would set evenhand.compare to that module, over the function
+        if not (isinstance(value, ModuleType) and _HOME.get(name) == name and name != "errors"):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
+    home = importlib.import_module(f"evenhand.{_HOME[name]}")
+    found = home if name == "errors" else getattr(home, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,391 @@
+"""Cells as people wrote them, checked one by one: labels, scores and declared confidences, or every problem found."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.confidence import (
+    FACTOR,
+    Form,
+    FormHint,
+    check_factor,
+    level_words,
+    precision_of_level,
+    precision_of_uncertainty,
+)
+from evenhand.errors import InputError, Problem
+from evenhand.grouping import sum_by
+
+Duplicates = Literal["error", "keep", "combine"]
+"""What to do where an assessor scored an object twice: refuse, keep both, or take their weighted mean."""
+
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_INFINITE: Final = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Assessments as they were written down, one a row, before any check.
+
+    Attributes
+    ----------
+    object, assessor, score, declared
+        One cell for each row; None where empty. ``declared`` is None where there is no column of confidences.
+    form
+        What the declared cells are.
+    names
+        What the columns are called in the file: object, assessor, score and, where there is one, confidence.
+    row_numbers
+        The number by which the user knows each row.
+    column_of
+        For sheets with a column for each assessor, the column of each score.
+    decimal_comma
+        Whether numbers written as text have a comma for the decimal point.
+    """
+
+    object: Sequence[Any]
+    assessor: Sequence[Any]
+    score: Sequence[Any]
+    declared: Sequence[Any] | None
+    form: FormHint
+    names: tuple[str, ...]
+    row_numbers: Sequence[int]
+    column_of: Sequence[str] | None = None
+    decimal_comma: bool = False
+
+    def place(self, row: int, column: int) -> str:
+        """Return where a cell is, in the user's words."""
+        name = self.column_of[row] if column == 2 and self.column_of is not None else self.names[column]
+        return f"row {self.row_numbers[row]}, column {name}"
+
+    def number(self, cell: Any) -> float | None:
+        """Return the number in a cell, read as this file writes numbers."""
+        return parse_number(cell, decimal_comma=self.decimal_comma)
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Checked assessments in arrays: what a panel is made of."""
+
+    objects: tuple[str, ...]
+    assessors: tuple[str, ...]
+    object_index: NDArray[np.int64]
+    assessor_index: NDArray[np.int64]
+    score: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    form: Form
+    notes: tuple[Problem, ...]
+
+
+def check_cells(
+    cells: Cells,
+    *,
+    factor: float = FACTOR,
+    aliases: Mapping[str, str] | None = None,
+    duplicates: Duplicates = "error",
+    missing: Sequence[str] = (),
+) -> Entries:
+    """Return what the cells say, or everything that is wrong with them.
+
+    Raises
+    ------
+    InputError
+        With all problems found, each with its row and column.
+    """
+    if duplicates not in ("error", "keep", "combine"):
+        raise InputError(f"Duplicates can be treated as error, keep or combine, not {duplicates!r}.", kind="bad_option")
+    check_factor(factor)
+    rows = _Rows(cells, frozenset(word.strip() for word in missing))
+    if not rows.assessed:
+        raise InputError(
+            "there is no score: a panel needs at least one row with an object, an assessor and a score.",
+            kind="empty",
+            where=f"column {cells.names[2]}" if cells.score and cells.column_of is None else None,
+        )
+    object_labels = _labels(rows, cells.object, 0, "object")
+    assessor_labels = _labels(rows, cells.assessor, 1, "assessor")
+    score = _scores(rows)
+    form, precision = _precisions(rows, level_words(aliases), factor)
+    if rows.found:
+        raise InputError([problem for *_, problem in sorted(rows.found, key=lambda item: item[:2])])
+    objects, object_index = _encode(object_labels)
+    assessors, assessor_index = _encode(assessor_labels)
+    notes = _not_assessed(rows, objects, assessors) + _look_alikes("object", objects)
+    notes += _look_alikes("assessor", assessors)
+    entries = Entries(objects, assessors, object_index, assessor_index, score, precision, form, tuple(notes))
+    return _settle_duplicates(entries, duplicates, [cells.row_numbers[row] for row in rows.assessed])
+
+
+def parse_number(cell: object, *, decimal_comma: bool = False) -> float | None:
+    """Return the number in a cell, an infinity included, or None where it holds no number.
+
+    Examples
+    --------
+    >>> parse_number(" 12,5 ", decimal_comma=True)
+    12.5
+    >>> parse_number("1_000") is None
+    True
+    """
+    if isinstance(cell, bool | np.bool_):
+        return None
+    if not isinstance(cell, str):
+        try:
+            return float(cell)  # type: ignore[arg-type]  # numbers of any kind, Decimal and Fraction too
+        except OverflowError:
+            return math.inf
+        except (TypeError, ValueError):
+            return None
+    text = cell.strip().replace("\u2212", "-")
+    if decimal_comma:
+        text = text.replace(",", ".", 1)
+    return float(text) if _NUMBER.fullmatch(text) or _INFINITE.fullmatch(text) else None
+
+
+def label_text(cell: object) -> str:
+    """Return a label as text: text unchanged, whole numbers without a decimal point.
+
+    Examples
+    --------
+    >>> label_text("007"), label_text(7.0)
+    ('007', '7')
+    """
+    if isinstance(cell, float | np.floating) and float(cell).is_integer():
+        return str(int(cell))
+    return str(cell)
+
+
+def count_of(number: int, word: str) -> str:
+    """Return a count with its word.
+
+    Examples
+    --------
+    >>> count_of(1, "object"), count_of(2400, "object")
+    ('1 object', '2,400 objects')
+    """
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def name_some(labels: Sequence[object], most: int = 6) -> str:
+    """Return labels in a line, with a count of those left out."""
+    shown = ", ".join(str(label) for label in labels[:most])
+    return shown if len(labels) <= most else f"{shown} and {len(labels) - most:,} more"
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The rows that hold a score, and the problems met on the way through them."""
+
+    cells: Cells
+    empty_words: frozenset[str]
+    found: list[tuple[int, int, Problem]] = field(default_factory=list)
+    assessed: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.assessed = [row for row, cell in enumerate(self.cells.score) if not self.is_empty(cell)]
+
+    def is_empty(self, cell: object) -> bool:
+        if isinstance(cell, str):
+            return not cell.strip() or cell.strip() in self.empty_words
+        return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+    def complain(self, kind: str, message: str, row: int, column: int) -> None:
+        self.found.append((row, column, Problem(kind, message, self.cells.place(row, column))))
+
+
+def _labels(rows: _Rows, column: Sequence[object], position: int, role: str) -> list[str]:
+    labels = []
+    for row in rows.assessed:
+        if rows.is_empty(column[row]):
+            message = f"the {role} is missing although there is a score: write its label, or empty the score."
+            rows.complain("empty_label", message, row, position)
+        labels.append(label_text(column[row]))
+    return labels
+
+
+def _scores(rows: _Rows) -> NDArray[np.float64]:
+    scores = np.zeros(len(rows.assessed))
+    for position, row in enumerate(rows.assessed):
+        cell = rows.cells.score[row]
+        number = rows.cells.number(cell)
+        if number is None:
+            message = "is not a number: correct it, or leave the cell empty if it was not assessed."
+            rows.complain("bad_score", f"the score {_quote(cell)} {message}", row, 2)
+        elif not math.isfinite(number):
+            rows.complain("bad_score", f"the score {_quote(cell)} is not finite: write a finite number.", row, 2)
+        else:
+            scores[position] = number
+    return scores
+
+
+def _precisions(rows: _Rows, words: Mapping[str, int], factor: float) -> tuple[Form, NDArray[np.float64]]:
+    """Return the form that the declared cells turn out to have, and their precisions."""
+    cells, column = rows.cells, rows.cells.declared
+    precision = np.ones(len(rows.assessed))
+    if column is None or cells.form == "none":
+        return "none", precision
+    for row in rows.assessed:
+        if rows.is_empty(column[row]):
+            message = (
+                "there is a score but no confidence: fill it in, or leave the whole column out to weigh all alike."
+            )
+            rows.complain("empty_confidence", message, row, 3)
+    present = [(position, row) for position, row in enumerate(rows.assessed) if not rows.is_empty(column[row])]
+    form = _settle_form(rows, column, [row for _, row in present], words)
+    for position, row in present:
+        if form == "level":
+            power = _power(column[row], words)
+            if power is None:
+                message = "is not a known level: use high, medium or low (h, m, l), or give aliases."
+                rows.complain("unknown_level", f"{_quote(column[row])} {message}", row, 3)
+            else:
+                precision[position] = power
+            continue
+        number = cells.number(column[row])
+        if number is None:
+            hint = " (a column of levels is given as level)" if _power(column[row], words) is not None else ""
+            rows.complain(f"bad_{form}", f"the {form} {_quote(column[row])} is not a number{hint}.", row, 3)
+        elif not math.isfinite(number) or number <= 0:
+            message = "must be a positive, finite number."
+            rows.complain(f"bad_{form}", f"the {form} {_quote(column[row])} {message}", row, 3)
+        else:
+            precision[position] = number
+    if form == "level":
+        return form, precision_of_level(precision.astype(np.int64), factor)
+    if form == "uncertainty":
+        precision = precision_of_uncertainty(precision)
+    extreme = ~np.isfinite(precision) | (precision < np.finfo(float).tiny)
+    for row in [rows.assessed[position] for position in np.flatnonzero(extreme).tolist()]:
+        rows.complain(f"bad_{form}", f"the {form} {_quote(column[row])} is too extreme to compute with.", row, 3)
+    return form, precision
+
+
+def _settle_form(rows: _Rows, column: Sequence[object], present: Sequence[int], words: Mapping[str, int]) -> Form:
+    """Return the form of a column that may hold levels or numbers, and complain where it holds both."""
+    form = rows.cells.form
+    if form != "level_or_uncertainty" and form != "level_or_confidence":
+        return form
+    levels = [row for row in present if _power(column[row], words) is not None]
+    numbers = [
+        row for row in present if _power(column[row], words) is None and rows.cells.number(column[row]) is not None
+    ]
+    if levels and numbers:
+        first, other = sorted((levels[0], numbers[0]))
+        message = (
+            f"levels are mixed with numbers ({_quote(column[first])} in row {rows.cells.row_numbers[first]}, "
+            f"{_quote(column[other])} here): use one or the other in the whole column."
+        )
+        rows.complain("mixed_confidence", message, other, 3)
+    if levels or not numbers:
+        return "level"
+    return "uncertainty" if form == "level_or_uncertainty" else "confidence"
+
+
+def _power(cell: object, words: Mapping[str, int]) -> int | None:
+    return words.get(label_text(cell).strip().casefold())
+
+
+def _encode(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return the distinct labels in order of appearance, and the code of each label."""
+    codes: dict[str, int] = {}
+    index = np.fromiter((codes.setdefault(label, len(codes)) for label in labels), np.int64, len(labels))
+    return tuple(codes), index
+
+
+def _not_assessed(rows: _Rows, objects: Sequence[str], assessors: Sequence[str]) -> list[Problem]:
+    """Return notes on rows with a label but no score, and on labels that occur in no other rows."""
+    cells, assessed = rows.cells, set(rows.assessed)
+    labelled = zip(cells.object, cells.assessor, strict=True)
+    skipped = [
+        row
+        for row, (object_, assessor) in enumerate(labelled)
+        if row not in assessed and not (rows.is_empty(object_) and rows.is_empty(assessor))
+    ]
+    if not skipped:
+        return []
+    numbers = name_some([cells.row_numbers[row] for row in skipped])
+    count = "1 row has" if len(skipped) == 1 else f"{len(skipped):,} rows have"
+    message = f"{count} no score and count as not assessed (row {numbers})."
+    notes = [Problem("not_assessed", message, f"column {cells.names[2]}")]
+    for role, column, known in (("object", cells.object, set(objects)), ("assessor", cells.assessor, set(assessors))):
+        labels = (label_text(column[row]) for row in skipped if not rows.is_empty(column[row]))
+        lost = list(dict.fromkeys(label for label in labels if label not in known))
+        if lost:
+            message = f"{count_of(len(lost), role)} without any score, so not part of the result: {name_some(lost)}."
+            notes.append(Problem(f"unassessed_{role}", message, f"{role} {lost[0]}"))
+    return notes
+
+
+def _look_alikes(role: str, labels: Sequence[str]) -> list[Problem]:
+    """Return a note for every group of labels that differ only in case, white space or Unicode form."""
+    groups: dict[str, list[str]] = {}
+    for label in labels:
+        key = "".join(unicodedata.normalize("NFKC", label).casefold().split())
+        groups.setdefault(key, []).append(label)
+    return [
+        Problem(
+            "similar_labels",
+            f"the {role}s {', '.join(map(repr, alike))} differ only in case or white space and were kept apart: "
+            "write them alike if they are the same.",
+            f"{role} {alike[0]}",
+        )
+        for alike in groups.values()
+        if len(alike) > 1
+    ]
+
+
+def _settle_duplicates(entries: Entries, duplicates: Duplicates, row_numbers: Sequence[int]) -> Entries:
+    """Refuse, keep or combine assessments of the same object by the same assessor."""
+    pair = entries.object_index * len(entries.assessors) + entries.assessor_index
+    _, first, group, size = np.unique(pair, return_index=True, return_inverse=True, return_counts=True)
+    extra = int(pair.size - size.size)
+    if not extra:
+        return entries
+    if duplicates == "error":
+        rows_of: dict[int, list[int]] = {}
+        for position in np.flatnonzero(size[group] > 1).tolist():
+            rows_of.setdefault(int(group[position]), []).append(position)
+        raise InputError([_duplicate(entries, rows, row_numbers) for rows in rows_of.values()])
+    if duplicates == "keep":
+        note = Problem("duplicate", f"{count_of(extra, 'repeated assessment')} kept as separate assessments.")
+        return replace(entries, notes=(*entries.notes, note))
+    order = np.argsort(first)
+    place = np.argsort(order)[group]
+    kept = first[order]
+    total = sum_by(place, entries.precision, kept.size)
+    # the mean as a step from the first score, so that a pair seen once keeps its score to the last digit
+    step = entries.precision * (entries.score - entries.score[kept][place])
+    equal = entries.form == "none"  # scores that all weigh alike go on weighing alike
+    how = "mean of the scores" if equal else "weighted mean of the scores, confidences added"
+    again = count_of(extra, "repeated assessment")
+    message = f"{again} combined with the first of the same object by the same assessor ({how})."
+    return replace(
+        entries,
+        object_index=entries.object_index[kept],
+        assessor_index=entries.assessor_index[kept],
+        score=entries.score[kept] + sum_by(place, step, kept.size) / total,
+        precision=np.ones(kept.size) if equal else total,
+        notes=(*entries.notes, Problem("duplicate", message)),
+    )
+
+
+def _duplicate(entries: Entries, rows: Sequence[int], row_numbers: Sequence[int]) -> Problem:
+    numbers = [str(row_numbers[row]) for row in rows]
+    message = (
+        f"assessor {entries.assessors[entries.assessor_index[rows[0]]]} scored object "
+        f"{entries.objects[entries.object_index[rows[0]]]} {'twice' if len(rows) == 2 else f'{len(rows)} times'}: "
+        "correct the file, or choose duplicates keep (separate assessments) or combine (their weighted mean)."
+    )
+    return Problem("duplicate", message, f"rows {', '.join(numbers[:-1])} and {numbers[-1]}")
+
+
+def _quote(cell: object) -> str:
+    text = label_text(cell)
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")

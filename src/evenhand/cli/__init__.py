@@ -1,0 +1,5 @@
+"""The command line; importing it costs what click costs."""
+
+from evenhand.cli.commands import main
+
+__all__ = ["main"]

@@ -1,0 +1,345 @@
+"""What a person sees on a terminal: the summary as tables and sentences."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from evenhand.fit import Fit
+
+Summary = dict[str, Any]
+
+
+def printable(text: object) -> str:
+    """Return text in one line, with control characters made visible so that no label can steer the terminal."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in str(text))
+
+
+def show_json(summary: Summary) -> None:
+    """Print the summary as JSON: UTF-8, full precision, null where something cannot be computed."""
+    text = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2)
+    sys.stdout.buffer.write(f"{text}\n".encode())
+    sys.stdout.flush()
+
+
+def show_fit(summary: Summary, rows: int, out: Path | None) -> None:
+    """Print values, biases and what must be known about them."""
+    console = _console()
+    panel, fit = summary["panel"], summary["fit"]
+    percent = f"{100 * summary['interval']:g} %"
+    console.print(f"{_panel_line(panel)} {_method_line(summary)}", markup=False, highlight=False)
+    console.print()
+    groups = any("component" in record for record in summary["objects"])
+    ordered = sorted(summary["objects"], key=lambda record: (record.get("component", 1), record["rank"]))
+    limit = len(ordered) if rows == 0 else rows
+    columns = ["rank", "object", "value", "sd", f"{percent} interval", "scores"]
+    ranked = any(record.get("p_top") is not None for record in ordered)
+    if ranked:
+        columns += ["P(top)", "ranks"]
+    table = _table(["group", *columns] if groups else columns)
+    for record in ordered[:limit]:
+        cells = [
+            str(record["rank"]),
+            printable(record["object"]),
+            _number(record["value"]),
+            _number(record["sd"]),
+            _interval(record),
+            str(record["assessments"]),
+        ]
+        if ranked:
+            cells += [f"{record['p_top']:.3f}", f"{record['rank_lower']} to {record['rank_upper']}"]
+        table.add_row(*([str(record["component"]), *cells] if groups else cells))
+    console.print(table)
+    _left_out(console, len(ordered) - limit, "object")
+    if summary["method"] in ("iba", "cwc"):
+        columns = ["assessor", "bias", "sd", f"{percent} interval", "scores"]
+        table = _table(["group", *columns] if groups else columns)
+        by_bias = sorted(summary["assessors"], key=lambda record: (record.get("component", 1), -record["bias"]))
+        for record in by_bias[:limit]:
+            cells = [
+                printable(record["assessor"]),
+                _number(record["bias"], sign=True),
+                _number(record["sd"]),
+                _interval(record),
+                str(record["assessments"]),
+            ]
+            table.add_row(*([str(record["component"]), *cells] if groups else cells))
+        console.print(table)
+        _left_out(console, len(by_bias) - limit, "assessor")
+        console.print("A positive bias is generous, a negative one strict.", highlight=False)
+    facts = [
+        f"residual {_number(fit['residual'])} with {fit['degrees_of_freedom']} degrees of freedom",
+        f"spectral gap {_number(fit['mu2'])}",
+    ]
+    if fit["rms_uncertainty"] is not None:
+        facts.append(f"typical uncertainty {_number(fit['rms_uncertainty'])}")
+    console.print(f"{'; '.join(facts).capitalize()}.", highlight=False)
+    _show_notes(console, summary["notes"])
+    if out is not None:
+        console.print(f"Written to {printable(out)}.", markup=False, highlight=False)
+
+
+def show_check(summary: Summary) -> None:
+    """Print how a panel hangs together."""
+    console = _console()
+    console.print(_panel_line(summary), markup=False, highlight=False)
+    groups = len(summary["components"])
+    if summary["ok"]:
+        gap = (
+            "" if summary["mu2"] is None else f" (spectral gap {_number(summary['mu2'])}; 1 is best, 0 is disconnected)"
+        )
+        console.print(f"Connected: all assessors can be compared{gap}.", highlight=False)
+    else:
+        console.print(f"Not connected: {groups} groups that cannot be compared.", highlight=False)
+        table = _table(["group", "objects", "assessors"], text=("objects", "assessors"))
+        for number, component in enumerate(summary["components"][:20], start=1):
+            table.add_row(str(number), _some(component["objects"]), _some(component["assessors"]))
+        console.print(table)
+        _left_out(console, groups - 20, "group")
+        console.print("These further assessments would join them:", highlight=False)
+        for pair in summary["suggestions"][:20]:
+            console.print(
+                f"  {printable(pair['assessor'])} on {printable(pair['object'])}", markup=False, highlight=False
+            )
+        _left_out(console, len(summary["suggestions"]) - 20, "suggestion")
+    bridges = summary["bridges"]
+    if bridges:
+        shown = _some([f"{pair['assessor']} on {pair['object']}" for pair in bridges])
+        word = "assessment hangs" if len(bridges) == 1 else "assessments hang"
+        console.print(
+            f"{len(bridges):,} {word} by a thread (nothing else links the two sides): {shown}.",
+            markup=False,
+            highlight=False,
+        )
+    if summary["articulation_assessors"]:
+        console.print(
+            f"Without any one of these assessors the panel falls apart: {_some(summary['articulation_assessors'])}.",
+            markup=False,
+            highlight=False,
+        )
+    _show_notes(console, [problem for problem in summary["problems"] if problem["kind"] != "not_connected"])
+
+
+def show_problems(summary: Summary) -> None:
+    """Print every problem of a file that cannot be read as a panel."""
+    console = _console()
+    problems = summary["problems"]
+    for problem in problems[:100]:
+        where = "" if problem["where"] is None else f"{problem['where']}: "
+        console.print(printable(f"{where}{problem['message']}"), markup=False, highlight=False)
+    _left_out(console, len(problems) - 100, "problem")
+
+
+def show_comparison(summary: Summary, out: Path | None) -> None:
+    """Print the methods side by side."""
+    console = _console()
+    table = _table(
+        ["method", "residual", "scaled", "rms uncertainty", "log-evidence", "held-out error"], text=("method",)
+    )
+    keys = ("residual", "residual_scaled", "rms_uncertainty", "log_evidence", "loo_rmse")
+    for record in summary["methods"]:
+        table.add_row(record["method"], *(_number(record[key]) for key in keys))
+    console.print(table)
+    if summary["r2"]:
+        table = _table(["methods", "R² of values", "largest rank change"], text=("methods", "largest rank change"))
+        for pair, change in zip(summary["r2"], summary["rank_changes"], strict=True):
+            r2 = "–" if pair["r2"] is None else f"{pair['r2']:.4f}"
+            table.add_row(
+                f"{pair['a']} / {pair['b']}", r2, f"{change['largest']} (object {printable(change['object'])})"
+            )
+        console.print(table)
+    recommended = summary["recommendation"]
+    name = "Recommended" if recommended["method"] is None else f"Recommended: {recommended['method']}"
+    console.print(f"{name}: {recommended['reason']}", markup=False, highlight=False)
+    _show_notes(console, summary["notes"])
+    if out is not None:
+        console.print(f"Written to {printable(out)}.", markup=False, highlight=False)
+
+
+def show_ranking(summary: Summary, rows: int, out: Path | None) -> None:
+    """Print ranks with their uncertainty, and the decision."""
+    console = _console()
+    top = summary["top"]
+    columns = ["rank", "object", "value", f"{100 * summary['interval']:g} % ranks", "expected", "P(first)"]
+    if top is not None:
+        columns += [f"P(top {top})", "status"]
+    table = _table(columns, text=("object", "status"))
+    ordered = sorted(summary["objects"], key=lambda record: (record["expected_rank"], record["rank"]))
+    limit = len(ordered) if rows == 0 else rows
+    for record in ordered[:limit]:
+        cells = [
+            str(record["rank"]),
+            printable(record["object"]),
+            _number(record["value"]),
+            f"{record['rank_lower']} to {record['rank_upper']}",
+            f"{record['expected_rank']:.1f}",
+            f"{record['p_first']:.3f}",
+        ]
+        if top is not None:
+            cells += [f"{record['p_top']:.3f}", record["status"]]
+        table.add_row(*cells)
+    console.print(table)
+    _left_out(console, len(ordered) - limit, "object")
+    decision = summary.get("decision")
+    if decision is not None:
+        for word, key in (("Safely in", "in"), ("Not to be separated by the data", "undecided"), ("Safely out", "out")):
+            labels = decision[key]
+            console.print(
+                f"{word}: {len(labels)}{f' ({_some(labels)})' if labels else ''}.", markup=False, highlight=False
+            )
+        if decision["drawn"] is not None:
+            drawn = printable(", ".join(decision["drawn"])) or "nobody, as no place is open"
+            console.print(f"Drawn by lot (seed {decision['lottery_seed']}): {drawn}.", markup=False, highlight=False)
+    console.print(f"From {summary['draws']:,} posterior draws with seed {summary['seed']}.", highlight=False)
+    _show_notes(console, summary["notes"])
+    if out is not None:
+        console.print(f"Written to {printable(out)}.", markup=False, highlight=False)
+
+
+def show_influence(summary: Summary, rows: int, top: int | None, out: Path | None) -> None:
+    """Print what scores and assessors did, in plain words."""
+    console = _console()
+
+    def first(records: list[Summary]) -> list[Summary]:
+        return records if rows == 0 else records[:rows]
+
+    console.print("Why values differ from plain averages, largest first:", highlight=False)
+    for record in first(sorted(summary["objects"], key=lambda record: -abs(record["difference"]))):
+        line = f"  {printable(record['object'])}: {printable(record['reason'])}"
+        console.print(line, markup=False, highlight=False)
+    console.print("Scores that pull their object's value the most:", highlight=False)
+    scores = summary["assessments"]
+    for record in first(sorted((r for r in scores if r["pull"] is not None), key=lambda record: -abs(record["pull"]))):
+        way = "above" if record["held_out_error"] > 0 else "below"
+        line = (
+            f"  {record['assessor']} on {record['object']}: {_number(record['score'])}, "
+            f"{_number(abs(record['held_out_error']))} {way} what all other scores predict; "
+            f"moves the value by {_number(record['pull'], sign=True)}"
+        )
+        console.print(printable(line), markup=False, highlight=False)
+    alone = [f"{record['assessor']} on {record['object']}" for record in scores if record["pull"] is None]
+    if alone:
+        console.print(f"Nothing else can check: {_some(alone)}.", markup=False, highlight=False)
+    console.print("Without an assessor:", highlight=False)
+    for record in first(
+        sorted(summary["assessors"], key=lambda record: -abs(record["largest_change"] or float("inf")))
+    ):
+        console.print(printable(f"  {_deletion(record, top)}"), markup=False, highlight=False)
+    bounds = summary["robustness"]
+    if bounds is not None:
+        console.print(
+            f"Robustness: a change of all scores of size d (in declared uncertainties) moves no value of total "
+            f"confidence C by more than {_number(bounds['constant'])} d / √C; spectral gap {_number(bounds['mu2'])}.",
+            highlight=False,
+        )
+    _show_notes(console, summary["notes"])
+    if out is not None:
+        console.print(f"Written to {printable(out)}.", markup=False, highlight=False)
+
+
+def _deletion(record: Summary, top: int | None) -> str:
+    if record["largest_change"] is None:
+        return f"without {record['assessor']}: {record['note']}"
+    change = _number(record["largest_change"], sign=True)
+    text = f"without {record['assessor']}: {record['object']} would move most, by {change}"
+    if top is not None:
+        changes = [
+            f"{', '.join(record[key])} would {verb} the top {top}"
+            for key, verb in (("entering", "enter"), ("leaving", "leave"))
+            if record[key]
+        ]
+        text += f"; {'; '.join(changes) or f'the top {top} would stay the same'}"
+    return text + (f"; no score left for {', '.join(record['lost'])}" if record["lost"] else "")
+
+
+def show_demo(fit: Fit, averages: Fit, save: Path | None) -> None:
+    """Say what calibration changed in the demo, and what to try next."""
+    console = _console()
+    top = 10
+    calibrated, averaged = (
+        {one.panel.objects[i] for i in one.values.rank.argsort(kind="stable")[:top].tolist()} for one in (fit, averages)
+    )
+    console.print()
+    enter, leave = sorted(calibrated - averaged), sorted(averaged - calibrated)
+    console.print(
+        f"Beside plain averages, {len(enter)} of the top {top} are different: in {', '.join(enter) or 'nobody'}, "
+        f"out {', '.join(leave) or 'nobody'}.",
+        highlight=False,
+    )
+    if save is not None:
+        console.print(
+            f"The scores are in {printable(save)}; try: evenhand calibrate {printable(save)}", highlight=False
+        )
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    # without a terminal nobody folds lines: tables keep their width
+    return Console(soft_wrap=False) if sys.stdout.isatty() else Console(width=200, no_color=True)
+
+
+def _table(columns: list[str], text: tuple[str, ...] = ("object", "assessor")) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        table.add_column(name, justify="left" if name in text else "right", overflow="fold")
+    return table
+
+
+def _panel_line(panel: Summary) -> str:
+    from evenhand.cells import count_of
+
+    counts = [count_of(panel[name], name[:-1]) for name in ("objects", "assessors", "assessments")]
+    declared = {
+        "uncertainty": "with declared uncertainties",
+        "confidence": "with declared confidences",
+        "level": "with confidence levels",
+        "none": "without declared confidence",
+    }[panel["confidence"]]
+    return f"{counts[0]}, {counts[1]}, {counts[2]} {declared}."
+
+
+def _method_line(summary: Summary) -> str:
+    from evenhand.fit import METHOD_NAMES
+
+    gauge = "" if summary["gauge"] is None else f", gauge {summary['gauge']}"
+    return f"{METHOD_NAMES[summary['method']].capitalize()} ({summary['method']}{gauge})."
+
+
+def _number(number: float | None, *, sign: bool = False) -> str:
+    if number is None:
+        return "–"
+    if number != 0 and (abs(number) < 1e-2 or abs(number) >= 1e7):
+        return f"{number:+.3g}" if sign else f"{number:.3g}"
+    return f"{number:+.2f}" if sign else f"{number:.2f}"
+
+
+def _interval(record: Summary) -> str:
+    return "–" if record["lower"] is None else f"{_number(record['lower'])} to {_number(record['upper'])}"
+
+
+def _some(labels: list[str]) -> str:
+    from evenhand.cells import name_some
+
+    return printable(name_some(labels, 8))
+
+
+def _left_out(console: Console, count: int, what: str) -> None:
+    if count > 0:
+        plural = "" if count == 1 else "s"
+        console.print(f"... and {count:,} more {what}{plural}; --out FILE or --json has all.", highlight=False)
+
+
+def _show_notes(console: Console, notes: list[Summary]) -> None:
+    for note in notes:
+        where = "" if note["where"] is None else f"{note['where']}: "
+        console.print(printable(f"Note: {where}{note['message']}"), markup=False, highlight=False)

@@ -1,0 +1,217 @@
+"""The methods side by side: residuals, uncertainties, evidence, held-out error, agreement, and a recommendation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand import frames
+from evenhand.errors import EvenhandError, Problem
+from evenhand.evidence import Evidence, Priors, default_priors, evidence
+from evenhand.fit import METHOD_NAMES, Fit, Method
+from evenhand.gauge import Gauge
+from evenhand.influence import held_out_errors
+from evenhand.models import METHODS
+from evenhand.panel import Panel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MethodRow:
+    """What one method makes of the panel; None where it cannot be had, with the reason in the notes."""
+
+    method: Method
+    fit: Fit | None
+    residual: float | None
+    residual_scaled: float | None
+    rms_uncertainty: float | None
+    rms_uncertainty_printed: float | None
+    log_evidence: float | None
+    loo_rmse: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The method that the data support, and why."""
+
+    method: Method | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """The methods side by side.
+
+    Attributes
+    ----------
+    methods
+        A row for each method.
+    r2
+        Squared correlation between the values of two methods, for each pair of methods.
+    rank_changes
+        For each pair, the largest change of an object's rank, and the object.
+    recommendation
+        One method, with the reason.
+    notes
+        What could not be computed, and why.
+    """
+
+    panel: Panel
+    methods: tuple[MethodRow, ...]
+    r2: dict[tuple[Method, Method], float | None]
+    rank_changes: dict[tuple[Method, Method], tuple[int, str]]
+    recommendation: Recommendation
+    notes: tuple[Problem, ...]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the table as columns."""
+        names = ("method", "residual", "residual_scaled", "rms_uncertainty", "log_evidence", "loo_rmse")
+        return {name: [getattr(row, name) for row in self.methods] for name in names}
+
+    def to_frame(self) -> Any:
+        """Return the table as the kind of frame that the panel came from."""
+        return frames.make_frame(self.columns(), self.panel.backend)
+
+    def __str__(self) -> str:
+        lines = ["method   residual     scaled  rms uncertainty  log-evidence  held-out error"]
+        for row in self.methods:
+            cells = (row.residual, row.residual_scaled, row.rms_uncertainty, row.log_evidence, row.loo_rmse)
+            widths = (10, 10, 16, 13, 15)
+            shown = (
+                f"{'-' if cell is None else f'{cell:.2f}':>{width}}" for cell, width in zip(cells, widths, strict=True)
+            )
+            lines.append(f"{row.method:<7}{' '.join(shown)}")
+        lines.append(f"recommended: {self.recommendation.method or 'none'}: {self.recommendation.reason}")
+        return "\n".join(lines)
+
+
+def compare(
+    panel: Panel,
+    *,
+    gauge: Gauge = "weighted",
+    per_component: bool = False,
+    priors: Priors | None = None,
+) -> Comparison:
+    """Return the four methods side by side, with one recommendation.
+
+    Parameters
+    ----------
+    panel
+        The panel. CWA and CWC are left out where no confidence was declared: they would repeat SA and IBA.
+    gauge
+        Where zero bias lies, for the values shown.
+    per_component
+        Calibrate each group of a panel that is not connected on its own.
+    priors
+        Priors of the log-evidence.
+    """
+    notes: list[Problem] = []
+    priors = default_priors(panel) if priors is None else priors
+    fits: dict[Method, Fit | None] = {}
+    for method, fit_by in METHODS.items():
+        if panel.confidence == "none" and method in ("cwa", "cwc"):
+            continue
+        options = {"per_component": per_component} if method in ("iba", "cwc") else {}
+        try:
+            fits[method] = fit_by(panel, gauge=gauge, **options)
+        except EvenhandError as error:
+            fits[method] = None
+            notes.append(Problem("method_refused", f"{method}: {error}"))
+    if panel.confidence == "none":
+        notes.append(
+            Problem(
+                "no_confidence", "no confidence was declared: CWA and CWC would repeat SA and IBA and are left out."
+            )
+        )
+    held_out = {method: held_out_errors(fit) for method, fit in fits.items() if fit is not None}
+    predictable = np.logical_and.reduce([np.isfinite(errors) for errors in held_out.values()])
+    lost = int(predictable.size - predictable.sum())
+    if lost:
+        what = "1 assessment is a bridge" if lost == 1 else f"{lost:,} assessments are bridges"
+        notes.append(
+            Problem("loo_bridges", f"{what}, which no method can predict from the others: left out of loo_rmse.")
+        )
+    rows = []
+    for method, fit in fits.items():
+        found: Evidence | None = None if fit is None else evidence(fit, priors)
+        if found is not None:
+            notes += found.notes
+        errors = held_out[method][predictable] if fit is not None else np.empty(0)
+        rows.append(
+            MethodRow(
+                method,
+                fit,
+                None if fit is None else fit.residual,
+                None if fit is None else fit.residual_scaled,
+                None if fit is None else fit.rms_uncertainty,
+                _printed_uncertainty(fit),
+                None if found is None else found.log_evidence,
+                float(np.sqrt(np.square(errors).mean())) if errors.size else None,
+            )
+        )
+    pairs = {
+        (first, second): (one, two)
+        for (first, one), (second, two) in combinations(fits.items(), 2)
+        if one is not None and two is not None
+    }
+    return Comparison(
+        panel=panel,
+        methods=tuple(rows),
+        r2={key: r_squared(one.values.estimate, two.values.estimate) for key, (one, two) in pairs.items()},
+        rank_changes={key: _largest_rank_change(one, two) for key, (one, two) in pairs.items()},
+        recommendation=_recommend(rows, held_out, predictable),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def r_squared(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
+    """Return the squared correlation, or None where one of the two does not vary."""
+    first, second = first - first.mean(), second - second.mean()
+    scale = float(first @ first) * float(second @ second)
+    return float(first @ second) ** 2 / scale if scale > 0 else None
+
+
+def _printed_uncertainty(fit: Fit | None) -> float | None:
+    """Return sqrt(R/(N - n_O)), which the paper prints for SA and which is not comparable with the others (eq. D.2)."""
+    if fit is None or fit.method != "sa" or fit.degrees_of_freedom <= 0:
+        return None
+    return float(np.sqrt(fit.residual / fit.degrees_of_freedom))
+
+
+def _largest_rank_change(first: Fit, second: Fit) -> tuple[int, str]:
+    change = np.abs(first.values.rank - second.values.rank)
+    at = int(np.argmax(change))
+    return int(change[at]), str(first.values.labels[at])
+
+
+def _recommend(
+    rows: Sequence[MethodRow], held_out: dict[Method, NDArray[np.float64]], predictable: NDArray[np.bool_]
+) -> Recommendation:
+    """Return the simplest method whose held-out error is within one standard error of the best."""
+    usable = [row for row in rows if row.loo_rmse is not None]
+    count = int(predictable.sum())
+    if count < 5 or not usable:
+        return Recommendation(
+            None, "this panel is too thin to tell: hardly any score can be predicted from the others."
+        )
+    best = min(usable, key=lambda row: row.loo_rmse if row.loo_rmse is not None else np.inf)
+    best_squares = np.square(held_out[best.method][predictable])
+    for row in usable:
+        excess = np.square(held_out[row.method][predictable]) - best_squares
+        standard_error = float(excess.std(ddof=1) / np.sqrt(count))
+        if row is best or float(excess.mean()) <= standard_error:
+            break
+    name = METHOD_NAMES[row.method]
+    if row is best:
+        others = [other.loo_rmse for other in usable if other is not best and other.loo_rmse is not None]
+        beside = f" against {min(others):.3g} for the next" if others else ""
+        return Recommendation(row.method, f"{name} predicts held-out scores best (error {best.loo_rmse:.3g}{beside}).")
+    return Recommendation(
+        row.method,
+        f"{name} is the simplest method whose error on held-out scores ({row.loo_rmse:.3g}) is within one standard "
+        f"error of the best ({best.loo_rmse:.3g} for {METHOD_NAMES[best.method]}).",
+    )

@@ -1,0 +1,113 @@
+"""What can go wrong, said once: one root error, its few children, and the problem they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with, or worth knowing about, the data.
+
+    Attributes
+    ----------
+    kind
+        A short lower-case identifier that programs can test, such as ``"bad_score"``.
+    message
+        A sentence for people: what is wrong and what to do.
+    where
+        The place, such as ``"row 5, column Score"`` or ``"assessor AB"``; None where the whole file is meant.
+    """
+
+    kind: str
+    message: str
+    where: str | None = None
+
+    def __str__(self) -> str:
+        """Return the place and the sentence in one line."""
+        return f"{self.where}: {self.message}" if self.where else self.message
+
+
+class EvenhandError(Exception):
+    """Root of all errors that evenhand raises on purpose."""
+
+
+class InputError(EvenhandError):
+    """A file, a frame or an argument is wrong.
+
+    Parameters
+    ----------
+    problems
+        One sentence, or every problem that was found. The text of the error is the first of them,
+        with a count of the others.
+    kind
+        The kind of problem, where a single sentence was given.
+    where
+        The place of the problem, where a single sentence was given.
+
+    Attributes
+    ----------
+    problems
+        All problems found, in the order of the data.
+    """
+
+    def __init__(self, problems: str | Sequence[Problem], *, kind: str = "bad_input", where: str | None = None) -> None:
+        found = (Problem(kind, problems, where),) if isinstance(problems, str) else tuple(problems)
+        self.problems: tuple[Problem, ...] = found
+        more = len(found) - 1
+        rest = (
+            ""
+            if more == 0
+            else f" ({more} more problem{'s' if more > 1 else ''} like this; `evenhand check` lists them.)"
+        )
+        super().__init__(f"{found[0]}{rest}")
+
+    @property
+    def kind(self) -> str:
+        """Kind of the first problem."""
+        return self.problems[0].kind
+
+    @property
+    def where(self) -> str | None:
+        """Place of the first problem."""
+        return self.problems[0].where
+
+
+class LimitError(EvenhandError):
+    """The request is sound but too large for the limits that are set."""
+
+
+class MissingPackageError(EvenhandError):
+    """An optional package is needed and not installed."""
+
+    def __init__(self, package: str, purpose: str, extra: str) -> None:
+        self.package = package
+        super().__init__(f"{purpose} needs the package {package}: pip install '{extra}'.")
+
+
+class NotConnectedError(EvenhandError):
+    """The panel falls into groups whose standards cannot be compared.
+
+    Attributes
+    ----------
+    components
+        For each group, the labels of its objects and of its assessors.
+    suggestions
+        A smallest set of further assessments (assessor, object) that would join the groups.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        components: Sequence[tuple[Sequence[str], Sequence[str]]],
+        suggestions: Sequence[tuple[str, str]],
+    ) -> None:
+        self.components = tuple(components)
+        self.suggestions = tuple(suggestions)
+        super().__init__(message)
+
+
+class SolveError(EvenhandError):
+    """The equations could not be solved to the accuracy that a result must have."""

@@ -1,0 +1,99 @@
+"""Why a value differs from the plain average: the part of each assessor's standard, and the part of confidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.fit import Fit
+from evenhand.grouping import sum_by
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why one object's value differs from its plain average; the parts add up to the difference.
+
+    Attributes
+    ----------
+    object, value, average, difference
+        The object, its value, the plain mean of its scores, and value less average.
+    standards
+        For each of its assessors, in the order of its scores: label, bias, and what undoing the bias adds, -q b.
+    weighting
+        What weighing scores by confidence instead of alike adds.
+    """
+
+    object: str
+    value: float
+    average: float
+    difference: float
+    standards: tuple[tuple[str, float, float], ...]
+    weighting: float
+
+    def __str__(self) -> str:
+        strict = [(label, bias) for label, bias, part in self.standards if part > 0]
+        generous = [(label, bias) for label, bias, part in self.standards if part < 0]
+        total = {
+            "strict": sum(p for _, _, p in self.standards if p > 0),
+            "generous": sum(p for _, _, p in self.standards if p < 0),
+        }
+        reasons = []
+        for word, group in sorted((("strict", strict), ("generous", generous)), key=lambda item: -abs(total[item[0]])):
+            if group and abs(total[word]) >= 0.05:
+                names = [label for label, _ in group]
+                who = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+                biases = ", ".join(f"{bias:+.1f}" for _, bias in group)
+                reasons.append(f"{who} {'is' if len(names) == 1 else 'are'} {word} ({biases})")
+        if abs(self.weighting) >= 0.05:
+            reasons.append(f"confident scores weigh more ({self.weighting:+.1f})")
+        return f"{self.difference:+.1f}: {'; '.join(reasons) or 'nothing to undo'}"
+
+
+def explain(fit: Fit) -> list[Explanation]:
+    """Return for each object why its value differs from its plain average.
+
+    With q = c/C_o, v_o = sum q (s - b), so that v_o less the mean score is the sum of -q b over its assessors
+    plus the sum of (q - 1/n) s: an identity, exact up to rounding. Biases are those of the fit's gauge.
+    """
+    panel = fit.panel
+    counts = panel.object_assessments
+    origin = float(np.median(panel.score))
+    centred = panel.score - origin
+    average = sum_by(panel.object_index, centred, panel.n_objects) / counts
+    share = fit.weight / fit.values.total_confidence[panel.object_index]
+    part = -share * fit.biases.estimate[panel.assessor_index]
+    tilt = (share - 1.0 / counts[panel.object_index]) * (centred - average[panel.object_index])
+    weighting = sum_by(panel.object_index, tilt, panel.n_objects)
+    standards: list[list[tuple[str, float, float]]] = [[] for _ in range(panel.n_objects)]
+    biases = fit.biases.estimate.tolist()
+    for at, (o, a) in enumerate(zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True)):
+        standards[o].append((panel.assessors[a], biases[a], float(part[at])))
+    return [
+        Explanation(
+            object=panel.objects[o],
+            value=float(fit.values.estimate[o]),
+            average=float(average[o] + origin),
+            difference=float((fit.values.estimate[o] - origin) - average[o]),
+            standards=tuple(standards[o]),
+            weighting=float(weighting[o]),
+        )
+        for o in range(panel.n_objects)
+    ]
+
+
+def explanation_columns(explanations: list[Explanation]) -> dict[str, list[Any]]:
+    """Return explanations as columns: object, value, average, difference, standards, weighting, reason."""
+    return {
+        "object": [item.object for item in explanations],
+        "value": [item.value for item in explanations],
+        "average": [item.average for item in explanations],
+        "difference": [item.difference for item in explanations],
+        "standards": [sum(part for _, _, part in item.standards) for item in explanations],
+        "weighting": [item.weighting for item in explanations],
+        "reason": [str(item) for item in explanations],
+    }

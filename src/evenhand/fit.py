@@ -1,0 +1,259 @@
+"""What every model returns: values, biases, the residual, and how sure they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand import frames
+from evenhand.cells import count_of
+from evenhand.errors import Problem
+from evenhand.gauge import Gauge, Reference, condition, gauge_name
+from evenhand.graph import Connectivity
+from evenhand.panel import Panel
+from evenhand.posterior import Posterior
+
+Floats = NDArray[np.float64]
+Method = Literal["sa", "cwa", "iba", "cwc"]
+
+METHOD_NAMES: Final[dict[Method, str]] = {
+    "sa": "simple averaging",
+    "cwa": "confidence-weighted averaging",
+    "iba": "incomplete block analysis",
+    "cwc": "calibration with confidence",
+}
+
+_TIE: Final = 1e-10
+"""Values closer than this, beside the spread of all values, share a rank."""
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Estimates for one side of the panel: the values of objects, or the biases of assessors.
+
+    Attributes
+    ----------
+    side
+        ``"object"`` or ``"assessor"``.
+    labels
+        Labels, in the order of the panel.
+    estimate
+        The estimates, in the same order.
+    assessments
+        Number of assessments behind each.
+    total_confidence
+        Sum of the precisions behind each: C_o or C'_a.
+    component
+        The group of each; estimates of different groups cannot be compared.
+    interval
+        Probability of the intervals.
+    posterior
+        Where the uncertainty comes from.
+    backend
+        The kind of frame that tables come back as.
+    """
+
+    side: Literal["object", "assessor"]
+    labels: Any
+    estimate: Floats
+    assessments: NDArray[np.int64]
+    total_confidence: Floats
+    component: NDArray[np.int64]
+    interval: float
+    posterior: Posterior = field(repr=False)
+    backend: frames.Backend = frames.DEFAULT_BACKEND
+
+    @property
+    def name(self) -> str:
+        """What is estimated: ``"value"`` or ``"bias"``."""
+        return "value" if self.side == "object" else "bias"
+
+    @cached_property
+    def sd(self) -> Floats | None:
+        """Posterior standard deviations; None where there are none, with the reason in the notes of the fit."""
+        return self.posterior.value_sd() if self.side == "object" else self.posterior.bias_sd()
+
+    @cached_property
+    def _half_width(self) -> Floats | None:
+        unit = self.posterior.unit_value_variance if self.side == "object" else self.posterior.unit_bias_variance
+        return self.posterior.half_width(unit, self.interval)
+
+    @property
+    def lower(self) -> Floats | None:
+        """Lower ends of the intervals."""
+        return None if self._half_width is None else self.estimate - self._half_width
+
+    @property
+    def upper(self) -> Floats | None:
+        """Upper ends of the intervals."""
+        return None if self._half_width is None else self.estimate + self._half_width
+
+    @cached_property
+    def rank(self) -> NDArray[np.int64]:
+        """Ranks from 1 for the highest, within each group; equal estimates share the better rank."""
+        ranks = np.empty(self.estimate.size, dtype=np.int64)
+        for group in np.unique(self.component):
+            members = np.flatnonzero(self.component == group)
+            order = members[np.argsort(-self.estimate[members], kind="stable")]
+            ordered = self.estimate[order]
+            tolerance = _TIE * max(float(np.ptp(ordered)), float(np.abs(ordered).max()) * 1e-3)
+            starts = np.concatenate([[True], ordered[:-1] - ordered[1:] > tolerance])
+            ranks[order] = np.maximum.accumulate(np.where(starts, np.arange(order.size), 0)) + 1
+        return ranks
+
+    def columns(self) -> dict[str, Any]:
+        """Return the table as columns: label, estimate, sd, lower, upper, assessments, total_confidence, ..."""
+        empty = [None] * self.estimate.size
+        columns: dict[str, Any] = {self.side: list(self.labels), self.name: self.estimate}
+        for name in ("sd", "lower", "upper"):
+            cells = getattr(self, name)
+            columns[name] = empty if cells is None else cells
+        columns |= {"assessments": self.assessments, "total_confidence": self.total_confidence}
+        if self.side == "object":
+            columns["rank"] = self.rank
+        if self.component.size and self.component.max() > 0:
+            columns["component"] = self.component + 1
+        return columns
+
+    def to_frame(self) -> Any:
+        """Return the table as the kind of frame that the panel came from."""
+        return frames.make_frame(self.columns(), self.backend)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A panel with its values and biases.
+
+    Attributes
+    ----------
+    panel
+        The panel as it was given.
+    method
+        ``"sa"``, ``"cwa"``, ``"iba"`` or ``"cwc"``.
+    gauge
+        The degeneracy-breaking condition; None for averages, which need none.
+    values, biases
+        Estimates for objects and for assessors.
+    residuals
+        s - v - b for each assessment.
+    weight
+        The precision that the method gave each assessment.
+    residual
+        The weighted sum of squares R of the residuals (eq. A.1).
+    degrees_of_freedom
+        nu: N - n_O - n_A + components, or N - n_O for averages.
+    connectivity
+        How well the panel hangs together, with the precisions that the method used.
+    posterior
+        How sure everything is.
+    notes
+        What a reader must know.
+    """
+
+    panel: Panel
+    method: Method
+    gauge: Gauge | None
+    values: Effects
+    biases: Effects
+    residuals: Floats
+    weight: Floats
+    residual: float
+    degrees_of_freedom: int
+    connectivity: Connectivity
+    posterior: Posterior
+    notes: tuple[Problem, ...] = ()
+
+    @property
+    def residual_scaled(self) -> float:
+        """R divided by the mean precision, as in the paper's table of residuals."""
+        return self.residual / float(self.weight.mean())
+
+    @property
+    def noise_variance_ml(self) -> float:
+        """Maximum-likelihood noise variance R/N (App. A)."""
+        return self.residual / self.panel.n_assessments
+
+    @property
+    def noise_variance_mode(self) -> float | None:
+        """Noise variance R/(N - 2) at the posterior mode under Jeffreys' prior, as App. D prints it."""
+        return self.residual / (self.panel.n_assessments - 2) if self.panel.n_assessments > 2 else None
+
+    @property
+    def noise_p_value(self) -> float | None:
+        """Two-sided p-value of w = 1, R against chi-square with nu degrees; None where no sigma was declared."""
+        if self.panel.confidence != "uncertainty" or self.method not in ("cwa", "cwc") or self.degrees_of_freedom < 1:
+            return None
+        from scipy.special import gammainc, gammaincc
+
+        half, statistic = self.degrees_of_freedom / 2, self.residual / 2
+        return min(1.0, 2 * float(min(gammainc(half, statistic), gammaincc(half, statistic))))
+
+    @property
+    def noise_variance(self) -> float | None:
+        """The factor w of all variances: w* = R/(nu - 2) where estimated, 1 where declared."""
+        return self.posterior.noise.variance
+
+    @cached_property
+    def rms_uncertainty(self) -> float | None:
+        """Confidence-weighted root-mean-square uncertainty (eq. D.1), in the reference gauge whatever the fit's own.
+
+        For calibrating methods sqrt(w* Tr M^+ / 2C) over values and biases; for averages its analogue
+        sqrt(w* n_O / C) over values. None where there is no standard deviation.
+        """
+        variance = self.noise_variance
+        if variance is None:
+            return None
+        of_values, of_biases = self.posterior.unit_variances
+        sides = 1
+        if self.is_calibrated:
+            reference = condition(Reference(0.0), self.connectivity.panel, self.connectivity)
+            of_values, of_biases = self.posterior.in_gauge(reference).unit_variances
+            sides = 2
+        trace = self.values.total_confidence @ of_values + self.biases.total_confidence @ of_biases
+        return float(np.sqrt(variance * trace / (sides * self.weight.sum())))
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the scores agree perfectly and the noise, estimated from them, is therefore zero."""
+        return self.residual == 0 and self.posterior.noise.kind == "estimated"
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether biases were fitted."""
+        return self.method in ("iba", "cwc")
+
+    def __str__(self) -> str:
+        panel, dof = self.panel, self.degrees_of_freedom
+        lines = [
+            f"{METHOD_NAMES[self.method].capitalize()} ({self.method.upper()})"
+            + (f", gauge {gauge_name(self.gauge)}" if self.gauge is not None else ""),
+            f"{count_of(panel.n_objects, 'object')}, {count_of(panel.n_assessors, 'assessor')}, "
+            f"{count_of(panel.n_assessments, 'assessment')}, {panel.describe_confidence()}",
+            f"residual {self.residual:.6g} with {count_of(dof, 'degree')} of freedom",
+        ]
+        order = np.argsort(self.values.rank, kind="stable")
+        shown = order if order.size <= 10 else order[:5]
+        lines += ["", "highest values" if order.size > 10 else "values"]
+        lines += _lines(self.values, shown)
+        if self.is_calibrated:
+            by_size = np.argsort(-np.abs(self.biases.estimate), kind="stable")
+            chosen = by_size if by_size.size <= 10 else by_size[:5]
+            lines += ["", "largest biases" if by_size.size > 10 else "biases", *_lines(self.biases, chosen)]
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Fit({self.method}, {self.panel!r}, residual {self.residual:.6g})"
+
+
+def _lines(effects: Effects, chosen: NDArray[np.int64]) -> list[str]:
+    width = max((len(str(effects.labels[i])) for i in chosen), default=0)
+    sd = effects.sd
+    return [
+        f"  {effects.labels[i]!s:<{width}}  {effects.estimate[i]:9.3f}" + ("" if sd is None else f"  ± {sd[i]:.3f}")
+        for i in chosen.tolist()
+    ]

@@ -1,0 +1,71 @@
+"""The only core file that knows dataframes: what comes in as pandas goes out as pandas."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+import narwhals as nw
+
+from evenhand.errors import InputError, MissingPackageError
+
+Backend = Literal["polars", "pandas", "pyarrow"]
+"""A kind of frame."""
+
+DEFAULT_BACKEND: Final = "polars"
+"""The kind of frame that panels from files and arrays give."""
+
+
+def read_columns(frame: object, names: Sequence[str]) -> list[list[Any]]:
+    """Return columns of a frame as lists in which every missing cell is None."""
+    native = _eager(frame)
+    place = {str(name): name for name in native.columns}
+    return [
+        [None if _is_missing(cell) else cell for cell in native.get_column(place[name]).to_list()] for name in names
+    ]
+
+
+def column_names(frame: object) -> list[str]:
+    """Return the names of a frame's columns."""
+    return [str(name) for name in _eager(frame).columns]
+
+
+def backend_of(frame: object) -> Backend:
+    """Return the kind of frame, ``"pandas"``, ``"polars"`` or ``"pyarrow"``; any other comes back as polars."""
+    kinds: dict[str, Backend] = {"PANDAS": "pandas", "PYARROW": "pyarrow"}
+    return kinds.get(_eager(frame).implementation.name, DEFAULT_BACKEND)
+
+
+def make_frame(columns: Mapping[str, Any], backend: Backend = DEFAULT_BACKEND) -> Any:
+    """Return a native frame of the given kind from columns of equal length.
+
+    A column whose cells are all None becomes a column of missing numbers.
+    """
+    if importlib.util.find_spec(backend) is None:
+        raise MissingPackageError(backend, "A table as a frame", backend)
+    frame = nw.from_dict(dict(columns), backend=backend)
+    empty = [name for name, cells in columns.items() if all(cell is None for cell in cells)]
+    return frame.with_columns(nw.col(*empty).cast(nw.Float64())).to_native() if empty else frame.to_native()
+
+
+def _eager(frame: object) -> nw.DataFrame[Any]:
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(
+            "The frame has two columns of the same name: rename one of them.", kind="duplicate_column"
+        ) from error
+    except TypeError as error:
+        raise InputError(
+            f"A {type(frame).__name__} is not a frame that can be read: give a pandas, polars or pyarrow table "
+            "(collect a lazy one first).",
+            kind="not_a_frame",
+        ) from error
+
+
+def _is_missing(cell: object) -> bool:
+    return (
+        cell is None or (isinstance(cell, float) and math.isnan(cell)) or type(cell).__name__ in {"NAType", "NaTType"}
+    )

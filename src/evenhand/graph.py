@@ -1,0 +1,274 @@
+"""The assessment graph: components, bridges, articulation assessors, spectral gap mu_2 and the assessor graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from evenhand.cells import count_of, name_some
+from evenhand.errors import LimitError, NotConnectedError
+from evenhand.panel import Panel
+
+_DENSE: Final = 1500
+"""Largest smaller side whose eigenvalues are computed densely."""
+
+
+@dataclass(frozen=True, eq=False)
+class Connectivity:
+    """How well the panel hangs together (sec. 3 and App. C of the paper).
+
+    Attributes
+    ----------
+    panel
+        The panel.
+    n_components
+        Number of groups that share neither assessor nor object; 1 is what calibration needs.
+    object_component, assessor_component
+        The group of each object and of each assessor; group 0 has the most assessments.
+    """
+
+    panel: Panel
+    n_components: int
+    object_component: NDArray[np.int64]
+    assessor_component: NDArray[np.int64]
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether all assessors can be compared, directly or through others."""
+        return self.n_components == 1
+
+    @cached_property
+    def mu2(self) -> float:
+        """Second smallest eigenvalue mu_2 of M (App. C): 0 where not connected, at best 1 (2 for a single score)."""
+        panel = self.panel
+        if not self.is_connected:
+            return 0.0
+        if min(panel.n_assessors, panel.n_objects) == 1:
+            return 2.0 if max(panel.n_assessors, panel.n_objects) == 1 else 1.0
+        gap = _normalised_gap(panel)
+        return gap / (1.0 + float(np.sqrt(1.0 - gap)))
+
+    @cached_property
+    def _cuts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return _find_cuts(self.panel)
+
+    @property
+    def bridges(self) -> NDArray[np.int64]:
+        """Positions of the assessments without which the panel would fall into more pieces."""
+        return self._cuts[0]
+
+    @property
+    def articulation_assessors(self) -> NDArray[np.int64]:
+        """Positions of the assessors without whom the panel would fall into more pieces."""
+        return self._cuts[1]
+
+    @property
+    def components(self) -> list[tuple[list[str], list[str]]]:
+        """For each group, the labels of its objects and of its assessors."""
+        panel = self.panel
+        groups: list[tuple[list[str], list[str]]] = [([], []) for _ in range(self.n_components)]
+        for label, group in zip(panel.objects, self.object_component.tolist(), strict=True):
+            groups[group][0].append(label)
+        for label, group in zip(panel.assessors, self.assessor_component.tolist(), strict=True):
+            groups[group][1].append(label)
+        return groups
+
+    @property
+    def suggestions(self) -> list[tuple[str, str]]:
+        """A smallest set of further assessments (assessor, object) that would join the groups.
+
+        Each joins one more group to the largest: the assessor of either group with the least work so far
+        reads the other group's object with the fewest assessments.
+        """
+        panel = self.panel
+        work, readings = panel.assessor_assessments, panel.object_assessments
+
+        def least(count: NDArray[np.int64], component: NDArray[np.int64], group: int) -> int:
+            members = np.flatnonzero(component == group)
+            return int(members[np.argmin(count[members])])
+
+        pairs = []
+        work = work.copy()
+        for group in range(1, self.n_components):
+            main_assessor = least(work, self.assessor_component, 0)
+            own_assessor = least(work, self.assessor_component, group)
+            assessor, other = (main_assessor, group) if work[main_assessor] <= work[own_assessor] else (own_assessor, 0)
+            work[assessor] += 1
+            pairs.append((panel.assessors[assessor], panel.objects[least(readings, self.object_component, other)]))
+        return pairs
+
+    def require_connected(self) -> None:
+        """Refuse a panel whose assessors cannot all be compared, in a sentence that says how to mend it."""
+        if self.is_connected:
+            return
+        groups = self.components
+        shown = "; ".join(
+            f"group {number}: {'assessor' if len(assessors) == 1 else 'assessors'} {name_some(assessors, 4)} on "
+            f"{count_of(len(objects), 'object')} ({name_some(objects, 3)})"
+            for number, (objects, assessors) in enumerate(groups[:4], start=1)
+        )
+        more = f"; and {count_of(len(groups) - 4, 'more group')}" if len(groups) > 4 else ""
+        suggestions = self.suggestions
+        joins = name_some([f"{assessor} on {object_}" for assessor, object_ in suggestions], 4)
+        raise NotConnectedError(
+            f"The panel falls into {len(groups)} groups that share neither assessor nor object, so their standards "
+            f"cannot be compared: {shown}{more}. {count_of(len(suggestions), 'further assessment').capitalize()} would "
+            f"join them, for example {joins}; or calibrate each group on its own (--per-component).",
+            components=groups,
+            suggestions=suggestions,
+        )
+
+    def __str__(self) -> str:
+        gap = "0" if not self.is_connected else f"{self.mu2:.3g}"
+        return (
+            f"{count_of(self.n_components, 'component')}, spectral gap {gap}, "
+            f"{count_of(int(self.bridges.size), 'bridge')}"
+        )
+
+
+def connectivity(panel: Panel) -> Connectivity:
+    """Return how well the panel hangs together; whatever is dear is computed when first asked for.
+
+    Examples
+    --------
+    >>> print(connectivity(Panel.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0])))
+    1 component, spectral gap 1, 0 bridges
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    n_objects = panel.n_objects
+    size = n_objects + panel.n_assessors
+    ones = np.ones(panel.n_assessments, dtype=bool)
+    graph = sp.coo_array(
+        (ones, (panel.object_index.astype(np.int64), panel.assessor_index.astype(np.int64) + n_objects)),
+        shape=(size, size),
+    )
+    count, component = connected_components(graph.tocsr(), directed=False)
+    weight = np.bincount(component[panel.object_index], minlength=count)
+    rank = np.empty(count, dtype=np.int64)
+    rank[np.argsort(-weight, kind="stable")] = np.arange(count)
+    ordered = rank[component]
+    return Connectivity(panel, int(count), ordered[:n_objects], ordered[n_objects:])
+
+
+def assessor_graph(panel: Panel) -> sp.csr_array[Any]:
+    """Return the weights C_aa' = sum_o c_ao c_a'o / C_o of the graph on assessors, without its diagonal (eq. 17)."""
+    return side_graph(
+        panel.assessor_index, panel.object_index, panel.precision, panel.n_assessors, panel.object_confidence
+    )
+
+
+def side_graph(
+    kept: NDArray[np.integer[Any]],
+    gone: NDArray[np.integer[Any]],
+    weight: NDArray[np.float64],
+    n_kept: int,
+    gone_total: NDArray[np.float64],
+) -> sp.csr_array[Any]:
+    """Return the graph that is left on one side of a bipartite graph when the other side is eliminated."""
+    half = sp.coo_array((weight / np.sqrt(gone_total)[gone], (gone, kept)), shape=(gone_total.size, n_kept)).tocsr()
+    product = (half.T @ half).tocoo()
+    off = product.row != product.col
+    return sp.coo_array((product.data[off], (product.row[off], product.col[off])), shape=(n_kept, n_kept)).tocsr()
+
+
+def _normalised_gap(panel: Panel) -> float:
+    """Return 1 - lambda_2(D^T D), from the Laplacian of the smaller side so that a small gap keeps its digits."""
+    if panel.n_assessors <= panel.n_objects:
+        kept, gone, total, gone_total = (
+            panel.assessor_index,
+            panel.object_index,
+            panel.assessor_confidence,
+            panel.object_confidence,
+        )
+    else:
+        kept, gone, total, gone_total = (
+            panel.object_index,
+            panel.assessor_index,
+            panel.object_confidence,
+            panel.assessor_confidence,
+        )
+    links = side_graph(kept, gone, panel.precision, total.size, gone_total)
+    scale = 1.0 / np.sqrt(total)
+    degree = np.asarray(links.sum(axis=1)).ravel()
+    if total.size <= _DENSE:
+        from scipy.linalg import eigh
+
+        laplacian = (np.diag(degree) - links.toarray()) * np.outer(scale, scale)
+        values = eigh(laplacian, eigvals_only=True, subset_by_index=[0, 1], check_finite=False)
+        return float(np.clip(values[1], 0.0, 1.0))
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+    adjacency = sp.diags_array(scale) @ links @ sp.diags_array(scale) + sp.diags_array(1.0 - degree * scale**2)
+    try:
+        values = eigsh(
+            adjacency, k=2, which="LA", tol=1e-12, v0=np.ones(total.size), maxiter=50 * 300, return_eigenvectors=False
+        )
+    except ArpackNoConvergence as error:
+        raise LimitError(
+            f"The spectral gap of a panel this large and this weakly linked ({total.size:,} on its smaller side) "
+            "did not converge."
+        ) from error
+    return float(np.clip(1.0 - values.min(), 0.0, 1.0))
+
+
+def _find_cuts(panel: Panel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return bridges and articulation assessors by one depth-first search (lowest points, without recursion)."""
+    n_objects, n_vertices = panel.n_objects, panel.n_objects + panel.n_assessors
+    ends = np.concatenate([panel.object_index.astype(np.int64), panel.assessor_index.astype(np.int64) + n_objects])
+    order = np.argsort(ends, kind="stable")
+    n_edges = panel.n_assessments
+    edge_at = (order % n_edges).tolist()
+    other_at = np.concatenate([ends[n_edges:], ends[:n_edges]])[order].tolist()
+    start = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n_vertices))]).tolist()
+
+    seen = [-1] * n_vertices
+    low = [0] * n_vertices
+    cursor = list(start[:-1])
+    came_by = [-1] * n_vertices
+    bridges: list[int] = []
+    cut_vertices: set[int] = set()
+    clock = 0
+    for root in range(n_vertices):
+        if seen[root] >= 0:
+            continue
+        seen[root] = low[root] = clock
+        clock += 1
+        root_children = 0
+        stack = [root]
+        while stack:
+            vertex = stack[-1]
+            at = cursor[vertex]
+            if at < start[vertex + 1]:
+                cursor[vertex] += 1
+                edge, other = edge_at[at], other_at[at]
+                if edge == came_by[vertex]:
+                    continue
+                if seen[other] >= 0:
+                    low[vertex] = min(low[vertex], seen[other])
+                    continue
+                seen[other] = low[other] = clock
+                clock += 1
+                came_by[other] = edge
+                stack.append(other)
+                continue
+            stack.pop()
+            if not stack:
+                continue
+            parent = stack[-1]
+            low[parent] = min(low[parent], low[vertex])
+            if low[vertex] > seen[parent]:
+                bridges.append(came_by[vertex])
+            if parent == root:
+                root_children += 1
+            elif low[vertex] >= seen[parent]:
+                cut_vertices.add(parent)
+        if root_children > 1:
+            cut_vertices.add(root)
+    assessors = sorted(vertex - n_objects for vertex in cut_vertices if vertex >= n_objects)
+    return np.array(sorted(bridges), dtype=np.int64), np.array(assessors, dtype=np.int64)

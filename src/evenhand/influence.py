@@ -1,0 +1,288 @@
+"""What each score and each assessor did: bounds of App. C, leverage, held-out error, exact sensitivities, deletions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand import frames
+from evenhand.errors import EvenhandError
+from evenhand.fit import Fit
+from evenhand.gauge import Reference
+from evenhand.graph import connectivity
+from evenhand.models import METHODS
+
+Floats = NDArray[np.float64]
+
+BRIDGE: Final = 1e-9
+"""An assessment whose leverage is this close to 1 is a bridge: nothing else can check it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Robustness:
+    """How far values can move when scores change (App. C): |dv_o| <= value_bound_o * sqrt(sum c ds^2).
+
+    Attributes
+    ----------
+    mu2, lambda2
+        Second smallest eigenvalue of M and second largest of D^T D; mu_2 = 1 - sqrt(lambda_2).
+    constant
+        k in ||(dv, db)|| <= k ||ds||: 1/sqrt(mu_2) in the reference gauge, sqrt(2/mu_2) in the weighted one.
+    value_bound, bias_bound
+        k/sqrt(C_o) for each object and k/sqrt(C'_a) for each assessor.
+    """
+
+    mu2: float
+    lambda2: float | None
+    constant: float
+    value_bound: Floats
+    bias_bound: Floats
+
+
+def robustness(fit: Fit) -> Robustness | None:
+    """Return the bounds of App. C in the gauge of the fit, or None for averages and panels that are not connected.
+
+    For a gauge gamma the constant is |gamma|* sqrt(2C) / |gamma n| / sqrt(mu_2), with |gamma|*^2 the sum of
+    gamma_o^2/C_o and gamma_a^2/C'_a: the paper's two constants are the reference and the weighted case of it.
+    """
+    gauge = fit.posterior.condition
+    if gauge is None or not fit.connectivity.is_connected:
+        return None
+    mu2 = fit.connectivity.mu2
+    of_objects, of_assessors = fit.values.total_confidence, fit.biases.total_confidence
+    dual = np.sqrt((gauge.value_weight**2 / of_objects).sum() + (gauge.bias_weight**2 / of_assessors).sum())
+    stretch = float(dual * np.sqrt(2 * of_objects.sum()) / np.abs(gauge.slope[0]))
+    constant = stretch / float(np.sqrt(mu2))
+    lambda2 = (1 - mu2) ** 2 if fit.panel.n_assessors > 1 else None
+    return Robustness(mu2, lambda2, constant, constant / np.sqrt(of_objects), constant / np.sqrt(of_assessors))
+
+
+def leverages(fit: Fit) -> Floats:
+    """Return h = c x^T L^- x of each assessment: how far its own fitted score follows it; 1 marks a bridge."""
+    panel = fit.panel
+    if fit.posterior.solver is None:
+        return np.asarray(fit.weight / fit.values.total_confidence[panel.object_index], dtype=np.float64)
+    of_objects, cross, of_assessors = fit.posterior.solver.edges()
+    return np.clip(fit.weight * (of_objects + 2 * cross + of_assessors), 0.0, 1.0)
+
+
+def held_out_errors(fit: Fit) -> Floats:
+    """Return the error r/(1 - h) with which all other scores predict each score; infinite at bridges."""
+    slack = 1.0 - leverages(fit)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(slack > BRIDGE, fit.residuals / slack, np.inf)
+
+
+def score_sensitivity(fit: Fit, chosen: NDArray[np.int64] | None = None) -> tuple[Floats, Floats]:
+    """Return dv/ds and db/ds, exactly: a row for each object or assessor, a column for each chosen assessment."""
+    rows = np.arange(fit.panel.n_assessments) if chosen is None else chosen
+    values, biases = _inverse_columns(fit, rows)
+    values, biases = _project(fit, values, biases)
+    return values * fit.weight[rows], biases * fit.weight[rows]
+
+
+def confidence_sensitivity(fit: Fit, chosen: NDArray[np.int64] | None = None) -> tuple[Floats, Floats]:
+    """Return dv/dc and db/dc for the declared confidences c, exactly: L^- x r, and the gauge's own dependence on c."""
+    rows = np.arange(fit.panel.n_assessments) if chosen is None else chosen
+    values, biases = _inverse_columns(fit, rows)
+    residual = fit.residuals[rows]
+    return _project(fit, values * residual, biases * residual, *_gauge_drift(fit, rows))
+
+
+def _inverse_columns(fit: Fit, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return L^- x for the rows x of the design matrix, in the solver's own gauge."""
+    panel = fit.panel
+    columns = np.arange(rows.size)
+    of_objects = np.zeros((panel.n_objects, rows.size))
+    of_objects[panel.object_index[rows], columns] = 1.0
+    of_assessors = np.zeros((panel.n_assessors, rows.size))
+    if fit.posterior.solver is None:
+        return of_objects / fit.values.total_confidence[:, None], of_assessors
+    of_assessors[panel.assessor_index[rows], columns] = 1.0
+    return fit.posterior.solver.apply(of_objects, of_assessors)
+
+
+def _project(
+    fit: Fit, values: Floats, biases: Floats, drift: Floats | None = None, component: NDArray[np.int64] | None = None
+) -> tuple[Floats, Floats]:
+    """Return changes (columns) moved along the null vector until the gauge's left-hand side changes by ``drift``.
+
+    ``component`` is the group in which each column's assessment stands.
+    """
+    gauge = fit.posterior.condition
+    if gauge is None:
+        return values, biases
+    values, biases = (moved.T for moved in fit.posterior.project(values.T, biases.T))
+    if drift is None or component is None:
+        return values, biases
+    shift = np.where(drift != 0, drift / gauge.slope[component], 0.0)
+    values = values + np.where(gauge.object_component[:, None] == component, shift, 0.0)
+    return values, biases - np.where(gauge.assessor_component[:, None] == component, shift, 0.0)
+
+
+def _gauge_drift(fit: Fit, rows: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
+    """Return how far each confidence moves the gauge, whose weights may be confidences, and the group it does so in."""
+    panel = fit.panel
+    bias = fit.biases.estimate[panel.assessor_index[rows]]
+    drift = np.zeros(rows.size)
+    if fit.gauge == "weighted":
+        drift = -bias
+    elif isinstance(fit.gauge, Reference):
+        drift = fit.gauge.value - fit.values.estimate[panel.object_index[rows]] + bias
+    return drift, fit.connectivity.object_component[panel.object_index[rows]]
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """What each score did.
+
+    Attributes
+    ----------
+    fit
+        The fit.
+    leverage
+        How far the fitted score follows the score, between 0 and 1; 1 marks a bridge.
+    held_out_error
+        How far the score is from what all others predict; infinite at bridges.
+    own_effect
+        Change of the object's value for one more point in this score.
+    confidence_effect
+        Change of the object's value if this score's confidence were doubled, to first order.
+    """
+
+    fit: Fit
+    leverage: Floats
+    held_out_error: Floats
+    own_effect: Floats
+    confidence_effect: Floats
+
+    @property
+    def pull(self) -> Floats:
+        """How far the score pulls the object's value: value with it less value without it; infinite at bridges."""
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isfinite(self.held_out_error), self.own_effect * self.held_out_error, np.inf)
+
+    def columns(self) -> dict[str, Any]:
+        """Return the table as columns, one row for each assessment; None where a score cannot be left out."""
+        fit, panel = self.fit, self.fit.panel
+
+        def finite(cells: Floats) -> list[float | None]:
+            return [cell if np.isfinite(cell) else None for cell in cells.tolist()]
+
+        return {
+            "assessor": [panel.assessors[i] for i in panel.assessor_index.tolist()],
+            "object": [panel.objects[i] for i in panel.object_index.tolist()],
+            "score": panel.score,
+            "confidence": np.array(fit.weight),
+            "fitted": panel.score - fit.residuals,
+            "residual": fit.residuals,
+            "leverage": self.leverage,
+            "held_out_error": finite(self.held_out_error),
+            "own_effect": self.own_effect,
+            "pull": finite(self.pull),
+            "confidence_effect": self.confidence_effect,
+        }
+
+    def to_frame(self) -> Any:
+        """Return the table as the kind of frame that the panel came from."""
+        return frames.make_frame(self.columns(), self.fit.panel.backend)
+
+
+def influence(fit: Fit) -> Influence:
+    """Return what each score did to the value of its object, and how far it is from what the others predict.
+
+    Examples
+    --------
+    >>> from evenhand import Panel, calibrate
+    >>> fit = calibrate(Panel.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [60.0, 70.0, 50.0, 62.0]))
+    >>> influence(fit).leverage
+    array([0.75, 0.75, 0.75, 0.75])
+    """
+    panel = fit.panel
+    own = np.empty(panel.n_assessments)
+    turned = np.empty(panel.n_assessments)
+    block = max(1, 2**22 // (panel.n_objects + panel.n_assessors))
+    for start in range(0, panel.n_assessments, block):
+        rows = np.arange(start, min(start + block, panel.n_assessments))
+        at = (panel.object_index[rows], np.arange(rows.size))
+        values, biases = _inverse_columns(fit, rows)
+        by_score, _ = _project(fit, values, biases)
+        own[rows] = by_score[at] * fit.weight[rows]
+        residual = fit.residuals[rows]
+        by_confidence, _ = _project(fit, values * residual, biases * residual, *_gauge_drift(fit, rows))
+        turned[rows] = by_confidence[at] * fit.weight[rows]
+    return Influence(fit, leverages(fit), held_out_errors(fit), own, turned)
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutAssessor:
+    """What would change if an assessor were left out.
+
+    Attributes
+    ----------
+    assessor
+        The assessor.
+    largest_change, object
+        The largest change of a value beside the mean change, and the object; None where the panel would not do without.
+    entering, leaving
+        Objects that would enter and leave the top k, where k was given.
+    lost
+        Objects that nobody else assessed.
+    note
+        Why nothing can be said, where that is so.
+    """
+
+    assessor: str
+    largest_change: float | None
+    object: str | None
+    entering: tuple[str, ...] = ()
+    leaving: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    note: str | None = None
+
+
+def without_assessors(fit: Fit, *, top: int | None = None) -> list[WithoutAssessor]:
+    """Return for each assessor what would change without them: a refit of what is left, in the order of the panel."""
+    return [_without(fit, index, top) for index in range(fit.panel.n_assessors)]
+
+
+def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:
+    panel = fit.panel
+    label = panel.assessors[index]
+    stay = panel.assessor_index != index
+    if not stay.any():
+        return WithoutAssessor(label, None, None, lost=tuple(panel.objects), note="there is no other assessor")
+    rest = panel.restrict(stay)
+    kept = set(rest.objects)
+    lost = tuple(name for name in panel.objects if name not in kept)
+    options = {"gauge": "zero_sum"} if fit.is_calibrated else {}
+    if fit.is_calibrated and not connectivity(rest).is_connected:
+        return WithoutAssessor(label, None, None, lost=lost, note="the panel would fall apart")
+    try:
+        other = METHODS[fit.method](rest, **options)
+    except EvenhandError as error:
+        return WithoutAssessor(label, None, None, lost=lost, note=str(error))
+    before = fit.values.estimate[[i for i, name in enumerate(panel.objects) if name in kept]]
+    change = other.values.estimate - before
+    change -= change.mean() if fit.is_calibrated else 0.0
+    at = int(np.argmax(np.abs(change)))
+    entering: tuple[str, ...] = ()
+    leaving: tuple[str, ...] = ()
+    if top is not None:
+        was = {name for name, place in zip(panel.objects, fit.values.rank.tolist(), strict=True) if place <= top}
+        now = {name for name, place in zip(rest.objects, other.values.rank.tolist(), strict=True) if place <= top}
+        entering, leaving = tuple(sorted(now - was)), tuple(sorted(was - now))
+    return WithoutAssessor(label, float(change[at]), rest.objects[at], entering, leaving, lost)
+
+
+def without_columns(deletions: Sequence[WithoutAssessor]) -> dict[str, list[Any]]:
+    """Return deletions as columns: assessor, largest_change, object, entering, leaving, lost, note."""
+    names = ("assessor", "largest_change", "object", "entering", "leaving", "lost", "note")
+    columns = {name: [getattr(item, name) for item in deletions] for name in names}
+    return {
+        name: [list(cell) if isinstance(cell, tuple) else cell for cell in cells] for name, cells in columns.items()
+    }

@@ -1,0 +1,100 @@
+"""A file in, a panel out: the table that a file holds, its columns recognised, its cells checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from evenhand.cells import Cells, Duplicates
+from evenhand.columns import Columns, recognise
+from evenhand.confidence import FACTOR
+from evenhand.errors import InputError
+from evenhand.io.files import read_table
+from evenhand.io.paths import MAX_UNPACKED
+from evenhand.io.wide import lengthen
+from evenhand.panel import Panel
+
+
+def read_panel(
+    path: str | os.PathLike[str],
+    *,
+    object: str | None = None,  # the public name is the paper's word
+    assessor: str | None = None,
+    score: str | None = None,
+    uncertainty: str | None = None,
+    confidence: str | None = None,
+    level: str | None = None,
+    factor: float = FACTOR,
+    aliases: Mapping[str, str] | None = None,
+    duplicates: Duplicates = "error",
+    missing: Sequence[str] = (),
+    sheet: str | None = None,
+    wide: bool = False,
+    max_unpacked: int = MAX_UNPACKED,
+) -> Panel:
+    """Read a panel from a file: one assessment a row, or with ``wide`` objects down and assessors across.
+
+    Parameters
+    ----------
+    path
+        A csv, tsv, txt, xlsx, xlsm, ods or parquet file.
+    object, assessor, score, uncertainty, confidence, level
+        Names of the columns; recognised by their names where not given (see :mod:`evenhand.columns`).
+    factor
+        Ratio of the uncertainties of neighbouring levels.
+    aliases
+        Further words for levels: ``{"hoch": "high"}``.
+    duplicates
+        What to do where an assessor scored an object twice: ``"error"``, ``"keep"`` or ``"combine"``.
+    missing
+        Texts that mean an empty cell, such as ``"NA"``.
+    sheet
+        Name of the sheet of a workbook; the first that is not blank where not given.
+    wide
+        Whether the sheet has objects down and assessors across.
+    max_unpacked
+        Most bytes that a workbook may unpack to.
+
+    Raises
+    ------
+    InputError
+        With every problem found, each with its row and column.
+    """
+    table = read_table(path, sheet=sheet, max_unpacked=max_unpacked)
+    if wide:
+        given = [name for name in (assessor, score, uncertainty, confidence, level) if name is not None]
+        if given:
+            raise InputError(
+                f"A wide sheet has a column for each assessor and nothing but scores in it: leave out {given[0]!r}.",
+                kind="bad_option",
+            )
+        table = lengthen(table, object=object, source=table.source)
+        roles = Columns(object=0, assessor=1, score=2)
+    else:
+        roles = recognise(
+            table.names,
+            object=object,
+            assessor=assessor,
+            score=score,
+            uncertainty=uncertainty,
+            confidence=confidence,
+            level=level,
+            source=table.source,
+        )
+    used = [roles.object, roles.assessor, roles.score]
+    if roles.confidence is not None:
+        used.append(roles.confidence)
+    cells = Cells(
+        object=table.columns[roles.object],
+        assessor=table.columns[roles.assessor],
+        score=table.columns[roles.score],
+        declared=None if roles.confidence is None else table.columns[roles.confidence],
+        form=roles.form,
+        names=tuple(table.names[index] for index in used),
+        row_numbers=table.row_numbers,
+        column_of=table.column_of,
+        decimal_comma=table.decimal_comma,
+    )
+    return Panel.from_cells(
+        cells, factor=factor, aliases=aliases, duplicates=duplicates, missing=missing, notes=table.notes
+    )

@@ -1,0 +1,113 @@
+"""Whether a path can be read at all: there, a regular file, permitted, and not too large."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import os
+import stat
+from pathlib import Path
+
+from evenhand.errors import InputError
+
+MAX_UNPACKED = 512 * 2**20
+"""Most bytes that a file may hold once it is unpacked, unless the caller says otherwise."""
+
+
+def existing(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result]:
+    """Return a path with its facts, or say in one sentence why it cannot be used.
+
+    Raises
+    ------
+    InputError
+        If nothing is there, with names in that directory that come close, or it may not be looked at.
+    """
+    place = Path(path)
+    try:
+        return place, place.stat()
+    except FileNotFoundError:
+        raise InputError(_not_there(place), kind="missing_file", where=str(path)) from None
+    except PermissionError:
+        raise _forbidden(path) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(
+            f"This is not a usable file name ({reason}): check the path.", kind="missing_file", where=repr(str(path))
+        ) from None
+
+
+def regular_file(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Path:
+    """Return the path of a regular file that may be read, without opening anything that could block.
+
+    Parameters
+    ----------
+    path
+        Where the file is.
+    max_bytes
+        Largest size that is accepted; None for any.
+
+    Returns
+    -------
+    Path
+        The same path.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is a directory, a pipe or a device, or it may not be read, or is too large.
+    """
+    place, facts = existing(path)
+    if stat.S_ISDIR(facts.st_mode):
+        raise InputError("This is a directory: name a file in it.", kind="not_a_file", where=str(path))
+    if not stat.S_ISREG(facts.st_mode):
+        raise InputError(
+            "This is a pipe or a device, not a file: save the data to a file first.", kind="not_a_file", where=str(path)
+        )
+    if not os.access(place, os.R_OK):
+        raise _forbidden(path)
+    if max_bytes is not None and facts.st_size > max_bytes:
+        raise too_large(place.name, f"The file holds {in_bytes(facts.st_size)}", max_bytes)
+    return place
+
+
+def too_large(source: str, finding: str, limit: int) -> InputError:
+    """Return the error for a file that is over the limit of bytes; ``finding`` says what was found."""
+    return InputError(
+        f"{finding}, more than the limit of {in_bytes(limit)}: keep only the sheet or the columns with "
+        "objects, assessors, scores and confidences.",
+        kind="too_large",
+        where=source,
+    )
+
+
+def in_bytes(count: int) -> str:
+    """Write a number of bytes in the unit that suits it, such as ``512 MiB``."""
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:,.4g} GiB"
+
+
+def _forbidden(path: str | os.PathLike[str]) -> InputError:
+    return InputError(
+        "You have no permission to read this file: change its permissions or copy it.",
+        kind="no_permission",
+        where=str(path),
+    )
+
+
+def _not_there(place: Path) -> str:
+    """Say that nothing is at a place, with names close to it."""
+    parent = place.parent
+    try:
+        with os.scandir(parent) as entries:
+            names = [entry.name for entry in itertools.islice(entries, 10_000)]
+    except OSError:
+        return f"There is no such file, and no directory {parent} that can be looked into: check the path."
+    folded = {name.casefold(): name for name in names}
+    close = difflib.get_close_matches(place.name.casefold(), folded, n=3, cutoff=0.7)
+    if close:
+        return f"There is no such file; did you mean {' or '.join(folded[name] for name in close)}?"
+    return "There is no such file: check the spelling and the directory."

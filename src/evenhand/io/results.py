@@ -1,0 +1,338 @@
+"""Result tables to csv, tsv, xlsx or parquet, safe to open in a spreadsheet program."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import math
+import os
+import re
+import secrets
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.errors import InputError, LimitError, MissingPackageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+Value = str | int | float | bool | None
+"""What a cell of a result can be."""
+
+Columns = dict[str, list[Value]]
+"""One result table: its columns by name."""
+
+_HOSTILE_START = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # the last four are full-width
+# A program that splits at semicolons or tabs, as Excel does in many countries, starts new cells inside a text.
+_HOSTILE_INSIDE = re.compile(r"([;\t\r\n][ \"]*)(?=[=+\-@])")
+_BAD_IN_FILE_NAME = re.compile(r"[^\w.-]+")
+_BAD_IN_SHEET_NAME = re.compile(r"[\[\]:*?/\\\x00-\x1f]+")
+_LONGEST_TEXT = 32_767
+_MOST_ROWS = 1_048_575
+
+
+def write_tables(
+    path: str | os.PathLike[str],
+    tables: Mapping[str, Mapping[str, Sequence[object]]],
+    *,
+    notes: Sequence[str] = (),
+) -> list[Path]:
+    """Write result tables to one workbook, or to csv, tsv or parquet files side by side.
+
+    Text that a spreadsheet program would take for a formula is made harmless, with an apostrophe before it in
+    csv and tsv and as plain text in xlsx; numbers stay numbers with all their digits. Nothing is replaced before
+    everything is written, and nothing half-written is left behind.
+
+    Parameters
+    ----------
+    path
+        Where to write; the suffix is ``.csv``, ``.tsv``, ``.xlsx`` or ``.parquet``. Except for xlsx the first
+        table goes there and each other one beside it, as ``stem-NAME.csv``.
+    tables
+        Tables by name, each a mapping of column names to values: text, numbers, truth values, None, or numpy
+        scalars and arrays of these. None and nan are empty cells.
+    notes
+        Sentences to go with the tables, as a table ``notes`` of their own.
+
+    Returns
+    -------
+    list of Path
+        The files that were written, the one that was asked for first.
+
+    Raises
+    ------
+    InputError
+        If the suffix is unknown or the files cannot be written.
+    LimitError
+        If a table does not fit a sheet of a workbook.
+    """
+    place = Path(path)
+    plain = {name: _plain_table(name, table) for name, table in tables.items()}
+    if not plain:
+        raise InputError("There is no table to write.", kind="cannot_write", where=str(path))
+    if notes:
+        if "notes" in plain:
+            raise InputError("A table is called 'notes' although there are notes to write.", kind="cannot_write")
+        plain["notes"] = {"note": [str(note) for note in notes]}
+    suffix = place.suffix.lower()
+    if suffix == ".xlsx":
+        return _write_all({place: lambda file: _write_workbook(file, plain)})
+    one: Callable[[Path, Columns], None]
+    if suffix == ".csv":
+        one = _write_csv
+    elif suffix == ".tsv":
+        one = _write_tsv
+    elif suffix == ".parquet":
+        one = _write_parquet
+    else:
+        raise _unknown_format(place, ".csv, .tsv, .xlsx or .parquet")
+    jobs: dict[Path, Callable[[Path], None]] = {}
+    for position, (name, table) in enumerate(plain.items()):
+        target = (
+            place
+            if position == 0
+            else place.with_name(f"{place.stem}-{_BAD_IN_FILE_NAME.sub('-', name)}{place.suffix}")
+        )
+        if target in jobs:
+            raise InputError(f"Two tables would be written to {target.name}.", kind="cannot_write", where=str(path))
+        jobs[target] = lambda file, table=table: one(file, table)  # type: ignore[misc]
+    return _write_all(jobs)
+
+
+def write_json(path: str | os.PathLike[str], summary: Mapping[str, object]) -> Path:
+    """Write a summary as JSON: UTF-8, full precision, null where something could not be computed."""
+    text = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2)
+
+    def write(file: Path) -> None:
+        file.write_text(f"{text}\n", encoding="utf-8")
+
+    return _write_all({Path(path): write})[0]
+
+
+def check_target(path: str | os.PathLike[str], source: str | os.PathLike[str] | None = None) -> None:
+    """Refuse, before any work is done, a place that results cannot or must not be written to.
+
+    Parameters
+    ----------
+    path
+        Where results are to go.
+    source
+        The file that the scores come from, which must not be overwritten.
+    """
+    place = Path(path)
+    if place.suffix.lower() not in (".csv", ".tsv", ".xlsx", ".parquet", ".json"):
+        raise _unknown_format(place, ".csv, .tsv, .xlsx, .parquet or .json")
+    if not place.parent.is_dir():
+        raise InputError(f"There is no directory {place.parent}: make it first.", kind="cannot_write", where=str(path))
+    if source is not None and place.exists() and Path(source).exists() and os.path.samefile(place, source):
+        raise InputError(
+            "The results would overwrite the file of scores: choose another name.", kind="cannot_write", where=str(path)
+        )
+
+
+def _unknown_format(place: Path, known: str) -> InputError:
+    return InputError(
+        f"Results cannot be written to a file that ends in {place.suffix or 'no suffix'}: name it {known}.",
+        kind="unknown_format",
+        where=str(place),
+    )
+
+
+def harmless(text: str) -> str:
+    """Put an apostrophe before text that a spreadsheet program would take for a formula.
+
+    Examples
+    --------
+    >>> harmless("=1+1"), harmless("A-1")
+    ("'=1+1", 'A-1')
+    """
+    if text.startswith(_HOSTILE_START):
+        text = "'" + text
+    return _HOSTILE_INSIDE.sub(r"\1'", text)
+
+
+def _write_all(jobs: Mapping[Path, Callable[[Path], None]]) -> list[Path]:
+    """Write every file under another name beside its target, then put all in place."""
+    waiting: dict[Path, Path] = {}
+    target = next(iter(jobs))
+    try:
+        for target, job in jobs.items():
+            if target.is_dir():
+                raise InputError(
+                    "There is a directory of that name: choose another.", kind="cannot_write", where=str(target)
+                )
+            real = Path(os.path.realpath(target))
+            temporary = real.with_name(f".{real.name[:100]}.{secrets.token_hex(6)}.part")
+            temporary.open("xb").close()
+            waiting[real] = temporary
+            job(temporary)
+            if real.exists():
+                shutil.copymode(real, temporary)
+                if not os.access(real, os.W_OK):
+                    raise PermissionError(13, "the file that is there may not be changed")
+        for real in list(waiting):
+            os.replace(waiting[real], real)
+            del waiting[real]
+    except OSError as error:
+        raise InputError(
+            f"The file cannot be written ({error.strerror or error}): choose another place or free this one.",
+            kind="cannot_write",
+            where=str(target),
+        ) from None
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"The text {error.object[:40]!r} holds a character that no file can hold: correct that label.",
+            kind="cannot_write",
+            where=str(target),
+        ) from None
+    finally:
+        for temporary in waiting.values():
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+    return list(jobs)
+
+
+def _plain_table(name: str, table: Mapping[str, Sequence[object]]) -> Columns:
+    """Return a table with plain Python values, all columns of one length."""
+    plain = {str(column): _plain_column(values) for column, values in table.items()}
+    if len({len(values) for values in plain.values()}) > 1:
+        raise InputError(f"The columns of the table {name!r} differ in length.", kind="cannot_write")
+    return plain
+
+
+def _plain_column(values: Sequence[object]) -> list[Value]:
+    """Return values without numpy, with nan as None and anything unknown as text."""
+    listed = values.tolist() if hasattr(values, "tolist") else values
+    return [_plain_value(value) for value in listed]
+
+
+def _plain_value(value: object) -> Value:
+    if isinstance(value, (str, bool, int)) or value is None:
+        return str(value) if isinstance(value, str) else value
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(value)
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        return _plain_value(value.item())
+    return str(value)
+
+
+def _as_text(value: Value) -> str:
+    """Write a value for csv: numbers with all their digits, text made harmless."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, (int, float)) else harmless(value)
+
+
+def _write_csv(file: Path, table: Columns, delimiter: str = ",") -> None:
+    # Excel takes a csv for UTF-8 only if it begins with a byte order mark.
+    with file.open("w", encoding="utf-8-sig", newline="") as stream:
+        writer = csv.writer(stream, delimiter=delimiter, lineterminator="\r\n")
+        writer.writerow([harmless(name) for name in table])
+        writer.writerows([_as_text(value) for value in row] for row in zip(*table.values(), strict=True))
+
+
+def _write_tsv(file: Path, table: Columns) -> None:
+    _write_csv(file, table, delimiter="\t")
+
+
+def _write_parquet(file: Path, table: Columns) -> None:
+    try:
+        import polars as pl
+    except ImportError:
+        raise MissingPackageError("polars", "Writing a parquet file", "polars") from None
+    columns = [pl.Series(name, values, strict=False) for name, values in table.items()]
+    pl.DataFrame(columns).write_parquet(file)
+
+
+def _write_workbook(file: Path, tables: Mapping[str, Columns]) -> None:
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise MissingPackageError("xlsxwriter", "Writing a workbook", "xlsxwriter") from None
+    options = {
+        "in_memory": True,
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+        "strings_to_numbers": False,
+    }
+    for name, table in tables.items():
+        _check_fits(name, table)
+    workbook = xlsxwriter.Workbook(str(file), options)
+    formats = {
+        "header": workbook.add_format({"bold": True, "bottom": 1}),
+        "hostile_header": workbook.add_format({"bold": True, "bottom": 1, "quote_prefix": True}),
+        "decimal": workbook.add_format({"num_format": "0.000"}),
+        "hostile": workbook.add_format({"quote_prefix": True}),
+    }
+    used: set[str] = set()
+    for name, table in tables.items():
+        _write_sheet(workbook.add_worksheet(_sheet_name(name, used)), table, formats)
+    workbook.close()
+
+
+class _Exact(float):
+    """A number that is written with all its digits, where xlsxwriter would write sixteen."""
+
+    def __format__(self, _: str) -> str:
+        return repr(float(self))
+
+
+def _write_sheet(sheet: Any, table: Columns, formats: Mapping[str, Any]) -> None:  # xlsxwriter has no types
+    """Write one table, its header bold and frozen, decimals shown to three places and stored in full."""
+    sheet.freeze_panes(1, 0)
+    for column, (name, values) in enumerate(table.items()):
+        sheet.set_column(column, column, _width(name, values))
+        sheet.write_string(0, column, name, formats["hostile_header" if name.startswith(_HOSTILE_START) else "header"])
+        for row, value in enumerate(values, 1):
+            if value is None:
+                continue
+            if isinstance(value, bool):
+                sheet.write_boolean(row, column, value)
+            elif isinstance(value, int) and abs(value) <= 2**53:
+                sheet.write_number(row, column, value)
+            elif isinstance(value, float) and math.isfinite(value):
+                sheet.write_number(row, column, _Exact(value), formats["decimal"])
+            else:
+                text = str(value)
+                sheet.write_string(row, column, text, formats["hostile"] if text.startswith(_HOSTILE_START) else None)
+    rows = len(next(iter(table.values()), []))
+    if table:
+        sheet.autofilter(0, 0, max(rows, 1), len(table) - 1)
+
+
+def _check_fits(name: str, table: Columns) -> None:
+    """Refuse what a sheet cannot hold, since the library would leave it out."""
+    if len(next(iter(table.values()), [])) > _MOST_ROWS or len(table) > 16_384:
+        raise LimitError(
+            f"The table {name!r} is larger than a sheet of a workbook can be: write it as .csv or .parquet."
+        )
+    for column, values in table.items():
+        for value in (column, *values):
+            if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+                raise LimitError(
+                    f"The text {value[:40]!r}... in column {column[:40]!r} is longer than the {_LONGEST_TEXT:,} "
+                    "characters that a cell of a workbook can hold: write it as .csv or .parquet."
+                )
+            if isinstance(value, str):
+                value.encode()  # fails here, not half way, on what no file can hold
+
+
+def _sheet_name(name: str, used: set[str]) -> str:
+    """Return a name that a sheet may have and no other sheet has."""
+    base = _BAD_IN_SHEET_NAME.sub(" ", name).strip(" '")[:31] or "table"
+    chosen, number = base, 2
+    while chosen.casefold() in used or chosen.casefold() == "history":
+        ending = f" {number}"
+        chosen, number = base[: 31 - len(ending)] + ending, number + 1
+    used.add(chosen.casefold())
+    return chosen
+
+
+def _width(name: str, values: Sequence[Value]) -> int:
+    """Return a column width that shows the header and most values."""
+    shown = (8 if isinstance(value, float) else len(str(value)) for value in values[:500] if value is not None)
+    return min(60, max(8, len(name) + 4, max(shown, default=0) + 2))

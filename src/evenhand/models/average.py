@@ -1,0 +1,72 @@
+"""Averages, which hold every bias to be zero: simple (SA) and confidence-weighted (CWA)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.fit import Fit, Method
+from evenhand.gauge import Gauge
+from evenhand.graph import connectivity
+from evenhand.grouping import sum_by
+from evenhand.models.family import INTERVAL, check_options, make_fit
+from evenhand.noise import NoiseKind, NoisePrior
+from evenhand.panel import Panel
+from evenhand.solve import Solution
+
+
+def simple_average(
+    panel: Panel,
+    *,
+    gauge: Gauge = "weighted",
+    noise: NoiseKind | NoisePrior = "estimated",
+    interval: float = INTERVAL,
+) -> Fit:
+    """Return the plain mean score of each object (SA).
+
+    Parameters
+    ----------
+    panel
+        The panel; declared confidences are not used.
+    gauge
+        Accepted so that all methods are called alike; averages have no degeneracy to break.
+    noise
+        Treatment of the noise variance.
+    interval
+        Probability of intervals.
+
+    Examples
+    --------
+    >>> simple_average(Panel.from_arrays([0, 0, 1], [0, 1, 1], [3.0, 4.0, 5.0])).values.estimate
+    array([3.5, 5. ])
+    """
+    return _average(panel, panel.with_equal_confidence(), "sa", noise, interval)
+
+
+def weighted_average(
+    panel: Panel,
+    *,
+    gauge: Gauge = "weighted",
+    noise: NoiseKind | NoisePrior = "estimated",
+    interval: float = INTERVAL,
+) -> Fit:
+    """Return the mean score of each object weighted by declared confidence (CWA); options as in :func:`simple_average`.
+
+    Examples
+    --------
+    >>> weighted_average(Panel.from_arrays([0, 0], [0, 1], [3.0, 4.0], [3.0, 1.0])).values.estimate
+    array([3.25])
+    """
+    return _average(panel, panel, "cwa", noise, interval)
+
+
+def _average(panel: Panel, seen: Panel, method: Method, noise: NoiseKind | NoisePrior, interval: float) -> Fit:
+    check_options(panel, method, noise, interval)
+    origin = float(np.median(seen.score))
+    centred = seen.score - origin
+    sums = sum_by(seen.object_index, seen.precision * centred, seen.n_objects)
+    means = sums / seen.object_confidence
+    residuals = centred - means[seen.object_index]
+    # one step of refinement, so that means of large scores keep their last digits
+    step = sum_by(seen.object_index, seen.precision * residuals, seen.n_objects) / seen.object_confidence
+    solution = Solution(origin + (means + step), np.zeros(seen.n_assessors), residuals - step[seen.object_index])
+    return make_fit(panel, seen, method, solution, connectivity(seen), noise=noise, interval=interval)

@@ -1,0 +1,175 @@
+"""What the four methods of the paper's table 1 share: from a solution to a Fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.cells import count_of, name_some
+from evenhand.errors import InputError, Problem, SolveError
+from evenhand.fit import Effects, Fit, Method
+from evenhand.gauge import Condition, Gauge
+from evenhand.graph import Connectivity
+from evenhand.noise import NoiseKind, NoisePrior, make_noise
+from evenhand.panel import Panel
+from evenhand.posterior import Posterior
+from evenhand.solve import Solution, Solver
+
+INTERVAL: Final = 0.9
+"""Probability of intervals unless asked otherwise."""
+
+USES_CONFIDENCE: Final[frozenset[Method]] = frozenset({"cwa", "cwc"})
+
+
+def check_options(panel: Panel, method: Method, noise: NoiseKind | NoisePrior, interval: float) -> None:
+    """Refuse an interval that is no probability, and declared noise where none was declared."""
+    if not 0 < interval < 1:
+        raise InputError(f"An interval needs a probability between 0 and 1, not {interval:g}.", kind="bad_option")
+    if noise != "declared":
+        return
+    if method not in USES_CONFIDENCE:
+        raise InputError(
+            f"Method {method} weighs all scores alike and so cannot take declared uncertainties at face value: "
+            "use noise estimated, or method cwc or cwa.",
+            kind="bad_option",
+        )
+    if panel.confidence not in ("uncertainty", "confidence"):
+        raise InputError(
+            f"The noise cannot be taken as declared: the panel has {panel.describe_confidence()}, "
+            "which says nothing of its size in points; use noise estimated.",
+            kind="bad_option",
+        )
+
+
+def make_fit(
+    panel: Panel,
+    seen: Panel,
+    method: Method,
+    solution: Solution,
+    parts: Connectivity,
+    *,
+    noise: NoiseKind | NoisePrior,
+    interval: float,
+    gauge: Gauge | None = None,
+    condition: Condition | None = None,
+    solver: Solver | None = None,
+) -> Fit:
+    """Return the Fit that a solution makes.
+
+    Parameters
+    ----------
+    panel, seen
+        The panel as given, and as the method sees it (equal confidences for SA and IBA).
+    method
+        The method.
+    solution
+        Values, biases and residuals, in the gauge.
+    parts
+        The components of the panel.
+    noise, interval
+        Treatment of the noise variance, probability of intervals.
+    gauge, condition, solver
+        For calibrating methods, what fixes the biases and what answers for their uncertainty.
+    """
+    residual = _residual_sum(seen, solution)
+    fitted = seen.n_objects + (seen.n_assessors - parts.n_components if solver is not None else 0)
+    dof = seen.n_assessments - fitted
+    precision = seen.object_confidence
+    posterior = Posterior(make_noise(noise, residual, dof), precision, seen.n_assessors, solver, condition)
+    comparable = solver is not None
+    values = Effects(
+        side="object",
+        labels=panel.objects,
+        estimate=_frozen(solution.values),
+        assessments=seen.object_assessments,
+        total_confidence=precision,
+        component=parts.object_component if comparable else np.zeros(seen.n_objects, dtype=np.int64),
+        interval=interval,
+        posterior=posterior,
+        backend=panel.backend,
+    )
+    biases = replace(
+        values,
+        side="assessor",
+        labels=panel.assessors,
+        estimate=_frozen(solution.biases),
+        assessments=seen.assessor_assessments,
+        total_confidence=seen.assessor_confidence,
+        component=parts.assessor_component if comparable else np.zeros(seen.n_assessors, dtype=np.int64),
+    )
+    return Fit(
+        panel=panel,
+        method=method,
+        gauge=gauge,
+        values=values,
+        biases=biases,
+        residuals=_frozen(solution.residuals),
+        weight=seen.precision,
+        residual=residual,
+        degrees_of_freedom=dof,
+        connectivity=parts,
+        posterior=posterior,
+        notes=(*panel.notes, *_notes(seen, parts, posterior, calibrated=comparable)),
+    )
+
+
+def _notes(panel: Panel, parts: Connectivity, posterior: Posterior, *, calibrated: bool) -> list[Problem]:
+    notes = []
+    if calibrated:
+        if panel.n_assessors == 1:
+            message = "there is only one assessor, so a bias cannot be told from the values."
+            notes.append(Problem("one_assessor", message, f"assessor {panel.assessors[0]}"))
+        elif panel.n_assessments == panel.n_objects:
+            message = "every object was seen once, so biases cannot be told from values."
+            notes.append(Problem("all_seen_once", message))
+        else:
+            notes += _singles(panel)
+        if not parts.is_connected:
+            message = (
+                f"each of the {parts.n_components} groups was calibrated on its own: values and ranks must not be "
+                "compared across groups."
+            )
+            notes.append(Problem("not_comparable", message))
+    if posterior.noise.reason is not None:
+        notes.append(Problem("uncertainty", f"{posterior.noise.reason}."))
+    return notes
+
+
+def _singles(panel: Panel) -> list[Problem]:
+    """Return notes on assessors of one object, and on objects seen once."""
+    notes = []
+    lone = [panel.assessors[i] for i in np.flatnonzero(panel.assessor_assessments == 1).tolist()]
+    if lone:
+        message = (
+            f"{count_of(len(lone), 'assessor')} scored one object only, which fixes their own bias and says nothing "
+            f"about that object: {name_some(lone)}."
+        )
+        notes.append(Problem("single_object_assessor", message, f"assessor {lone[0]}"))
+    once = [panel.objects[i] for i in np.flatnonzero(panel.object_assessments == 1).tolist()]
+    if once:
+        message = (
+            f"{count_of(len(once), 'object')} seen once: the value is that one score less its assessor's bias, "
+            f"unchecked by a second: {name_some(once)}."
+        )
+        notes.append(Problem("single_assessment_object", message, f"object {once[0]}"))
+    return notes
+
+
+def _residual_sum(panel: Panel, solution: Solution) -> float:
+    """Return R, or exactly 0 where no residual is larger than the rounding of the scores."""
+    largest = float(np.abs(solution.residuals).max())
+    if largest <= 8 * np.finfo(np.float64).eps * float(np.abs(panel.score).max()):
+        return 0.0
+    with np.errstate(over="ignore", under="ignore"):
+        residual = float(panel.precision @ np.square(solution.residuals / largest)) * largest * largest
+    if not np.finfo(np.float64).tiny <= residual < np.inf:
+        raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
+    return residual
+
+
+def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,391 @@
+"""A panel: which assessor gave which object what score, and how sure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenhand import columns, frames
+from evenhand.cells import Cells, Duplicates, check_cells, count_of
+from evenhand.confidence import FACTOR, Form
+from evenhand.errors import InputError, Problem
+from evenhand.grouping import sum_by
+
+
+class Numbered(Sequence[str]):
+    """Labels ``"0"``, ``"1"``, ... of a panel without labels, made when asked for.
+
+    Examples
+    --------
+    >>> Numbered(3)[2]
+    '2'
+    """
+
+    __slots__ = ("_count",)
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        numbers = range(self._count)[index]
+        return str(numbers) if isinstance(numbers, int) else [str(number) for number in numbers]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Panel:
+    """Assessments (assessor, object, score, precision) with the labels of both sides.
+
+    Made by :meth:`from_frame`, :meth:`from_arrays` or :func:`evenhand.read_panel`; never changed afterwards.
+
+    Attributes
+    ----------
+    objects, assessors
+        Labels, in order of first appearance.
+    object_index, assessor_index
+        For each of the N assessments, the position of its object and of its assessor.
+    score
+        The N scores.
+    precision
+        The N precisions c = 1/sigma^2, all positive; ones where no confidence was declared.
+    confidence
+        How confidence was declared: ``"uncertainty"``, ``"confidence"``, ``"level"`` or ``"none"``.
+    factor
+        The factor between levels, where levels were declared.
+    notes
+        What was noticed and not refused: empty scores, labels that look alike, combined duplicates.
+    backend
+        The kind of frame that tables come back as.
+    """
+
+    objects: Sequence[str]
+    assessors: Sequence[str]
+    object_index: NDArray[np.integer[Any]]
+    assessor_index: NDArray[np.integer[Any]]
+    score: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    confidence: Form = "none"
+    factor: float | None = None
+    notes: tuple[Problem, ...] = ()
+    backend: frames.Backend = frames.DEFAULT_BACKEND
+
+    def __post_init__(self) -> None:
+        for array in (self.object_index, self.assessor_index, self.score, self.precision):
+            array.flags.writeable = False
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: object,
+        *,
+        object: str | None = None,  # the public name is the paper's word
+        assessor: str | None = None,
+        score: str | None = None,
+        uncertainty: str | None = None,
+        confidence: str | None = None,
+        level: str | None = None,
+        factor: float = FACTOR,
+        aliases: Mapping[str, str] | None = None,
+        duplicates: Duplicates = "error",
+        missing: Sequence[str] = (),
+    ) -> Panel:
+        """Return the panel that a pandas, polars or pyarrow table holds, one assessment a row.
+
+        Parameters
+        ----------
+        frame
+            The table. Missing scores mean "not assessed": such rows are counted in ``notes`` and left out.
+        object, assessor, score, uncertainty, confidence, level
+            Names of the columns; recognised by their names where not given (see :mod:`evenhand.columns`).
+        factor
+            Ratio of the uncertainties of neighbouring levels.
+        aliases
+            Further words for levels: ``{"hoch": "high"}``.
+        duplicates
+            What to do where an assessor scored an object twice.
+        missing
+            Texts that mean an empty cell, such as ``"NA"``.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> frame = pl.DataFrame({"object": ["x", "y"], "assessor": ["A", "A"], "score": [1.0, 2.0]})
+        >>> Panel.from_frame(frame)
+        Panel(2 objects, 1 assessor, 2 assessments, no declared confidence)
+        """
+        names = frames.column_names(frame)
+        roles = columns.recognise(
+            names,
+            object=object,
+            assessor=assessor,
+            score=score,
+            uncertainty=uncertainty,
+            confidence=confidence,
+            level=level,
+            source="the frame",
+        )
+        wanted = [names[index] for index in (roles.object, roles.assessor, roles.score)]
+        if roles.confidence is not None:
+            wanted.append(names[roles.confidence])
+        cells = frames.read_columns(frame, wanted)
+        return cls.from_cells(
+            Cells(
+                object=cells[0],
+                assessor=cells[1],
+                score=cells[2],
+                declared=cells[3] if roles.confidence is not None else None,
+                form=roles.form,
+                names=tuple(wanted),
+                row_numbers=range(len(cells[0])),
+            ),
+            factor=factor,
+            aliases=aliases,
+            duplicates=duplicates,
+            missing=missing,
+            backend=frames.backend_of(frame),
+        )
+
+    @classmethod
+    def from_cells(
+        cls,
+        cells: Cells,
+        *,
+        factor: float = FACTOR,
+        aliases: Mapping[str, str] | None = None,
+        duplicates: Duplicates = "error",
+        missing: Sequence[str] = (),
+        notes: Sequence[Problem] = (),
+        backend: frames.Backend = frames.DEFAULT_BACKEND,
+    ) -> Panel:
+        """Return the panel that raw cells describe: the door that files and frames come through."""
+        entries = check_cells(cells, factor=factor, aliases=aliases, duplicates=duplicates, missing=missing)
+        return cls(
+            objects=entries.objects,
+            assessors=entries.assessors,
+            object_index=entries.object_index,
+            assessor_index=entries.assessor_index,
+            score=entries.score,
+            precision=entries.precision,
+            confidence=entries.form,
+            factor=float(factor) if entries.form == "level" else None,
+            notes=(*notes, *entries.notes),
+            backend=backend,
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        object_index: ArrayLike,
+        assessor_index: ArrayLike,
+        score: ArrayLike,
+        confidence: ArrayLike | None = None,
+        *,
+        objects: Sequence[str] | None = None,
+        assessors: Sequence[str] | None = None,
+    ) -> Panel:
+        """Return a panel from whole-number codes, without labels or copies: the fast door for large data.
+
+        An assessor's second score for an object is kept as a further assessment; nothing looks for duplicates here.
+
+        Parameters
+        ----------
+        object_index, assessor_index
+            Codes from 0 without gaps, of any integer type.
+        score
+            Finite scores.
+        confidence
+            Positive precisions c = 1/sigma^2; all equal where not given.
+        objects, assessors
+            Labels, one for each code; the codes themselves as text where not given.
+
+        Examples
+        --------
+        >>> Panel.from_arrays([0, 0, 1], [0, 1, 1], [3.0, 4.0, 5.0])
+        Panel(2 objects, 2 assessors, 3 assessments, no declared confidence)
+        """
+        scores = _numbers("score", score)
+        if scores.ndim != 1:
+            raise InputError(f"Scores must be one array, not one of shape {scores.shape}.", kind="bad_shape")
+        if scores.size == 0:
+            raise InputError("There are no scores: a panel needs at least one assessment.", kind="empty")
+        object_codes, n_objects = _check_codes("object_index", object_index, scores.size, objects)
+        assessor_codes, n_assessors = _check_codes("assessor_index", assessor_index, scores.size, assessors)
+        _check_finite("score", scores)
+        if confidence is None:
+            precision: NDArray[np.float64] = np.broadcast_to(np.float64(1.0), scores.shape)
+        else:
+            precision = _numbers("confidence", confidence)
+            if precision.shape != scores.shape:
+                raise InputError(
+                    f"There are {scores.size} scores but {precision.size} confidences: give one for each.",
+                    kind="bad_shape",
+                )
+            _check_finite("confidence", precision)
+            smallest = np.finfo(np.float64).tiny
+            if precision.min() < smallest:
+                at = int(np.argmax(precision < smallest))
+                raise InputError(
+                    f"{precision[at]:g} is not a confidence: it must be positive, and not too small to compute with.",
+                    kind="bad_confidence",
+                    where=f"confidence[{at}]",
+                )
+        return cls(
+            objects=Numbered(n_objects) if objects is None else tuple(objects),
+            assessors=Numbered(n_assessors) if assessors is None else tuple(assessors),
+            object_index=object_codes,
+            assessor_index=assessor_codes,
+            score=scores.view(),
+            precision=precision.view(),
+            confidence="none" if confidence is None else "confidence",
+        )
+
+    @property
+    def n_objects(self) -> int:
+        """Number of objects."""
+        return len(self.objects)
+
+    @property
+    def n_assessors(self) -> int:
+        """Number of assessors."""
+        return len(self.assessors)
+
+    @property
+    def n_assessments(self) -> int:
+        """Number N of assessments."""
+        return int(self.score.size)
+
+    @property
+    def object_assessments(self) -> NDArray[np.int64]:
+        """Number of assessments of each object."""
+        return np.bincount(self.object_index, minlength=self.n_objects)
+
+    @property
+    def assessor_assessments(self) -> NDArray[np.int64]:
+        """Number of assessments by each assessor."""
+        return np.bincount(self.assessor_index, minlength=self.n_assessors)
+
+    @property
+    def object_confidence(self) -> NDArray[np.float64]:
+        """Total confidence C_o in each object."""
+        return sum_by(self.object_index, self.precision, self.n_objects)
+
+    @property
+    def assessor_confidence(self) -> NDArray[np.float64]:
+        """Total confidence C'_a of each assessor."""
+        return sum_by(self.assessor_index, self.precision, self.n_assessors)
+
+    @property
+    def total_confidence(self) -> float:
+        """Sum C of all precisions."""
+        return float(self.precision.sum())
+
+    def with_equal_confidence(self) -> Panel:
+        """Return the same panel with every precision 1: what SA and IBA see."""
+        ones: NDArray[np.float64] = np.broadcast_to(np.float64(1.0), self.score.shape)
+        return replace(self, precision=ones.view())
+
+    def restrict(self, chosen: NDArray[np.bool_]) -> Panel:
+        """Return the panel of some of the assessments; objects and assessors left without any are left out."""
+        objects, object_index = np.unique(self.object_index[chosen], return_inverse=True)
+        assessors, assessor_index = np.unique(self.assessor_index[chosen], return_inverse=True)
+        return replace(
+            self,
+            objects=tuple(self.objects[index] for index in objects.tolist()),
+            assessors=tuple(self.assessors[index] for index in assessors.tolist()),
+            object_index=object_index,
+            assessor_index=assessor_index,
+            score=self.score[chosen],
+            precision=np.array(self.precision[chosen]),
+        )
+
+    def describe_confidence(self) -> str:
+        """Return in a few words how confidence was declared."""
+        return {
+            "uncertainty": "declared uncertainties",
+            "confidence": "declared confidences",
+            "level": f"confidence levels (factor {self.factor:g})" if self.factor is not None else "confidence levels",
+            "none": "no declared confidence",
+        }[self.confidence]
+
+    def to_frame(self) -> Any:
+        """Return the assessments as a table: object, assessor, score, confidence."""
+        return frames.make_frame(
+            {
+                "object": [self.objects[index] for index in self.object_index.tolist()],
+                "assessor": [self.assessors[index] for index in self.assessor_index.tolist()],
+                "score": self.score,
+                "confidence": np.array(self.precision),
+            },
+            self.backend,
+        )
+
+    def __repr__(self) -> str:
+        counts = ", ".join(
+            count_of(number, word)
+            for number, word in (
+                (self.n_objects, "object"),
+                (self.n_assessors, "assessor"),
+                (self.n_assessments, "assessment"),
+            )
+        )
+        return f"Panel({counts}, {self.describe_confidence()})"
+
+
+def _check_codes(
+    name: str, codes: ArrayLike, size: int, labels: Sequence[str] | None
+) -> tuple[NDArray[np.integer[Any]], int]:
+    array = np.asarray(codes)
+    if array.ndim != 1 or array.size != size:
+        raise InputError(
+            f"There are {size} scores, so {name} must be one array of {size} codes, not one of shape {array.shape}.",
+            kind="bad_shape",
+        )
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InputError(
+            f"{name} holds {array.dtype}, not whole-number codes: use np.unique(labels, return_inverse=True).",
+            kind="bad_codes",
+        )
+    if int(array.min()) < 0:
+        raise InputError(
+            f"{int(array.min())} is not a code: codes count from 0.",
+            kind="bad_codes",
+            where=f"{name}[{int(np.argmin(array))}]",
+        )
+    count = int(array.max()) + 1
+    if count > size or np.bincount(array, minlength=count).min() == 0:
+        unused = int(np.argmin(np.bincount(array, minlength=count))) if count <= 4 * size else count - 1
+        raise InputError(
+            f"{name} goes up to {count - 1} but has gaps (for example around {unused}): every code from 0 needs at "
+            "least one score; np.unique(codes, return_inverse=True) closes the gaps.",
+            kind="bad_codes",
+        )
+    if labels is not None and (len(labels) != count or len(set(labels)) != count):
+        raise InputError(
+            f"{name} has {count} codes, so it needs {count} different labels, not {len(labels)}.", kind="bad_labels"
+        )
+    # sums of two codes must not overflow the codes' own type
+    return (array.view() if array.dtype.itemsize >= 4 else array.astype(np.int64)), count
+
+
+def _numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:
+    try:
+        return np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} must be an array of numbers ({error}).", kind=f"bad_{name}") from None
+
+
+def _check_finite(name: str, array: NDArray[np.float64]) -> None:
+    finite = np.isfinite(array)
+    if not finite.all():
+        at = int(np.argmin(finite))
+        raise InputError(f"{array[at]} is not a finite number.", kind=f"bad_{name}", where=f"{name}[{at}]")

@@ -1,0 +1,410 @@
+"""Ranks with their uncertainty, and the decisions that rest on them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand import frames
+from evenhand.errors import EvenhandError, InputError
+from evenhand.fit import Fit
+
+Floats = NDArray[np.float64]
+
+DRAWS: Final = 10_000
+"""Posterior draws behind ranks unless asked otherwise."""
+
+_BLOCK: Final = 2**22
+"""Values drawn and ranked at a time."""
+
+
+class NotRankableError(EvenhandError):
+    """The objects cannot be ranked against each other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """What posterior draws say about ranks; rank 1 is the highest value. The same in every gauge.
+
+    Attributes
+    ----------
+    fit
+        The fit that was drawn from.
+    top
+        The number k of places, where asked for.
+    draws, seed
+        How many draws, from which seed.
+    interval
+        Probability of the rank intervals.
+    p_top
+        Probability that each object is among the top k; None without k.
+    p_first
+        Probability that each object is the best.
+    expected_rank
+        Posterior mean of each rank.
+    rank_lower, rank_upper
+        Ends of the central rank intervals.
+    expected_rank_error
+        Monte Carlo standard error of the expected rank.
+    """
+
+    fit: Fit
+    top: int | None
+    draws: int
+    seed: int
+    interval: float
+    p_top: Floats | None
+    p_first: Floats
+    expected_rank: Floats
+    rank_lower: NDArray[np.int64]
+    rank_upper: NDArray[np.int64]
+    expected_rank_error: Floats
+
+    @property
+    def p_top_error(self) -> Floats | None:
+        """Monte Carlo standard error of ``p_top``."""
+        return None if self.p_top is None else np.sqrt(self.p_top * (1 - self.p_top) / self.draws)
+
+    @property
+    def sucra(self) -> Floats:
+        """Mean rank on a scale from 0 (surely last) to 1 (surely first)."""
+        count = self.expected_rank.size
+        return np.ones(1) if count == 1 else (count - self.expected_rank) / (count - 1)
+
+    def columns(self) -> dict[str, Any]:
+        """Return the table as columns, in the order of the panel's objects."""
+        columns: dict[str, Any] = {
+            "object": list(self.fit.values.labels),
+            "value": self.fit.values.estimate,
+            "rank": self.fit.values.rank,
+        }
+        if self.p_top is not None:
+            columns |= {"p_top": self.p_top, "p_top_error": self.p_top_error}
+        return columns | {
+            "p_first": self.p_first,
+            "expected_rank": self.expected_rank,
+            "expected_rank_error": self.expected_rank_error,
+            "rank_lower": self.rank_lower,
+            "rank_upper": self.rank_upper,
+            "sucra": self.sucra,
+        }
+
+    def to_frame(self) -> Any:
+        """Return the table as the kind of frame that the panel came from."""
+        return frames.make_frame(self.columns(), self.fit.panel.backend)
+
+    def __str__(self) -> str:
+        order = np.argsort(self.expected_rank, kind="stable")[:10]
+        width = max(len(str(self.fit.values.labels[i])) for i in order.tolist())
+        lines = [f"ranks from {self.draws:,} draws (seed {self.seed}), {100 * self.interval:g} % intervals"]
+        for i in order.tolist():
+            line = f"  {self.fit.values.labels[i]!s:<{width}}  {self.rank_lower[i]:>4} to {self.rank_upper[i]:<4}"
+            line += f" expected {self.expected_rank[i]:.1f}"
+            lines.append(line + ("" if self.p_top is None else f"  P(top {self.top}) {self.p_top[i]:.2f}"))
+        return "\n".join(lines)
+
+
+def rank(
+    fit: Fit, *, top: int | None = None, draws: int = DRAWS, seed: int = 0, interval: float | None = None
+) -> Ranking:
+    """Return ranks with their uncertainty from seeded posterior draws.
+
+    Parameters
+    ----------
+    fit
+        Any fit of a connected panel.
+    top
+        A number k of places: adds the probability of being among the top k.
+    draws
+        Number of posterior draws.
+    seed
+        Seed of the draws; the same seed gives the same ranking, in every gauge.
+    interval
+        Probability of the rank intervals; that of the fit where not given.
+
+    Examples
+    --------
+    >>> from evenhand import Panel, calibrate
+    >>> fit = calibrate(Panel.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [9.0, 8.0, 9.5, 1.0, 2.0, 1.0]))
+    >>> rank(fit, top=1, seed=1).p_top.round(1)
+    array([1., 0.])
+    """
+    count = fit.values.estimate.size
+    probability = fit.values.interval if interval is None else interval
+    if top is not None and not 1 <= top <= count:
+        raise InputError(f"The top {top} of {count} objects do not exist: use 1 to {count}.", kind="bad_option")
+    if draws < 1 or not 0 < probability < 1:
+        raise InputError(
+            "Ranks need at least one draw and an interval with a probability between 0 and 1.", kind="bad_option"
+        )
+    if fit.values.component.max() > 0:
+        raise NotRankableError(
+            "The panel falls into groups that were calibrated on their own, so objects of different groups cannot be "
+            "ranked against each other: rank each group by itself."
+        )
+    if fit.posterior.noise.quantile(0.75) is None:
+        raise NotRankableError(f"Ranks have no uncertainties here: {fit.posterior.noise.reason}.")
+    if fit.is_certain:
+        ranks = np.broadcast_to(_small(fit.values.rank, count), (draws, count))
+    else:
+        ranks = _drawn_ranks(fit, draws, seed)
+    counted = _count_ranks(ranks, top, (1 - probability) / 2)
+    return Ranking(
+        fit=fit,
+        top=top,
+        draws=draws,
+        seed=seed,
+        interval=probability,
+        p_top=None if top is None else counted.top / draws,
+        p_first=counted.first / draws,
+        expected_rank=counted.mean,
+        rank_lower=counted.lower,
+        rank_upper=counted.upper,
+        expected_rank_error=counted.sd / np.sqrt(draws),
+    )
+
+
+def draw_values(fit: Fit, count: int, generator: np.random.Generator) -> Floats:
+    """Return draws (rows) of the values from their posterior, each row up to a shift of its own."""
+    posterior = fit.posterior
+    scale = posterior.noise.draw_scale(generator, count)
+    if scale is None:
+        raise NotRankableError(f"There is no posterior to draw from: {posterior.noise.reason}.")
+    if posterior.solver is None:
+        deviation = generator.standard_normal((count, posterior.value_precision.size))
+        deviation /= np.sqrt(posterior.value_precision)
+    else:
+        deviation, _ = posterior.solver.draw(generator, count)
+    deviation *= scale[:, None]
+    # about the median estimate, so that single precision is enough to rank by, whatever the scale's origin
+    deviation += fit.values.estimate - np.median(fit.values.estimate)
+    return deviation
+
+
+def _drawn_ranks(fit: Fit, draws: int, seed: int) -> NDArray[np.integer[Any]]:
+    """Return the ranks in each draw (rows): one thread draws, in order, while the others rank what is drawn."""
+    count = fit.values.estimate.size
+    block = max(1, _BLOCK // count)
+    ranks = np.empty((draws, count), dtype=np.uint16 if count < 2**16 else np.uint32)
+    generator = np.random.default_rng(seed)
+    workers = os.cpu_count() or 1
+    with ThreadPoolExecutor(workers) as pool:
+        pending: list[Future[None]] = []
+        for start in range(0, draws, block):
+            values = draw_values(fit, min(block, draws - start), generator)
+            for done in pending:
+                done.result()
+            drawn = ranks[start : start + values.shape[0]]
+            pending = [
+                pool.submit(_rank_rows, some, places)
+                for some, places in zip(np.array_split(values, workers), np.array_split(drawn, workers), strict=True)
+            ]
+        for done in pending:
+            done.result()
+    return ranks
+
+
+def _rank_rows(values: Floats, ranks: NDArray[np.integer[Any]]) -> None:
+    """Write the rank of each value within its row into ``ranks``, 1 for the highest.
+
+    Each value, in single precision, is packed with its position into one whole number whose order is that of the
+    value: sorting those is faster than sorting positions.
+    """
+    count = values.shape[1]
+    position = np.arange(count)
+    places = np.arange(1, count + 1, dtype=ranks.dtype)
+    for value, rank_of in zip(values, ranks, strict=True):
+        bits = np.negative(value, dtype=np.float32, casting="same_kind").view(np.int32).astype(np.int64)
+        bits ^= (bits >> 31) & 0x7FFFFFFF
+        bits <<= 32
+        bits |= position
+        bits.sort()
+        bits &= 0xFFFFFFFF
+        rank_of[bits] = places
+
+
+def _small(ranks: NDArray[np.integer[Any]], count: int) -> NDArray[np.integer[Any]]:
+    return ranks.astype(np.uint16 if count < 2**16 else np.uint32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counts:
+    """What the ranks of each object over all draws come to."""
+
+    top: Floats
+    first: Floats
+    mean: Floats
+    sd: Floats
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+
+
+def _count_ranks(ranks: NDArray[np.integer[Any]], top: int | None, tail: float) -> _Counts:
+    """Count over the draws (rows) for each object (columns), a block of objects at a time on all cores."""
+    draws, count = ranks.shape
+    low, high = int(np.floor(tail * (draws - 1))), int(np.ceil((1 - tail) * (draws - 1)))
+    numbers, ends = np.empty((4, count)), np.empty((2, count), dtype=np.int64)
+    counts = _Counts(numbers[0], numbers[1], numbers[2], numbers[3], ends[0], ends[1])
+    block = max(1, _BLOCK // (8 * draws))
+
+    def fill(start: int) -> None:
+        chosen = slice(start, start + block)
+        part = np.ascontiguousarray(ranks[:, chosen].T)
+        counts.first[chosen] = np.count_nonzero(part == 1, axis=1)
+        counts.top[chosen] = 0 if top is None else np.count_nonzero(part <= top, axis=1)
+        exact = part.astype(np.float64)
+        counts.mean[chosen] = exact.mean(axis=1)
+        counts.sd[chosen] = np.sqrt(
+            np.maximum(np.einsum("ij,ij->i", exact, exact) / draws - counts.mean[chosen] ** 2, 0.0)
+        )
+        part.partition((low, high), axis=1)
+        counts.lower[chosen], counts.upper[chosen] = part[:, low], part[:, high]
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(fill, range(0, count, block)))
+    return counts
+
+
+def pairwise(fit: Fit, first: Sequence[str], second: Sequence[str]) -> Floats:
+    """Return P(v_o > v_p) for pairs of objects, in closed form and whatever the gauge.
+
+    Parameters
+    ----------
+    fit
+        Any fit.
+    first, second
+        Labels of the objects o and p, pair by pair.
+    """
+    position = {label: index for index, label in enumerate(fit.values.labels)}
+    unknown = [label for label in (*first, *second) if label not in position]
+    if unknown or len(first) != len(second):
+        what = f"there is no object {unknown[0]!r}" if unknown else "the two lists differ in length"
+        raise InputError(f"Objects are compared pair by pair: {what}.", kind="bad_option")
+    one, two = ([position[label] for label in labels] for labels in (first, second))
+    component = fit.values.component
+    if any(component[a] != component[b] for a, b in zip(one, two, strict=True)):
+        raise NotRankableError("Objects of different groups cannot be compared.")
+    difference = fit.values.estimate[one] - fit.values.estimate[two]
+    spread = np.sqrt(fit.posterior.pair_variances(one, two))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        standard = np.where(spread > 0, difference / spread, np.sign(difference) * np.inf)
+    standard[(difference == 0) & (spread == 0)] = 0.0
+    found = fit.posterior.noise.cdf(standard)
+    if found is None:
+        raise NotRankableError(f"No probabilities: {fit.posterior.noise.reason}.")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """Who is in and who is out for a number of places, and whom the data cannot separate.
+
+    Attributes
+    ----------
+    ranking
+        The ranks that it rests on.
+    places
+        The number of places.
+    inside, undecided, outside
+        Labels: rank interval wholly above the line, across it, wholly below it; by expected rank.
+    drawn
+        Those of the undecided whom the lottery gave a place, in the order drawn; None without a lottery.
+    lottery_seed
+        Seed of the lottery: anyone can repeat the draw.
+    """
+
+    ranking: Ranking
+    places: int
+    inside: tuple[str, ...]
+    undecided: tuple[str, ...]
+    outside: tuple[str, ...]
+    drawn: tuple[str, ...] | None = None
+    lottery_seed: int | None = None
+
+    @cached_property
+    def status(self) -> list[str]:
+        """``"in"``, ``"undecided"`` or ``"out"`` for each object, in the order of the panel."""
+        groups = {"in": set(self.inside), "undecided": set(self.undecided), "out": set(self.outside)}
+        return [
+            next(name for name, group in groups.items() if label in group) for label in self.ranking.fit.values.labels
+        ]
+
+    def __str__(self) -> str:
+        text = (
+            f"{len(self.inside)} safely in the top {self.places}, {len(self.undecided)} that the data cannot separate, "
+            f"{len(self.outside)} safely out"
+        )
+        if self.drawn is not None:
+            text += f"; drawn by lot (seed {self.lottery_seed}): {', '.join(self.drawn) or 'nobody'}"
+        return text
+
+
+def decide(ranking: Ranking, places: int, *, lottery_seed: int | None = None) -> Decision:
+    """Return who is safely in, safely out, and in the group that the data cannot separate.
+
+    An object is undecided if its rank interval crosses the line below the last place: the group among whom the
+    Swiss National Science Foundation draws lots.
+
+    Parameters
+    ----------
+    ranking
+        Ranks from :func:`rank`.
+    places
+        The budget k.
+    lottery_seed
+        Draw the places that are left by lot among the undecided, from this seed.
+    """
+    count = ranking.expected_rank.size
+    if not 0 <= places <= count:
+        raise InputError(f"There are {count} objects and so between 0 and {count} places.", kind="bad_option")
+    order = np.argsort(ranking.expected_rank, kind="stable").tolist()
+    labels = ranking.fit.values.labels
+    inside = tuple(labels[i] for i in order if ranking.rank_upper[i] <= places)
+    outside = tuple(labels[i] for i in order if ranking.rank_lower[i] > places)
+    settled = set(inside) | set(outside)
+    undecided = tuple(labels[i] for i in order if labels[i] not in settled)
+    drawn = None
+    if lottery_seed is not None:
+        # drawn from the labels in sorted order, so that the draw does not depend on the order of the file
+        pool = sorted(undecided)
+        chosen = np.random.default_rng(lottery_seed).permutation(len(pool))[: max(0, places - len(inside))]
+        drawn = tuple(pool[i] for i in chosen.tolist())
+    return Decision(ranking, places, inside, undecided, outside, drawn, lottery_seed)
+
+
+def classify(fit: Fit, cutoffs: Sequence[float]) -> Floats:
+    """Return the probability that each value lies in each class between cut-offs: degree classification.
+
+    Unlike ranks this depends on the gauge, which fixes the level of the values: anchor it, or use ``"weighted"``.
+
+    Parameters
+    ----------
+    fit
+        Any fit.
+    cutoffs
+        Increasing boundaries; class 0 lies below the first, the last class above the last.
+
+    Returns
+    -------
+    ndarray
+        n_O rows and len(cutoffs) + 1 columns; each row adds up to 1.
+    """
+    edges = np.asarray(cutoffs, dtype=np.float64)
+    if edges.ndim != 1 or not edges.size or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
+        raise InputError("Cut-offs must be increasing, finite numbers.", kind="bad_option")
+    spread = np.sqrt(fit.posterior.unit_value_variance)[:, None] * (not fit.is_certain)
+    gap = edges[None, :] - fit.values.estimate[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # a value exactly on a boundary belongs to the class above it
+        standard = np.where(spread > 0, gap / spread, np.where(gap > 0, np.inf, -np.inf))
+    below = fit.posterior.noise.cdf(standard)
+    if below is None:
+        raise NotRankableError(f"No probabilities: {fit.posterior.noise.reason}.")
+    return np.diff(below, axis=1, prepend=0.0, append=1.0)

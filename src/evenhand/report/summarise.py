@@ -1,0 +1,236 @@
+"""The one summary: plain dictionaries with the keys that every door shows, ready for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from evenhand.compare import Comparison
+from evenhand.errors import EvenhandError, InputError, LimitError, Problem
+from evenhand.evidence import Priors, evidence
+from evenhand.explain import explain, explanation_columns
+from evenhand.fit import Fit
+from evenhand.gauge import gauge_name
+from evenhand.graph import Connectivity, assessor_graph, connectivity
+from evenhand.influence import Robustness, influence, robustness, without_assessors, without_columns
+from evenhand.panel import Panel
+from evenhand.ranking import DRAWS, Decision, NotRankableError, Ranking, rank
+
+Summary = dict[str, Any]
+
+_LARGEST_GRAPH: Final = 200
+"""Up to this many assessors the weights between them are listed."""
+
+
+def summarise_fit(
+    fit: Fit, *, priors: Priors | None = None, top: int | None = None, seed: int = 0, draws: int = DRAWS
+) -> Summary:
+    """Return panel, method, gauge, fit, objects, assessors and notes of a fit (``calibrate --json``).
+
+    With ``top`` each object also has ``p_top``, ``expected_rank``, ``rank_lower`` and ``rank_upper``.
+    """
+    panel = fit.panel
+    found = evidence(fit, priors)
+    mu2, notes = _mu2(fit.connectivity)
+    notes = [*fit.notes, *found.notes, *noise_notes(fit), *notes]
+    objects = fit.values.columns()
+    if top is not None:
+        try:
+            ranks = rank(fit, top=top, seed=seed, draws=draws).columns()
+        except NotRankableError as error:
+            ranks = {}
+            notes.append(Problem("ranks", str(error)))
+        empty = [None] * panel.n_objects
+        objects |= {name: ranks.get(name, empty) for name in ("p_top", "expected_rank", "rank_lower", "rank_upper")}
+    return {
+        "panel": {
+            "objects": panel.n_objects,
+            "assessors": panel.n_assessors,
+            "assessments": panel.n_assessments,
+            "components": fit.connectivity.n_components,
+            "confidence": panel.confidence,
+            "factor": panel.factor,
+        },
+        "method": fit.method,
+        "gauge": gauge_name(fit.gauge),
+        "noise": fit.posterior.noise.kind,
+        "interval": fit.values.interval,
+        "fit": {
+            "residual": fit.residual,
+            "residual_scaled": fit.residual_scaled,
+            "degrees_of_freedom": fit.degrees_of_freedom,
+            "noise_variance": fit.noise_variance,
+            "noise_variance_ml": fit.noise_variance_ml,
+            "noise_variance_mode": fit.noise_variance_mode,
+            "rms_uncertainty": fit.rms_uncertainty,
+            "mu2": mu2,
+            "log_evidence": found.log_evidence,
+        },
+        "objects": _records(objects),
+        "assessors": _records(fit.biases.columns()),
+        "notes": _problems(notes),
+    }
+
+
+def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Summary:
+    """Return ranks with their uncertainty and, for a number of places, the decision (``rank --json``)."""
+    summary: Summary = {
+        "method": ranking.fit.method,
+        "top": ranking.top,
+        "draws": ranking.draws,
+        "seed": ranking.seed,
+        "interval": ranking.interval,
+        "objects": _records(ranking.columns()),
+        "notes": _problems(ranking.fit.notes),
+    }
+    if decision is not None:
+        summary["decision"] = {
+            "places": decision.places,
+            "in": list(decision.inside),
+            "undecided": list(decision.undecided),
+            "out": list(decision.outside),
+            "drawn": None if decision.drawn is None else list(decision.drawn),
+            "lottery_seed": decision.lottery_seed,
+        }
+        for record, status in zip(summary["objects"], decision.status, strict=True):
+            record["status"] = status
+    return summary
+
+
+def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
+    """Return what each score, each assessor and each bias did (``influence --json``)."""
+    bounds = robustness(fit)
+    return {
+        "method": fit.method,
+        "gauge": gauge_name(fit.gauge),
+        "robustness": None
+        if bounds is None
+        else {"mu2": bounds.mu2, "lambda2": bounds.lambda2, "constant": bounds.constant},
+        "objects": _records(explanation_columns(explain(fit)) | _bound(bounds, "value_bound")),
+        "assessors": _records(without_columns(without_assessors(fit, top=top)) | _bound(bounds, "bias_bound")),
+        "assessments": _records(influence(fit).columns()),
+        "notes": _problems(fit.notes),
+    }
+
+
+def noise_notes(fit: Fit) -> list[Problem]:
+    """Return in words whether declared uncertainties are believable: R against chi-square with nu degrees."""
+    p_value = fit.noise_p_value
+    if p_value is None or fit.panel.confidence != "uncertainty":
+        return []
+    ratio = fit.residual / fit.degrees_of_freedom
+    if p_value >= 0.05:
+        text = f"the declared uncertainties are believable (chi-square test of w = 1: p = {p_value:.2g})."
+    else:
+        word, factor = ("small", ratio) if ratio > 1 else ("large", 1 / ratio)
+        text = (
+            f"the declared uncertainties look too {word}, by a factor of about {np.sqrt(factor):.2g} "
+            f"(chi-square test of w = 1: p = {p_value:.2g})."
+        )
+    return [Problem("declared_uncertainties", text)]
+
+
+def summarise_check(panel: Panel) -> Summary:
+    """Return what a panel is made of, how it hangs together and what is wrong with it (``check --json``)."""
+    parts = connectivity(panel)
+    mu2, mu2_note = _mu2(parts)
+    problems = [*panel.notes, *mu2_note]
+    if not parts.is_connected:
+        try:
+            parts.require_connected()
+        except EvenhandError as error:
+            problems.insert(0, Problem("not_connected", str(error)))
+    return {
+        "ok": parts.is_connected,
+        "objects": panel.n_objects,
+        "assessors": panel.n_assessors,
+        "assessments": panel.n_assessments,
+        "confidence": panel.confidence,
+        "mu2": mu2,
+        "components": [{"objects": objects, "assessors": assessors} for objects, assessors in parts.components],
+        "bridges": [
+            {
+                "assessor": panel.assessors[int(panel.assessor_index[at])],
+                "object": panel.objects[int(panel.object_index[at])],
+            }
+            for at in parts.bridges
+        ],
+        "articulation_assessors": [panel.assessors[int(at)] for at in parts.articulation_assessors],
+        "assessor_graph": _links(panel),
+        "problems": _problems(problems),
+        "suggestions": [{"assessor": assessor, "object": label} for assessor, label in parts.suggestions],
+    }
+
+
+def summarise_refusal(error: InputError) -> Summary:
+    """Return the summary of a file that could not be read as a panel (``check --json``)."""
+    return {
+        "ok": False,
+        "objects": None,
+        "assessors": None,
+        "assessments": None,
+        "confidence": None,
+        "mu2": None,
+        "components": [],
+        "bridges": [],
+        "articulation_assessors": [],
+        "assessor_graph": None,
+        "problems": _problems(error.problems),
+        "suggestions": [],
+    }
+
+
+def summarise_comparison(comparison: Comparison) -> Summary:
+    """Return the methods side by side (``compare --json``)."""
+    rows = []
+    for row, record in zip(comparison.methods, _records(comparison.columns()), strict=True):
+        if row.method == "sa":
+            record["rms_uncertainty_printed"] = row.rms_uncertainty_printed
+        rows.append(record)
+    return {
+        "methods": rows,
+        "r2": [{"a": a, "b": b, "r2": value} for (a, b), value in comparison.r2.items()],
+        "rank_changes": [
+            {"a": a, "b": b, "largest": largest, "object": label}
+            for (a, b), (largest, label) in comparison.rank_changes.items()
+        ],
+        "recommendation": {
+            "method": comparison.recommendation.method,
+            "reason": comparison.recommendation.reason,
+        },
+        "notes": _problems(comparison.notes),
+    }
+
+
+def _mu2(parts: Connectivity) -> tuple[float | None, list[Problem]]:
+    try:
+        return parts.mu2, []
+    except LimitError as error:
+        return None, [Problem("mu2", str(error))]
+
+
+def _links(panel: Panel) -> list[Summary] | None:
+    """Return the weights between assessors, or None for panels with too many of them."""
+    if panel.n_assessors > _LARGEST_GRAPH:
+        return None
+    links = assessor_graph(panel).tocoo()
+    return [
+        {"a": panel.assessors[int(a)], "b": panel.assessors[int(b)], "weight": float(weight)}
+        for a, b, weight in zip(links.row, links.col, links.data, strict=True)
+        if a < b
+    ]
+
+
+def _bound(bounds: Robustness | None, name: str) -> dict[str, Any]:
+    return {} if bounds is None else {"robustness": getattr(bounds, name)}
+
+
+def _records(columns: dict[str, Any]) -> list[Summary]:
+    plain = {name: cells.tolist() if isinstance(cells, np.ndarray) else list(cells) for name, cells in columns.items()}
+    return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
+
+
+def _problems(problems: Sequence[Problem]) -> list[Summary]:
+    return [{"kind": problem.kind, "message": problem.message, "where": problem.where} for problem in problems]

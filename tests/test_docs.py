@@ -1,0 +1,320 @@
+"""The documentation says what the code does: every name, command and option is there, and every block runs.
+
+``python tests/test_docs.py`` runs the blocks and rewrites the output that the pages show.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import io
+import json
+import os
+import pkgutil
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import evenhand
+from evenhand.cli import main
+from evenhand.data import demo_path
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+REFERENCE = sorted((DOCS / "reference").glob("*.md"))
+PAGES = [
+    *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts),
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+]
+AUTODOC = re.compile(r"^\.\. auto(?:function|class|module|data|exception):: (\S+)", re.MULTILINE)
+COMMANDS = re.compile(r"^[`:]{3,}\{command\} (\S+)", re.MULTILINE)
+FENCE = re.compile(r"(`{3,})(\S*)")
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
+FETCHED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=\"(?:https?:)?//[^>]*>")
+
+
+# --- what the pages show -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its lines, and the number of the first of them, from 0."""
+
+    language: str
+    first: int
+    lines: list[str]
+
+    @property
+    def end(self) -> int:
+        return self.first + len(self.lines)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Output that a page shows in some of its lines, and what the code really prints."""
+
+    first: int
+    shown: list[str]
+    real: list[str]
+
+    @property
+    def agrees(self) -> bool:
+        shown, real = ("\n".join(lines) + "\n" for lines in (self.shown, self.real))
+        return doctest.OutputChecker().check_output(shown, real, doctest.ELLIPSIS)
+
+    @property
+    def renewed(self) -> list[str]:
+        """The real output, abridged where the page abridges it: as many lines before and after the ellipsis."""
+        if "..." not in self.shown:
+            return self.real
+        head = self.shown.index("...")
+        tail = len(self.shown) - head - 1
+        return [*self.real[:head], "...", *self.real[len(self.real) - tail :]]
+
+
+def blocks_of(text: str) -> Iterator[Block]:
+    """Yield the fenced blocks of a page."""
+    lines = text.splitlines()
+    at = 0
+    while at < len(lines):
+        fence = FENCE.match(lines[at])
+        if fence is None:
+            at += 1
+            continue
+        end = next(n for n in range(at + 1, len(lines)) if lines[n].rstrip() == fence[1])
+        yield Block(fence[2], at + 1, lines[at + 1 : end])
+        at = end + 1
+
+
+def run_page(text: str, name: str) -> Iterator[Output]:
+    """Run the blocks of a page in the working directory, Python in one namespace; yield each output shown."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    lines = text.splitlines()
+    found = list(blocks_of(text))
+    for position, block in enumerate(found):
+        if block.language == "python":
+            printed = io.StringIO()
+            source = "\n" * block.first + "\n".join(block.lines)
+            with contextlib.redirect_stdout(printed):
+                exec(compile(source, name, "exec"), namespace)  # the pages are ours
+            after = found[position + 1] if position + 1 < len(found) else None
+            follows = after is not None and not any(lines[block.end + 1 : after.first - 1])
+            if after is not None and after.language == "text" and follows:
+                yield Output(after.first, after.lines, tidy(printed.getvalue()))
+        elif block.language == "console":
+            yield from run_console(block)
+
+
+def run_console(block: Block) -> Iterator[Output]:
+    """Run ``$ evenhand`` lines; ``$ cat FILE`` makes the file that it shows, ``$ echo $?`` shows an exit code."""
+    starts = [n for n, line in enumerate(block.lines) if line.startswith("$ ")]
+    for position, start in enumerate(starts):
+        end = starts[position + 1] if position + 1 < len(starts) else len(block.lines)
+        command, shown = block.lines[start].removeprefix("$ "), block.lines[start + 1 : end]
+        words = shlex.split(command)
+        if words[0] == "cat":
+            Path(words[1]).write_text("\n".join(shown) + "\n", encoding="utf-8")
+        elif words[0] == "evenhand":
+            result = CliRunner().invoke(main, words[1:], prog_name="evenhand")
+            unforeseen = result.exception is not None and not isinstance(result.exception, SystemExit)
+            assert not unforeseen, f"{command}: {result.exception!r}"
+            if shown:
+                yield Output(block.first + start + 1, shown, tidy(result.output))
+            follows = block.lines[end : end + 2]
+            expected = int(follows[1]) if follows[:1] == ["$ echo $?"] else 0
+            assert result.exit_code == expected, f"{command}: exit code {result.exit_code}\n{result.output}"
+
+
+def tidy(text: str) -> list[str]:
+    """Return printed text as lines without spaces at their ends, nor empty lines before and after."""
+    return [line.rstrip() for line in text.strip("\n").splitlines()]
+
+
+# --- the tests -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def beside_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a directory of its own that holds the demo panel as ``scores.csv``."""
+    shutil.copyfile(demo_path(), tmp_path / "scores.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_block_runs_and_prints_what_the_page_shows(page: Path, beside_the_demo: Path) -> None:
+    for output in run_page(page.read_text(encoding="utf-8"), page.name):
+        assert output.agrees, "\n".join(
+            [f"{page.name}, line {output.first + 1}, shows", *output.shown, "but the code prints", *output.real]
+        )
+
+
+def test_the_guide_has_blocks_to_run() -> None:
+    languages = [block.language for page in PAGES for block in blocks_of(page.read_text(encoding="utf-8"))]
+    assert languages.count("python") >= 20
+    assert languages.count("console") >= 15
+
+
+def test_a_block_that_prints_something_else_is_noticed(beside_the_demo: Path) -> None:
+    wrong = "```python\nprint(1)\n```\n\n```text\n2\n```\n\n```console\n$ evenhand --version\nevenhand 0...\nx\n```\n"
+    assert [output.agrees for output in run_page(wrong, "wrong.md")] == [False, False]
+    with pytest.raises(AssertionError, match="exit code 2"):
+        list(run_page("```console\n$ evenhand check nowhere.csv\n```\n", "wrong.md"))
+
+
+def documented(pattern: re.Pattern[str]) -> set[str]:
+    return {name for page in REFERENCE for name in pattern.findall(page.read_text(encoding="utf-8"))}
+
+
+@pytest.mark.parametrize("name", evenhand.__all__)
+def test_every_public_name_is_in_the_reference(name: str) -> None:
+    assert f"evenhand.{name}" in documented(AUTODOC), f"add evenhand.{name} to a page in docs/reference"
+
+
+@pytest.mark.parametrize("name", sorted(main.commands))
+def test_every_command_is_in_the_reference_and_in_the_guide(name: str) -> None:
+    assert name in documented(COMMANDS), f"add the command {name} to docs/reference/commands.md"
+    guide = "\n".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "guide").glob("*.md")))
+    assert f"evenhand {name}" in guide, f"show evenhand {name} in a page of docs/guide"
+
+
+def test_the_site_builds_without_a_warning_and_holds_every_name_and_option(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(DOCS), str(tmp_path)]
+    built = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"NO_COLOR": "1"})
+    assert built.returncode == 0, built.stderr
+
+    from sphinx.util.inventory import InventoryFile
+
+    inventory = InventoryFile.loads((tmp_path / "objects.inv").read_bytes(), uri="").data
+    names = {name for kind, entries in inventory.items() if kind.startswith("py:") for name in entries}
+    assert {f"evenhand.{name}" for name in evenhand.__all__} <= names
+    options = {
+        f"evenhand-{name}.{text}"
+        for name, command_ in main.commands.items()
+        for option in command_.params
+        if isinstance(option, click.Option)
+        for text in (*option.opts, *option.secondary_opts)
+    }
+    assert options
+    assert options <= set(inventory["std:cmdoption"])
+
+    for page in tmp_path.rglob("*.html"):
+        assert not FETCHED.findall(page.read_text(encoding="utf-8")), f"{page.name} fetches something when it is read"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_between_files_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_make_target_that_is_named_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {name for page in PAGES for name in re.findall(r"[`$ ]make ([a-z]+)`?$", page.read_text("utf-8"), re.M)}
+    named |= {name for page in PAGES for name in re.findall(r"`make ([a-z]+)`", page.read_text("utf-8"))}
+    assert {"demo", "test"} <= named <= targets
+
+
+def test_the_citation_and_the_changelog_name_this_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert "cff-version: 1.2.0" in citation
+    assert f"\nversion: {evenhand.__version__}\n" in citation
+    assert "doi: 10.1098/rsos.160760" in citation
+    assert f"\n## {evenhand.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+JSON_EXAMPLES = {
+    "calibrate": ("calibrate scores.csv --top 5", "calibrate apart.csv --per-component", "demo"),
+    "check": ("check scores.csv", "check apart.csv", "check chain.csv"),
+    "compare": ("compare scores.csv", "compare apart.csv"),
+    "rank": ("rank scores.csv --top 9 --lottery-seed 1", "rank chain.csv --method sa"),
+    "influence": ("influence scores.csv --top 9", "influence chain.csv"),
+}
+
+
+@pytest.mark.parametrize("command", sorted(set(main.commands) - {"demo"}))
+def test_the_json_keys_are_those_of_the_tables(command: str, beside_the_demo: Path) -> None:
+    apart = "x,A,1\ny,A,2\nx,B,2\ny,B,4\nz,C,3\nz,D,5\n"
+    chain = "x,A,1\nx,B,2\ny,B,3\ny,C,4\nz,C,4\n,,\n"
+    for name, rows in (("apart.csv", apart), ("chain.csv", chain)):
+        Path(name).write_text(f"object,assessor,score\n{rows}", encoding="utf-8")
+    sections = re.split(r"^## ", (DOCS / "reference" / "json.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    table = next(part for part in sections if part.startswith(f"evenhand {command}\n"))
+    keys = set(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE))
+    found: set[str] = set()
+    for example in JSON_EXAMPLES[command]:
+        result = CliRunner().invoke(main, [*example.split(), "--json"])
+        found |= set(paths_of(json.loads(result.stdout)))
+    assert found == keys
+
+
+WHOLE = {"assessor_graph", "robustness", "drawn"}
+"""Keys of lists and objects that are null as a whole where they do not apply."""
+
+
+def paths_of(value: Any, path: str = "") -> Iterator[str]:
+    """Yield the paths of the leaves: ``panel.objects``, ``objects[].value``."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from paths_of(inner, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        if value and not isinstance(value[0], dict):
+            yield f"{path}[]"
+        for inner in value:
+            if isinstance(inner, dict):
+                yield from paths_of(inner, f"{path}[]")
+    elif value is not None or path.rpartition(".")[2] not in WHOLE:
+        yield path
+
+
+MODULES = sorted(module.name for module in pkgutil.walk_packages(evenhand.__path__, "evenhand."))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_in_the_docstrings_run(name: str) -> None:
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("evenhand"):
+            raise
+        pytest.skip(f"{error.name} is optional and not installed")
+    assert doctest.testmod(module, verbose=False).failed == 0
+
+
+def test_there_are_examples_in_the_docstrings() -> None:
+    assert sum(">>> " in Path(path).read_text("utf-8") for path in (ROOT / "src").rglob("*.py")) >= 10
+
+
+# --- renewing the output -------------------------------------------------------------------------
+
+
+def renew(page: Path) -> bool:
+    """Rewrite the output that a page shows; return whether it changed."""
+    text = page.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    for output in reversed(list(run_page(text, page.name))):
+        if not output.agrees:
+            lines[output.first : output.first + len(output.shown)] = output.renewed
+    renewed = "\n".join(lines) + "\n"
+    page.write_text(renewed, encoding="utf-8")
+    return renewed != text
+
+
+if __name__ == "__main__":
+    chosen = [Path(name).resolve() for name in sys.argv[1:]] or PAGES
+    for path in chosen:
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            shutil.copyfile(demo_path(), "scores.csv")
+            print(("renewed " if renew(path) else "as it was ") + path.relative_to(ROOT).as_posix())

@@ -1,0 +1,207 @@
+"""Imports point down only, nothing goes in circles, and the core needs numpy, scipy and narwhals alone."""
+
+import ast
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+import evenhand
+
+SOURCE = Path(evenhand.__file__).parent
+
+LAYERS = [
+    "errors",
+    "grouping",
+    "frames",
+    "confidence",
+    "columns",
+    "cells",
+    "panel",
+    "graph",
+    "gauge",
+    "simulate",
+    "system",
+    "solve",
+    "noise",
+    "posterior",
+    "fit",
+    "models",
+    "evidence",
+    "influence",
+    "ranking",
+    "explain",
+    "next_best",
+    "compare",
+    "design",
+    "studies",
+    "data",
+    "io",
+    "plots",
+    "report",
+    "web",
+    "cli",
+]
+"""From the bottom: a module may import from layers above it in this list, and from its own package."""
+
+CORE = LAYERS[: LAYERS.index("design") + 1]
+CORE_PACKAGES = {"numpy", "scipy", "narwhals"}
+
+
+def module_name(path: Path) -> str:
+    parts = ["evenhand", *path.relative_to(SOURCE).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def layer_of(module: str) -> str | None:
+    """Return the layer of a module; None for the package itself, which may import anything."""
+    return None if module == "evenhand" else module.split(".")[1]
+
+
+def imports_of(module: str) -> set[str]:
+    """Return everything that a module imports, wherever in it: our modules in full, other packages by name."""
+    path = MODULES[module]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+                up = package[: len(package) - node.level + 1]
+                base = ".".join([*up, base] if base else up)
+            names = [
+                f"{base}.{alias.name}" if f"{base}.{alias.name}" in MODULES else base
+                for alias in node.names
+                if (base, alias.name) != ("evenhand", "__version__")
+            ]
+        else:
+            continue
+        found |= {name if name.split(".")[0] == "evenhand" else name.split(".")[0] for name in names}
+    return found
+
+
+def test_there_are_modules_to_look_at() -> None:
+    assert {"evenhand", "evenhand.panel", "evenhand.solve.direct"} <= set(MODULES)
+    assert "evenhand.frames" in imports_of("evenhand.panel")
+    assert "evenhand.solve.base" in imports_of("evenhand.solve.direct")
+    assert "numpy" in imports_of("evenhand.panel")
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name != "evenhand"])
+def test_every_module_belongs_to_a_layer_and_imports_point_down(module: str) -> None:
+    layer = layer_of(module)
+    assert layer in LAYERS, f"{module} is in no layer: add it to the list"
+    for target in imports_of(module):
+        if not target.startswith("evenhand"):
+            continue
+        below = layer_of(target)
+        assert below is not None, f"{module} imports the package itself, which stands above everything"
+        assert below in LAYERS, f"{module} imports {target}, which is in no layer"
+        assert LAYERS.index(below) <= LAYERS.index(layer), f"{module} imports {target}, which is above it"
+
+
+def test_no_imports_go_in_circles_not_even_inside_functions() -> None:
+    graph = nx.DiGraph(
+        (module, target)
+        for module in MODULES
+        for target in imports_of(module)
+        if target.startswith("evenhand.") and target != module
+    )
+    assert list(nx.simple_cycles(graph)) == []
+
+
+def test_folders_are_two_deep_at_most() -> None:
+    assert max(name.count(".") for name in MODULES) <= 2
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if layer_of(name) in CORE])
+def test_the_core_imports_numpy_scipy_and_narwhals_only(module: str) -> None:
+    others = {name for name in imports_of(module) if not name.startswith("evenhand")}
+    optional = (
+        {"ortools"} if layer_of(module) == "design" else {"dask"} if module == "evenhand.solve.distributed" else set()
+    )
+    assert others - set(sys.stdlib_module_names) - CORE_PACKAGES - optional == set()
+
+
+BARE = """
+    import sys
+    from importlib.machinery import PathFinder
+
+    class Bare:
+        '''Finds what a machine with only the core's packages would find.'''
+
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            top = name.split(".")[0]
+            allowed = top in {"evenhand", "numpy", "scipy", "narwhals"} | sys.stdlib_module_names
+            return PathFinder.find_spec(name, path, target) if allowed or top.startswith("_sysconfigdata") else None
+
+    sys.meta_path[:] = [Bare if finder is PathFinder else finder for finder in sys.meta_path]
+    for absent in ("polars", "pandas", "click", "pyarrow"):
+        try:
+            __import__(absent)
+        except ModuleNotFoundError:
+            pass
+        else:
+            raise SystemExit(f"{absent} was not hidden")
+"""
+
+
+def run_bare(program: str) -> str:
+    """Run a program where every third-party package but the core's three is hidden, and return what it printed."""
+    finished = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(BARE) + textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+def test_the_core_calibrates_a_panel_without_any_other_package() -> None:
+    printed = run_bare(
+        """
+        import evenhand as eh
+
+        panel = eh.Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], [60.0, 70.0, 50.0, 62.0, 55.0, 68.0])
+        fit = eh.calibrate(panel)
+        print(fit.biases.estimate.round(6).tolist(), fit.values.upper is not None, eh.connectivity(panel))
+        assert str(fit)
+        try:
+            fit.values.to_frame()
+        except eh.errors.MissingPackageError as error:
+            print(error)
+        """
+    )
+    assert "True 1 component, spectral gap 1, 0 bridges" in printed
+    assert "polars" in printed
+    assert "pip install" in printed
+
+
+def test_every_core_module_imports_without_any_other_package() -> None:
+    modules = [name for name in MODULES if layer_of(name) in CORE and name != "evenhand.solve.distributed"]
+    run_bare(f"import importlib\nfor name in {modules!r}:\n    importlib.import_module(name)\n")
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    program = "import sys, evenhand; print([n for n in ('numpy', 'scipy', 'narwhals', 'polars') if n in sys.modules])"
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert finished.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_there() -> None:
+    for name in evenhand.__all__:
+        assert getattr(evenhand, name) is not None
+    assert set(evenhand.__all__) <= set(dir(evenhand))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = evenhand.nonsense

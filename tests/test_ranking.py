@@ -1,0 +1,206 @@
+"""Ranks and decisions: exact identities, closed forms against draws, and every case without an answer."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.errors import InputError
+from evenhand.models import METHODS
+from evenhand.panel import Panel
+from evenhand.ranking import NotRankableError, _rank_rows, draw_values
+from panels import gauges_for, random_panel
+
+PANEL = random_panel(51, 9, 5, 20)
+FIT = eh.calibrate(PANEL)
+
+
+def test_ranks_are_the_same_in_every_gauge() -> None:
+    wanted = eh.rank(FIT, top=3, draws=2000, seed=7)
+    for gauge in gauges_for(PANEL):
+        found = eh.rank(eh.calibrate(PANEL, gauge=gauge), top=3, draws=2000, seed=7)
+        assert found.p_top is not None
+        np.testing.assert_array_equal(found.p_top, wanted.p_top)
+        np.testing.assert_array_equal(found.expected_rank, wanted.expected_rank)
+        np.testing.assert_array_equal(found.rank_lower, wanted.rank_lower)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_ranks_do_not_depend_on_the_origin_of_the_scale(offset: float) -> None:
+    moved = Panel.from_arrays(PANEL.object_index, PANEL.assessor_index, PANEL.score + offset, PANEL.precision)
+    one, two = (eh.rank(eh.calibrate(panel), draws=2000, seed=7) for panel in (PANEL, moved))
+    np.testing.assert_allclose(one.expected_rank, two.expected_rank, atol=2e-3)
+
+
+@given(top=st.integers(1, 9), seed=st.integers(0, 1000))
+def test_probabilities_add_up(top: int, seed: int) -> None:
+    found = eh.rank(FIT, top=top, draws=500, seed=seed)
+    assert found.p_top is not None
+    assert found.p_top.sum() == pytest.approx(top)
+    assert found.p_first.sum() == pytest.approx(1)
+    assert found.expected_rank.sum() == pytest.approx(45)
+    assert (found.rank_lower <= found.rank_upper).all()
+    assert found.sucra.mean() == pytest.approx(0.5)
+
+
+@given(
+    rows=st.lists(st.lists(st.floats(-1e6, 1e6, width=32), min_size=7, max_size=7, unique=True), min_size=1, max_size=4)
+)
+def test_rows_are_ranked_from_the_highest(rows: list[list[float]]) -> None:
+    values = np.array(rows)
+    ranks = np.empty(values.shape, dtype=np.uint16)
+    _rank_rows(values, ranks)
+    np.testing.assert_array_equal(ranks, (values[:, :, None] < values[:, None, :]).sum(axis=2) + 1)
+
+
+def test_counts_agree_with_counting_the_same_draws_by_hand() -> None:
+    draws = 3000
+    found = eh.rank(FIT, top=2, draws=draws, seed=11)
+    values = draw_values(FIT, draws, np.random.default_rng(11))
+    ranks = (values[:, :, None] < values[:, None, :]).sum(axis=2) + 1
+    np.testing.assert_allclose(found.expected_rank, ranks.mean(axis=0))
+    assert found.p_top is not None
+    np.testing.assert_allclose(found.p_top, (ranks <= 2).mean(axis=0))
+    np.testing.assert_allclose(found.p_first, (ranks == 1).mean(axis=0))
+    np.testing.assert_allclose(found.expected_rank_error, ranks.std(axis=0) / np.sqrt(draws))
+    for index in range(PANEL.n_objects):
+        inside = (ranks[:, index] >= found.rank_lower[index]) & (ranks[:, index] <= found.rank_upper[index])
+        assert inside.mean() >= 0.9
+        narrower = (ranks[:, index] > found.rank_lower[index]) & (ranks[:, index] < found.rank_upper[index])
+        assert narrower.mean() <= 0.9
+
+
+def test_blocks_of_draws_leave_the_answer_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenhand.ranking._BLOCK", 9 * 4000)
+    whole = eh.rank(FIT, top=3, draws=4000, seed=5)
+    monkeypatch.setattr("evenhand.ranking._BLOCK", 9 * 130)
+    blocks = eh.rank(FIT, top=3, draws=4000, seed=5)
+    # other blocks take other random numbers, but the same for any number of cores
+    again = eh.rank(FIT, top=3, draws=4000, seed=5)
+    np.testing.assert_array_equal(blocks.expected_rank, again.expected_rank)
+    assert blocks.p_top is not None
+    assert whole.p_top is not None
+    np.testing.assert_allclose(blocks.p_top, whole.p_top, atol=6 * np.sqrt(0.5 / 4000))
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+def test_pairwise_probabilities_agree_with_draws(method: str) -> None:
+    fit = METHODS[method](PANEL)  # type: ignore[index]
+    draws = 60_000
+    values = draw_values(fit, draws, np.random.default_rng(3))
+    pairs = [(o, p) for o in range(9) for p in range(9) if o != p]
+    names = PANEL.objects
+    found = eh.pairwise(fit, [names[o] for o, _ in pairs], [names[p] for _, p in pairs])
+    drawn = np.array([(values[:, o] > values[:, p]).mean() for o, p in pairs])
+    error = np.sqrt(np.maximum(drawn * (1 - drawn), 1e-4) / draws)
+    assert (np.abs(found - drawn) < 5 * error).all()
+    back = eh.pairwise(fit, [names[p] for _, p in pairs], [names[o] for o, _ in pairs])
+    np.testing.assert_allclose(found + back, 1.0)
+
+
+def test_a_decision_puts_every_object_into_one_of_three_groups() -> None:
+    ranking = eh.rank(FIT, draws=2000, seed=1)
+    decision = eh.decide(ranking, 3)
+    groups = [*decision.inside, *decision.undecided, *decision.outside]
+    assert sorted(groups) == sorted(PANEL.objects)
+    for label, status in zip(PANEL.objects, decision.status, strict=True):
+        index = PANEL.objects.index(label)
+        low, high = ranking.rank_lower[index], ranking.rank_upper[index]
+        assert status == ("in" if high <= 3 else "out" if low > 3 else "undecided")
+    assert decision.drawn is None
+    assert eh.decide(ranking, 0).outside == tuple(
+        PANEL.objects[i] for i in np.argsort(ranking.expected_rank, kind="stable").tolist()
+    )
+
+
+def test_a_lottery_fills_the_open_places_and_can_be_repeated_from_a_file_in_any_order() -> None:
+    order = np.random.default_rng(0).permutation(PANEL.n_assessments)
+    labels = [f"object {i}" for i in range(9)]
+    first = Panel.from_arrays(PANEL.object_index, PANEL.assessor_index, PANEL.score, PANEL.precision, objects=labels)
+    codes, index = np.unique(PANEL.object_index[order], return_inverse=True)
+    renamed = 8 - index  # the same objects under other codes
+    second = Panel.from_arrays(
+        renamed,
+        PANEL.assessor_index[order],
+        PANEL.score[order],
+        PANEL.precision[order],
+        objects=[labels[codes[8 - i]] for i in range(9)],
+    )
+    drawn = []
+    for panel in (first, second):
+        ranking = eh.rank(eh.calibrate(panel), draws=20_000, seed=1)
+        decision = eh.decide(ranking, 4, lottery_seed=2026)
+        assert decision.drawn is not None
+        assert len(decision.drawn) == 4 - len(decision.inside)
+        assert set(decision.drawn) <= set(decision.undecided)
+        drawn.append((set(decision.undecided), decision.drawn))
+    assert drawn[0][0] == drawn[1][0], "the two groups must agree for this test to say anything"
+    assert drawn[0][1] == drawn[1][1]
+    others = {eh.decide(eh.rank(FIT, draws=500, seed=1), 4, lottery_seed=s).drawn for s in range(20)}
+    assert len(others) > 1
+
+
+def test_grade_probabilities_add_up_and_agree_with_draws() -> None:
+    cutoffs = [50.0, 60.0, 70.0]
+    found = eh.classify(FIT, cutoffs)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    drawn = FIT.posterior.draw(60_000, np.random.default_rng(2))
+    assert drawn is not None
+    values = drawn[0] + FIT.values.estimate
+    counted = np.stack([(np.searchsorted(cutoffs, values) == k).mean(axis=0) for k in range(4)], axis=1)
+    np.testing.assert_allclose(found, counted, atol=5 * np.sqrt(0.25 / 60_000))
+    with pytest.raises(InputError, match="increasing"):
+        eh.classify(FIT, [2.0, 1.0])
+
+
+def test_perfect_agreement_gives_certain_ranks_and_classes() -> None:
+    fit = eh.calibrate(Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1] * 3, [3.0, 4.0, 1.0, 2.0, 2.0, 3.0]))
+    found = eh.rank(fit, top=1)
+    assert found.p_top is not None
+    assert found.p_top.tolist() == [1.0, 0.0, 0.0]
+    assert found.expected_rank.tolist() == [1.0, 3.0, 2.0]
+    assert eh.pairwise(fit, ["0", "0"], ["1", "0"]).tolist() == [1.0, 0.5]
+    assert eh.classify(fit, [2.5]).tolist() == [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+
+
+def test_panels_without_a_posterior_say_why_they_cannot_be_ranked() -> None:
+    tree = eh.calibrate(Panel.from_arrays([0, 0, 1], [0, 1, 1], [1.0, 2.0, 4.0]))
+    for call in (
+        lambda: eh.rank(tree),
+        lambda: eh.pairwise(tree, ["0"], ["1"]),
+        lambda: eh.classify(tree, [1.0]),
+    ):
+        with pytest.raises(NotRankableError, match="degrees of freedom"):
+            call()
+    thin = eh.calibrate(Panel.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1.0, 2.0, 4.0, 9.0]))
+    assert thin.degrees_of_freedom == 1
+    assert eh.rank(thin).expected_rank.sum() == pytest.approx(3)
+    apart = eh.calibrate(
+        Panel.from_arrays([0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 0, 1, 2, 3, 2, 3], [1.0, 5, 2, 2, 3, 9, 1, 1]),
+        per_component=True,
+    )
+    with pytest.raises(NotRankableError, match="groups"):
+        eh.rank(apart)
+    with pytest.raises(NotRankableError, match="groups"):
+        eh.pairwise(apart, ["0"], ["3"])
+
+
+def test_wrong_requests_are_refused() -> None:
+    for call in (
+        lambda: eh.rank(FIT, top=0),
+        lambda: eh.rank(FIT, top=10),
+        lambda: eh.rank(FIT, draws=0),
+        lambda: eh.rank(FIT, interval=1.0),
+        lambda: eh.decide(eh.rank(FIT, draws=10), 99),
+        lambda: eh.pairwise(FIT, ["0"], ["nobody"]),
+    ):
+        with pytest.raises(InputError):
+            call()
+
+
+def test_one_object_is_first() -> None:
+    fit = eh.simple_average(Panel.from_arrays([0, 0, 0], [0, 1, 2], [1.0, 2.0, 4.0]))
+    found = eh.rank(fit, top=1, draws=10)
+    assert found.p_first.tolist() == [1.0]
+    assert found.sucra.tolist() == [1.0]
