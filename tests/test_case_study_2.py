@@ -126,7 +126,9 @@ def test_noise_variances_follow_from_the_residuals(fits: dict[str, Fit]) -> None
     fit = fits["cwc"]
     assert fit.noise_variance == pytest.approx(5178.99 / 31, rel=1e-5)  # w* = R/(nu - 2)
     assert fit.noise_variance_ml == pytest.approx(5178.99 / 86, rel=1e-5)  # w_bar = R/N
-    assert fit.noise_variance_mode == pytest.approx(5178.99 / 84, rel=1e-5)  # R/(N - 2), as App. D prints it
+    # App. D prints R/(N - 2) for the peak of the posterior; the equation above it gives R/(N + 2)
+    assert fit.noise_variance_printed == pytest.approx(5178.99 / 84, rel=1e-5)
+    assert fit.noise_variance_mode == pytest.approx(5178.99 / 88, rel=1e-5)
     assert fits["iba"].noise_variance == pytest.approx(4337.5138 / 31, rel=1e-7)
     assert fits["sa"].noise_variance == pytest.approx(8601.5 / 41, rel=1e-12)
 

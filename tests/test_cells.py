@@ -412,4 +412,4 @@ def test_an_input_error_carries_its_facts() -> None:
     assert isinstance(error, eh.errors.EvenhandError)
     two = InputError([Problem("a", "One."), Problem("b", "Two.")])
     assert (two.kind, two.where) == ("a", None)
-    assert "1 more problem " in str(two)
+    assert "1 more problem;" in str(two)

@@ -30,6 +30,7 @@ from click.testing import CliRunner
 import evenhand
 from evenhand.cli import main
 from evenhand.data import demo_path
+from test_layers import LAYERS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -81,6 +82,8 @@ class Output:
             return self.real
         head = self.shown.index("...")
         tail = len(self.shown) - head - 1
+        if head + tail >= len(self.real):
+            return self.real
         return [*self.real[:head], "...", *self.real[len(self.real) - tail :]]
 
 
@@ -138,8 +141,8 @@ def run_console(block: Block) -> Iterator[Output]:
 
 
 def tidy(text: str) -> list[str]:
-    """Return printed text as lines without spaces at their ends, nor empty lines before and after."""
-    return [line.rstrip() for line in text.strip("\n").splitlines()]
+    """Return printed text as lines without spaces at their ends, nor empty lines after them."""
+    return [line.rstrip() for line in text.strip("\n").rstrip().splitlines()]
 
 
 # --- the tests -----------------------------------------------------------------------------------
@@ -227,6 +230,14 @@ def test_every_make_target_that_is_named_exists() -> None:
     assert {"demo", "test"} <= named <= targets
 
 
+def test_the_map_of_layers_names_every_module_in_order() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\d\. (.*?):", text.partition("## Layers")[2].partition("## ")[0], re.MULTILINE)
+    named = [name for line in lines for name in re.findall(r"`(\w+)/?`", line)]
+    there = {path.stem for path in Path(evenhand.__path__[0]).iterdir() if path.suffix in ("", ".py")}
+    assert named == [layer for layer in LAYERS if layer in there]
+
+
 def test_the_citation_and_the_changelog_name_this_version() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert "cff-version: 1.2.0" in citation
@@ -236,11 +247,12 @@ def test_the_citation_and_the_changelog_name_this_version() -> None:
 
 
 JSON_EXAMPLES = {
-    "calibrate": ("calibrate scores.csv --top 5", "calibrate apart.csv --per-component", "demo"),
+    "calibrate": ("calibrate scores.csv --top 5 --grades 50,60", "calibrate apart.csv --per-component", "demo"),
     "check": ("check scores.csv", "check apart.csv", "check chain.csv"),
     "compare": ("compare scores.csv", "compare apart.csv"),
     "rank": ("rank scores.csv --top 9 --lottery-seed 1", "rank chain.csv --method sa"),
     "influence": ("influence scores.csv --top 9", "influence chain.csv"),
+    "next": ("next scores.csv", "next ring.csv --top 2"),
 }
 
 
@@ -248,7 +260,8 @@ JSON_EXAMPLES = {
 def test_the_json_keys_are_those_of_the_tables(command: str, beside_the_demo: Path) -> None:
     apart = "x,A,1\ny,A,2\nx,B,2\ny,B,4\nz,C,3\nz,D,5\n"
     chain = "x,A,1\nx,B,2\ny,B,3\ny,C,4\nz,C,4\n,,\n"
-    for name, rows in (("apart.csv", apart), ("chain.csv", chain)):
+    ring = "x,A,1\nx,B,2\ny,A,3\ny,B,5\nz,A,4\nz,B,7\nx,C,4\ny,C,4\nz,C,\n"
+    for name, rows in (("apart.csv", apart), ("chain.csv", chain), ("ring.csv", ring)):
         Path(name).write_text(f"object,assessor,score\n{rows}", encoding="utf-8")
     sections = re.split(r"^## ", (DOCS / "reference" / "json.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     table = next(part for part in sections if part.startswith(f"evenhand {command}\n"))
@@ -266,7 +279,9 @@ WHOLE = {"assessor_graph", "robustness", "drawn"}
 
 def paths_of(value: Any, path: str = "") -> Iterator[str]:
     """Yield the paths of the leaves: ``panel.objects``, ``objects[].value``."""
-    if isinstance(value, dict):
+    if path.endswith(".grades"):
+        yield path  # its keys are the user's cut-offs
+    elif isinstance(value, dict):
         for key, inner in value.items():
             yield from paths_of(inner, f"{path}.{key}" if path else key)
     elif isinstance(value, list):

@@ -112,7 +112,11 @@ def test_noise_variances_are_what_they_are_called() -> None:
     assert nu == n - 8 - 5 + 1
     assert fit.noise_variance == pytest.approx(fit.residual / (nu - 2))
     assert fit.noise_variance_ml == pytest.approx(fit.residual / n)
-    assert fit.noise_variance_mode == pytest.approx(fit.residual / (n - 2))
+    assert fit.noise_variance_printed == pytest.approx(fit.residual / (n - 2))
+    # the peak over w of w^(-1 - N/2) exp(-R/2w): Jeffreys' prior times the likelihood at the fit
+    grid = fit.noise_variance_mode * np.array([0.999, 1.0, 1.001])
+    height = -(1 + n / 2) * np.log(grid) - fit.residual / (2 * grid)
+    assert np.argmax(height) == 1
     assert fit.residual_scaled == pytest.approx(fit.residual / fit.panel.precision.mean())
 
 

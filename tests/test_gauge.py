@@ -54,6 +54,13 @@ def test_a_reference_far_away_moves_no_rank() -> None:
     assert near.values.rank.tolist() == far.values.rank.tolist() == [2, 3, 1]
 
 
+def test_a_small_difference_that_doubles_can_hold_is_ranked_in_every_gauge() -> None:
+    panel = panel_of([(0, 0), (1, 0), (2, 0)], [0.0, 5e-9, 1.0])
+    near, far = (eh.calibrate(panel, gauge=Reference(value)) for value in (0.0, 1e6))
+    assert far.values.estimate[1] - far.values.estimate[0] == pytest.approx(5e-9, rel=0.1)
+    assert near.values.rank.tolist() == far.values.rank.tolist() == [3, 2, 1]
+
+
 def test_an_unknown_mean_object_is_at_the_reference_value() -> None:
     panel = random_panel(3)
     fit = eh.calibrate(panel, gauge=Reference(70.0))

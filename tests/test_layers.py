@@ -33,6 +33,7 @@ LAYERS = [
     "evidence",
     "influence",
     "ranking",
+    "decision",
     "explain",
     "next_best",
     "compare",
@@ -44,6 +45,7 @@ LAYERS = [
     "report",
     "web",
     "cli",
+    "__main__",
 ]
 """From the bottom: a module may import from layers above it in this list, and from its own package."""
 

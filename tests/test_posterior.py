@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import evenhand as eh
-from evenhand.errors import LimitError
+from evenhand.errors import EvenhandError, LimitError
 from evenhand.fit import Fit
 from evenhand.gauge import Anchor
 from evenhand.panel import Panel
@@ -115,6 +115,16 @@ def test_the_covariance_of_groups_is_that_of_each_group_with_nothing_between_the
     weights = np.array([1.0, -1.0, 0, 0, 2.0, -2.0, 0, 0, 0])
     contrast = np.concatenate([weights, np.zeros(7)])
     assert posterior.contrast_variance(weights) == pytest.approx(contrast @ wanted @ contrast, rel=1e-10)
+
+
+def test_a_difference_across_groups_is_refused_or_has_the_variance_of_its_contrast() -> None:
+    panel = panel_of([(0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (2, 3), (3, 2), (3, 3)], [1.0, 2, 4, 3, 7, 9, 4, 4])
+    posterior = eh.calibrate(panel, per_component=True).posterior
+    try:
+        found = posterior.pair_variances([0], [2])
+    except EvenhandError:
+        return
+    assert found[0] == pytest.approx(posterior.contrast_variance(np.array([1.0, 0.0, -1.0, 0.0])), rel=1e-12)
 
 
 def refit_variance(panel: Panel, gauge: str) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.errors import InputError
+from evenhand.errors import InputError, NotRankableError
 from evenhand.models import METHODS
 from evenhand.panel import Panel
-from evenhand.ranking import NotRankableError, _rank_rows, draw_values
+from evenhand.ranking import _rank_rows, draw_values
 from panels import gauges_for, random_panel
 
 PANEL = random_panel(51, 9, 5, 20)
@@ -99,61 +99,6 @@ def test_pairwise_probabilities_agree_with_draws(method: str) -> None:
     np.testing.assert_allclose(found + back, 1.0)
 
 
-def test_a_decision_puts_every_object_into_one_of_three_groups() -> None:
-    ranking = eh.rank(FIT, draws=2000, seed=1)
-    decision = eh.decide(ranking, 3)
-    groups = [*decision.inside, *decision.undecided, *decision.outside]
-    assert sorted(groups) == sorted(PANEL.objects)
-    for label, status in zip(PANEL.objects, decision.status, strict=True):
-        index = PANEL.objects.index(label)
-        low, high = ranking.rank_lower[index], ranking.rank_upper[index]
-        assert status == ("in" if high <= 3 else "out" if low > 3 else "undecided")
-    assert decision.drawn is None
-    assert eh.decide(ranking, 0).outside == tuple(
-        PANEL.objects[i] for i in np.argsort(ranking.expected_rank, kind="stable").tolist()
-    )
-
-
-def test_a_lottery_fills_the_open_places_and_can_be_repeated_from_a_file_in_any_order() -> None:
-    order = np.random.default_rng(0).permutation(PANEL.n_assessments)
-    labels = [f"object {i}" for i in range(9)]
-    first = Panel.from_arrays(PANEL.object_index, PANEL.assessor_index, PANEL.score, PANEL.precision, objects=labels)
-    codes, index = np.unique(PANEL.object_index[order], return_inverse=True)
-    renamed = 8 - index  # the same objects under other codes
-    second = Panel.from_arrays(
-        renamed,
-        PANEL.assessor_index[order],
-        PANEL.score[order],
-        PANEL.precision[order],
-        objects=[labels[codes[8 - i]] for i in range(9)],
-    )
-    drawn = []
-    for panel in (first, second):
-        ranking = eh.rank(eh.calibrate(panel), draws=20_000, seed=1)
-        decision = eh.decide(ranking, 4, lottery_seed=2026)
-        assert decision.drawn is not None
-        assert len(decision.drawn) == 4 - len(decision.inside)
-        assert set(decision.drawn) <= set(decision.undecided)
-        drawn.append((set(decision.undecided), decision.drawn))
-    assert drawn[0][0] == drawn[1][0], "the two groups must agree for this test to say anything"
-    assert drawn[0][1] == drawn[1][1]
-    others = {eh.decide(eh.rank(FIT, draws=500, seed=1), 4, lottery_seed=s).drawn for s in range(20)}
-    assert len(others) > 1
-
-
-def test_grade_probabilities_add_up_and_agree_with_draws() -> None:
-    cutoffs = [50.0, 60.0, 70.0]
-    found = eh.classify(FIT, cutoffs)
-    np.testing.assert_allclose(found.sum(axis=1), 1.0)
-    drawn = FIT.posterior.draw(60_000, np.random.default_rng(2))
-    assert drawn is not None
-    values = drawn[0] + FIT.values.estimate
-    counted = np.stack([(np.searchsorted(cutoffs, values) == k).mean(axis=0) for k in range(4)], axis=1)
-    np.testing.assert_allclose(found, counted, atol=5 * np.sqrt(0.25 / 60_000))
-    with pytest.raises(InputError, match="increasing"):
-        eh.classify(FIT, [2.0, 1.0])
-
-
 def test_perfect_agreement_gives_certain_ranks_and_classes() -> None:
     fit = eh.calibrate(Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1] * 3, [3.0, 4.0, 1.0, 2.0, 2.0, 3.0]))
     found = eh.rank(fit, top=1)
@@ -161,7 +106,7 @@ def test_perfect_agreement_gives_certain_ranks_and_classes() -> None:
     assert found.p_top.tolist() == [1.0, 0.0, 0.0]
     assert found.expected_rank.tolist() == [1.0, 3.0, 2.0]
     assert eh.pairwise(fit, ["0", "0"], ["1", "0"]).tolist() == [1.0, 0.5]
-    assert eh.classify(fit, [2.5]).tolist() == [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+    assert eh.classify(fit, [2.5]).probability.tolist() == [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
 
 
 def test_panels_without_a_posterior_say_why_they_cannot_be_ranked() -> None:

@@ -12,20 +12,31 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evenhand import errors
-    from evenhand.compare import Comparison, compare
-    from evenhand.evidence import Evidence, Priors, evidence
+    from evenhand.compare import Comparison, MethodRow, Recommendation, compare
+    from evenhand.decision import Classification, Decision, classify, decide
+    from evenhand.evidence import Evidence, Priors, default_priors, evidence
     from evenhand.explain import Explanation, explain
     from evenhand.fit import Effects, Fit
     from evenhand.gauge import Affine, Anchor, Reference
     from evenhand.graph import Connectivity, assessor_graph, connectivity
-    from evenhand.influence import Influence, Robustness, influence, robustness, without_assessors
+    from evenhand.influence import (
+        Influence,
+        Robustness,
+        WithoutAssessor,
+        confidence_sensitivity,
+        influence,
+        robustness,
+        score_sensitivity,
+        without_assessors,
+    )
     from evenhand.io import read_panel
     from evenhand.models.additive import calibrate, incomplete_block
     from evenhand.models.average import simple_average, weighted_average
     from evenhand.next_best import NextBest, next_best
     from evenhand.noise import NoisePrior
     from evenhand.panel import Panel
-    from evenhand.ranking import Decision, Ranking, classify, decide, pairwise, rank
+    from evenhand.posterior import Posterior
+    from evenhand.ranking import Ranking, pairwise, rank
     from evenhand.simulate import Simulation, simulate_panel
 
 __version__ = "0.1.0"
@@ -33,28 +44,35 @@ __version__ = "0.1.0"
 _HOME = {
     "Affine": "gauge",
     "Anchor": "gauge",
+    "Classification": "decision",
     "Comparison": "compare",
     "Connectivity": "graph",
-    "Decision": "ranking",
+    "Decision": "decision",
     "Effects": "fit",
     "Evidence": "evidence",
     "Explanation": "explain",
     "Fit": "fit",
     "Influence": "influence",
+    "MethodRow": "compare",
     "NextBest": "next_best",
     "NoisePrior": "noise",
     "Panel": "panel",
+    "Posterior": "posterior",
     "Priors": "evidence",
     "Ranking": "ranking",
+    "Recommendation": "compare",
     "Reference": "gauge",
     "Robustness": "influence",
     "Simulation": "simulate",
+    "WithoutAssessor": "influence",
     "assessor_graph": "graph",
     "calibrate": "models.additive",
-    "classify": "ranking",
+    "classify": "decision",
     "compare": "compare",
+    "confidence_sensitivity": "influence",
     "connectivity": "graph",
-    "decide": "ranking",
+    "decide": "decision",
+    "default_priors": "evidence",
     "errors": "errors",
     "evidence": "evidence",
     "explain": "explain",
@@ -65,6 +83,7 @@ _HOME = {
     "rank": "ranking",
     "read_panel": "io",
     "robustness": "influence",
+    "score_sensitivity": "influence",
     "simple_average": "models.average",
     "simulate_panel": "simulate",
     "weighted_average": "models.average",
@@ -74,6 +93,7 @@ _HOME = {
 __all__ = [
     "Affine",
     "Anchor",
+    "Classification",
     "Comparison",
     "Connectivity",
     "Decision",
@@ -82,21 +102,27 @@ __all__ = [
     "Explanation",
     "Fit",
     "Influence",
+    "MethodRow",
     "NextBest",
     "NoisePrior",
     "Panel",
+    "Posterior",
     "Priors",
     "Ranking",
+    "Recommendation",
     "Reference",
     "Robustness",
     "Simulation",
+    "WithoutAssessor",
     "__version__",
     "assessor_graph",
     "calibrate",
     "classify",
     "compare",
+    "confidence_sensitivity",
     "connectivity",
     "decide",
+    "default_priors",
     "errors",
     "evidence",
     "explain",
@@ -107,6 +133,7 @@ __all__ = [
     "rank",
     "read_panel",
     "robustness",
+    "score_sensitivity",
     "simple_average",
     "simulate_panel",
     "weighted_average",

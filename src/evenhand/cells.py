@@ -311,8 +311,10 @@ def _not_assessed(rows: _Rows, objects: Sequence[str], assessors: Sequence[str])
     if not skipped:
         return []
     numbers = name_some([cells.row_numbers[row] for row in skipped])
-    count = "1 row has" if len(skipped) == 1 else f"{len(skipped):,} rows have"
-    message = f"{count} no score and count as not assessed (row {numbers})."
+    if len(skipped) == 1:
+        message = f"1 row has no score and counts as not assessed (row {numbers})."
+    else:
+        message = f"{len(skipped):,} rows have no score and count as not assessed (rows {numbers})."
     notes = [Problem("not_assessed", message, f"column {cells.names[2]}")]
     for role, column, known in (("object", cells.object, set(objects)), ("assessor", cells.assessor, set(assessors))):
         labels = (label_text(column[row]) for row in skipped if not rows.is_empty(column[row]))

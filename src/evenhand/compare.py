@@ -22,13 +22,32 @@ from evenhand.panel import Panel
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MethodRow:
-    """What one method makes of the panel; None where it cannot be had, with the reason in the notes."""
+    """What one method makes of the panel; None where it cannot be had, with the reason in the notes.
+
+    Attributes
+    ----------
+    method, fit
+        The method and its fit.
+    residual, residual_scaled
+        R, and R divided by the mean precision.
+    rms_uncertainty
+        Confidence-weighted root-mean-square uncertainty of values and biases (eq. D.1); of values for averages.
+    rms_uncertainty_values
+        The same over values alone, which is like for like between averages and calibration.
+    rms_uncertainty_printed
+        For SA, what the paper prints (eq. D.2): not comparable with the others.
+    log_evidence
+        Log-evidence.
+    loo_rmse
+        Root-mean-square error on held-out scores.
+    """
 
     method: Method
     fit: Fit | None
     residual: float | None
     residual_scaled: float | None
     rms_uncertainty: float | None
+    rms_uncertainty_values: float | None
     rms_uncertainty_printed: float | None
     log_evidence: float | None
     loo_rmse: float | None
@@ -36,7 +55,15 @@ class MethodRow:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The method that the data support, and why."""
+    """The method that the data support, and why.
+
+    Attributes
+    ----------
+    method
+        The method, or None where the panel is too thin to tell.
+    reason
+        The reason, in a sentence.
+    """
 
     method: Method | None
     reason: str
@@ -56,6 +83,8 @@ class Comparison:
         For each pair, the largest change of an object's rank, and the object.
     recommendation
         One method, with the reason.
+    priors
+        The priors of the log-evidences.
     notes
         What could not be computed, and why.
     """
@@ -65,11 +94,15 @@ class Comparison:
     r2: dict[tuple[Method, Method], float | None]
     rank_changes: dict[tuple[Method, Method], tuple[int, str]]
     recommendation: Recommendation
+    priors: Priors
     notes: tuple[Problem, ...]
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the table as columns."""
-        names = ("method", "residual", "residual_scaled", "rms_uncertainty", "log_evidence", "loo_rmse")
+        names = (
+            *("method", "residual", "residual_scaled", "rms_uncertainty", "rms_uncertainty_values"),
+            *("log_evidence", "loo_rmse"),
+        )
         return {name: [getattr(row, name) for row in self.methods] for name in names}
 
     def to_frame(self) -> Any:
@@ -108,6 +141,13 @@ def compare(
         Calibrate each group of a panel that is not connected on its own.
     priors
         Priors of the log-evidence.
+
+    Examples
+    --------
+    >>> scores = [60.0, 70.0, 50.0, 62.0, 40.0, 49.0, 55.0, 66.0]
+    >>> found = compare(Panel.from_arrays([0, 0, 1, 1, 2, 2, 3, 3], [0, 1] * 4, scores))
+    >>> found.recommendation.method
+    'iba'
     """
     notes: list[Problem] = []
     priors = default_priors(panel) if priors is None else priors
@@ -148,6 +188,7 @@ def compare(
                 None if fit is None else fit.residual,
                 None if fit is None else fit.residual_scaled,
                 None if fit is None else fit.rms_uncertainty,
+                None if fit is None else fit.rms_uncertainty_values,
                 _printed_uncertainty(fit),
                 None if found is None else found.log_evidence,
                 float(np.sqrt(np.square(errors).mean())) if errors.size else None,
@@ -164,6 +205,7 @@ def compare(
         r2={key: r_squared(one.values.estimate, two.values.estimate) for key, (one, two) in pairs.items()},
         rank_changes={key: _largest_rank_change(one, two) for key, (one, two) in pairs.items()},
         recommendation=_recommend(rows, held_out, predictable),
+        priors=priors,
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -208,8 +250,8 @@ def _recommend(
     name = METHOD_NAMES[row.method]
     if row is best:
         others = [other.loo_rmse for other in usable if other is not best and other.loo_rmse is not None]
-        beside = f" against {min(others):.3g} for the next" if others else ""
-        return Recommendation(row.method, f"{name} predicts held-out scores best (error {best.loo_rmse:.3g}{beside}).")
+        beside = f" against {min(others):.4g} for the next" if others else ""
+        return Recommendation(row.method, f"{name} predicts held-out scores best (error {best.loo_rmse:.4g}{beside}).")
     return Recommendation(
         row.method,
         f"{name} is the simplest method whose error on held-out scores ({row.loo_rmse:.3g}) is within one standard "

@@ -56,11 +56,7 @@ class InputError(EvenhandError):
         found = (Problem(kind, problems, where),) if isinstance(problems, str) else tuple(problems)
         self.problems: tuple[Problem, ...] = found
         more = len(found) - 1
-        rest = (
-            ""
-            if more == 0
-            else f" ({more} more problem{'s' if more > 1 else ''} like this; `evenhand check` lists them.)"
-        )
+        rest = "" if more == 0 else f" ({more:,} more problem{'s' if more > 1 else ''}; `evenhand check` lists all.)"
         super().__init__(f"{found[0]}{rest}")
 
     @property
@@ -111,3 +107,7 @@ class NotConnectedError(EvenhandError):
 
 class SolveError(EvenhandError):
     """The equations could not be solved to the accuracy that a result must have."""
+
+
+class NotRankableError(EvenhandError):
+    """The objects cannot be ranked, or no probabilities can be given for them."""

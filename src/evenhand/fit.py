@@ -100,7 +100,8 @@ class Effects:
             members = np.flatnonzero(self.component == group)
             order = members[np.argsort(-self.estimate[members], kind="stable")]
             ordered = self.estimate[order]
-            tolerance = _TIE * max(float(np.ptp(ordered)), float(np.abs(ordered).max()) * 1e-3)
+            rounding = 16 * np.finfo(np.float64).eps * float(np.abs(ordered).max())
+            tolerance = max(_TIE * float(np.ptp(ordered)), rounding)
             starts = np.concatenate([[True], ordered[:-1] - ordered[1:] > tolerance])
             ranks[order] = np.maximum.accumulate(np.where(starts, np.arange(order.size), 0)) + 1
         return ranks
@@ -178,8 +179,13 @@ class Fit:
         return self.residual / self.panel.n_assessments
 
     @property
-    def noise_variance_mode(self) -> float | None:
-        """Noise variance R/(N - 2) at the posterior mode under Jeffreys' prior, as App. D prints it."""
+    def noise_variance_mode(self) -> float:
+        """Noise variance R/(N + 2) at the peak of the joint posterior of (w, v, b) under Jeffreys' prior 1/w."""
+        return self.residual / (self.panel.n_assessments + 2)
+
+    @property
+    def noise_variance_printed(self) -> float | None:
+        """R/(N - 2), which App. D prints for that peak; the equation above it gives R/(N + 2)."""
         return self.residual / (self.panel.n_assessments - 2) if self.panel.n_assessments > 2 else None
 
     @property
@@ -204,17 +210,27 @@ class Fit:
         For calibrating methods sqrt(w* Tr M^+ / 2C) over values and biases; for averages its analogue
         sqrt(w* n_O / C) over values. None where there is no standard deviation.
         """
-        variance = self.noise_variance
-        if variance is None:
-            return None
-        of_values, of_biases = self.posterior.unit_variances
-        sides = 1
+        of_values, of_biases = self._reference_variances
+        sides = 2 if self.is_calibrated else 1
+        return self._rms(of_values + of_biases, sides)
+
+    @cached_property
+    def rms_uncertainty_values(self) -> float | None:
+        """Root-mean-square uncertainty over values alone: like for like between averages and calibration."""
+        return self._rms(self._reference_variances[0], 1)
+
+    @cached_property
+    def _reference_variances(self) -> tuple[float, float]:
+        """Total confidence times variance for w = 1, summed over objects and over assessors, in the reference gauge."""
+        posterior = self.posterior
         if self.is_calibrated:
-            reference = condition(Reference(0.0), self.connectivity.panel, self.connectivity)
-            of_values, of_biases = self.posterior.in_gauge(reference).unit_variances
-            sides = 2
-        trace = self.values.total_confidence @ of_values + self.biases.total_confidence @ of_biases
-        return float(np.sqrt(variance * trace / (sides * self.weight.sum())))
+            posterior = posterior.in_gauge(condition(Reference(0.0), self.connectivity.panel, self.connectivity))
+        of_values, of_biases = posterior.unit_variances
+        return float(self.values.total_confidence @ of_values), float(self.biases.total_confidence @ of_biases)
+
+    def _rms(self, trace: float, sides: int) -> float | None:
+        variance = self.noise_variance
+        return None if variance is None else float(np.sqrt(variance * trace / (sides * self.weight.sum())))
 
     @property
     def is_certain(self) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
-
-import narwhals as nw
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from evenhand.errors import InputError, MissingPackageError
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 Backend = Literal["polars", "pandas", "pyarrow"]
 """A kind of frame."""
@@ -45,12 +46,16 @@ def make_frame(columns: Mapping[str, Any], backend: Backend = DEFAULT_BACKEND) -
     """
     if importlib.util.find_spec(backend) is None:
         raise MissingPackageError(backend, "A table as a frame", backend)
+    import narwhals as nw
+
     frame = nw.from_dict(dict(columns), backend=backend)
     empty = [name for name, cells in columns.items() if all(cell is None for cell in cells)]
     return frame.with_columns(nw.col(*empty).cast(nw.Float64())).to_native() if empty else frame.to_native()
 
 
 def _eager(frame: object) -> nw.DataFrame[Any]:
+    import narwhals as nw
+
     try:
         return nw.from_native(frame, eager_only=True)
     except nw.exceptions.DuplicateError as error:

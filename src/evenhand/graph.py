@@ -86,20 +86,21 @@ class Connectivity:
         reads the other group's object with the fewest assessments.
         """
         panel = self.panel
-        work, readings = panel.assessor_assessments, panel.object_assessments
+        work, readings = panel.assessor_assessments.copy(), panel.object_assessments.copy()
 
         def least(count: NDArray[np.int64], component: NDArray[np.int64], group: int) -> int:
             members = np.flatnonzero(component == group)
             return int(members[np.argmin(count[members])])
 
         pairs = []
-        work = work.copy()
         for group in range(1, self.n_components):
             main_assessor = least(work, self.assessor_component, 0)
             own_assessor = least(work, self.assessor_component, group)
             assessor, other = (main_assessor, group) if work[main_assessor] <= work[own_assessor] else (own_assessor, 0)
+            object_ = least(readings, self.object_component, other)
             work[assessor] += 1
-            pairs.append((panel.assessors[assessor], panel.objects[least(readings, self.object_component, other)]))
+            readings[object_] += 1
+            pairs.append((panel.assessors[assessor], panel.objects[object_]))
         return pairs
 
     def require_connected(self) -> None:
@@ -139,21 +140,35 @@ def connectivity(panel: Panel) -> Connectivity:
     >>> print(connectivity(Panel.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0])))
     1 component, spectral gap 1, 0 bridges
     """
-    from scipy.sparse.csgraph import connected_components
-
     n_objects = panel.n_objects
-    size = n_objects + panel.n_assessors
-    ones = np.ones(panel.n_assessments, dtype=bool)
-    graph = sp.coo_array(
-        (ones, (panel.object_index.astype(np.int64), panel.assessor_index.astype(np.int64) + n_objects)),
-        shape=(size, size),
+    component = _components(
+        panel.object_index.astype(np.int64),
+        panel.assessor_index.astype(np.int64) + n_objects,
+        n_objects + panel.n_assessors,
     )
-    count, component = connected_components(graph.tocsr(), directed=False)
+    count = int(component.max()) + 1
     weight = np.bincount(component[panel.object_index], minlength=count)
     rank = np.empty(count, dtype=np.int64)
     rank[np.argsort(-weight, kind="stable")] = np.arange(count)
     ordered = rank[component]
-    return Connectivity(panel, int(count), ordered[:n_objects], ordered[n_objects:])
+    return Connectivity(panel, count, ordered[:n_objects], ordered[n_objects:])
+
+
+def _components(start: NDArray[np.int64], end: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return the component of each vertex, numbered by first vertex.
+
+    Every vertex points to a smaller one of its component; in each round the roots at the two ends of an edge are
+    joined, larger to smaller, and paths are cut short until all vertices point to roots.
+    """
+    root = np.arange(size)
+    while True:
+        one, other = root[start], root[end]
+        apart = one != other
+        if not apart.any():
+            return np.unique(root, return_inverse=True)[1]
+        np.minimum.at(root, np.maximum(one[apart], other[apart]), np.minimum(one[apart], other[apart]))
+        while not np.array_equal(further := root[root], root):
+            root = further
 
 
 def assessor_graph(panel: Panel) -> sp.csr_array[Any]:
@@ -239,7 +254,6 @@ def _find_cuts(panel: Panel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             continue
         seen[root] = low[root] = clock
         clock += 1
-        root_children = 0
         stack = [root]
         while stack:
             vertex = stack[-1]
@@ -264,11 +278,8 @@ def _find_cuts(panel: Panel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             low[parent] = min(low[parent], low[vertex])
             if low[vertex] > seen[parent]:
                 bridges.append(came_by[vertex])
-            if parent == root:
-                root_children += 1
-            elif low[vertex] >= seen[parent]:
+            # the root of a search is always an object, the first of its component: only assessors matter here
+            if parent != root and low[vertex] >= seen[parent]:
                 cut_vertices.add(parent)
-        if root_children > 1:
-            cut_vertices.add(root)
     assessors = sorted(vertex - n_objects for vertex in cut_vertices if vertex >= n_objects)
     return np.array(sorted(bridges), dtype=np.int64), np.array(assessors, dtype=np.int64)

@@ -139,7 +139,7 @@ class EstimatedNoise:
         if self.nu <= 2:
             return (
                 f"with {self.nu} degree{'s' if self.nu > 1 else ''} of freedom there is no standard deviation; "
-                "intervals are given all the same, and are wide"
+                "intervals are given all the same"
             )
         if self.residual == 0:
             return (

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from evenhand.errors import LimitError
+from evenhand.errors import InputError, LimitError
 from evenhand.gauge import Condition
 from evenhand.grouping import sum_by
 from evenhand.noise import Noise
@@ -94,13 +95,9 @@ class Posterior:
         gauge = self.condition
         if gauge is None:
             return values, biases
-        shift = np.zeros((values.shape[0], gauge.constant.size))
-        for group in range(gauge.constant.size):
-            objects, assessors = gauge.object_component == group, gauge.assessor_component == group
-            left = (
-                values[:, objects] @ gauge.value_weight[objects] + biases[:, assessors] @ gauge.bias_weight[assessors]
-            )
-            shift[:, group] = -left / gauge.slope[group]
+        left = values @ _spread(gauge.value_weight, gauge.object_component, gauge.constant.size)
+        left += biases @ _spread(gauge.bias_weight, gauge.assessor_component, gauge.constant.size)
+        shift = -left / gauge.slope
         return values + shift[:, gauge.object_component], biases - shift[:, gauge.assessor_component]
 
     def contrast_variance(self, value_weight: Floats, bias_weight: Floats | None = None) -> float:
@@ -150,6 +147,10 @@ class Posterior:
     def pair_variances(self, first: Sequence[int], second: Sequence[int]) -> Floats:
         """Return the variances, for w = 1, of differences between values of objects: the same in every gauge."""
         n_objects = self.value_precision.size
+        if self.condition is not None:
+            group = self.condition.object_component
+            if (group[np.asarray(first)] != group[np.asarray(second)]).any():
+                raise InputError("Objects of different groups cannot be compared.", kind="not_comparable")
         weights = np.zeros((n_objects, len(first)))
         columns = np.arange(len(first))
         weights[np.asarray(first), columns] += 1.0
@@ -158,3 +159,8 @@ class Posterior:
             return np.asarray(np.square(weights).T @ (1.0 / self.value_precision), dtype=np.float64)
         image, _ = self.solver.apply(weights, np.zeros((self.n_assessors, len(first))))
         return np.asarray(np.maximum((weights * image).sum(axis=0), 0.0), dtype=np.float64)
+
+
+def _spread(weight: Floats, component: NDArray[np.int64], count: int) -> sp.csr_array[Any]:
+    """Return weights as a matrix with a column for each component."""
+    return sp.coo_array((weight, (np.arange(weight.size), component)), shape=(weight.size, count)).tocsr()

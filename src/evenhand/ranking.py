@@ -1,4 +1,4 @@
-"""Ranks with their uncertainty, and the decisions that rest on them."""
+"""Ranks with their uncertainty: chances of the top places, expected ranks, rank intervals, pairwise comparisons."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.errors import EvenhandError, InputError
+from evenhand.errors import InputError, NotRankableError
 from evenhand.fit import Fit
 
 Floats = NDArray[np.float64]
@@ -23,10 +22,6 @@ DRAWS: Final = 10_000
 
 _BLOCK: Final = 2**22
 """Values drawn and ranked at a time."""
-
-
-class NotRankableError(EvenhandError):
-    """The objects cannot be ranked against each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,6 +276,13 @@ def pairwise(fit: Fit, first: Sequence[str], second: Sequence[str]) -> Floats:
         Any fit.
     first, second
         Labels of the objects o and p, pair by pair.
+
+    Examples
+    --------
+    >>> from evenhand import Panel, calibrate
+    >>> fit = calibrate(Panel.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [9.0, 8.0, 9.5, 7.0, 8.5, 8.0]))
+    >>> pairwise(fit, ["0"], ["1"]).round(2)
+    array([0.84])
     """
     position = {label: index for index, label in enumerate(fit.values.labels)}
     unknown = [label for label in (*first, *second) if label not in position]
@@ -300,111 +302,3 @@ def pairwise(fit: Fit, first: Sequence[str], second: Sequence[str]) -> Floats:
     if found is None:
         raise NotRankableError(f"No probabilities: {fit.posterior.noise.reason}.")
     return found
-
-
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """Who is in and who is out for a number of places, and whom the data cannot separate.
-
-    Attributes
-    ----------
-    ranking
-        The ranks that it rests on.
-    places
-        The number of places.
-    inside, undecided, outside
-        Labels: rank interval wholly above the line, across it, wholly below it; by expected rank.
-    drawn
-        Those of the undecided whom the lottery gave a place, in the order drawn; None without a lottery.
-    lottery_seed
-        Seed of the lottery: anyone can repeat the draw.
-    """
-
-    ranking: Ranking
-    places: int
-    inside: tuple[str, ...]
-    undecided: tuple[str, ...]
-    outside: tuple[str, ...]
-    drawn: tuple[str, ...] | None = None
-    lottery_seed: int | None = None
-
-    @cached_property
-    def status(self) -> list[str]:
-        """``"in"``, ``"undecided"`` or ``"out"`` for each object, in the order of the panel."""
-        groups = {"in": set(self.inside), "undecided": set(self.undecided), "out": set(self.outside)}
-        return [
-            next(name for name, group in groups.items() if label in group) for label in self.ranking.fit.values.labels
-        ]
-
-    def __str__(self) -> str:
-        text = (
-            f"{len(self.inside)} safely in the top {self.places}, {len(self.undecided)} that the data cannot separate, "
-            f"{len(self.outside)} safely out"
-        )
-        if self.drawn is not None:
-            text += f"; drawn by lot (seed {self.lottery_seed}): {', '.join(self.drawn) or 'nobody'}"
-        return text
-
-
-def decide(ranking: Ranking, places: int, *, lottery_seed: int | None = None) -> Decision:
-    """Return who is safely in, safely out, and in the group that the data cannot separate.
-
-    An object is undecided if its rank interval crosses the line below the last place: the group among whom the
-    Swiss National Science Foundation draws lots.
-
-    Parameters
-    ----------
-    ranking
-        Ranks from :func:`rank`.
-    places
-        The budget k.
-    lottery_seed
-        Draw the places that are left by lot among the undecided, from this seed.
-    """
-    count = ranking.expected_rank.size
-    if not 0 <= places <= count:
-        raise InputError(f"There are {count} objects and so between 0 and {count} places.", kind="bad_option")
-    order = np.argsort(ranking.expected_rank, kind="stable").tolist()
-    labels = ranking.fit.values.labels
-    inside = tuple(labels[i] for i in order if ranking.rank_upper[i] <= places)
-    outside = tuple(labels[i] for i in order if ranking.rank_lower[i] > places)
-    settled = set(inside) | set(outside)
-    undecided = tuple(labels[i] for i in order if labels[i] not in settled)
-    drawn = None
-    if lottery_seed is not None:
-        # drawn from the labels in sorted order, so that the draw does not depend on the order of the file
-        pool = sorted(undecided)
-        chosen = np.random.default_rng(lottery_seed).permutation(len(pool))[: max(0, places - len(inside))]
-        drawn = tuple(pool[i] for i in chosen.tolist())
-    return Decision(ranking, places, inside, undecided, outside, drawn, lottery_seed)
-
-
-def classify(fit: Fit, cutoffs: Sequence[float]) -> Floats:
-    """Return the probability that each value lies in each class between cut-offs: degree classification.
-
-    Unlike ranks this depends on the gauge, which fixes the level of the values: anchor it, or use ``"weighted"``.
-
-    Parameters
-    ----------
-    fit
-        Any fit.
-    cutoffs
-        Increasing boundaries; class 0 lies below the first, the last class above the last.
-
-    Returns
-    -------
-    ndarray
-        n_O rows and len(cutoffs) + 1 columns; each row adds up to 1.
-    """
-    edges = np.asarray(cutoffs, dtype=np.float64)
-    if edges.ndim != 1 or not edges.size or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
-        raise InputError("Cut-offs must be increasing, finite numbers.", kind="bad_option")
-    spread = np.sqrt(fit.posterior.unit_value_variance)[:, None] * (not fit.is_certain)
-    gap = edges[None, :] - fit.values.estimate[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # a value exactly on a boundary belongs to the class above it
-        standard = np.where(spread > 0, gap / spread, np.where(gap > 0, np.inf, -np.inf))
-    below = fit.posterior.noise.cdf(standard)
-    if below is None:
-        raise NotRankableError(f"No probabilities: {fit.posterior.noise.reason}.")
-    return np.diff(below, axis=1, prepend=0.0, append=1.0)

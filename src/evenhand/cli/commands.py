@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from evenhand import __version__
 from evenhand.cli.group import EXIT_NO, EvenhandGroup
 from evenhand.cli.options import (
-    fit_by,
+    Output,
+    count_option,
     fit_options,
+    gauge_options,
     input_options,
-    method_options,
+    json_option,
+    numbers,
     output_options,
-    parse_gauge,
     rank_options,
     rows_option,
+    top_option,
 )
 
 if TYPE_CHECKING:
-    from evenhand.fit import Method
+    from evenhand.fit import Fit
+    from evenhand.gauge import Gauge
     from evenhand.panel import Panel
 
 
@@ -41,27 +45,18 @@ def main() -> None:
 
 
 @main.command(epilog="Example: evenhand calibrate scores.xlsx --gauge zero-sum --out results.xlsx")
-@input_options
-@method_options
 @fit_options
 @rank_options
-@rows_option
-@output_options
+@click.option(
+    "--grades",
+    metavar="A,B,...",
+    callback=numbers,
+    help="Cut-offs, such as 40,50,60,70: adds the chance of each class. Depends on the gauge.",
+)
+@rows_option(40)
+@output_options("objects", "assessors")
 def calibrate(
-    file: Path,
-    read: Callable[[], Panel],
-    method: Method,
-    noise: str,
-    interval: float,
-    gauge: str,
-    reference: float | None,
-    known: dict[str, float],
-    per_component: bool,
-    top: int | None,
-    seed: int,
-    rows: int,
-    as_json: bool,
-    out: Path | None,
+    fit: Callable[[], Fit], top: int | None, seed: int, grades: tuple[float, ...], rows: int, output: Output
 ) -> None:
     """Calibrate the assessors of FILE and show the values of the objects.
 
@@ -69,23 +64,16 @@ def calibrate(
     more. The value of an object no longer depends on the luck of who read it.
     """
     from evenhand.cli import terminal
-    from evenhand.io.results import check_target
     from evenhand.report.summarise import summarise_fit
 
-    chosen = parse_gauge(gauge, reference, known)
-    if out is not None:
-        check_target(out, file)
-    fit = fit_by(read(), method, chosen, per_component, noise, interval)
-    summary = summarise_fit(fit, top=top, seed=seed)
-    if out is not None:
-        write_summary(out, summary, tables=("objects", "assessors"))
-    terminal.show_json(summary) if as_json else terminal.show_fit(summary, rows, out)
+    summary = summarise_fit(fit(), top=top, seed=seed, grades=grades, with_evidence=output.is_full)
+    output.give(summary, lambda found: terminal.show_fit(found, rows))
 
 
 @main.command(epilog="Example: evenhand check scores.csv")
 @input_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-def check(file: Path, read: Callable[[], Panel], as_json: bool) -> int:
+@json_option
+def check(read: Callable[[], Panel], as_json: bool) -> int:
     """Check whether FILE is sound and hangs together, before anything is calibrated.
 
     Lists everything that is wrong with the file, the groups that cannot be compared, the assessments on which
@@ -99,26 +87,27 @@ def check(file: Path, read: Callable[[], Panel], as_json: bool) -> int:
     try:
         summary = summarise_check(read())
     except InputError as error:
-        summary = summarise_refusal(error)
-        terminal.show_json(summary) if as_json else terminal.show_problems(summary)
-        raise
+        if as_json:
+            terminal.show_json(summarise_refusal(error))
+        elif len(error.problems) > 1:
+            terminal.show_problems(summarise_refusal(error))
+        raise InputError(error.problems[:1]) from error
     terminal.show_json(summary) if as_json else terminal.show_check(summary)
     return 0 if summary["ok"] else EXIT_NO
 
 
 @main.command(epilog="Example: evenhand compare scores.csv --json")
 @input_options
-@fit_options
-@output_options
+@gauge_options
+@click.option(
+    "--priors",
+    metavar="V,SO,SA,WMIN,WMAX",
+    callback=numbers,
+    help="Priors of the log-evidence: centre and spread of values, spread of biases, limits of the noise variance.",
+)
+@output_options("methods", "r2")
 def compare(
-    file: Path,
-    read: Callable[[], Panel],
-    gauge: str,
-    reference: float | None,
-    known: dict[str, float],
-    per_component: bool,
-    as_json: bool,
-    out: Path | None,
+    read: Callable[[], Panel], gauge: Gauge, per_component: bool, priors: tuple[float, ...], output: Output
 ) -> None:
     """Put the methods side by side for FILE: averages, incomplete block analysis, calibration with confidence.
 
@@ -127,44 +116,36 @@ def compare(
     """
     from evenhand.cli import terminal
     from evenhand.compare import compare as compare_methods
-    from evenhand.io.results import check_target
+    from evenhand.evidence import Priors
     from evenhand.report.summarise import summarise_comparison
 
-    if out is not None:
-        check_target(out, file)
-    chosen = parse_gauge(gauge, reference, known)
-    summary = summarise_comparison(compare_methods(read(), gauge=chosen, per_component=per_component))
-    if out is not None:
-        write_summary(out, summary, tables=("methods", "r2"))
-    terminal.show_json(summary) if as_json else terminal.show_comparison(summary, out)
+    if priors and len(priors) != 5:
+        raise click.UsageError(f"--priors takes five numbers, V,SO,SA,WMIN,WMAX, not {len(priors)}.")
+    believed = Priors(*priors) if priors else None
+    found = compare_methods(read(), gauge=gauge, per_component=per_component, priors=believed)
+    output.give(summarise_comparison(found), terminal.show_comparison)
 
 
 @main.command(epilog="Example: evenhand rank scores.csv --top 10 --lottery-seed 2026")
-@input_options
-@method_options
 @fit_options
 @rank_options
-@click.option("--draws", type=click.IntRange(min=1), default=10_000, show_default=True, help="Posterior draws.")
-@click.option("--lottery-seed", type=click.IntRange(min=0), help="Draw the open places by lot among the undecided.")
-@rows_option
-@output_options
+@count_option("--draws", 10_000, "Posterior draws.")
+@click.option(
+    "--lottery-seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Draw the open places by lot among the undecided.",
+)
+@rows_option(40)
+@output_options("objects")
 def rank(
-    file: Path,
-    read: Callable[[], Panel],
-    method: Method,
-    noise: str,
-    interval: float,
-    gauge: str,
-    reference: float | None,
-    known: dict[str, float],
-    per_component: bool,
+    fit: Callable[[], Fit],
     top: int | None,
     seed: int,
     draws: int,
     lottery_seed: int | None,
     rows: int,
-    as_json: bool,
-    out: Path | None,
+    output: Output,
 ) -> None:
     """Rank the objects of FILE, with how sure each rank is.
 
@@ -172,72 +153,75 @@ def rank(
     interval crosses the line. --lottery-seed draws the open places among those by lot, in a way that anyone can repeat.
     """
     from evenhand.cli import terminal
-    from evenhand.io.results import check_target
-    from evenhand.ranking import decide
+    from evenhand.decision import decide
     from evenhand.ranking import rank as rank_fit
     from evenhand.report.summarise import summarise_ranking
 
-    chosen = parse_gauge(gauge, reference, known)
     if lottery_seed is not None and top is None:
         raise click.UsageError("--lottery-seed needs --top K, the number of places.")
-    if out is not None:
-        check_target(out, file)
-    fit = fit_by(read(), method, chosen, per_component, noise, interval)
-    ranking = rank_fit(fit, top=top, draws=draws, seed=seed)
+    ranking = rank_fit(fit(), top=top, draws=draws, seed=seed)
     decision = None if top is None else decide(ranking, top, lottery_seed=lottery_seed)
-    summary = summarise_ranking(ranking, decision)
-    if out is not None:
-        write_summary(out, summary, tables=("objects",))
-    terminal.show_json(summary) if as_json else terminal.show_ranking(summary, rows, out)
+    output.give(summarise_ranking(ranking, decision), lambda found: terminal.show_ranking(found, rows))
 
 
 @main.command(epilog="Example: evenhand influence scores.csv --top 10")
-@input_options
-@method_options
 @fit_options
-@click.option("--top", type=click.IntRange(min=1), metavar="K", help="Places: says who would enter or leave the top K.")
-@click.option("--rows", type=click.IntRange(min=0), default=10, show_default=True, help="Rows of each list; 0 for all.")
-@output_options
-def influence(
-    file: Path,
-    read: Callable[[], Panel],
-    method: Method,
-    noise: str,
-    interval: float,
-    gauge: str,
-    reference: float | None,
-    known: dict[str, float],
-    per_component: bool,
-    top: int | None,
-    rows: int,
-    as_json: bool,
-    out: Path | None,
-) -> None:
+@top_option("Places: says who would enter or leave the top K.")
+@rows_option(10)
+@output_options("assessments", "assessors", "objects")
+def influence(fit: Callable[[], Fit], top: int | None, rows: int, output: Output) -> None:
     """Show what each score and each assessor of FILE did to the values.
 
     Why values differ from plain averages, which scores are far from what all others predict, which pull their
     object's value the most, and what would change without each assessor.
     """
     from evenhand.cli import terminal
-    from evenhand.io.results import check_target
     from evenhand.report.summarise import summarise_influence
 
-    chosen = parse_gauge(gauge, reference, known)
-    if out is not None:
-        check_target(out, file)
-    fit = fit_by(read(), method, chosen, per_component, noise, interval)
-    summary = summarise_influence(fit, top=top)
-    if out is not None:
-        write_summary(out, summary, tables=("assessments", "assessors", "objects"))
-    terminal.show_json(summary) if as_json else terminal.show_influence(summary, rows, top, out)
+    output.give(summarise_influence(fit(), top=top), lambda found: terminal.show_influence(found, rows, top))
+
+
+@main.command("next", epilog="Example: evenhand next scores.csv --top 10 --conflicts conflicts.csv")
+@fit_options
+@top_option("Places: what would settle the top K, not all values.")
+@click.option("--expected", type=float, metavar="C", help="Expected confidence of a further score; typical by default.")
+@click.option(
+    "--conflicts",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Pairs that must not be made: a file with columns assessor and object.",
+)
+@count_option("--most", 10, "How many to list.")
+@output_options("assessments")
+def next_assessments(
+    fit: Callable[[], Fit],
+    top: int | None,
+    expected: float | None,
+    conflicts: Path | None,
+    most: int,
+    output: Output,
+) -> None:
+    """Say which further assessments of FILE would help most.
+
+    Without --top, those that narrow all values; with --top K, those that are expected to put most objects on the right
+    side of the line.
+    """
+    from evenhand.cli import terminal
+    from evenhand.io.pairs import read_pairs
+    from evenhand.next_best import next_best
+    from evenhand.report.summarise import summarise_next
+
+    forbidden = [] if conflicts is None else read_pairs(conflicts)
+    found = next_best(fit(), top=top, confidence=expected, conflicts=forbidden, most=most)
+    output.give(summarise_next(found, top), terminal.show_next)
 
 
 @main.command(epilog="Example: evenhand demo --save scores.csv, then evenhand calibrate scores.csv")
 @click.option(
     "--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the demo's scores to FILE, to try things on."
 )
-@output_options
-def demo(save: Path | None, as_json: bool, out: Path | None) -> None:
+@output_options("objects", "assessors")
+def demo(save: Path | None, output: Output) -> None:
     """Calibrate a small grant competition that ships with evenhand: 40 proposals, 11 assessors."""
     import shutil
 
@@ -248,46 +232,17 @@ def demo(save: Path | None, as_json: bool, out: Path | None) -> None:
     from evenhand.models import METHODS
     from evenhand.report.summarise import summarise_fit
 
-    panel = read_panel(demo_path())
-    fit = METHODS["cwc"](panel)
-    averages = METHODS["sa"](panel)
-    summary = summarise_fit(fit)
-    if out is not None:
-        write_summary(out, summary, tables=("objects", "assessors"))
     if save is not None:
         try:
             shutil.copyfile(demo_path(), save)
         except OSError as error:
-            raise InputError(f"{save} cannot be written: {error.strerror}.", kind="bad_output") from error
-    if as_json:
-        terminal.show_json(summary)
-        return
-    terminal.show_fit(summary, 0, out)
-    terminal.show_demo(fit, averages, save)
+            reason = error.strerror or str(error)
+            raise InputError(f"The file cannot be written ({reason}).", kind="cannot_write", where=str(save)) from error
+    panel = read_panel(demo_path())
+    fit, averages = METHODS["cwc"](panel), METHODS["sa"](panel)
 
+    def show(summary: dict[str, object]) -> None:
+        terminal.show_fit(summary, 0)
+        terminal.show_demo(fit, averages, save)
 
-def write_summary(out: Path, summary: dict[str, Any], tables: tuple[str, ...]) -> None:
-    """Write the tables of a summary to a file, by its ending."""
-    from evenhand.io.results import write_json, write_tables
-
-    if out.suffix.lower() == ".json":
-        write_json(out, summary)
-        return
-    columns = {
-        name: {key: [_cell(record.get(key)) for record in summary[name]] for key in _keys(summary[name])}
-        for name in tables
-    }
-    notes = [
-        note["message"] if note["where"] is None else f"{note['where']}: {note['message']}" for note in summary["notes"]
-    ]
-    write_tables(out, columns, notes=notes)
-
-
-def _keys(records: list[dict[str, Any]]) -> list[str]:
-    """Return all keys of the records, in order."""
-    return list(dict.fromkeys(key for record in records for key in record))
-
-
-def _cell(cell: Any) -> Any:
-    """Return what fits into one cell: a list becomes its labels in a line."""
-    return ", ".join(map(str, cell)) if isinstance(cell, list) else cell
+    output.give(summarise_fit(fit), show)

@@ -1,9 +1,10 @@
-"""Options that several commands share, and what they mean."""
+"""Options that several commands share; each group of them hands the command what it means, not what was typed."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,122 +16,113 @@ if TYPE_CHECKING:
     from evenhand.panel import Panel
 
 Command = Callable[..., Any]
+Summary = dict[str, Any]
 
 
-def _pairs(_context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """Split NAME=MEANING at the last equals sign."""
-    pairs = {}
-    for text in given:
-        name, sign, meaning = text.rpartition("=")
-        if not sign or not name:
-            raise click.BadParameter(f"{text!r} should have the form {option.make_metavar(_context)}.", param=option)
-        pairs[name] = meaning
-    return pairs
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where the answer goes: a terminal, JSON, and perhaps a file."""
 
+    as_json: bool
+    out: Path | None
+    tables: tuple[str, ...]
 
-def _known_values(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
-    pairs = _pairs(context, option, given)
-    try:
-        return {name: float(value) for name, value in pairs.items()}
-    except ValueError as error:
-        raise click.BadParameter(f"{error}.".replace("could not convert string to float:", "not a number:")) from None
+    @property
+    def is_full(self) -> bool:
+        """Whether all that can be computed is wanted, not only what a terminal shows."""
+        return self.as_json or self.out is not None
+
+    def give(self, summary: Summary, show: Callable[[Summary], None]) -> None:
+        """Write the file, and print JSON or what a person is shown."""
+        from evenhand.cli import terminal
+        from evenhand.io.results import write_summary
+
+        if self.out is not None:
+            write_summary(self.out, summary, self.tables)
+        if self.as_json:
+            terminal.show_json(summary)
+            return
+        show(summary)
+        if self.out is not None:
+            terminal.show_written(self.out)
 
 
 def input_options(command: Command) -> Command:
-    """Add the options that say how a file is read, and hand the command the panel itself."""
-    options = [
-        click.argument("file", type=click.Path(path_type=Path)),
-        click.option("--object", "object_", metavar="COLUMN", help="Column of objects, if its name is not recognised."),
-        click.option("--assessor", metavar="COLUMN", help="Column of assessors."),
-        click.option("--score", metavar="COLUMN", help="Column of scores."),
-        click.option("--uncertainty", metavar="COLUMN", help="Column of standard deviations of the scores."),
-        click.option("--confidence", metavar="COLUMN", help="Column of positive weights (1/variance)."),
-        click.option("--level", metavar="COLUMN", help="Column of levels: high, medium, low (h, m, l)."),
-        click.option(
-            "--factor",
-            type=float,
-            default=1.75,
-            show_default=True,
-            help="Ratio of the uncertainties of neighbouring levels.",
-        ),
-        click.option(
-            "--alias",
-            "aliases",
-            multiple=True,
-            metavar="WORD=LEVEL",
-            callback=_pairs,
-            help="Another word for a level, such as hoch=high. May be repeated.",
-        ),
-        click.option(
-            "--duplicates",
-            type=click.Choice(["error", "keep", "combine"]),
-            default="error",
-            show_default=True,
-            help="What to do where an assessor scored an object twice.",
-        ),
-        click.option(
-            "--missing",
-            multiple=True,
-            metavar="TEXT",
-            help="A text that means an empty cell, such as NA. May be repeated.",
-        ),
-        click.option("--sheet", metavar="NAME", help="Sheet of a workbook. Default: the first that is not empty."),
-        click.option("--wide", is_flag=True, help="The sheet has objects down and assessors across."),
-        click.option(
-            "--max-unpacked",
-            type=click.IntRange(min=1),
-            default=512,
-            show_default=True,
-            metavar="MIB",
-            help="Refuse a workbook that unpacks to more than this.",
-        ),
-    ]
+    """Add the options that say how a file is read; the command gets ``read``, which reads the panel."""
 
     @functools.wraps(command)
-    def with_panel(
-        file: Path,
-        object_: str | None,
-        assessor: str | None,
-        score: str | None,
-        uncertainty: str | None,
-        confidence: str | None,
-        level: str | None,
-        factor: float,
-        aliases: dict[str, str],
-        duplicates: Any,
-        missing: tuple[str, ...],
-        sheet: str | None,
-        wide: bool,
-        max_unpacked: int,
-        **others: Any,
-    ) -> Any:
+    def wrapped(file: Path, object_: str | None, max_unpacked: int, **others: Any) -> Any:
         from evenhand.io import read_panel
 
+        names = ("assessor", "score", "uncertainty", "confidence", "level", "factor", "aliases", "duplicates")
+        given = {name: others.pop(name) for name in (*names, "missing", "sheet", "wide")}
+
         def read() -> Panel:
-            return read_panel(
-                file,
-                object=object_,
-                assessor=assessor,
-                score=score,
-                uncertainty=uncertainty,
-                confidence=confidence,
-                level=level,
-                factor=factor,
-                aliases=aliases,
-                duplicates=duplicates,
-                missing=missing,
-                sheet=sheet,
-                wide=wide,
-                max_unpacked=max_unpacked * 2**20,
-            )
+            return read_panel(file, object=object_, max_unpacked=max_unpacked * 2**20, **given)
 
-        return command(file=file, read=read, **others)
+        return command(read=read, **others)
 
-    return _add(options, with_panel)
+    return _add(
+        [
+            click.argument("file", type=click.Path(path_type=Path)),
+            click.option(
+                "--object", "object_", metavar="COLUMN", help="Column of objects, if its name is not recognised."
+            ),
+            click.option("--assessor", metavar="COLUMN", help="Column of assessors."),
+            click.option("--score", metavar="COLUMN", help="Column of scores."),
+            click.option("--uncertainty", metavar="COLUMN", help="Column of standard deviations of the scores."),
+            click.option("--confidence", metavar="COLUMN", help="Column of positive weights (1/variance)."),
+            click.option("--level", metavar="COLUMN", help="Column of levels: high, medium, low (h, m, l)."),
+            click.option(
+                "--factor",
+                type=float,
+                default=1.75,
+                show_default=True,
+                help="Ratio of the uncertainties of neighbouring levels.",
+            ),
+            click.option(
+                "--alias",
+                "aliases",
+                multiple=True,
+                metavar="WORD=LEVEL",
+                callback=_pairs,
+                help="Another word for a level, such as hoch=high. May be repeated.",
+            ),
+            click.option(
+                "--duplicates",
+                type=click.Choice(["error", "keep", "combine"]),
+                default="error",
+                show_default=True,
+                help="What to do where an assessor scored an object twice.",
+            ),
+            click.option(
+                "--missing",
+                multiple=True,
+                metavar="TEXT",
+                help="A text that means an empty cell, such as NA. May be repeated.",
+            ),
+            click.option("--sheet", metavar="NAME", help="Sheet of a workbook. Default: the first that is not empty."),
+            click.option("--wide", is_flag=True, help="The sheet has objects down and assessors across."),
+            click.option(
+                "--max-unpacked",
+                type=click.IntRange(min=1),
+                default=512,
+                show_default=True,
+                metavar="MIB",
+                help="Refuse a workbook that unpacks to more than this.",
+            ),
+        ],
+        wrapped,
+    )
 
 
-def fit_options(command: Command) -> Command:
-    """Add the options that say how a panel is calibrated."""
+def gauge_options(command: Command) -> Command:
+    """Add the options that fix the level of the biases; the command gets ``gauge`` and ``per_component``."""
+
+    @functools.wraps(command)
+    def wrapped(gauge: str, reference: float | None, known: dict[str, float], **others: Any) -> Any:
+        return command(gauge=parse_gauge(gauge, reference, known), **others)
+
     return _add(
         [
             click.option(
@@ -154,13 +146,33 @@ def fit_options(command: Command) -> Command:
                 help="Calibrate each group of a panel that is not connected on its own; groups are not comparable.",
             ),
         ],
-        command,
+        wrapped,
     )
 
 
-def method_options(command: Command) -> Command:
-    """Add the options of a single method and of its uncertainties."""
-    return _add(
+def fit_options(command: Command) -> Command:
+    """Add the options of a fit, input and gauge included; the command gets ``fit``, which reads and calibrates."""
+
+    @functools.wraps(command)
+    def wrapped(
+        read: Callable[[], Panel],
+        gauge: Gauge,
+        per_component: bool,
+        method: Method,
+        noise: Any,
+        interval: float,
+        **others: Any,
+    ) -> Any:
+        from evenhand.models import METHODS
+
+        groups = {"per_component": True} if per_component and method in ("iba", "cwc") else {}
+
+        def fit() -> Fit:
+            return METHODS[method](read(), gauge=gauge, noise=noise, interval=interval, **groups)
+
+        return command(fit=fit, **others)
+
+    with_method = _add(
         [
             click.option(
                 "--method",
@@ -184,59 +196,72 @@ def method_options(command: Command) -> Command:
                 help="Probability of the intervals.",
             ),
         ],
-        command,
+        wrapped,
     )
+    return input_options(gauge_options(with_method))
 
 
 def rank_options(command: Command) -> Command:
     """Add the options of posterior draws of ranks."""
-    return _add(
-        [
-            click.option(
-                "--top", type=click.IntRange(min=1), metavar="K", help="Places: adds the chance to be in the top K."
-            ),
-            click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the draws."),
-        ],
-        command,
-    )
+    places = "Places: adds the chance to be in the top K."
+    return _add([top_option(places), count_option("--seed", 0, "Seed of the draws.", least=0)], command)
 
 
-def rows_option(command: Command) -> Command:
-    """Add the option that limits tables on a terminal."""
-    return _add(
-        [
-            click.option(
-                "--rows",
-                type=click.IntRange(min=0),
-                default=60,
-                show_default=True,
-                help="Rows shown on a terminal; 0 for all.",
-            )
-        ],
-        command,
-    )
+def top_option(text: str) -> Callable[[Command], Command]:
+    """Return the option that gives a number of places."""
+    return click.option("--top", type=click.IntRange(min=1), metavar="K", help=text)
 
 
-def output_options(command: Command) -> Command:
-    """Add the options that say where the answer goes."""
-    return _add(
-        [
-            click.option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
-            click.option(
-                "--out",
-                type=click.Path(path_type=Path),
-                metavar="FILE",
-                help="Also write the tables to FILE: csv, tsv, xlsx, parquet or json, by its ending.",
-            ),
-        ],
-        command,
-    )
+def count_option(name: str, default: int, text: str, *, least: int = 1) -> Callable[[Command], Command]:
+    """Return an option that takes a whole number."""
+    number = click.IntRange(min=least)
+    return click.option(name, type=number, default=default, show_default=True, metavar="N", help=text)
 
 
-def _add(options: list[Callable[[Any], Any]], command: Command) -> Command:
-    for option in reversed(options):
-        command = option(command)
-    return command
+def rows_option(default: int) -> Callable[[Command], Command]:
+    """Return the option that limits tables on a terminal."""
+    return count_option("--rows", default, "Rows of each table on a terminal; 0 for all.", least=0)
+
+
+def output_options(*tables: str) -> Callable[[Command], Command]:
+    """Return the options that say where the answer goes; the command gets ``output``."""
+
+    def add(command: Command) -> Command:
+        @functools.wraps(command)
+        def wrapped(as_json: bool, out: Path | None, **others: Any) -> Any:
+            if out is not None:
+                from evenhand.io.results import check_target
+
+                check_target(out, click.get_current_context().params.get("file"))
+            return command(output=Output(as_json, out, tables), **others)
+
+        return _add(
+            [
+                json_option,
+                click.option(
+                    "--out",
+                    type=click.Path(path_type=Path),
+                    metavar="FILE",
+                    help="Also write the tables to FILE: csv, tsv, xlsx, parquet or json, by its ending.",
+                ),
+            ],
+            wrapped,
+        )
+
+    return add
+
+
+def json_option(command: Command) -> Command:
+    """Add the option that asks for JSON."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")(command)
+
+
+def numbers(_context: click.Context, _option: click.Parameter, given: str | None) -> tuple[float, ...]:
+    """Read numbers separated by commas."""
+    try:
+        return tuple(float(part) for part in given.split(",")) if given else ()
+    except ValueError:
+        raise click.BadParameter(f"{given!r} should be numbers separated by commas, such as 40,50,60,70.") from None
 
 
 def parse_gauge(text: str, reference: float | None, known: dict[str, float]) -> Gauge:
@@ -264,9 +289,28 @@ def parse_gauge(text: str, reference: float | None, known: dict[str, float]) -> 
     raise click.UsageError(f"{text!r} is not a gauge: use weighted, zero-sum, reference or anchor:LABEL.")
 
 
-def fit_by(panel: Panel, method: Method, gauge: Gauge, per_component: bool, noise: Any, interval: float) -> Fit:
-    """Return the fit of a panel by a method named on the command line."""
-    from evenhand.models import METHODS
+def _pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """Split NAME=MEANING at the last equals sign."""
+    pairs = {}
+    for text in given:
+        name, sign, meaning = text.rpartition("=")
+        if not sign or not name:
+            raise click.BadParameter(f"{text!r} should have the form {option.make_metavar(context)}.", param=option)
+        pairs[name] = meaning
+    return pairs
 
-    options: dict[str, Any] = {"per_component": True} if per_component and method in ("iba", "cwc") else {}
-    return METHODS[method](panel, gauge=gauge, noise=noise, interval=interval, **options)
+
+def _known_values(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+    pairs = _pairs(context, option, given)
+    for name, value in pairs.items():
+        try:
+            float(value)
+        except ValueError:
+            raise click.BadParameter(f"{value!r}, the known value of {name}, is not a number.") from None
+    return {name: float(value) for name, value in pairs.items()}
+
+
+def _add(options: list[Callable[[Any], Any]], command: Command) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command

@@ -28,18 +28,23 @@ def show_json(summary: Summary) -> None:
     sys.stdout.flush()
 
 
-def show_fit(summary: Summary, rows: int, out: Path | None) -> None:
+def show_fit(summary: Summary, rows: int) -> None:
     """Print values, biases and what must be known about them."""
+    from evenhand.cells import count_of
+
     console = _console()
     panel, fit = summary["panel"], summary["fit"]
     percent = f"{100 * summary['interval']:g} %"
-    console.print(f"{_panel_line(panel)} {_method_line(summary)}", markup=False, highlight=False)
+    _say(console, f"{_panel_line(panel)} {_method_line(summary)}")
     console.print()
     groups = any("component" in record for record in summary["objects"])
     ordered = sorted(summary["objects"], key=lambda record: (record.get("component", 1), record["rank"]))
     limit = len(ordered) if rows == 0 else rows
     columns = ["rank", "object", "value", "sd", f"{percent} interval", "scores"]
     ranked = any(record.get("p_top") is not None for record in ordered)
+    graded = any(record.get("grades") for record in ordered)
+    if graded:
+        columns.append("likeliest grade")
     if ranked:
         columns += ["P(top)", "ranks"]
     table = _table(["group", *columns] if groups else columns)
@@ -52,9 +57,12 @@ def show_fit(summary: Summary, rows: int, out: Path | None) -> None:
             _interval(record),
             str(record["assessments"]),
         ]
+        if graded:
+            likeliest = max(record["grades"], key=record["grades"].get)
+            cells.append(f"{likeliest} ({record['grades'][likeliest]:.2f})")
         if ranked:
             cells += [f"{record['p_top']:.3f}", f"{record['rank_lower']} to {record['rank_upper']}"]
-        table.add_row(*([str(record["component"]), *cells] if groups else cells))
+        _row(table, *([str(record["component"]), *cells] if groups else cells))
     console.print(table)
     _left_out(console, len(ordered) - limit, "object")
     if summary["method"] in ("iba", "cwc"):
@@ -69,59 +77,55 @@ def show_fit(summary: Summary, rows: int, out: Path | None) -> None:
                 _interval(record),
                 str(record["assessments"]),
             ]
-            table.add_row(*([str(record["component"]), *cells] if groups else cells))
+            _row(table, *([str(record["component"]), *cells] if groups else cells))
         console.print(table)
         _left_out(console, len(by_bias) - limit, "assessor")
-        console.print("A positive bias is generous, a negative one strict.", highlight=False)
+        _say(console, "A positive bias is generous, a negative one strict.")
     facts = [
-        f"residual {_number(fit['residual'])} with {fit['degrees_of_freedom']} degrees of freedom",
+        f"residual {_number(fit['residual'])} with {count_of(fit['degrees_of_freedom'], 'degree')} of freedom",
         f"spectral gap {_number(fit['mu2'])}",
     ]
     if fit["rms_uncertainty"] is not None:
         facts.append(f"typical uncertainty {_number(fit['rms_uncertainty'])}")
-    console.print(f"{'; '.join(facts).capitalize()}.", highlight=False)
-    _show_notes(console, summary["notes"])
-    if out is not None:
-        console.print(f"Written to {printable(out)}.", markup=False, highlight=False)
+    _say(console, f"{'; '.join(facts).capitalize()}.")
+    # the log-evidence is in files and JSON only, and so are its notes
+    _show_notes(console, [note for note in summary["notes"] if not note["kind"].startswith("evidence")])
 
 
 def show_check(summary: Summary) -> None:
     """Print how a panel hangs together."""
     console = _console()
-    console.print(_panel_line(summary), markup=False, highlight=False)
+    _say(console, _panel_line(summary))
     groups = len(summary["components"])
     if summary["ok"]:
         gap = (
             "" if summary["mu2"] is None else f" (spectral gap {_number(summary['mu2'])}; 1 is best, 0 is disconnected)"
         )
-        console.print(f"Connected: all assessors can be compared{gap}.", highlight=False)
+        _say(console, f"Connected: all assessors can be compared{gap}.")
     else:
-        console.print(f"Not connected: {groups} groups that cannot be compared.", highlight=False)
+        _say(console, f"Not connected: {groups} groups that cannot be compared.")
         table = _table(["group", "objects", "assessors"], text=("objects", "assessors"))
         for number, component in enumerate(summary["components"][:20], start=1):
-            table.add_row(str(number), _some(component["objects"]), _some(component["assessors"]))
+            _row(table, str(number), _some(component["objects"]), _some(component["assessors"]))
         console.print(table)
         _left_out(console, groups - 20, "group")
-        console.print("These further assessments would join them:", highlight=False)
+        _say(console, "These further assessments would join them:")
         for pair in summary["suggestions"][:20]:
-            console.print(
-                f"  {printable(pair['assessor'])} on {printable(pair['object'])}", markup=False, highlight=False
-            )
+            _say(console, f"  {printable(pair['assessor'])} on {printable(pair['object'])}")
         _left_out(console, len(summary["suggestions"]) - 20, "suggestion")
     bridges = summary["bridges"]
     if bridges:
         shown = _some([f"{pair['assessor']} on {pair['object']}" for pair in bridges])
         word = "assessment hangs" if len(bridges) == 1 else "assessments hang"
-        console.print(
+        _say(
+            console,
             f"{len(bridges):,} {word} by a thread (nothing else links the two sides): {shown}.",
-            markup=False,
-            highlight=False,
         )
     if summary["articulation_assessors"]:
-        console.print(
-            f"Without any one of these assessors the panel falls apart: {_some(summary['articulation_assessors'])}.",
-            markup=False,
-            highlight=False,
+        _say(
+            console,
+            f"Without one of these assessors, objects or assessors would be cut off: "
+            f"{_some(summary['articulation_assessors'])}.",
         )
     _show_notes(console, [problem for problem in summary["problems"] if problem["kind"] != "not_connected"])
 
@@ -132,37 +136,32 @@ def show_problems(summary: Summary) -> None:
     problems = summary["problems"]
     for problem in problems[:100]:
         where = "" if problem["where"] is None else f"{problem['where']}: "
-        console.print(printable(f"{where}{problem['message']}"), markup=False, highlight=False)
+        _say(console, printable(f"{where}{problem['message']}"))
     _left_out(console, len(problems) - 100, "problem")
 
 
-def show_comparison(summary: Summary, out: Path | None) -> None:
+def show_comparison(summary: Summary) -> None:
     """Print the methods side by side."""
     console = _console()
-    table = _table(
-        ["method", "residual", "scaled", "rms uncertainty", "log-evidence", "held-out error"], text=("method",)
-    )
-    keys = ("residual", "residual_scaled", "rms_uncertainty", "log_evidence", "loo_rmse")
+    columns = ["method", "residual", "scaled", "rms uncertainty", "of values", "log-evidence", "held-out error"]
+    table = _table(columns, text=("method",))
+    keys = ("residual", "residual_scaled", "rms_uncertainty", "rms_uncertainty_values", "log_evidence", "loo_rmse")
     for record in summary["methods"]:
-        table.add_row(record["method"], *(_number(record[key]) for key in keys))
+        _row(table, record["method"], *(_number(record[key]) for key in keys))
     console.print(table)
     if summary["r2"]:
         table = _table(["methods", "R² of values", "largest rank change"], text=("methods", "largest rank change"))
         for pair, change in zip(summary["r2"], summary["rank_changes"], strict=True):
             r2 = "–" if pair["r2"] is None else f"{pair['r2']:.4f}"
-            table.add_row(
-                f"{pair['a']} / {pair['b']}", r2, f"{change['largest']} (object {printable(change['object'])})"
-            )
+            _row(table, f"{pair['a']} / {pair['b']}", r2, f"{change['largest']} (object {printable(change['object'])})")
         console.print(table)
     recommended = summary["recommendation"]
     name = "Recommended" if recommended["method"] is None else f"Recommended: {recommended['method']}"
-    console.print(f"{name}: {recommended['reason']}", markup=False, highlight=False)
+    _say(console, f"{name}: {recommended['reason']}")
     _show_notes(console, summary["notes"])
-    if out is not None:
-        console.print(f"Written to {printable(out)}.", markup=False, highlight=False)
 
 
-def show_ranking(summary: Summary, rows: int, out: Path | None) -> None:
+def show_ranking(summary: Summary, rows: int) -> None:
     """Print ranks with their uncertainty, and the decision."""
     console = _console()
     top = summary["top"]
@@ -183,64 +182,74 @@ def show_ranking(summary: Summary, rows: int, out: Path | None) -> None:
         ]
         if top is not None:
             cells += [f"{record['p_top']:.3f}", record["status"]]
-        table.add_row(*cells)
+        _row(table, *cells)
     console.print(table)
     _left_out(console, len(ordered) - limit, "object")
     decision = summary.get("decision")
     if decision is not None:
         for word, key in (("Safely in", "in"), ("Not to be separated by the data", "undecided"), ("Safely out", "out")):
             labels = decision[key]
-            console.print(
-                f"{word}: {len(labels)}{f' ({_some(labels)})' if labels else ''}.", markup=False, highlight=False
-            )
+            _say(console, f"{word}: {len(labels)}{f' ({_some(labels)})' if labels else ''}.")
         if decision["drawn"] is not None:
             drawn = printable(", ".join(decision["drawn"])) or "nobody, as no place is open"
-            console.print(f"Drawn by lot (seed {decision['lottery_seed']}): {drawn}.", markup=False, highlight=False)
-    console.print(f"From {summary['draws']:,} posterior draws with seed {summary['seed']}.", highlight=False)
+            _say(console, f"Drawn by lot (seed {decision['lottery_seed']}): {drawn}.")
+    _say(console, f"From {summary['draws']:,} posterior draws with seed {summary['seed']}.")
     _show_notes(console, summary["notes"])
-    if out is not None:
-        console.print(f"Written to {printable(out)}.", markup=False, highlight=False)
 
 
-def show_influence(summary: Summary, rows: int, top: int | None, out: Path | None) -> None:
+def show_influence(summary: Summary, rows: int, top: int | None) -> None:
     """Print what scores and assessors did, in plain words."""
     console = _console()
 
     def first(records: list[Summary]) -> list[Summary]:
         return records if rows == 0 else records[:rows]
 
-    console.print("Why values differ from plain averages, largest first:", highlight=False)
+    _say(console, "Why values differ from plain averages, largest first:")
     for record in first(sorted(summary["objects"], key=lambda record: -abs(record["difference"]))):
         line = f"  {printable(record['object'])}: {printable(record['reason'])}"
-        console.print(line, markup=False, highlight=False)
-    console.print("Scores that pull their object's value the most:", highlight=False)
+        _say(console, line)
+    _say(console, "Scores that pull their object's value the most:")
     scores = summary["assessments"]
     for record in first(sorted((r for r in scores if r["pull"] is not None), key=lambda record: -abs(record["pull"]))):
         way = "above" if record["held_out_error"] > 0 else "below"
         line = (
-            f"  {record['assessor']} on {record['object']}: {_number(record['score'])}, "
+            f"  {record['assessor']} on {record['object']}: {record['score']:g}, "
             f"{_number(abs(record['held_out_error']))} {way} what all other scores predict; "
             f"moves the value by {_number(record['pull'], sign=True)}"
         )
-        console.print(printable(line), markup=False, highlight=False)
+        _say(console, printable(line))
     alone = [f"{record['assessor']} on {record['object']}" for record in scores if record["pull"] is None]
     if alone:
-        console.print(f"Nothing else can check: {_some(alone)}.", markup=False, highlight=False)
-    console.print("Without an assessor:", highlight=False)
+        _say(console, f"Nothing else can check: {_some(alone)}.")
+    _say(console, "Without an assessor:")
     for record in first(
         sorted(summary["assessors"], key=lambda record: -abs(record["largest_change"] or float("inf")))
     ):
-        console.print(printable(f"  {_deletion(record, top)}"), markup=False, highlight=False)
+        _say(console, printable(f"  {_deletion(record, top)}"))
     bounds = summary["robustness"]
     if bounds is not None:
-        console.print(
+        _say(
+            console,
             f"Robustness: a change of all scores of size d (in declared uncertainties) moves no value of total "
             f"confidence C by more than {_number(bounds['constant'])} d / √C; spectral gap {_number(bounds['mu2'])}.",
-            highlight=False,
         )
     _show_notes(console, summary["notes"])
-    if out is not None:
-        console.print(f"Written to {printable(out)}.", markup=False, highlight=False)
+
+
+def show_next(summary: Summary) -> None:
+    """Print the assessments that would help most."""
+    console = _console()
+    if summary["top"] is None:
+        _say(console, f"Mean variance of the values now: {_number(summary['now'])}. What would narrow it most:")
+    else:
+        line = f"Expected number of objects on the wrong side of place {summary['top']}: {_number(summary['now'])}."
+        _say(console, f"{line} What would lower it most:")
+    table = _table(["assessor", "object", "gain"])
+    for record in summary["assessments"]:
+        _row(table, printable(record["assessor"]), printable(record["object"]), _number(record["gain"]))
+    console.print(table)
+    if not summary["assessments"]:
+        _say(console, "There is no further assessment to make: everybody has read all that is open to them.")
 
 
 def _deletion(record: Summary, top: int | None) -> str:
@@ -258,6 +267,11 @@ def _deletion(record: Summary, top: int | None) -> str:
     return text + (f"; no score left for {', '.join(record['lost'])}" if record["lost"] else "")
 
 
+def show_written(out: Path) -> None:
+    """Say where the results went."""
+    _say(_console(), f"Written to {printable(out)}.")
+
+
 def show_demo(fit: Fit, averages: Fit, save: Path | None) -> None:
     """Say what calibration changed in the demo, and what to try next."""
     console = _console()
@@ -267,15 +281,13 @@ def show_demo(fit: Fit, averages: Fit, save: Path | None) -> None:
     )
     console.print()
     enter, leave = sorted(calibrated - averaged), sorted(averaged - calibrated)
-    console.print(
+    _say(
+        console,
         f"Beside plain averages, {len(enter)} of the top {top} are different: in {', '.join(enter) or 'nobody'}, "
         f"out {', '.join(leave) or 'nobody'}.",
-        highlight=False,
     )
     if save is not None:
-        console.print(
-            f"The scores are in {printable(save)}; try: evenhand calibrate {printable(save)}", highlight=False
-        )
+        _say(console, f"The scores are in {printable(save)}; try: evenhand calibrate {printable(save)}")
 
 
 def _console() -> Console:
@@ -283,6 +295,11 @@ def _console() -> Console:
 
     # without a terminal nobody folds lines: tables keep their width
     return Console(soft_wrap=False) if sys.stdout.isatty() else Console(width=200, no_color=True)
+
+
+def _say(console: Console, sentence: str) -> None:
+    """Print a sentence as it is: folded on a terminal, in one line elsewhere."""
+    console.print(sentence, markup=False, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def _table(columns: list[str], text: tuple[str, ...] = ("object", "assessor")) -> Table:
@@ -293,6 +310,13 @@ def _table(columns: list[str], text: tuple[str, ...] = ("object", "assessor")) -
     for name in columns:
         table.add_column(name, justify="left" if name in text else "right", overflow="fold")
     return table
+
+
+def _row(table: Table, *cells: str) -> None:
+    """Add a row of cells as they are: no label is taken for markup."""
+    from rich.text import Text
+
+    table.add_row(*(Text(cell) for cell in cells))
 
 
 def _panel_line(panel: Summary) -> str:
@@ -336,10 +360,10 @@ def _some(labels: list[str]) -> str:
 def _left_out(console: Console, count: int, what: str) -> None:
     if count > 0:
         plural = "" if count == 1 else "s"
-        console.print(f"... and {count:,} more {what}{plural}; --out FILE or --json has all.", highlight=False)
+        _say(console, f"... and {count:,} more {what}{plural}; --out FILE or --json has all.")
 
 
 def _show_notes(console: Console, notes: list[Summary]) -> None:
     for note in notes:
         where = "" if note["where"] is None else f"{note['where']}: "
-        console.print(printable(f"Note: {where}{note['message']}"), markup=False, highlight=False)
+        _say(console, printable(f"Note: {where}{note['message']}"))

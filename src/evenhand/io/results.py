@@ -101,6 +101,41 @@ def write_tables(
     return _write_all(jobs)
 
 
+def write_summary(path: str | os.PathLike[str], summary: Mapping[str, Any], tables: Sequence[str]) -> None:
+    """Write a summary: as JSON in full, or some of its tables and its notes in any other format.
+
+    Parameters
+    ----------
+    path
+        Where to write; the suffix says how.
+    summary
+        Records by name of table, and ``notes``.
+    tables
+        Which of the tables; the first is the main one.
+    """
+    if Path(path).suffix.lower() == ".json":
+        write_json(path, summary)
+        return
+    columns = {}
+    for name in tables:
+        records = [_flat(record) for record in summary[name]]
+        keys = dict.fromkeys(key for record in records for key in record)
+        columns[name] = {key: [record.get(key) for record in records] for key in keys}
+    notes = [f"{note['where']}: {note['message']}" if note["where"] else note["message"] for note in summary["notes"]]
+    write_tables(path, columns, notes=notes)
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record in which every cell is one value: labels in a line, probabilities in columns of their own."""
+    flat: dict[str, Any] = {}
+    for key, cell in record.items():
+        if isinstance(cell, dict):
+            flat.update(cell)
+        else:
+            flat[key] = ", ".join(map(str, cell)) if isinstance(cell, list) else cell
+    return flat
+
+
 def write_json(path: str | os.PathLike[str], summary: Mapping[str, object]) -> Path:
     """Write a summary as JSON: UTF-8, full precision, null where something could not be computed."""
     text = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2)

@@ -45,7 +45,8 @@ def calibrate(
     Raises
     ------
     NotConnectedError
-        If the panel falls into groups whose standards cannot be compared.
+        If the panel falls into groups whose standards cannot be compared. (Where every object was seen once, the
+        values are the scores, and a note says that biases cannot be told from values.)
 
     Examples
     --------
@@ -71,6 +72,11 @@ def incomplete_block(
     return _fit(panel, panel.with_equal_confidence(), "iba", gauge, per_component, noise, interval)
 
 
+def _all_seen_once(panel: Panel) -> bool:
+    """Whether no object was seen twice: then there is nothing to calibrate, and the values are the scores."""
+    return panel.n_assessments == panel.n_objects
+
+
 def _fit(
     panel: Panel,
     seen: Panel,
@@ -82,7 +88,7 @@ def _fit(
 ) -> Fit:
     check_options(panel, method, noise, interval)
     parts = connectivity(seen)
-    if not per_component:
+    if not per_component and not _all_seen_once(seen):
         parts.require_connected()
     fixed = condition(gauge, seen, parts)
     solver = choose_solver(make_system(seen, parts))

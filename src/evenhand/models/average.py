@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.fit import Fit, Method
-from evenhand.gauge import Gauge
+from evenhand.gauge import Gauge, condition
 from evenhand.graph import connectivity
 from evenhand.grouping import sum_by
 from evenhand.models.family import INTERVAL, check_options, make_fit
@@ -39,7 +39,7 @@ def simple_average(
     >>> simple_average(Panel.from_arrays([0, 0, 1], [0, 1, 1], [3.0, 4.0, 5.0])).values.estimate
     array([3.5, 5. ])
     """
-    return _average(panel, panel.with_equal_confidence(), "sa", noise, interval)
+    return _average(panel, panel.with_equal_confidence(), "sa", gauge, noise, interval)
 
 
 def weighted_average(
@@ -56,11 +56,16 @@ def weighted_average(
     >>> weighted_average(Panel.from_arrays([0, 0], [0, 1], [3.0, 4.0], [3.0, 1.0])).values.estimate
     array([3.25])
     """
-    return _average(panel, panel, "cwa", noise, interval)
+    return _average(panel, panel, "cwa", gauge, noise, interval)
 
 
-def _average(panel: Panel, seen: Panel, method: Method, noise: NoiseKind | NoisePrior, interval: float) -> Fit:
+def _average(
+    panel: Panel, seen: Panel, method: Method, gauge: Gauge, noise: NoiseKind | NoisePrior, interval: float
+) -> Fit:
     check_options(panel, method, noise, interval)
+    parts = connectivity(seen)
+    if not isinstance(gauge, str) or gauge not in ("weighted", "zero_sum"):
+        condition(gauge, seen, parts)  # not used, but a wrong one is wrong here too
     origin = float(np.median(seen.score))
     centred = seen.score - origin
     sums = sum_by(seen.object_index, seen.precision * centred, seen.n_objects)
@@ -69,4 +74,4 @@ def _average(panel: Panel, seen: Panel, method: Method, noise: NoiseKind | Noise
     # one step of refinement, so that means of large scores keep their last digits
     step = sum_by(seen.object_index, seen.precision * residuals, seen.n_objects) / seen.object_confidence
     solution = Solution(origin + (means + step), np.zeros(seen.n_assessors), residuals - step[seen.object_index])
-    return make_fit(panel, seen, method, solution, connectivity(seen), noise=noise, interval=interval)
+    return make_fit(panel, seen, method, solution, parts, noise=noise, interval=interval)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
 
 from evenhand.compare import Comparison
-from evenhand.errors import EvenhandError, InputError, LimitError, Problem
+from evenhand.decision import Decision, classify
+from evenhand.errors import EvenhandError, InputError, LimitError, NotRankableError, Problem
 from evenhand.evidence import Priors, evidence
 from evenhand.explain import explain, explanation_columns
 from evenhand.fit import Fit
 from evenhand.gauge import gauge_name
 from evenhand.graph import Connectivity, assessor_graph, connectivity
 from evenhand.influence import Robustness, influence, robustness, without_assessors, without_columns
+from evenhand.next_best import NextBest
 from evenhand.panel import Panel
-from evenhand.ranking import DRAWS, Decision, NotRankableError, Ranking, rank
+from evenhand.ranking import DRAWS, Ranking, rank
 
 Summary = dict[str, Any]
 
@@ -25,17 +28,32 @@ _LARGEST_GRAPH: Final = 200
 
 
 def summarise_fit(
-    fit: Fit, *, priors: Priors | None = None, top: int | None = None, seed: int = 0, draws: int = DRAWS
+    fit: Fit,
+    *,
+    priors: Priors | None = None,
+    top: int | None = None,
+    seed: int = 0,
+    draws: int = DRAWS,
+    grades: Sequence[float] = (),
+    with_evidence: bool = True,
 ) -> Summary:
     """Return panel, method, gauge, fit, objects, assessors and notes of a fit (``calibrate --json``).
 
-    With ``top`` each object also has ``p_top``, ``expected_rank``, ``rank_lower`` and ``rank_upper``.
+    With ``top`` each object also has ``p_top``, ``expected_rank``, ``rank_lower`` and ``rank_upper``; with ``grades``
+    the probability of each class between those cut-offs, in ``grades``. The log-evidence takes time and notes of its
+    own and can be left out.
     """
     panel = fit.panel
-    found = evidence(fit, priors)
+    found = evidence(fit, priors) if with_evidence else None
     mu2, notes = _mu2(fit.connectivity)
-    notes = [*fit.notes, *found.notes, *noise_notes(fit), *notes]
+    notes = [*fit.notes, *noise_notes(fit), *(found.notes if found else ()), *notes]
     objects = fit.values.columns()
+    if grades:
+        try:
+            objects["grades"] = classify(fit, grades).records()
+        except NotRankableError as error:
+            objects["grades"] = [None] * panel.n_objects
+            notes.append(Problem("grades", str(error)))
     if top is not None:
         try:
             ranks = rank(fit, top=top, seed=seed, draws=draws).columns()
@@ -64,9 +82,10 @@ def summarise_fit(
             "noise_variance": fit.noise_variance,
             "noise_variance_ml": fit.noise_variance_ml,
             "noise_variance_mode": fit.noise_variance_mode,
+            "noise_variance_printed": fit.noise_variance_printed,
             "rms_uncertainty": fit.rms_uncertainty,
             "mu2": mu2,
-            "log_evidence": found.log_evidence,
+            "log_evidence": found.log_evidence if found else None,
         },
         "objects": _records(objects),
         "assessors": _records(fit.biases.columns()),
@@ -112,6 +131,17 @@ def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
         "assessors": _records(without_columns(without_assessors(fit, top=top)) | _bound(bounds, "bias_bound")),
         "assessments": _records(influence(fit).columns()),
         "notes": _problems(fit.notes),
+    }
+
+
+def summarise_next(found: NextBest, top: int | None) -> Summary:
+    """Return the assessments that would help most (``next --json``)."""
+    return {
+        "criterion": found.criterion,
+        "top": top,
+        "now": found.now,
+        "assessments": _records(found.columns()),
+        "notes": _problems(found.fit.notes),
     }
 
 
@@ -200,6 +230,7 @@ def summarise_comparison(comparison: Comparison) -> Summary:
             "method": comparison.recommendation.method,
             "reason": comparison.recommendation.reason,
         },
+        "priors": asdict(comparison.priors),
         "notes": _problems(comparison.notes),
     }
 
@@ -224,7 +255,7 @@ def _links(panel: Panel) -> list[Summary] | None:
 
 
 def _bound(bounds: Robustness | None, name: str) -> dict[str, Any]:
-    return {} if bounds is None else {"robustness": getattr(bounds, name)}
+    return {} if bounds is None else {"bound": getattr(bounds, name)}
 
 
 def _records(columns: dict[str, Any]) -> list[Summary]:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import SolveError
+from evenhand.grouping import sum_by
 from evenhand.solve.base import Solution
+from evenhand.solve.exact import EPS, group_sums, resolution, two_product, two_sum
 from evenhand.system import Floats, System
 
 _EPS: Final = float(np.finfo(np.float64).eps)
 _MOST_STEPS: Final = 20
 
 _DIGITS: Final = 1e-9
-"""An answer that still moves by more than this, beside its size, is refused."""
-
-_ROUNDING: Final = 1e-7
-"""And so is one for which rounding alone may, at the very worst, account for more than this."""
+"""An answer that still moves by more than this, beside its size, or that rounding may be to blame for, is refused."""
 
 _ACCURATE: Final = 3_000
 """Up to this size the factor is computed without subtractions, beyond it only where subtractions did harm."""
@@ -82,55 +81,60 @@ class DirectSolver:
         return full
 
     def solve(self, score: Floats) -> Solution:
-        """Fit values and biases to N scores by Cholesky and refinement with residuals in extended precision."""
+        """Fit values and biases to N scores by Cholesky and refinement with residuals of twice the digits."""
         system = self.system
         with np.errstate(over="ignore"):
             origin = float(np.median(score))
             centred = score - origin
         if not np.isfinite(centred).all():
             raise SolveError("The scores are too extreme to compute with: rescale them.")
-        long = np.longdouble
-        kept, gone = np.zeros(system.n_kept, long), np.zeros(system.gone_total.size, long)
-        sums = _GroupSums(system)
+        kept, gone = _Double(system.n_kept), _Double(system.gone_total.size)
+        spread = max(float(np.abs(centred).max()), np.finfo(float).tiny)
         change = previous = np.inf
         for _ in range(_MOST_STEPS):
-            residual = centred - kept[system.kept] - gone[system.gone]
             with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-                step_kept, step_gone = self._apply(*sums(system.weight * residual))
-                kept, gone = kept + step_kept, gone + step_gone
-                size = max(float(np.abs(kept).max()), float(np.abs(gone).max()), np.finfo(float).tiny)
+                step_kept, step_gone = self._apply(*self._gradient(*_residual(system, centred, kept, gone)))
+                kept.add(step_kept)
+                gone.add(step_gone)
+                size = max(float(np.abs(kept.high).max()), float(np.abs(gone.high).max()), spread)
                 change = max(float(np.abs(step_kept).max()), float(np.abs(step_gone).max())) / size
             if not np.isfinite(change):
                 raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
             if change <= _EPS / 4 or change > previous / 2:
                 break
             previous = change
-        if change > _DIGITS or self._rounding(sums, centred, kept, gone) > _ROUNDING * size:
+        if change > _DIGITS or self._rounding(centred, kept, gone) > _DIGITS * size:
             raise SolveError(
                 "Parts of the panel are joined only by confidences so small beside the others that their standards "
                 "cannot be compared to nine digits: raise those confidences, or leave these assessments out and "
                 "calibrate each group on its own (--per-component)."
             )
-        residual = centred - kept[system.kept] - gone[system.gone]
+        residual, _ = _residual(system, centred, kept, gone)
         values, biases = system.orient(kept, gone)
-        return Solution(
-            np.asarray(values + long(origin), dtype=np.float64),
-            np.asarray(biases, dtype=np.float64),
-            np.asarray(residual, dtype=np.float64),
-        )
+        return Solution(origin + values.high, biases.high, residual)
 
-    def _rounding(self, sums: _GroupSums, centred: Floats, kept: NDArray[Any], gone: NDArray[Any]) -> float:
+    def _gradient(self, residual: Floats, rest: Floats) -> tuple[Floats, Floats]:
+        """Return the sums of weight times residual at kept and at eliminated vertices, which a solution makes zero."""
+        system = self.system
+        term, lost = two_product(np.asarray(system.weight), residual)
+        lost = lost + system.weight * rest
+        of_kept = group_sums(system.kept, term, lost, system.n_kept)
+        return of_kept, group_sums(system.gone, term, lost, system.gone_total.size)
+
+    def _rounding(self, centred: Floats, kept: _Double, gone: _Double) -> float:
         """Return a bound on the error that rounding of the residuals leaves, however often the answer is refined.
 
         The inverse of a grounded Laplacian has no negative entry, so one solution with the sizes of all rounding
         errors on the right-hand side bounds what they can do together.
         """
         system = self.system
-        sizes = np.abs(centred) + np.abs(kept)[system.kept] + np.abs(gone)[system.gone]
-        of_kept, of_gone = sums(system.weight * sizes * np.finfo(np.longdouble).eps)
+        sizes = np.abs(centred) + np.abs(kept.high)[system.kept] + np.abs(gone.high)[system.gone]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-            reduced = of_kept + system.incidence.T @ (of_gone / system.gone_total)
-            bound = self._grounded_solve(reduced)
+            noise = system.weight * sizes
+            least = float(noise.max()) * resolution(noise.size)
+            of_kept = sum_by(system.kept, noise * EPS, system.n_kept) + least
+            of_gone = sum_by(system.gone, noise * EPS, system.gone_total.size) + least
+            bound = self._grounded_solve(of_kept + system.incidence.T @ (of_gone / system.gone_total))
         return float(bound.max()) if np.isfinite(bound).all() else np.inf
 
     def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
@@ -140,6 +144,10 @@ class DirectSolver:
 
     def diagonal(self) -> tuple[Floats, Floats]:
         """Return the diagonal of L^-: for the eliminated side 1/C + (Q S^- Q^T), Q = c/C."""
+        return self._diagonal
+
+    @cached_property
+    def _diagonal(self) -> tuple[Floats, Floats]:
         system = self.system
         kept = np.diagonal(self._inverse).copy()
         gone = np.empty(system.gone_total.size)
@@ -204,21 +212,23 @@ class DirectSolver:
         return kept
 
 
-class _GroupSums:
-    """Sums over the assessments of each vertex, carried out in extended precision where the machine has it."""
+class _Double:
+    """Numbers with twice the digits: a rounded part and what rounding took away."""
 
-    def __init__(self, system: System) -> None:
-        self._groups: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-        for index, size in ((system.kept, system.kept_total.size), (system.gone, system.gone_total.size)):
-            order = np.argsort(index, kind="stable")
-            starts = np.concatenate([[0], np.cumsum(np.bincount(index, minlength=size))[:-1]])
-            self._groups.append((order, starts))
+    def __init__(self, size: int) -> None:
+        self.high = np.zeros(size)
+        self.low = np.zeros(size)
 
-    def __call__(self, terms: NDArray[Any]) -> tuple[Floats, Floats]:
-        kept, gone = (
-            np.asarray(np.add.reduceat(terms[order], starts), dtype=np.float64) for order, starts in self._groups
-        )
-        return kept, gone
+    def add(self, step: Floats) -> None:
+        total, lost = two_sum(self.high, step)
+        self.high, self.low = two_sum(total, self.low + lost)
+
+
+def _residual(system: System, centred: Floats, kept: _Double, gone: _Double) -> tuple[Floats, Floats]:
+    """Return s - x - y of each assessment, with twice the digits."""
+    first, lost = two_sum(centred, -kept.high[system.kept])
+    second, lost_again = two_sum(first, -gone.high[system.gone])
+    return two_sum(second, lost + lost_again - kept.low[system.kept] - gone.low[system.gone])
 
 
 def laplacian_factor(laplacian: Floats, free: NDArray[np.int64]) -> Floats:

@@ -1,0 +1,476 @@
+"""The command line, run as a user runs it: tables, JSON, files, exit codes, and one line for every error."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+import evenhand as eh
+from evenhand.cli import main
+from evenhand.data import demo_path
+from evenhand.data.make_demo import make_demo
+
+GOOD = """object,assessor,score,confidence
+x,A,60,high
+x,B,70,m
+y,A,50,L
+y,B,62,high
+z,A,40,medium
+z,B,55,low
+"""
+APART = "object,assessor,score\nx,A,1\nx,B,2\ny,A,3\ny,B,5\nu,C,1\nu,D,2\nw,C,3\nw,D,9\n"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def answer(*arguments: object) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    path = tmp_path / "scores.csv"
+    path.write_text(GOOD, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> Path:
+    path = tmp_path / "apart.csv"
+    path.write_text(APART, encoding="utf-8")
+    return path
+
+
+def test_calibrate_json_has_every_agreed_key(scores: Path) -> None:
+    found = answer("calibrate", scores, "--top", 1)
+    assert found["panel"] == {
+        "objects": 3,
+        "assessors": 2,
+        "assessments": 6,
+        "components": 1,
+        "confidence": "level",
+        "factor": 1.75,
+    }
+    assert (found["method"], found["gauge"]) == ("cwc", "weighted")
+    assert set(found["fit"]) >= {
+        *("residual", "residual_scaled", "degrees_of_freedom", "noise_variance", "noise_variance_ml"),
+        *("rms_uncertainty", "mu2", "log_evidence"),
+    }
+    assert set(found["objects"][0]) >= {
+        *("object", "value", "sd", "lower", "upper", "assessments", "total_confidence", "rank"),
+        *("p_top", "expected_rank", "rank_lower", "rank_upper"),
+    }
+    assert set(found["assessors"][0]) >= {
+        *("assessor", "bias", "sd", "lower", "upper", "assessments", "total_confidence"),
+    }
+    assert found["objects"][0]["sd"] is None  # two degrees of freedom
+    assert any("degrees of freedom" in note["message"] for note in found["notes"])
+
+
+def test_the_numbers_of_json_are_those_of_the_library(scores: Path) -> None:
+    found = answer("calibrate", scores, "--gauge", "zero-sum", "--factor", 3)
+    fit = eh.calibrate(eh.read_panel(scores, factor=3.0), gauge="zero_sum")
+    assert [record["value"] for record in found["objects"]] == fit.values.estimate.tolist()
+    assert [record["bias"] for record in found["assessors"]] == fit.biases.estimate.tolist()
+    assert found["fit"]["residual"] == fit.residual
+    assert found["gauge"] == "zero_sum"
+
+
+def test_case_study_2_comes_out_of_the_command_line_to_the_last_digit(shared_data: Path) -> None:
+    for name in ("case_study_2_scores.csv", "case_study_2_workbook.xlsx"):
+        found = answer("calibrate", shared_data / name, "--gauge", "zero-sum", "--factor", 1.75)
+        values = {record["object"]: record["value"] for record in found["objects"]}
+        biases = {record["assessor"]: record["bias"] for record in found["assessors"]}
+        with (shared_data / "case_study_2_cwc_values.csv").open(encoding="utf-8") as file:
+            published = {row["object"]: float(row["cwc_value"]) for row in csv.DictReader(file)}
+        with (shared_data / "case_study_2_cwc_biases.csv").open(encoding="utf-8") as file:
+            published_biases = {row["assessor"]: float(row["cwc_bias"]) for row in csv.DictReader(file)}
+        assert values == pytest.approx(published, abs=1e-9)
+        assert biases == pytest.approx(published_biases, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "gauge"),
+    [
+        (["--gauge", "weighted"], "weighted"),
+        (["--gauge", "Zero_Sum"], "zero_sum"),
+        (["--gauge", "reference", "--reference", "50"], "reference(50)"),
+        (["--gauge", "anchor:A"], "anchor:A"),
+        (["--known", "x=61", "--known", "y=50"], "anchor:x,y"),
+    ],
+)
+def test_gauges_move_values_together_and_no_rank(scores: Path, options: list[str], gauge: str) -> None:
+    plain, found = answer("calibrate", scores), answer("calibrate", scores, *options)
+    assert found["gauge"] == gauge
+    shifts = [b["value"] - a["value"] for a, b in zip(plain["objects"], found["objects"], strict=True)]
+    assert shifts == pytest.approx([shifts[0]] * 3)
+    assert [a["rank"] for a in plain["objects"]] == [b["rank"] for b in found["objects"]]
+    if gauge == "anchor:A":
+        assert found["assessors"][0]["bias"] == pytest.approx(0)
+    if gauge == "anchor:x,y":
+        assert sum(record["value"] for record in found["objects"][:2]) == pytest.approx(111)
+
+
+@pytest.mark.parametrize("method", ["sa", "cwa", "iba", "cwc"])
+def test_every_method_can_be_asked_for(scores: Path, method: str) -> None:
+    found = answer("calibrate", scores, "--method", method)
+    assert found["method"] == method
+    assert (found["gauge"] is None) == (method in ("sa", "cwa"))
+
+
+def test_a_terminal_gets_values_biases_and_notes(scores: Path) -> None:
+    result = run("calibrate", scores)
+    assert result.exit_code == 0
+    for word in ("3 objects, 2 assessors, 6 assessments with confidence levels", "value", "bias", "generous", "Note:"):
+        assert word in result.stdout
+    assert result.stdout.index(" x ") < result.stdout.index(" z ")
+
+
+def test_long_tables_are_cut_and_say_so(scores: Path) -> None:
+    result = run("calibrate", scores, "--rows", 1)
+    assert "2 more objects" in result.stdout
+    assert "more objects" not in run("calibrate", scores, "--rows", 0).stdout
+
+
+def test_a_disconnected_panel_is_refused_with_groups_and_a_way_to_join_them(apart: Path) -> None:
+    result = run("calibrate", apart)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    for word in ("2 groups", "A, B", "C, D", "1 further assessment", "--per-component"):
+        assert word in result.stderr
+    assert run("calibrate", apart, "--json").exit_code == 1
+
+
+def test_groups_can_be_calibrated_on_their_own(apart: Path) -> None:
+    found = answer("calibrate", apart, "--per-component", "--top", 1)
+    assert found["panel"]["components"] == 2
+    assert {record["component"] for record in found["objects"]} == {1, 2}
+    assert sorted(record["rank"] for record in found["objects"]) == [1, 1, 2, 2]
+    assert all(record["p_top"] is None for record in found["objects"])
+    assert any("must not be compared across groups" in note["message"] for note in found["notes"])
+    assert "group" in run("calibrate", apart, "--per-component").stdout
+
+
+def test_every_object_seen_once_is_answered_with_a_word_about_it(tmp_path: Path) -> None:
+    path = tmp_path / "once.csv"
+    path.write_text("object,assessor,score\nx,A,1\ny,B,2\nz,B,5\n")
+    found = answer("calibrate", path)
+    assert [record["value"] for record in found["objects"]] == [1, 2, 5]
+    assert any("cannot be told from values" in note["message"] for note in found["notes"])
+    path.write_text("object,assessor,score\nx,A,1\ny,A,2\n")
+    assert any("only one assessor" in note["message"] for note in answer("calibrate", path)["notes"])
+
+
+def test_check_says_yes_in_json_and_in_words(scores: Path) -> None:
+    found = answer("check", scores)
+    assert found["ok"] is True
+    assert (found["objects"], found["assessors"], found["assessments"]) == (3, 2, 6)
+    assert found["components"] == [{"objects": ["x", "y", "z"], "assessors": ["A", "B"]}]
+    assert found["bridges"] == found["problems"] == found["suggestions"] == []
+    assert 0 < found["mu2"] <= 1
+    assert "Connected" in run("check", scores).stdout
+
+
+def test_check_says_no_with_what_would_mend_it(apart: Path, tmp_path: Path) -> None:
+    result = run("check", apart, "--json")
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)
+    assert (found["ok"], found["mu2"], len(found["components"])) == (False, 0.0, 2)
+    assert found["problems"][0]["kind"] == "not_connected"
+    (suggestion,) = found["suggestions"]
+    mended = tmp_path / "mended.csv"
+    mended.write_text(APART + f"{suggestion['object']},{suggestion['assessor']},4\n")
+    assert run("check", mended).exit_code == 0
+    assert "would join them" in run("check", apart).stdout
+
+
+def test_check_names_bridges(tmp_path: Path) -> None:
+    path = tmp_path / "bridge.csv"
+    path.write_text(APART + "x,C,4\n")
+    found = answer("check", path)
+    assert found["bridges"] == [{"assessor": "C", "object": "x"}]
+    assert found["articulation_assessors"] == ["C"]
+    assert "C on x" in run("check", path).stdout
+
+
+def test_check_lists_every_problem_of_a_bad_file(tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text("object,assessor,score,sd\nx,A,abc,1\n,A,2,-1\ny,B,inf,0\n")
+    result = run("check", path, "--json")
+    assert result.exit_code == 2
+    found = json.loads(result.stdout)
+    assert [(p["kind"], p["where"]) for p in found["problems"]] == [
+        ("bad_score", "row 2, column score"),
+        ("empty_label", "row 3, column object"),
+        ("bad_uncertainty", "row 3, column sd"),
+        ("bad_score", "row 4, column score"),
+        ("bad_uncertainty", "row 4, column sd"),
+    ]
+    assert result.stderr.count("\n") == 1
+    assert run("check", path).stdout.count("\n") == 5
+
+
+BAD_FILES = {
+    "words": ("object,assessor,score\nx,A,abc\n", "row 2, column score"),
+    "infinite": ("object,assessor,score\nx,A,inf\n", "row 2, column score"),
+    "negative": ("object,assessor,score,sd\nx,A,1,-2\n", "row 2, column sd"),
+    "zero": ("object,assessor,score,sd\nx,A,1,0\n", "row 2, column sd"),
+    "level": ("object,assessor,score,level\nx,A,1,huge\n", "row 2, column level"),
+    "mixed": ("object,assessor,score,confidence\nx,A,1,high\ny,A,1,3\n", "row 3, column confidence"),
+    "empty": ("", "empty"),
+    "header": ("object,assessor,score\n", "header"),
+    "no-score": ("object,assessor,score\nx,A,\n", "no score"),
+    "column": ("object,assessor,wert\nx,A,1\n", "wert"),
+    "label": ("object,assessor,score\n,A,1\n", "row 2, column object"),
+    "twice": ("object,assessor,score\nx,A,1\nx,A,2\n", "rows 2 and 3"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+@pytest.mark.parametrize("command", ["calibrate", "check", "compare", "rank", "influence", "next"])
+def test_bad_input_is_one_line_with_its_place_and_exit_code_2(tmp_path: Path, name: str, command: str) -> None:
+    text, place = BAD_FILES[name]
+    path = tmp_path / f"{name}.csv"
+    path.write_text(text)
+    result = run(command, path)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert place in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_duplicates_can_be_kept_or_combined(tmp_path: Path) -> None:
+    path = tmp_path / "twice.csv"
+    path.write_text(GOOD + "x,A,64,high\n")
+    assert run("calibrate", path).exit_code == 2
+    kept, combined = (answer("calibrate", path, "--duplicates", how) for how in ("keep", "combine"))
+    assert (kept["panel"]["assessments"], combined["panel"]["assessments"]) == (7, 6)
+    assert [o["value"] for o in kept["objects"]] == pytest.approx([o["value"] for o in combined["objects"]])
+
+
+def test_empty_scores_are_counted_and_shown(tmp_path: Path) -> None:
+    path = tmp_path / "gaps.csv"
+    path.write_text(GOOD + "q,A,,\n")
+    found = answer("calibrate", path)
+    assert found["panel"]["assessments"] == 6
+    assert {"not_assessed", "unassessed_object"} <= {note["kind"] for note in found["notes"]}
+    assert "1 row has no score" in run("calibrate", path).stdout
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--gauge", "sideways"],
+        ["--gauge", "reference"],
+        ["--gauge", "anchor:Nobody"],
+        ["--reference", "3"],
+        ["--known", "x"],
+        ["--known", "x=high"],
+        ["--known", "x=1", "--gauge", "zero-sum"],
+        ["--method", "magic"],
+        ["--factor", "0.5"],
+        ["--interval", "1.5"],
+        ["--noise", "declared"],
+        ["--alias", "hoch=tall"],
+        ["--top", "0"],
+        ["--top", "9"],
+        ["--grades", "a,b"],
+        ["--grades", "3,2"],
+        ["--object", "nothing"],
+        ["--nonsense"],
+        ["--out", "results.pdf"],
+        ["--out", "no/such/place.csv"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_options_are_one_line_and_exit_code_2(scores: Path, options: list[str]) -> None:
+    result = run("calibrate", scores, *options)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+
+
+def test_results_are_written_as_csv_xlsx_parquet_and_json(scores: Path, tmp_path: Path) -> None:
+    wanted = answer("calibrate", scores)
+    values = [record["value"] for record in wanted["objects"]]
+    for name in ("out.csv", "out.tsv", "out.xlsx", "out.parquet", "out.json"):
+        result = run("calibrate", scores, "--out", tmp_path / name)
+        assert result.exit_code == 0, result.stderr
+    assert pl.read_csv(tmp_path / "out.csv")["value"].to_list() == values
+    assert pl.read_csv(tmp_path / "out-assessors.csv")["assessor"].to_list() == ["A", "B"]
+    assert pl.read_parquet(tmp_path / "out.parquet")["value"].to_list() == values
+    book = openpyxl.load_workbook(tmp_path / "out.xlsx")
+    assert book.sheetnames == ["objects", "assessors", "notes"]
+    assert [book["objects"].cell(row, 2).value for row in (2, 3, 4)] == values
+    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == wanted
+
+
+def test_the_scores_themselves_are_never_overwritten(scores: Path) -> None:
+    for command in ("calibrate", "compare", "rank", "influence", "next"):
+        result = run(command, scores, "--out", scores)
+        assert result.exit_code == 2
+        assert "overwrite" in result.stderr
+        assert scores.read_text() == GOOD
+
+
+def test_hostile_labels_stay_text_and_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "hostile.csv"
+    evil = ["=cmd|' /C calc'!A0", "@SUM(1)", "+1", "[red]x", "\x1b[2J"]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["object", "assessor", "score"])
+        writer.writerows((label, who, i + j) for i, label in enumerate(evil) for j, who in enumerate(("A", "=B")))
+    result = run("calibrate", path, "--out", tmp_path / "out.csv")
+    assert result.exit_code == 0, result.stderr
+    assert "\x1b" not in result.stdout
+    assert "\\x1b[2J" in result.stdout
+    assert "[red]x" in result.stdout
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as file:
+        labels = [row["object"] for row in csv.DictReader(file)]
+    assert labels[:3] == ["'" + label for label in evil[:3]]
+    run("calibrate", path, "--out", tmp_path / "out.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "out.xlsx")["objects"]
+    assert [sheet.cell(row, 1).data_type for row in (2, 3, 4)] == ["s"] * 3
+
+
+def test_compare_json_has_every_agreed_key(scores: Path) -> None:
+    found = answer("compare", scores)
+    assert [row["method"] for row in found["methods"]] == ["sa", "cwa", "iba", "cwc"]
+    assert set(found["methods"][0]) >= {
+        *("method", "residual", "residual_scaled", "rms_uncertainty", "log_evidence", "loo_rmse"),
+    }
+    assert len(found["r2"]) == 6
+    assert set(found["r2"][0]) == {"a", "b", "r2"}
+    assert set(found["recommendation"]) == {"method", "reason"}
+    assert "Recommended" in run("compare", scores).stdout
+
+
+def test_priors_of_the_evidence_can_be_given(shared_data: Path) -> None:
+    scores = shared_data / "case_study_2_scores.csv"
+    found = answer("compare", scores, "--priors", "67,22.5,15,1,900")
+    logs = {row["method"]: row["log_evidence"] for row in found["methods"]}
+    assert [logs[method] for method in ("sa", "iba", "cwc")] == pytest.approx([-384.80, -383.36, -384.65], abs=0.005)
+    assert found["priors"] == {"v_ref": 67.0, "sigma_O": 22.5, "sigma_A": 15.0, "w_min": 1.0, "w_max": 900.0}
+    for wrong in ("1,2,3", "a", "67,22.5,15,900,1"):
+        assert run("compare", scores, "--priors", wrong).exit_code == 2
+
+
+def test_rank_decides_and_draws_lots_that_can_be_repeated() -> None:
+    options = ("rank", demo_path(), "--top", 10, "--draws", 2000, "--seed", 4, "--lottery-seed", 7)
+    found = answer(*options)
+    assert found == answer(*options)
+    decision = found["decision"]
+    assert len(decision["in"]) + len(decision["undecided"]) + len(decision["out"]) == 40
+    assert len(decision["drawn"]) == 10 - len(decision["in"])
+    assert {record["status"] for record in found["objects"]} <= {"in", "undecided", "out"}
+    shown = run(*options).stdout
+    assert "Drawn by lot (seed 7)" in shown
+    assert run("rank", demo_path(), "--lottery-seed", 7).exit_code == 2
+
+
+def test_influence_and_next_speak_in_sentences(tmp_path: Path) -> None:
+    shown = run("influence", demo_path(), "--top", 10).stdout
+    for word in ("Why values differ", "is strict", "what all other scores predict", "without Kaur", "Robustness"):
+        assert word in shown
+    found = answer("influence", demo_path())
+    assert len(found["assessments"]) == 101
+    for record in found["objects"]:
+        assert record["standards"] + record["weighting"] == pytest.approx(record["difference"], abs=1e-9)
+    best = answer("next", demo_path(), "--top", 10)["assessments"][0]
+    conflicts = tmp_path / "conflicts.csv"
+    conflicts.write_text(f"assessor,object\n{best['assessor']},{best['object']}\n")
+    second = answer("next", demo_path(), "--top", 10, "--conflicts", conflicts)["assessments"][0]
+    assert (second["assessor"], second["object"]) != (best["assessor"], best["object"])
+    assert "What would lower it most" in run("next", demo_path(), "--top", 10).stdout
+
+
+def test_grades_are_probabilities(scores: Path) -> None:
+    found = answer("calibrate", demo_path(), "--grades", "50,60,70")
+    for record in found["objects"]:
+        assert list(record["grades"]) == ["below 50", "50 to 60", "60 to 70", "70 and above"]
+        assert sum(record["grades"].values()) == pytest.approx(1)
+    assert "likeliest grade" in run("calibrate", demo_path(), "--grades", "50,60,70").stdout
+
+
+def test_declared_uncertainties_are_tested_in_words(tmp_path: Path) -> None:
+    simulation = eh.simulate_panel(60, 6, 3, seed=3, bounds=None, step=None)
+    panel = simulation.panel
+    for factor, words in ((1.0, "are believable"), (0.25, "look too small"), (4.0, "look too large")):
+        path = tmp_path / "sd.csv"
+        with path.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["object", "assessor", "score", "uncertainty"])
+            sd = (simulation.uncertainty * factor).tolist()
+            writer.writerows(zip(panel.object_index, panel.assessor_index, panel.score.tolist(), sd, strict=True))
+        assert words in run("calibrate", path, "--noise", "declared", "--rows", 1).stdout
+        found = answer("calibrate", path, "--noise", "declared")
+        assert found["fit"]["noise_variance"] == 1.0
+        assert found["noise"] == "declared"
+
+
+def test_the_demo_prints_and_saves(tmp_path: Path) -> None:
+    result = run("demo", "--save", tmp_path / "demo.csv", "--out", tmp_path / "demo.xlsx")
+    assert result.exit_code == 0, result.stderr
+    assert "Beside plain averages" in result.stdout
+    assert (tmp_path / "demo.csv").read_bytes() == demo_path().read_bytes()
+    assert answer("calibrate", tmp_path / "demo.csv")["objects"] == answer("demo")["objects"]
+
+
+def test_the_shipped_panel_is_what_its_script_makes(tmp_path: Path) -> None:
+    make_demo(tmp_path / "demo.csv")
+    assert (tmp_path / "demo.csv").read_bytes() == demo_path().read_bytes()
+    panel = eh.read_panel(demo_path())
+    assert (panel.n_objects, panel.n_assessors, panel.confidence) == (40, 11, "level")
+    assert eh.connectivity(panel).is_connected
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\nsys.argv = ['evenhand', '--help']\nfrom evenhand.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print({'numpy', 'scipy', 'rich', 'polars', 'narwhals'} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "set()"
+    for command in ("calibrate", "check", "compare", "demo", "influence", "next", "rank"):
+        assert command in done.stdout
+
+
+def test_calibrating_a_csv_needs_no_library_of_frames(scores: Path) -> None:
+    code = (
+        "import sys\nfrom evenhand.cli import main\n"
+        "try:\n    main(['calibrate', sys.argv[1]])\nexcept SystemExit:\n    pass\n"
+        "print({'polars', 'narwhals', 'pandas', 'pyarrow'} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(scores)], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "set()"
+
+
+def test_a_reader_who_goes_away_is_no_error(scores: Path) -> None:
+    command = f"'{sys.executable}' -m evenhand calibrate '{scores}' --json | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env=os.environ.copy())
+    assert done.stdout == "{\n"
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["calibrate", "check", "compare", "rank", "influence", "next", "demo"])
+def test_every_command_teaches_itself(command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert "Example: evenhand" in result.stdout

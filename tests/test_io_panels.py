@@ -1,0 +1,76 @@
+"""Files in, panels out; and files of pairs."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.errors import InputError
+from evenhand.io.pairs import read_pairs
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["case_study_2_scores.csv", "case_study_2_workbook.xlsx"])
+def test_case_study_2_is_read_from_csv_and_from_the_workbook(shared_data: Path, name: str) -> None:
+    panel = eh.read_panel(shared_data / name)
+    assert (panel.n_objects, panel.n_assessors, panel.n_assessments) == (43, 11, 86)
+    assert (panel.confidence, panel.factor, panel.notes) == ("level", 1.75, ())
+    fit = eh.calibrate(panel, gauge="zero_sum")
+    assert fit.values.estimate[panel.objects.index("OA")] == pytest.approx(88.8341194578904, abs=1e-9)
+    assert fit.biases.estimate[panel.assessors.index("AA")] == pytest.approx(-25.215077677871694, abs=1e-9)
+
+
+def test_labels_stay_as_they_are_written(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "paper,reviewer,score\n007,A,1\n7,A,2\n 7,B,3\n007,B,4\n")
+    panel = eh.read_panel(path)
+    assert panel.objects == ("007", "7", " 7")
+    assert [note.kind for note in panel.notes] == ["similar_labels"]
+
+
+def test_a_wide_sheet_is_read_on_request(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "candidate,Ann,Bob\nx,1,2\ny,3,\nz,5,6\n")
+    panel = eh.read_panel(path, wide=True)
+    assert panel.assessors == ("Ann", "Bob")
+    assert panel.score.tolist() == [1.0, 2.0, 3.0, 5.0, 6.0]
+    with pytest.raises(InputError, match="row 3, column Bob: the score 'bad'"):
+        eh.read_panel(write(tmp_path / "b.csv", "candidate,Ann,Bob\nx,1,2\ny,3,bad\n"), wide=True)
+    with pytest.raises(InputError, match="wide sheet"):
+        eh.read_panel(path, wide=True, score="Ann")
+
+
+def test_decimal_commas_go_with_semicolons(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "object;assessor;score;sd\nx;A;12,5;1,5\ny;A;13;0,5\n")
+    panel = eh.read_panel(path)
+    assert panel.score.tolist() == [12.5, 13.0]
+    np.testing.assert_allclose(panel.precision, [1 / 2.25, 4.0])
+    assert panel.confidence == "uncertainty"
+
+
+def test_rows_that_only_hold_results_are_no_assessments(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "Objects,Assessors,Score,,Objects,True Value\nx,A,1,,x,1\ny,A,2,,y,2\n,,,,z,3\n")
+    panel = eh.read_panel(path)
+    assert panel.n_assessments == 2
+    assert panel.notes == ()
+
+
+def test_texts_for_empty_cells_can_be_given(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "object,assessor,score\nx,A,NA\nx,B,1\n")
+    with pytest.raises(InputError, match="'NA' is not a number"):
+        eh.read_panel(path)
+    panel = eh.read_panel(path, missing=["NA"])
+    assert panel.n_assessments == 1
+    assert {note.kind for note in panel.notes} == {"not_assessed", "unassessed_assessor"}
+
+
+def test_pairs_are_read_from_columns_in_any_order(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "paper,why,reviewer\n1,spouse,Ann\n2,,Bob\n")
+    assert read_pairs(path) == [("Ann", "1"), ("Bob", "2")]
+    with pytest.raises(InputError, match="no column of assessors"):
+        read_pairs(write(tmp_path / "b.csv", "paper,why\n1,x\n"))
+    with pytest.raises(InputError, match="row 3: a pair needs both"):
+        read_pairs(write(tmp_path / "c.csv", "object,assessor\n1,A\n2,\n"))

@@ -1,0 +1,49 @@
+"""Simulated panels: as asked, the same for the same seed, and from the stated model."""
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.errors import InputError
+
+
+def test_the_panel_has_the_size_that_was_asked_for() -> None:
+    simulation = eh.simulate_panel(50, 7, 3, seed=1)
+    panel = simulation.panel
+    assert (panel.n_objects, panel.n_assessors, panel.n_assessments) == (50, 7, 150)
+    assert (panel.object_assessments == 3).all()
+    pairs = set(zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True))
+    assert len(pairs) == 150
+    assert (panel.score == np.round(panel.score)).all()
+    assert ((panel.score >= 0) & (panel.score <= 100)).all()
+    np.testing.assert_allclose(panel.precision, simulation.uncertainty**-2.0)
+
+
+def test_the_same_seed_gives_the_same_panel_and_another_seed_another() -> None:
+    one, same, other = (eh.simulate_panel(30, 5, seed=seed).panel for seed in (3, 3, 4))
+    np.testing.assert_array_equal(one.score, same.score)
+    assert (one.score != other.score).any()
+
+
+def test_scores_are_value_plus_bias_plus_noise_of_the_stated_size() -> None:
+    simulation = eh.simulate_panel(
+        4000, 10, 3, seed=5, bounds=None, step=None, uncertainties=(2.0, 8.0), profile=(1, 3)
+    )
+    panel = simulation.panel
+    noise = panel.score - simulation.values[panel.object_index] - simulation.biases[panel.assessor_index]
+    standard = noise / simulation.uncertainty
+    assert abs(standard.mean()) < 5 / np.sqrt(standard.size)
+    assert standard.var() == pytest.approx(1.0, abs=5 * np.sqrt(2 / standard.size))
+    assert (simulation.uncertainty == 8.0).mean() == pytest.approx(0.75, abs=0.03)
+
+
+def test_assessors_who_were_never_chosen_leave_no_gap() -> None:
+    simulation = eh.simulate_panel(2, 50, 2, seed=1)
+    assert simulation.panel.n_assessors == simulation.biases.size <= 4
+
+
+def test_impossible_requests_are_refused() -> None:
+    with pytest.raises(InputError, match="cannot read each object"):
+        eh.simulate_panel(3, 2, 3, seed=1)
+    with pytest.raises(InputError, match="profile"):
+        eh.simulate_panel(3, 2, 2, seed=1, profile=(1, 1))
