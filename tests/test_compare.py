@@ -91,6 +91,12 @@ def test_a_panel_that_is_not_connected_still_has_its_averages_compared() -> None
     assert {row.method: row.residual for row in apart.methods}["iba"] is not None
 
 
+def test_rank_changes_are_counted_within_groups_where_there_are_groups() -> None:
+    panel = Panel.from_arrays([0, 1, 2, 3], [0, 0, 1, 1], [4.0, 3.0, 2.0, 1.0])
+    found = eh.compare(panel, per_component=True)
+    assert found.rank_changes["sa", "iba"][0] == 0
+
+
 def test_without_confidence_the_weighted_methods_are_left_out() -> None:
     panel = Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1] * 3, [1.0, 2, 3, 5, 4, 4])
     found = eh.compare(panel)

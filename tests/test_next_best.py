@@ -97,9 +97,12 @@ def test_what_cannot_be_answered_is_said() -> None:
         eh.next_best(eh.simple_average(PANEL))
     with pytest.raises(InputError, match="no line"):
         eh.next_best(FIT, top=PANEL.n_objects)
+    with pytest.raises(InputError, match="names an unknown assessor") as caught:
+        eh.next_best(FIT, conflicts=[("Nobody", PANEL.objects[0])])
+    assert caught.value.where == "assessor Nobody"
     with pytest.raises(InputError, match="positive"):
         eh.next_best(FIT, confidence=0.0)
-    with pytest.raises(InputError, match="narrowed"):
+    with pytest.raises(InputError, match="at least 3 degrees of freedom"):
         eh.next_best(eh.calibrate(Panel.from_arrays([0, 0, 1], [0, 1, 1], [1.0, 2.0, 4.0])))
     with pytest.raises(LimitError, match="up to"):
         eh.next_best(eh.calibrate(eh.simulate_panel(5000, 6, seed=1).panel))

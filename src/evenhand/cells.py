@@ -243,7 +243,9 @@ def _precisions(rows: _Rows, words: Mapping[str, int], factor: float) -> tuple[F
         if form == "level":
             power = _power(column[row], words)
             if power is None:
-                message = "is not a known level: use high, medium or low (h, m, l), or give aliases."
+                message = (
+                    "is not a known level: use high, medium or low (h, m, l), or give its meaning (--alias WORD=LEVEL)."
+                )
                 rows.complain("unknown_level", f"{_quote(column[row])} {message}", row, 3)
             else:
                 precision[position] = power
@@ -383,7 +385,8 @@ def _duplicate(entries: Entries, rows: Sequence[int], row_numbers: Sequence[int]
     message = (
         f"assessor {entries.assessors[entries.assessor_index[rows[0]]]} scored object "
         f"{entries.objects[entries.object_index[rows[0]]]} {'twice' if len(rows) == 2 else f'{len(rows)} times'}: "
-        "correct the file, or choose duplicates keep (separate assessments) or combine (their weighted mean)."
+        "correct the file, or choose duplicates keep (separate assessments, --duplicates keep) or combine (their "
+        "weighted mean, --duplicates combine)."
     )
     return Problem("duplicate", message, f"rows {', '.join(numbers[:-1])} and {numbers[-1]}")
 

@@ -225,7 +225,9 @@ def _printed_uncertainty(fit: Fit | None) -> float | None:
 
 
 def _largest_rank_change(first: Fit, second: Fit) -> tuple[int, str]:
-    change = np.abs(first.values.rank - second.values.rank)
+    """Return the largest change of rank; where one fit has groups, ranks are those within its groups for both."""
+    groups = max(first.values.component, second.values.component, key=lambda component: int(component.max()))
+    change = np.abs(first.values.ranks_within(groups) - second.values.ranks_within(groups))
     at = int(np.argmax(change))
     return int(change[at]), str(first.values.labels[at])
 
@@ -249,8 +251,10 @@ def _recommend(
             break
     name = METHOD_NAMES[row.method]
     if row is best:
-        others = [other.loo_rmse for other in usable if other is not best and other.loo_rmse is not None]
-        beside = f" against {min(others):.4g} for the next" if others else ""
+        others = [
+            (other.loo_rmse, other.method) for other in usable if other is not best and other.loo_rmse is not None
+        ]
+        beside = "".join(f", next {METHOD_NAMES[method]} with {error:.4g}" for error, method in sorted(others)[:1])
         return Recommendation(row.method, f"{name} predicts held-out scores best (error {best.loo_rmse:.4g}{beside}).")
     return Recommendation(
         row.method,

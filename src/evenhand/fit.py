@@ -95,9 +95,13 @@ class Effects:
     @cached_property
     def rank(self) -> NDArray[np.int64]:
         """Ranks from 1 for the highest, within each group; equal estimates share the better rank."""
+        return self.ranks_within(self.component)
+
+    def ranks_within(self, component: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return ranks from 1 for the highest within groups of one's own choice."""
         ranks = np.empty(self.estimate.size, dtype=np.int64)
-        for group in np.unique(self.component):
-            members = np.flatnonzero(self.component == group)
+        for group in np.unique(component):
+            members = np.flatnonzero(component == group)
             order = members[np.argsort(-self.estimate[members], kind="stable")]
             ordered = self.estimate[order]
             rounding = 16 * np.finfo(np.float64).eps * float(np.abs(ordered).max())

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
+from evenhand.cells import name_some
 from evenhand.errors import InputError, LimitError
 from evenhand.fit import Fit
 
@@ -85,8 +86,14 @@ def next_best(
     panel, variance = fit.panel, fit.noise_variance
     if not fit.is_calibrated or not fit.connectivity.is_connected:
         raise InputError("The next best assessment needs a calibrated fit of a connected panel.", kind="bad_option")
-    if variance is None or variance == 0:
-        raise InputError(f"Nothing can be narrowed: {fit.posterior.noise.reason}.", kind="bad_option")
+    if variance is None:
+        raise InputError(
+            "What a further assessment would bring depends on the noise, which needs at least 3 degrees of freedom to "
+            f"estimate; there {'is' if fit.degrees_of_freedom == 1 else 'are'} {fit.degrees_of_freedom}.",
+            kind="bad_option",
+        )
+    if variance == 0:
+        raise InputError("The scores agree perfectly: there is nothing left to narrow.", kind="bad_option")
     if panel.n_objects + panel.n_assessors > _LARGEST:
         raise LimitError(f"The next best assessment is computed for up to {_LARGEST:,} objects and assessors together.")
     if top is not None and not 1 <= top < panel.n_objects:
@@ -130,8 +137,15 @@ def _candidates(fit: Fit, conflicts: Collection[tuple[str, str]]) -> tuple[NDArr
     assessors = {label: index for index, label in enumerate(panel.assessors)}
     objects = {label: index for index, label in enumerate(panel.objects)}
     for assessor, object_ in conflicts:
-        if assessor in assessors and object_ in objects:
-            open_[assessors[assessor], objects[object_]] = False
+        for role, label, known in (("assessor", assessor, assessors), ("object", object_, objects)):
+            if label not in known:
+                raise InputError(
+                    f"The conflict of {assessor} with {object_} names an unknown {role}: the panel has "
+                    f"{name_some(list(known))}.",
+                    kind="unknown_label",
+                    where=f"{role} {label}",
+                )
+        open_[assessors[assessor], objects[object_]] = False
     found = np.nonzero(open_)
     return found[0], found[1]
 

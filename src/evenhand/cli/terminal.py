@@ -250,6 +250,7 @@ def show_next(summary: Summary) -> None:
     console.print(table)
     if not summary["assessments"]:
         _say(console, "There is no further assessment to make: everybody has read all that is open to them.")
+    _show_notes(console, summary["notes"])
 
 
 def _deletion(record: Summary, top: int | None) -> str:

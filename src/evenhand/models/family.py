@@ -38,8 +38,8 @@ def check_options(panel: Panel, method: Method, noise: NoiseKind | NoisePrior, i
         )
     if panel.confidence not in ("uncertainty", "confidence"):
         raise InputError(
-            f"The noise cannot be taken as declared: the panel has {panel.describe_confidence()}, "
-            "which says nothing of its size in points; use noise estimated.",
+            f"The noise cannot be taken as declared: the panel has {panel.describe_confidence()}, and so nothing that "
+            "tells its size in points; use noise estimated.",
             kind="bad_option",
         )
 
