@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
+from evenhand.errors import InputError, NotRankableError
 from evenhand.fit import Fit
 from evenhand.panel import Panel
-from panels import panel_of, random_panel
+from panels import gauges_for, panel_of, random_panel
 
 
 def averages(values: list[float]) -> Fit:
@@ -215,3 +216,47 @@ def test_no_cell_of_a_table_is_nan_on_any_small_edge_case() -> None:
             for effects in (fit.values, fit.biases):
                 for column in effects.columns().values():
                     assert not any(isinstance(cell, float) and math.isnan(cell) for cell in list(column))
+
+
+def test_contrasts_have_the_variance_of_the_full_covariance_and_do_not_depend_on_the_gauge() -> None:
+    panel = random_panel(71, 6, 4, 12)
+    for gauge in gauges_for(panel):
+        fit = eh.calibrate(panel, gauge=gauge)
+        covariance = fit.covariance()
+        assert covariance is not None
+        found = fit.contrast(values={"0": 1.0, "2": -1.0}, biases={"1": 2.0, "3": -2.0})
+        weights = np.zeros(10)
+        weights[[0, 2, 7, 9]] = [1.0, -1.0, 2.0, -2.0]
+        assert found.sd == pytest.approx(float(np.sqrt(weights @ covariance @ weights)))
+        reference = eh.calibrate(panel).contrast(values={"0": 1.0, "2": -1.0}, biases={"1": 2.0, "3": -2.0})
+        assert found.estimate == pytest.approx(reference.estimate)
+        assert found.sd == pytest.approx(reference.sd)
+        assert found.upper == pytest.approx(reference.upper)
+        single = fit.contrast(values={"4": 1.0})
+        assert fit.values.sd is not None
+        assert fit.values.lower is not None
+        assert (single.sd, single.lower) == pytest.approx((fit.values.sd[4], fit.values.lower[4]))
+
+
+def test_contrasts_of_nobody_or_across_groups_are_refused() -> None:
+    panel = panel_of([(0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (2, 3), (3, 2), (3, 3)])
+    fit = eh.calibrate(panel, per_component=True)
+    with pytest.raises(InputError, match="no object 'x'"):
+        fit.contrast(values={"x": 1.0})
+    with pytest.raises(InputError, match="different groups"):
+        fit.contrast(values={"0": 1.0, "3": -1.0})
+    with pytest.raises(InputError, match="finite"):
+        fit.contrast(biases={"0": float("nan")})
+
+
+def test_draws_have_the_posterior_mean_and_spread() -> None:
+    fit = eh.calibrate(random_panel(72, 6, 4, 12))
+    values, biases = fit.draw(20_000, seed=1)
+    assert fit.values.sd is not None
+    assert fit.biases.sd is not None
+    for drawn, effects in ((values, fit.values), (biases, fit.biases)):
+        assert effects.sd is not None
+        np.testing.assert_allclose(drawn.mean(axis=0), effects.estimate, atol=5 * effects.sd.max() / np.sqrt(20_000))
+        np.testing.assert_allclose(drawn.std(axis=0), effects.sd, rtol=0.06)
+    with pytest.raises(NotRankableError, match="degrees of freedom"):
+        eh.calibrate(panel_of([(0, 0), (0, 1)])).draw(3, seed=1)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.errors import InputError, NotRankableError
+from evenhand.errors import InputError, LimitError, NotRankableError
 from evenhand.models import METHODS
 from evenhand.panel import Panel
 from evenhand.ranking import _rank_rows, draw_values
@@ -142,6 +142,11 @@ def test_wrong_requests_are_refused() -> None:
     ):
         with pytest.raises(InputError):
             call()
+
+
+def test_a_table_of_ranks_too_large_for_memory_is_foreseen() -> None:
+    with pytest.raises(LimitError, match="238,609,294 draws fit into 4 GiB"):
+        eh.rank(FIT, draws=10**9)
 
 
 def test_one_object_is_first() -> None:

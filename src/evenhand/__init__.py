@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evenhand.decision import Classification, Decision, classify, decide
     from evenhand.evidence import Evidence, Priors, default_priors, evidence
     from evenhand.explain import Explanation, explain
-    from evenhand.fit import Effects, Fit
+    from evenhand.fit import Contrast, Effects, Fit
     from evenhand.gauge import Affine, Anchor, Reference
     from evenhand.graph import Connectivity, assessor_graph, connectivity
     from evenhand.influence import (
@@ -47,6 +47,7 @@ _HOME = {
     "Classification": "decision",
     "Comparison": "compare",
     "Connectivity": "graph",
+    "Contrast": "fit",
     "Decision": "decision",
     "Effects": "fit",
     "Evidence": "evidence",
@@ -96,6 +97,7 @@ __all__ = [
     "Classification",
     "Comparison",
     "Connectivity",
+    "Contrast",
     "Decision",
     "Effects",
     "Evidence",

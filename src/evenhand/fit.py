@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from evenhand import frames
 from evenhand.cells import count_of
-from evenhand.errors import Problem
+from evenhand.errors import InputError, NotRankableError, Problem
 from evenhand.gauge import Gauge, Reference, condition, gauge_name
 from evenhand.graph import Connectivity
 from evenhand.panel import Panel
@@ -127,6 +128,26 @@ class Effects:
     def to_frame(self) -> Any:
         """Return the table as the kind of frame that the panel came from."""
         return frames.make_frame(self.columns(), self.backend)
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A weighted sum of values and biases, such as a difference, with its uncertainty.
+
+    Attributes
+    ----------
+    estimate
+        The weighted sum of the estimates.
+    sd
+        Its posterior standard deviation; None where there is none.
+    lower, upper
+        Ends of its interval; None where there is none.
+    """
+
+    estimate: float
+    sd: float | None
+    lower: float | None
+    upper: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +267,53 @@ class Fit:
         """Whether biases were fitted."""
         return self.method in ("iba", "cwc")
 
+    def contrast(
+        self, values: Mapping[str, float] | None = None, biases: Mapping[str, float] | None = None
+    ) -> Contrast:
+        """Return a weighted sum of values and biases with its uncertainty.
+
+        Differences between values, or between biases, are the same in every gauge.
+
+        Parameters
+        ----------
+        values, biases
+            Weights by the labels of objects and of assessors; all others weigh nothing.
+
+        Examples
+        --------
+        >>> from evenhand import Panel, calibrate
+        >>> panel = Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1] * 3, [60.0, 70.0, 50.0, 62.0, 40.0, 47.0])
+        >>> calibrate(panel).contrast(values={"0": 1, "1": -1}).estimate
+        9.0
+        """
+        of_values = _weights(values or {}, self.values)
+        of_biases = _weights(biases or {}, self.biases)
+        groups = {*self.values.component[of_values != 0].tolist(), *self.biases.component[of_biases != 0].tolist()}
+        if len(groups) > 1:
+            raise InputError("Values and biases of different groups cannot be compared.", kind="not_comparable")
+        unit = np.array([self.posterior.contrast_variance(of_values, of_biases)])
+        estimate = float(of_values @ self.values.estimate + of_biases @ self.biases.estimate)
+        variance = self.noise_variance
+        half = self.posterior.half_width(unit, self.values.interval)
+        return Contrast(
+            estimate,
+            None if variance is None else float(np.sqrt(variance * unit[0])),
+            None if half is None else estimate - float(half[0]),
+            None if half is None else estimate + float(half[0]),
+        )
+
+    def covariance(self) -> Floats | None:
+        """Return the posterior covariance of values, then biases, in the gauge of the fit; None where there is none."""
+        variance = self.noise_variance
+        return None if variance is None else variance * self.posterior.unit_covariance()
+
+    def draw(self, count: int, *, seed: int) -> tuple[Floats, Floats]:
+        """Return draws (rows) of values and of biases from their posterior, in the gauge of the fit."""
+        drawn = self.posterior.draw(count, np.random.default_rng(seed))
+        if drawn is None:
+            raise NotRankableError(f"There is no posterior to draw from: {self.posterior.noise.reason}.")
+        return self.values.estimate + drawn[0], self.biases.estimate + drawn[1]
+
     def __str__(self) -> str:
         panel, dof = self.panel, self.degrees_of_freedom
         lines = [
@@ -268,6 +336,20 @@ class Fit:
 
     def __repr__(self) -> str:
         return f"Fit({self.method}, {self.panel!r}, residual {self.residual:.6g})"
+
+
+def _weights(given: Mapping[str, float], effects: Effects) -> Floats:
+    """Return weights by label as an array in the order of the effects."""
+    position = {label: index for index, label in enumerate(effects.labels)}
+    weights = np.zeros(len(position))
+    for label, weight in given.items():
+        if label not in position:
+            message = f"There is no {effects.side} {label!r} in this panel."
+            raise InputError(message, kind="unknown_label", where=f"{effects.side} {label}")
+        if not np.isfinite(weight):
+            raise InputError(f"The weight of {label} must be a finite number.", kind="bad_option")
+        weights[position[label]] = weight
+    return weights
 
 
 def _lines(effects: Effects, chosen: NDArray[np.int64]) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.errors import InputError, NotRankableError
+from evenhand.errors import InputError, LimitError, NotRankableError
 from evenhand.fit import Fit
 
 Floats = NDArray[np.float64]
@@ -22,6 +22,9 @@ DRAWS: Final = 10_000
 
 _BLOCK: Final = 2**22
 """Values drawn and ranked at a time."""
+
+_MOST_BYTES: Final = 4 * 2**30
+"""Largest table of ranks, objects by draws, that is held in memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +149,12 @@ def rank(
         )
     if fit.posterior.noise.quantile(0.75) is None:
         raise NotRankableError(f"Ranks have no uncertainties here: {fit.posterior.noise.reason}.")
+    need = draws * count * (2 if count < 2**16 else 4)
+    if need > _MOST_BYTES:
+        raise LimitError(
+            f"{draws:,} draws of the ranks of {count:,} objects need {need / 2**30:,.0f} GiB: "
+            f"{_MOST_BYTES * draws // need:,} draws fit into {_MOST_BYTES / 2**30:g} GiB."
+        )
     if fit.is_certain:
         ranks = np.broadcast_to(_small(fit.values.rank, count), (draws, count))
     else:
