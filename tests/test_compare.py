@@ -97,10 +97,14 @@ def test_rank_changes_are_counted_within_groups_where_there_are_groups() -> None
     assert found.rank_changes["sa", "iba"][0] == 0
 
 
-def test_without_confidence_the_weighted_methods_are_left_out() -> None:
+def test_without_confidence_the_weighted_methods_repeat_the_others_and_are_not_recommended() -> None:
     panel = Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1] * 3, [1.0, 2, 3, 5, 4, 4])
     found = eh.compare(panel)
-    assert [row.method for row in found.methods] == ["sa", "iba"]
+    rows = {row.method: row for row in found.methods}
+    assert rows["cwa"].residual == rows["sa"].residual
+    assert rows["cwc"].log_evidence == rows["iba"].log_evidence
+    assert found.r2["iba", "cwc"] == pytest.approx(1)
+    assert found.recommendation.method in ("sa", "iba")
     assert any(note.kind == "no_confidence" for note in found.notes)
 
 

@@ -134,7 +134,7 @@ def compare(
     Parameters
     ----------
     panel
-        The panel. CWA and CWC are left out where no confidence was declared: they would repeat SA and IBA.
+        The panel. Where no confidence was declared CWA repeats SA, and CWC repeats IBA.
     gauge
         Where zero bias lies, for the values shown.
     per_component
@@ -153,8 +153,6 @@ def compare(
     priors = default_priors(panel) if priors is None else priors
     fits: dict[Method, Fit | None] = {}
     for method, fit_by in METHODS.items():
-        if panel.confidence == "none" and method in ("cwa", "cwc"):
-            continue
         options = {"per_component": per_component} if method in ("iba", "cwc") else {}
         try:
             fits[method] = fit_by(panel, gauge=gauge, **options)
@@ -163,9 +161,7 @@ def compare(
             notes.append(Problem("method_refused", f"{method}: {error}"))
     if panel.confidence == "none":
         notes.append(
-            Problem(
-                "no_confidence", "no confidence was declared: CWA and CWC would repeat SA and IBA and are left out."
-            )
+            Problem("no_confidence", "no confidence was declared, so that cwa repeats sa and cwc repeats iba.")
         )
     held_out = {method: held_out_errors(fit) for method, fit in fits.items() if fit is not None}
     predictable = np.logical_and.reduce([np.isfinite(errors) for errors in held_out.values()])

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 DRAWS: Final = 10_000
 """Posterior draws behind ranks unless asked otherwise."""
 
-_BLOCK: Final = 2**22
+_BLOCK: Final = 2**23
 """Values drawn and ranked at a time."""
 
 _MOST_BYTES: Final = 4 * 2**30
@@ -263,13 +263,16 @@ def _count_ranks(ranks: NDArray[np.integer[Any]], top: int | None, tail: float) 
         part = np.ascontiguousarray(ranks[:, chosen].T)
         counts.first[chosen] = np.count_nonzero(part == 1, axis=1)
         counts.top[chosen] = 0 if top is None else np.count_nonzero(part <= top, axis=1)
-        exact = part.astype(np.float64)
-        counts.mean[chosen] = exact.mean(axis=1)
-        counts.sd[chosen] = np.sqrt(
-            np.maximum(np.einsum("ij,ij->i", exact, exact) / draws - counts.mean[chosen] ** 2, 0.0)
-        )
-        part.partition((low, high), axis=1)
-        counts.lower[chosen], counts.upper[chosen] = part[:, low], part[:, high]
+        counts.mean[chosen] = part.sum(axis=1, dtype=np.int64) / draws
+        about = part - counts.mean[chosen, None]
+        counts.sd[chosen] = np.sqrt(np.einsum("ij,ij->i", about, about) / draws)
+        if count > 2 * draws:
+            part.partition((low, high), axis=1)
+            counts.lower[chosen], counts.upper[chosen] = part[:, low], part[:, high]
+            return
+        for at, row in enumerate(part, start):  # counting is faster than sorting while there are few ranks
+            below = np.cumsum(np.bincount(row, minlength=count + 1))
+            counts.lower[at], counts.upper[at] = np.searchsorted(below, [low + 1, high + 1])
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(fill, range(0, count, block)))

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from evenhand.errors import SolveError
@@ -190,9 +191,15 @@ class DirectSolver:
         if self.free.size:
             white = generator.standard_normal((self.free.size, count))
             kept[:, self.free] = solve_triangular(self._factor, white, lower=True, trans="T", check_finite=False).T
-        gone = generator.standard_normal((count, system.gone_total.size))
-        gone /= np.sqrt(system.gone_total)
-        gone -= (system.incidence @ kept.T).T / system.gone_total
+        gone = np.empty((count, system.gone_total.size))
+        spread = 1.0 / np.sqrt(system.gone_total)
+        share = sp.diags_array(1.0 / system.gone_total) @ system.incidence
+        rows = max(1, 2**20 // system.gone_total.size)  # few enough to stay in the cache
+        for start in range(0, count, rows):
+            block = gone[start : start + rows]
+            generator.standard_normal(out=block)
+            block *= spread
+            block -= (share @ kept[start : start + rows].T).T
         of_objects, of_assessors = system.orient(kept, gone)
         return of_objects, of_assessors
 
