@@ -400,6 +400,13 @@ def test_influence_and_next_speak_in_sentences(tmp_path: Path) -> None:
     assert "What would lower it most" in run("next", demo_path(), "--top", 10).stdout
 
 
+def test_only_some_of_many_assessors_are_left_out_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenhand.report.summarise._MOST_DELETIONS", 3)
+    found = answer("influence", demo_path())
+    assert len(found["assessors"]) == 3
+    assert any(note["kind"] == "deletions" for note in found["notes"])
+
+
 def test_grades_are_probabilities(scores: Path) -> None:
     found = answer("calibrate", demo_path(), "--grades", "50,60,70")
     for record in found["objects"]:

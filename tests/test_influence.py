@@ -186,3 +186,16 @@ def test_the_only_assessor_cannot_be_left_out() -> None:
     (item,) = eh.without_assessors(eh.calibrate(Panel.from_arrays([0, 1], [0, 0], [1.0, 2.0])))
     assert item.largest_change is None
     assert item.note == "there is no other assessor"
+
+
+def test_own_and_confidence_effects_are_entries_of_the_full_sensitivities() -> None:
+    rows = np.arange(PANEL.n_assessments)
+    for method, fit_by in METHODS.items():
+        for gauge in GAUGES if method in ("iba", "cwc") else GAUGES[:1]:
+            fit = fit_by(PANEL, gauge=gauge)
+            found = eh.influence(fit)
+            by_score, _ = score_sensitivity(fit)
+            by_confidence, _ = confidence_sensitivity(fit)
+            np.testing.assert_allclose(found.own_effect, by_score[PANEL.object_index, rows], atol=1e-12)
+            wanted = by_confidence[PANEL.object_index, rows] * fit.weight
+            np.testing.assert_allclose(found.confidence_effect, wanted, atol=1e-10)

@@ -70,9 +70,9 @@ def leverages(fit: Fit) -> Floats:
     return np.clip(fit.weight * (of_objects + 2 * cross + of_assessors), 0.0, 1.0)
 
 
-def held_out_errors(fit: Fit) -> Floats:
+def held_out_errors(fit: Fit, leverage: Floats | None = None) -> Floats:
     """Return the error r/(1 - h) with which all other scores predict each score; infinite at bridges."""
-    slack = 1.0 - leverages(fit)
+    slack = 1.0 - (leverages(fit) if leverage is None else leverage)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(slack > BRIDGE, fit.residuals / slack, np.inf)
 
@@ -202,20 +202,26 @@ def influence(fit: Fit) -> Influence:
     >>> influence(fit).leverage
     array([0.75, 0.75, 0.75, 0.75])
     """
-    panel = fit.panel
-    own = np.empty(panel.n_assessments)
-    turned = np.empty(panel.n_assessments)
-    block = max(1, 2**22 // (panel.n_objects + panel.n_assessors))
-    for start in range(0, panel.n_assessments, block):
-        rows = np.arange(start, min(start + block, panel.n_assessments))
-        at = (panel.object_index[rows], np.arange(rows.size))
-        values, biases = _inverse_columns(fit, rows)
-        by_score, _ = _project(fit, values, biases)
-        own[rows] = by_score[at] * fit.weight[rows]
-        residual = fit.residuals[rows]
-        by_confidence, _ = _project(fit, values * residual, biases * residual, *_gauge_drift(fit, rows))
-        turned[rows] = by_confidence[at] * fit.weight[rows]
-    return Influence(fit, leverages(fit), held_out_errors(fit), own, turned)
+    leverage = leverages(fit)
+    own = _own_response(fit)
+    turned = own * fit.residuals
+    gauge = fit.posterior.condition
+    if gauge is not None:
+        drift, component = _gauge_drift(fit, np.arange(fit.panel.n_assessments))
+        turned = turned + drift / gauge.slope[component]
+    return Influence(fit, leverage, held_out_errors(fit, leverage), own * fit.weight, turned * fit.weight)
+
+
+def _own_response(fit: Fit) -> Floats:
+    """Return for each assessment the entry of P L^- x at its own object, from entries of L^- at assessments alone."""
+    panel, gauge = fit.panel, fit.posterior.condition
+    if fit.posterior.solver is None or gauge is None:
+        return np.asarray(1.0 / fit.values.total_confidence[panel.object_index], dtype=np.float64)
+    of_objects, cross, _ = fit.posterior.solver.edges()
+    value_image, bias_image = fit.posterior.solver.apply(gauge.value_weight, gauge.bias_weight)
+    along = value_image[panel.object_index] + bias_image[panel.assessor_index]
+    level = along / gauge.slope[gauge.object_component[panel.object_index]]
+    return np.asarray(of_objects + cross - level, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +251,21 @@ class WithoutAssessor:
     note: str | None = None
 
 
-def without_assessors(fit: Fit, *, top: int | None = None) -> list[WithoutAssessor]:
-    """Return for each assessor what would change without them: a refit of what is left, in the order of the panel."""
-    return [_without(fit, index, top) for index in range(fit.panel.n_assessors)]
+def without_assessors(
+    fit: Fit, *, top: int | None = None, chosen: Sequence[int] | None = None
+) -> list[WithoutAssessor]:
+    """Return for each assessor what would change without them: a refit of what is left, in the order of the panel.
+
+    Parameters
+    ----------
+    fit
+        Any fit.
+    top
+        A number k of places: also says who would enter and leave the top k.
+    chosen
+        Positions of the assessors to try; all where not given. Each takes as long as a fit.
+    """
+    return [_without(fit, index, top) for index in (range(fit.panel.n_assessors) if chosen is None else chosen)]
 
 
 def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:

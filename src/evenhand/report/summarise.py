@@ -16,12 +16,16 @@ from evenhand.explain import explain, explanation_columns
 from evenhand.fit import Fit
 from evenhand.gauge import gauge_name
 from evenhand.graph import Connectivity, assessor_graph, connectivity
-from evenhand.influence import Robustness, influence, robustness, without_assessors, without_columns
+from evenhand.grouping import sum_by
+from evenhand.influence import influence, robustness, without_assessors, without_columns
 from evenhand.next_best import NextBest
 from evenhand.panel import Panel
 from evenhand.ranking import DRAWS, Ranking, rank
 
 Summary = dict[str, Any]
+
+_MOST_DELETIONS: Final = 50
+"""Up to this many assessors are left out in turn: each takes as long as a fit."""
 
 _LARGEST_GRAPH: Final = 200
 """Up to this many assessors the weights between them are listed."""
@@ -121,16 +125,34 @@ def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Sum
 def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
     """Return what each score, each assessor and each bias did (``influence --json``)."""
     bounds = robustness(fit)
+    effects = influence(fit)
+    notes = list(fit.notes)
+    chosen = list(range(fit.panel.n_assessors))
+    if len(chosen) > _MOST_DELETIONS:
+        pull = np.where(np.isfinite(effects.pull), np.abs(effects.pull), 0.0)
+        strongest = np.argsort(-sum_by(fit.panel.assessor_index, pull, fit.panel.n_assessors), kind="stable")
+        chosen = sorted(strongest[:_MOST_DELETIONS].tolist())
+        message = (
+            f"of {fit.panel.n_assessors:,} assessors only the {_MOST_DELETIONS} whose scores pull values the most were "
+            "left out in turn."
+        )
+        notes.append(Problem("deletions", message))
+    assessors = without_columns(without_assessors(fit, top=top, chosen=chosen))
+    if bounds is not None:
+        assessors["bound"] = bounds.bias_bound[chosen].tolist()
+    objects = explanation_columns(explain(fit))
+    if bounds is not None:
+        objects["bound"] = bounds.value_bound.tolist()
     return {
         "method": fit.method,
         "gauge": gauge_name(fit.gauge),
         "robustness": None
         if bounds is None
         else {"mu2": bounds.mu2, "lambda2": bounds.lambda2, "constant": bounds.constant},
-        "objects": _records(explanation_columns(explain(fit)) | _bound(bounds, "value_bound")),
-        "assessors": _records(without_columns(without_assessors(fit, top=top)) | _bound(bounds, "bias_bound")),
-        "assessments": _records(influence(fit).columns()),
-        "notes": _problems(fit.notes),
+        "objects": _records(objects),
+        "assessors": _records(assessors),
+        "assessments": _records(effects.columns()),
+        "notes": _problems(notes),
     }
 
 
@@ -252,10 +274,6 @@ def _links(panel: Panel) -> list[Summary] | None:
         for a, b, weight in zip(links.row, links.col, links.data, strict=True)
         if a < b
     ]
-
-
-def _bound(bounds: Robustness | None, name: str) -> dict[str, Any]:
-    return {} if bounds is None else {"bound": getattr(bounds, name)}
 
 
 def _records(columns: dict[str, Any]) -> list[Summary]:
