@@ -64,6 +64,7 @@ format: $(VENV)/.developer  ## mend what ruff can mend
 
 bench: $(VENV)/.developer  ## benchmarks: ratios measured in one run
 	@$(BIN)/python benchmarks/start_up.py
+	@$(BIN)/python benchmarks/ranks.py
 
 clean:  ## remove everything that make made
 	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-*

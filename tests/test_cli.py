@@ -329,6 +329,127 @@ def test_the_scores_themselves_are_never_overwritten(scores: Path) -> None:
         assert scores.read_text() == GOOD
 
 
+def test_no_input_is_overwritten_by_a_file_beside_the_results(tmp_path: Path) -> None:
+    (tmp_path / "r-assessors.csv").write_text(GOOD)
+    (tmp_path / "q-notes.csv").write_text(GOOD)
+    (tmp_path / "c.csv").write_text("assessor,object\nA,x\n")
+    for arguments in (
+        ("calibrate", tmp_path / "r-assessors.csv", "--out", tmp_path / "r.csv"),
+        ("calibrate", tmp_path / "q-notes.csv", "--out", tmp_path / "q.csv"),
+        ("next", demo_path(), "--conflicts", tmp_path / "c.csv", "--out", tmp_path / "c.csv"),
+        ("demo", "--save", tmp_path / "z.csv", "--out", tmp_path / "z.csv"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2, arguments
+        assert "would overwrite" in result.stderr
+    assert (tmp_path / "r-assessors.csv").read_text() == (tmp_path / "q-notes.csv").read_text() == GOOD
+
+
+def test_devices_pipes_and_circular_links_are_not_replaced(scores: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "null.csv").symlink_to("/dev/null")
+    (tmp_path / "one.csv").symlink_to(tmp_path / "two.csv")
+    (tmp_path / "two.csv").symlink_to(tmp_path / "one.csv")
+    for name in ("pipe.csv", "null.csv", "one.csv", "n" * 260 + ".csv"):
+        result = run("calibrate", scores, "--out", tmp_path / name)
+        assert result.exit_code == 2, name
+        assert result.stderr.count("\n") == 1
+    assert (tmp_path / "pipe.csv").is_fifo()
+    assert Path("/dev/null").is_char_device()
+
+
+def test_notes_of_an_earlier_run_do_not_stay_behind(scores: Path, apart: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    assert "out-notes.csv" in run("calibrate", apart, "--per-component", "--out", out).stdout
+    assert "compared across groups" in (tmp_path / "out-notes.csv").read_text(encoding="utf-8-sig")
+    run("calibrate", scores, "--out", out)
+    notes = (tmp_path / "out-notes.csv").read_text(encoding="utf-8-sig")
+    assert "compared across groups" not in notes
+    assert "method: cwc" in notes
+
+
+def test_ties_under_perfect_agreement_are_left_to_the_lottery(tmp_path: Path) -> None:
+    path = tmp_path / "same.csv"
+    path.write_text("object,assessor,score\n" + "".join(f"{o},{a},5\n" for o in "wxyz" for a in "ABC"))
+    found = answer("rank", path, "--top", 1, "--lottery-seed", 3)
+    assert sum(record["p_top"] for record in found["objects"]) == pytest.approx(1)
+    assert found["decision"]["in"] == []
+    assert len(found["decision"]["drawn"]) == 1
+    run("rank", path, "--top", 1, "--lottery-seed", 3, "--out", tmp_path / "r.csv")
+    assert pl.read_csv(tmp_path / "r.csv")["drawn"].sum() == 1
+    assert "seed 3" in (tmp_path / "r-notes.csv").read_text(encoding="utf-8-sig")
+
+
+def test_compare_refuses_wrong_options_and_recommends_nothing_for_groups(scores: Path, apart: Path) -> None:
+    assert run("compare", scores, "--gauge", "anchor:Nobody").exit_code == 2
+    assert run("compare", scores, "--known", "nothing=5").exit_code == 2
+    found = answer("compare", apart)
+    assert found["recommendation"]["method"] is None
+    assert "iba and cwc cannot be computed" in found["recommendation"]["reason"]
+    together = answer("compare", apart, "--per-component")
+    assert "not_comparable" in {note["kind"] for note in together["notes"]}
+
+
+def test_what_looks_odd_in_a_file_is_pointed_out(tmp_path: Path) -> None:
+    files = {
+        "decimal_comma": "object;assessor;score\nx;A;1,070\ny;A;75\n",
+        "summary_label": "object,assessor,score\nx,A,1\nMean,A,2\n",
+        "column_twice": "object,assessor,score,score\nx,A,1,3\ny,A,2,4\n",
+    }
+    for kind, text in files.items():
+        path = tmp_path / f"{kind}.csv"
+        path.write_text(text)
+        notes = {note["kind"]: note["message"] for note in answer("calibrate", path)["notes"]}
+        assert kind in notes
+        assert kind != "decimal_comma" or "thousands" in notes[kind]
+    titled = tmp_path / "titled.csv"
+    titled.write_text("Grant round 2026\nobject,assessor,score\nx,A,1\n")
+    assert "title that stands above the header" in run("check", titled).stderr
+
+
+def test_a_label_with_a_point_does_not_turn_decimal_commas_off(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("object;assessor;score\n1.1;A;70,5\n1.2;A;60\n")
+    assert [record["value"] for record in answer("calibrate", path)["objects"]] == [70.5, 60.0]
+
+
+def test_influence_speaks_truly_of_small_scores_repeats_and_groups(tmp_path: Path, apart: Path) -> None:
+    small = tmp_path / "small.csv"
+    rows = [(o, a, 0.05 + 0.01 * i + 0.004 * j) for i, o in enumerate("xyz") for j, a in enumerate("AB")]
+    small.write_text("object,assessor,score\n" + "".join(f"{o},{a},{s}\n" for o, a, s in rows[1:]))
+    assert "is generous (+0.00" in run("influence", small, "--gauge", "anchor:A").stdout
+    assert "would fall apart" not in run("influence", apart, "--per-component").stdout
+    twice = tmp_path / "twice.csv"
+    twice.write_text(GOOD + "x,B,74,high\n")
+    assert "B and B" not in run("influence", twice, "--duplicates", "keep").stdout
+    assert run("influence", small, "--top", 99).exit_code == 2
+
+
+def test_the_bare_command_shows_its_help() -> None:
+    result = run()
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Usage: ")
+
+
+@pytest.mark.parametrize("arguments", ["demo", "demo --json", "--help"])
+@pytest.mark.parametrize("where", [">/dev/full", ">&-"])
+def test_an_output_that_cannot_be_written_is_at_most_one_line(arguments: str, where: str) -> None:
+    if where == ">/dev/full" and not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    command = f"'{sys.executable}' -m evenhand {arguments} {where}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr.count("\n") <= 1
+    assert "Traceback" not in done.stderr
+    assert done.returncode == (1 if where == ">/dev/full" else 0)
+
+
+def test_an_output_that_knows_no_unicode_gets_question_marks() -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "evenhand", "compare", str(demo_path())]
+    done = subprocess.run(command, capture_output=True, check=True, env=environment)
+    assert done.stdout.isascii()
+
+
 def test_hostile_labels_stay_text_and_cannot_steer_the_terminal(tmp_path: Path) -> None:
     path = tmp_path / "hostile.csv"
     evil = ["=cmd|' /C calc'!A0", "@SUM(1)", "+1", "[red]x", "\x1b[2J"]

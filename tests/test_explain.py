@@ -38,5 +38,5 @@ def test_the_sentence_names_strict_and_generous_assessors_with_their_biases() ->
 
 def test_averages_have_nothing_to_undo() -> None:
     panel = Panel.from_arrays([0, 0], [0, 1], [1.0, 2.0], [1.0, 9.0])
-    assert str(eh.explain(eh.simple_average(panel))[0]) == "+0.0: nothing to undo"
-    assert str(eh.explain(eh.weighted_average(panel))[0]) == "+0.4: confident scores weigh more (+0.4)"
+    assert str(eh.explain(eh.simple_average(panel))[0]) == "+0.00: nothing to undo"
+    assert str(eh.explain(eh.weighted_average(panel))[0]) == "+0.40: confident scores weigh more (+0.40)"

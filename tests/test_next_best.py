@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.errors import InputError, LimitError
+from evenhand.errors import InputError, LimitError, NotRankableError
 from evenhand.next_best import _misclassified, _misclassified_after
 from evenhand.panel import Panel
 from panels import dense_covariance, random_panel
@@ -93,7 +93,7 @@ def test_conflicts_are_left_out_and_expected_confidence_may_differ_by_pair() -> 
 
 
 def test_what_cannot_be_answered_is_said() -> None:
-    with pytest.raises(InputError, match="calibrated fit"):
+    with pytest.raises(NotRankableError, match="calibrated fit"):
         eh.next_best(eh.simple_average(PANEL))
     with pytest.raises(InputError, match="no line"):
         eh.next_best(FIT, top=PANEL.n_objects)
@@ -102,7 +102,7 @@ def test_what_cannot_be_answered_is_said() -> None:
     assert caught.value.where == "assessor Nobody"
     with pytest.raises(InputError, match="positive"):
         eh.next_best(FIT, confidence=0.0)
-    with pytest.raises(InputError, match="at least 3 degrees of freedom"):
+    with pytest.raises(NotRankableError, match="at least 3 degrees of freedom"):
         eh.next_best(eh.calibrate(Panel.from_arrays([0, 0, 1], [0, 1, 1], [1.0, 2.0, 4.0])))
     with pytest.raises(LimitError, match="up to"):
         eh.next_best(eh.calibrate(eh.simulate_panel(5000, 6, seed=1).panel))

@@ -28,6 +28,7 @@ Duplicates = Literal["error", "keep", "combine"]
 """What to do where an assessor scored an object twice: refuse, keep both, or take their weighted mean."""
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_SUMMARY_WORDS: Final = frozenset({"average", "mean", "median", "total", "sum", "all", "overall", "sd", "std", "count"})
 _INFINITE: Final = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 
 
@@ -120,6 +121,7 @@ def check_cells(
     assessors, assessor_index = _encode(assessor_labels)
     notes = _not_assessed(rows, objects, assessors) + _look_alikes("object", objects)
     notes += _look_alikes("assessor", assessors)
+    notes += _summaries("object", objects) + _summaries("assessor", assessors)
     entries = Entries(objects, assessors, object_index, assessor_index, score, precision, form, tuple(notes))
     return _settle_duplicates(entries, duplicates, [cells.row_numbers[row] for row in rows.assessed])
 
@@ -216,7 +218,7 @@ def _scores(rows: _Rows) -> NDArray[np.float64]:
         cell = rows.cells.score[row]
         number = rows.cells.number(cell)
         if number is None:
-            message = "is not a number: correct it, or leave the cell empty if it was not assessed."
+            message = "is not a number: correct it, or leave the cell empty (or give --missing) if it was not assessed."
             rows.complain("bad_score", f"the score {_quote(cell)} {message}", row, 2)
         elif not math.isfinite(number):
             rows.complain("bad_score", f"the score {_quote(cell)} is not finite: write a finite number.", row, 2)
@@ -239,6 +241,8 @@ def _precisions(rows: _Rows, words: Mapping[str, int], factor: float) -> tuple[F
             rows.complain("empty_confidence", message, row, 3)
     present = [(position, row) for position, row in enumerate(rows.assessed) if not rows.is_empty(column[row])]
     form = _settle_form(rows, column, [row for _, row in present], words)
+    if any(problem.kind == "mixed_confidence" for *_, problem in rows.found):
+        return form, precision
     for position, row in present:
         if form == "level":
             power = _power(column[row], words)
@@ -342,6 +346,19 @@ def _look_alikes(role: str, labels: Sequence[str]) -> list[Problem]:
         )
         for alike in groups.values()
         if len(alike) > 1
+    ]
+
+
+def _summaries(role: str, labels: Sequence[str]) -> list[Problem]:
+    """Return a note for every label that looks like that of a row or column of sums or means."""
+    return [
+        Problem(
+            "summary_label",
+            f"the {role} {label!r} was taken for a true {role}: leave it out of the file if it holds sums or averages.",
+            f"{role} {label}",
+        )
+        for label in labels
+        if label.strip().casefold() in _SUMMARY_WORDS
     ]
 
 

@@ -289,7 +289,7 @@ def _missing(roles: Sequence[str], names: Sequence[str], source: str) -> InputEr
     options = " and ".join(f"--{role} NAME" for role in roles)
     return InputError(
         f"No column was recognised for {what}; the columns are {_quoted(names)}: say which one it is with {options}, "
-        "or give --wide if the assessors stand across the header.",
+        "give --wide if the assessors stand across the header, or delete what stands above the header.",
         kind="missing_column",
         where=source,
     )

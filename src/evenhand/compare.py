@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.errors import EvenhandError, Problem
+from evenhand.errors import LimitError, NotConnectedError, Problem, SolveError
 from evenhand.evidence import Evidence, Priors, default_priors, evidence
 from evenhand.fit import METHOD_NAMES, Fit, Method
 from evenhand.gauge import Gauge
@@ -156,7 +156,7 @@ def compare(
         options = {"per_component": per_component} if method in ("iba", "cwc") else {}
         try:
             fits[method] = fit_by(panel, gauge=gauge, **options)
-        except EvenhandError as error:
+        except (NotConnectedError, SolveError, LimitError) as error:
             fits[method] = None
             notes.append(Problem("method_refused", f"{method}: {error}"))
     if panel.confidence == "none":
@@ -202,8 +202,16 @@ def compare(
         rank_changes={key: _largest_rank_change(one, two) for key, (one, two) in pairs.items()},
         recommendation=_recommend(rows, held_out, predictable),
         priors=priors,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(dict.fromkeys([*notes, *_group_notes(fits)])),
     )
+
+
+def _group_notes(fits: dict[Method, Fit | None]) -> list[Problem]:
+    """Return a note where values of different groups stand side by side."""
+    if any(fit is not None and int(fit.values.component.max()) > 0 for fit in fits.values()):
+        message = "the groups are not comparable: R^2 between methods mixes them, and rank changes are within groups."
+        return [Problem("not_comparable", message)]
+    return []
 
 
 def r_squared(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
@@ -232,6 +240,12 @@ def _recommend(
     rows: Sequence[MethodRow], held_out: dict[Method, NDArray[np.float64]], predictable: NDArray[np.bool_]
 ) -> Recommendation:
     """Return the simplest method whose held-out error is within one standard error of the best."""
+    refused = [row.method for row in rows if row.fit is None]
+    if refused:
+        return Recommendation(
+            None,
+            f"there is nothing to choose between, since {' and '.join(refused)} cannot be computed for this panel.",
+        )
     usable = [row for row in rows if row.loo_rmse is not None]
     count = int(predictable.sum())
     if count < 5 or not usable:

@@ -117,7 +117,7 @@ class Classification:
     @property
     def names(self) -> list[str]:
         """Names of the classes, from the lowest: ``below 40``, ``40 to 50``, ..., ``70 and above``."""
-        edges = [f"{edge:g}" for edge in self.cutoffs]
+        edges = [f"{edge:.15g}" for edge in self.cutoffs]
         between = [f"{low} to {high}" for low, high in pairwise(edges)]
         return [f"below {edges[0]}", *between, f"{edges[-1]} and above"]
 

@@ -7,7 +7,7 @@ from math import isfinite, lgamma, log, pi
 
 import numpy as np
 
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, SolveError
 from evenhand.fit import Fit
 from evenhand.gauge import condition
 from evenhand.panel import Panel
@@ -67,7 +67,10 @@ def default_priors(panel: Panel) -> Priors:
     lies between the square of the smallest step between two scores and the squared radius of the ball of values,
     as the paper advises.
     """
-    spread = float(panel.score.std())
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = float(panel.score.std())
+    if not np.isfinite(spread) or not np.isfinite(spread * spread):
+        raise SolveError("The scores are too extreme to compute with: rescale them.")
     distinct = np.unique(panel.score)
     if spread == 0:
         spread = max(1.0, abs(float(panel.score[0])))

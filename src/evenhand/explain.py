@@ -26,6 +26,8 @@ class Explanation:
         For each of its assessors, in the order of its scores: label, bias, and what undoing the bias adds, -q b.
     weighting
         What weighing scores by confidence instead of alike adds.
+    digits
+        Decimals that the sentence shows: one, and more where scores spread over less than a point.
     """
 
     object: str
@@ -35,23 +37,29 @@ class Explanation:
     standards: tuple[tuple[str, float, float], ...]
     weighting: float
 
+    digits: int = 1
+
     def __str__(self) -> str:
-        strict = [(label, bias) for label, bias, part in self.standards if part > 0]
-        generous = [(label, bias) for label, bias, part in self.standards if part < 0]
-        total = {
-            "strict": sum(p for _, _, p in self.standards if p > 0),
-            "generous": sum(p for _, _, p in self.standards if p < 0),
+        least = 0.5 * 10.0**-self.digits
+        bias_of = {label: bias for label, bias, _ in self.standards}
+        part_of: dict[str, float] = {}
+        for label, _, part in self.standards:
+            part_of[label] = part_of.get(label, 0.0) + part
+        sides = {
+            "strict": [label for label, part in part_of.items() if part > 0],
+            "generous": [label for label, part in part_of.items() if part < 0],
         }
+        total = {word: abs(sum(part_of[label] for label in labels)) for word, labels in sides.items()}
         reasons = []
-        for word, group in sorted((("strict", strict), ("generous", generous)), key=lambda item: -abs(total[item[0]])):
-            if group and abs(total[word]) >= 0.05:
-                names = [label for label, _ in group]
+        for word in sorted(sides, key=lambda word: -total[word]):
+            names = sides[word]
+            if names and total[word] >= least:
                 who = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-                biases = ", ".join(f"{bias:+.1f}" for _, bias in group)
+                biases = ", ".join(f"{bias_of[label]:+.{self.digits}f}" for label in names)
                 reasons.append(f"{who} {'is' if len(names) == 1 else 'are'} {word} ({biases})")
-        if abs(self.weighting) >= 0.05:
-            reasons.append(f"confident scores weigh more ({self.weighting:+.1f})")
-        return f"{self.difference:+.1f}: {'; '.join(reasons) or 'nothing to undo'}"
+        if abs(self.weighting) >= least:
+            reasons.append(f"confident scores weigh more ({self.weighting:+.{self.digits}f})")
+        return f"{self.difference:+.{self.digits}f}: {'; '.join(reasons) or 'nothing to undo'}"
 
 
 def explain(fit: Fit) -> list[Explanation]:
@@ -62,6 +70,8 @@ def explain(fit: Fit) -> list[Explanation]:
     """
     panel = fit.panel
     counts = panel.object_assessments
+    spread = float(np.ptp(panel.score))
+    digits = max(1, 2 - int(np.floor(np.log10(spread)))) if 0 < spread < 10 else 1
     origin = float(np.median(panel.score))
     centred = panel.score - origin
     average = sum_by(panel.object_index, centred, panel.n_objects) / counts
@@ -81,6 +91,7 @@ def explain(fit: Fit) -> list[Explanation]:
             difference=float((fit.values.estimate[o] - origin) - average[o]),
             standards=tuple(standards[o]),
             weighting=float(weighting[o]),
+            digits=digits,
         )
         for o in range(panel.n_objects)
     ]

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.errors import EvenhandError
+from evenhand.errors import EvenhandError, InputError
 from evenhand.fit import Fit
 from evenhand.gauge import Reference
 from evenhand.graph import connectivity
+from evenhand.grouping import sum_by
 from evenhand.models import METHODS
 
 Floats = NDArray[np.float64]
@@ -162,7 +163,10 @@ class Influence:
 
     @property
     def pull(self) -> Floats:
-        """How far the score pulls the object's value: value with it less value without it; infinite at bridges."""
+        """How far the score pulls the object's value: with it less without it, in the same gauge; infinite at bridges.
+
+        Gauges whose weights are confidences keep the weights that they had with the score.
+        """
         with np.errstate(invalid="ignore"):
             return np.where(np.isfinite(self.held_out_error), self.own_effect * self.held_out_error, np.inf)
 
@@ -265,6 +269,8 @@ def without_assessors(
     chosen
         Positions of the assessors to try; all where not given. Each takes as long as a fit.
     """
+    if top is not None and top > fit.panel.n_objects:
+        raise InputError(f"There are only {fit.panel.n_objects} objects, not {top} places.", kind="bad_option")
     return [_without(fit, index, top) for index in (range(fit.panel.n_assessors) if chosen is None else chosen)]
 
 
@@ -277,16 +283,23 @@ def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:
     rest = panel.restrict(stay)
     kept = set(rest.objects)
     lost = tuple(name for name in panel.objects if name not in kept)
-    options = {"gauge": "zero_sum"} if fit.is_calibrated else {}
-    if fit.is_calibrated and not connectivity(rest).is_connected:
-        return WithoutAssessor(label, None, None, lost=lost, note="the panel would fall apart")
+    options: dict[str, Any] = {}
+    groups = np.zeros(rest.n_objects, dtype=np.int64)
+    if fit.is_calibrated:
+        parts, before_parts = connectivity(rest), fit.connectivity
+        groups = parts.object_component
+        alone = int((before_parts.assessor_component == before_parts.assessor_component[index]).sum()) == 1
+        if parts.n_components > before_parts.n_components - alone:
+            return WithoutAssessor(label, None, None, lost=lost, note="the panel would fall apart")
+        options = {"gauge": "zero_sum", "per_component": not parts.is_connected}
     try:
         other = METHODS[fit.method](rest, **options)
     except EvenhandError as error:
         return WithoutAssessor(label, None, None, lost=lost, note=str(error))
     before = fit.values.estimate[[i for i, name in enumerate(panel.objects) if name in kept]]
     change = other.values.estimate - before
-    change -= change.mean() if fit.is_calibrated else 0.0
+    if fit.is_calibrated:  # beside the mean change of the group, since the level is a matter of gauge
+        change -= (sum_by(groups, change, int(groups.max()) + 1) / np.bincount(groups))[groups]
     at = int(np.argmax(np.abs(change)))
     entering: tuple[str, ...] = ()
     leaving: tuple[str, ...] = ()

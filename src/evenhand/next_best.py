@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evenhand import frames
 from evenhand.cells import name_some
-from evenhand.errors import InputError, LimitError
+from evenhand.errors import InputError, LimitError, NotRankableError
 from evenhand.fit import Fit
 
 Floats = NDArray[np.float64]
@@ -85,15 +85,14 @@ def next_best(
     """
     panel, variance = fit.panel, fit.noise_variance
     if not fit.is_calibrated or not fit.connectivity.is_connected:
-        raise InputError("The next best assessment needs a calibrated fit of a connected panel.", kind="bad_option")
+        raise NotRankableError("The next best assessment needs a calibrated fit of a connected panel.")
     if variance is None:
-        raise InputError(
+        raise NotRankableError(
             "What a further assessment would bring depends on the noise, which needs at least 3 degrees of freedom to "
-            f"estimate; there {'is' if fit.degrees_of_freedom == 1 else 'are'} {fit.degrees_of_freedom}.",
-            kind="bad_option",
+            f"estimate; there {'is' if fit.degrees_of_freedom == 1 else 'are'} {fit.degrees_of_freedom}."
         )
     if variance == 0:
-        raise InputError("The scores agree perfectly: there is nothing left to narrow.", kind="bad_option")
+        raise NotRankableError("The scores agree perfectly: there is nothing left to narrow.")
     if panel.n_objects + panel.n_assessors > _LARGEST:
         raise LimitError(f"The next best assessment is computed for up to {_LARGEST:,} objects and assessors together.")
     if top is not None and not 1 <= top < panel.n_objects:

@@ -155,11 +155,7 @@ def rank(
             f"{draws:,} draws of the ranks of {count:,} objects need {need / 2**30:,.0f} GiB: "
             f"{_MOST_BYTES * draws // need:,} draws fit into {_MOST_BYTES / 2**30:g} GiB."
         )
-    if fit.is_certain:
-        ranks = np.broadcast_to(_small(fit.values.rank, count), (draws, count))
-    else:
-        ranks = _drawn_ranks(fit, draws, seed)
-    counted = _count_ranks(ranks, top, (1 - probability) / 2)
+    counted = _count_ranks(_drawn_ranks(fit, draws, seed), top, (1 - probability) / 2)
     return Ranking(
         fit=fit,
         top=top,
@@ -178,6 +174,8 @@ def rank(
 def draw_values(fit: Fit, count: int, generator: np.random.Generator) -> Floats:
     """Return draws (rows) of the values from their posterior, each row up to a shift of its own."""
     posterior = fit.posterior
+    if fit.is_certain:  # nothing but ties is left to chance
+        return generator.random((count, fit.values.rank.size)) / 2 - fit.values.rank
     scale = posterior.noise.draw_scale(generator, count)
     if scale is None:
         raise NotRankableError(f"There is no posterior to draw from: {posterior.noise.reason}.")
@@ -232,10 +230,6 @@ def _rank_rows(values: Floats, ranks: NDArray[np.integer[Any]]) -> None:
         bits.sort()
         bits &= 0xFFFFFFFF
         rank_of[bits] = places
-
-
-def _small(ranks: NDArray[np.integer[Any]], count: int) -> NDArray[np.integer[Any]]:
-    return ranks.astype(np.uint16 if count < 2**16 else np.uint32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -218,26 +218,21 @@ def next_assessments(
 
 @main.command(epilog="Example: evenhand demo --save scores.csv, then evenhand calibrate scores.csv")
 @click.option(
-    "--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the demo's scores to FILE, to try things on."
+    "--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the demo's scores to FILE, a csv, to try."
 )
 @output_options("objects", "assessors")
 def demo(save: Path | None, output: Output) -> None:
     """Calibrate a small grant competition that ships with evenhand: 40 proposals, 11 assessors."""
-    import shutil
-
     from evenhand.cli import terminal
     from evenhand.data import demo_path
-    from evenhand.errors import InputError
     from evenhand.io import read_panel
+    from evenhand.io.results import check_target, copy_file
     from evenhand.models import METHODS
     from evenhand.report.summarise import summarise_fit
 
     if save is not None:
-        try:
-            shutil.copyfile(demo_path(), save)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise InputError(f"The file cannot be written ({reason}).", kind="cannot_write", where=str(save)) from error
+        check_target(save, known=(".csv",))
+        copy_file(demo_path(), save)
     panel = read_panel(demo_path())
     fit, averages = METHODS["cwc"](panel), METHODS["sa"](panel)
 

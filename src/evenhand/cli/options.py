@@ -37,14 +37,13 @@ class Output:
         from evenhand.cli import terminal
         from evenhand.io.results import write_summary
 
-        if self.out is not None:
-            write_summary(self.out, summary, self.tables)
+        written = [] if self.out is None else write_summary(self.out, summary, self.tables)
         if self.as_json:
             terminal.show_json(summary)
             return
         show(summary)
-        if self.out is not None:
-            terminal.show_written(self.out)
+        if written:
+            terminal.show_written(written)
 
 
 def input_options(command: Command) -> Command:
@@ -232,7 +231,9 @@ def output_options(*tables: str) -> Callable[[Command], Command]:
             if out is not None:
                 from evenhand.io.results import check_target
 
-                check_target(out, click.get_current_context().params.get("file"))
+                given = click.get_current_context().params
+                inputs = [given[name] for name in ("file", "conflicts", "save") if given.get(name) is not None]
+                check_target(out, tables, inputs)
             return command(output=Output(as_json, out, tables), **others)
 
         return _add(
@@ -291,11 +292,13 @@ def parse_gauge(text: str, reference: float | None, known: dict[str, float]) -> 
 
 def _pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
     """Split NAME=MEANING at the last equals sign."""
-    pairs = {}
+    pairs: dict[str, str] = {}
     for text in given:
         name, sign, meaning = text.rpartition("=")
         if not sign or not name:
             raise click.BadParameter(f"{text!r} should have the form {option.make_metavar(context)}.", param=option)
+        if pairs.get(name, meaning) != meaning:
+            raise click.BadParameter(f"{name} was given twice, as {pairs[name]} and as {meaning}.", param=option)
         pairs[name] = meaning
     return pairs
 

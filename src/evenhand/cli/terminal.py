@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,9 @@ def printable(text: object) -> str:
 def show_json(summary: Summary) -> None:
     """Print the summary as JSON: UTF-8, full precision, null where something cannot be computed."""
     text = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2)
-    sys.stdout.buffer.write(f"{text}\n".encode())
     sys.stdout.flush()
+    sys.stdout.buffer.write(f"{text}\n".encode())
+    sys.stdout.buffer.flush()
 
 
 def show_fit(summary: Summary, rows: int) -> None:
@@ -97,7 +99,9 @@ def show_check(summary: Summary) -> None:
     console = _console()
     _say(console, _panel_line(summary))
     groups = len(summary["components"])
-    if summary["ok"]:
+    if summary["ok"] and summary["assessors"] == 1:
+        _say(console, "Connected, but there is only one assessor: a bias cannot be told from the values.")
+    elif summary["ok"]:
         gap = (
             "" if summary["mu2"] is None else f" (spectral gap {_number(summary['mu2'])}; 1 is best, 0 is disconnected)"
         )
@@ -194,7 +198,7 @@ def show_ranking(summary: Summary, rows: int) -> None:
             drawn = printable(", ".join(decision["drawn"])) or "nobody, as no place is open"
             _say(console, f"Drawn by lot (seed {decision['lottery_seed']}): {drawn}.")
     _say(console, f"From {summary['draws']:,} posterior draws with seed {summary['seed']}.")
-    _show_notes(console, summary["notes"])
+    _show_notes(console, [note for note in summary["notes"] if note["kind"] != "lottery"])
 
 
 def show_influence(summary: Summary, rows: int, top: int | None) -> None:
@@ -222,9 +226,7 @@ def show_influence(summary: Summary, rows: int, top: int | None) -> None:
     if alone:
         _say(console, f"Nothing else can check: {_some(alone)}.")
     _say(console, "Without an assessor:")
-    for record in first(
-        sorted(summary["assessors"], key=lambda record: -abs(record["largest_change"] or float("inf")))
-    ):
+    for record in first(sorted(summary["assessors"], key=_importance)):
         _say(console, printable(f"  {_deletion(record, top)}"))
     bounds = summary["robustness"]
     if bounds is not None:
@@ -253,11 +255,16 @@ def show_next(summary: Summary) -> None:
     _show_notes(console, summary["notes"])
 
 
+def _importance(record: Summary) -> float:
+    """Order deletions: first those that the panel would not survive, then by size."""
+    return -float("inf") if record["largest_change"] is None else -abs(record["largest_change"])
+
+
 def _deletion(record: Summary, top: int | None) -> str:
     if record["largest_change"] is None:
         return f"without {record['assessor']}: {record['note']}"
     change = _number(record["largest_change"], sign=True)
-    text = f"without {record['assessor']}: {record['object']} would move most, by {change}"
+    text = f"without {record['assessor']}: {record['object']} would move most beside the others, by {change}"
     if top is not None:
         changes = [
             f"{', '.join(record[key])} would {verb} the top {top}"
@@ -268,9 +275,9 @@ def _deletion(record: Summary, top: int | None) -> str:
     return text + (f"; no score left for {', '.join(record['lost'])}" if record["lost"] else "")
 
 
-def show_written(out: Path) -> None:
+def show_written(files: Sequence[Path]) -> None:
     """Say where the results went."""
-    _say(_console(), f"Written to {printable(out)}.")
+    _say(_console(), f"Written to {', '.join(printable(file) for file in files)}.")
 
 
 def show_demo(fit: Fit, averages: Fit, save: Path | None) -> None:
@@ -343,6 +350,8 @@ def _method_line(summary: Summary) -> str:
 def _number(number: float | None, *, sign: bool = False) -> str:
     if number is None:
         return "–"
+    if abs(number) < 1e-9:
+        number = 0.0
     if number != 0 and (abs(number) < 1e-2 or abs(number) >= 1e7):
         return f"{number:+.3g}" if sign else f"{number:.3g}"
     return f"{number:+.2f}" if sign else f"{number:.2f}"

@@ -90,7 +90,9 @@ def read_delimited(path: str | os.PathLike[str], *, max_bytes: int = MAX_UNPACKE
             where=source,
         )
     rows = _parse(text, delimiter, source)
-    comma = delimiter != "," and has_decimal_comma(itertools.chain.from_iterable(rows))
+    comma = delimiter != "," and any(map(has_decimal_comma, itertools.zip_longest(*rows[1:], fillvalue="")))
+    if comma:
+        notes.append(_comma_note(rows))
     return arrange(rows, source=source, refuse_long_rows=True, decimal_comma=comma, notes=notes)
 
 
@@ -145,6 +147,15 @@ def has_decimal_comma(cells: Iterable[str]) -> bool:
         if not found and "," in cell and _COMMA_NUMBER.fullmatch(cell):
             found = True
     return found
+
+
+def _comma_note(rows: list[list[str]]) -> Problem:
+    """Return the note that commas are read as decimal marks, and a warning where they may be none."""
+    numbers = [cell.strip() for row in rows for cell in row if "," in cell and _COMMA_NUMBER.fullmatch(cell)]
+    message = f"commas are read as decimal marks, as in {numbers[0]}."
+    if all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", number) for number in numbers):
+        message += " Every one has three digits behind it: if they separate thousands, take them out."
+    return Problem("decimal_comma", message)
 
 
 def _decode(content: bytes, source: str) -> tuple[str, list[Problem]]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from evenhand.cells import Cells, Duplicates
 from evenhand.columns import Columns, recognise
 from evenhand.confidence import FACTOR
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Problem
 from evenhand.io.files import read_table
 from evenhand.io.paths import MAX_UNPACKED
 from evenhand.io.wide import lengthen
@@ -84,6 +84,11 @@ def read_panel(
     used = [roles.object, roles.assessor, roles.score]
     if roles.confidence is not None:
         used.append(roles.confidence)
+    twice = [table.names[index] for index in used[2:] if list(table.names).count(table.names[index]) > 1]
+    notes = [
+        Problem("column_twice", f"there is more than one column {name!r}: the first was read.", f"column {name}")
+        for name in twice
+    ]
     cells = Cells(
         object=table.columns[roles.object],
         assessor=table.columns[roles.assessor],
@@ -96,5 +101,5 @@ def read_panel(
         decimal_comma=table.decimal_comma,
     )
     return Panel.from_cells(
-        cells, factor=factor, aliases=aliases, duplicates=duplicates, missing=missing, notes=table.notes
+        cells, factor=factor, aliases=aliases, duplicates=duplicates, missing=missing, notes=[*table.notes, *notes]
     )

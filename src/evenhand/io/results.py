@@ -10,10 +10,11 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.errors import InputError, LimitError, MissingPackageError
+from evenhand.errors import EvenhandError, InputError, LimitError, MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +30,7 @@ _HOSTILE_START = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 _HOSTILE_INSIDE = re.compile(r"([;\t\r\n][ \"]*)(?=[=+\-@])")
 _BAD_IN_FILE_NAME = re.compile(r"[^\w.-]+")
 _BAD_IN_SHEET_NAME = re.compile(r"[\[\]:*?/\\\x00-\x1f]+")
+_SETTINGS = ("method", "gauge", "noise", "interval", "criterion", "now", "top", "draws", "seed")
 _LONGEST_TEXT = 32_767
 _MOST_ROWS = 1_048_575
 
@@ -89,20 +91,15 @@ def write_tables(
     else:
         raise _unknown_format(place, ".csv, .tsv, .xlsx or .parquet")
     jobs: dict[Path, Callable[[Path], None]] = {}
-    for position, (name, table) in enumerate(plain.items()):
-        target = (
-            place
-            if position == 0
-            else place.with_name(f"{place.stem}-{_BAD_IN_FILE_NAME.sub('-', name)}{place.suffix}")
-        )
+    for target, table in zip(_targets(place, list(plain)), plain.values(), strict=True):
         if target in jobs:
             raise InputError(f"Two tables would be written to {target.name}.", kind="cannot_write", where=str(path))
         jobs[target] = lambda file, table=table: one(file, table)  # type: ignore[misc]
     return _write_all(jobs)
 
 
-def write_summary(path: str | os.PathLike[str], summary: Mapping[str, Any], tables: Sequence[str]) -> None:
-    """Write a summary: as JSON in full, or some of its tables and its notes in any other format.
+def write_summary(path: str | os.PathLike[str], summary: Mapping[str, Any], tables: Sequence[str]) -> list[Path]:
+    """Write a summary: as JSON in full, or some of its tables, its settings and its notes in any other format.
 
     Parameters
     ----------
@@ -114,15 +111,20 @@ def write_summary(path: str | os.PathLike[str], summary: Mapping[str, Any], tabl
         Which of the tables; the first is the main one.
     """
     if Path(path).suffix.lower() == ".json":
-        write_json(path, summary)
-        return
+        return [write_json(path, summary)]
     columns = {}
     for name in tables:
         records = [_flat(record) for record in summary[name]]
         keys = dict.fromkeys(key for record in records for key in record)
         columns[name] = {key: [record.get(key) for record in records] for key in keys}
+    settings = [f"{key}: {summary[key]}" for key in _SETTINGS if summary.get(key) is not None]
+    if "recommendation" in summary:
+        advice = summary["recommendation"]
+        settings.append(f"recommended: {advice['method'] or 'none'}, {advice['reason']}")
+    if "priors" in summary:
+        settings.append("priors: " + ", ".join(f"{name} {value:g}" for name, value in summary["priors"].items()))
     notes = [f"{note['where']}: {note['message']}" if note["where"] else note["message"] for note in summary["notes"]]
-    write_tables(path, columns, notes=notes)
+    return write_tables(path, columns, notes=[*settings, *notes])
 
 
 def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,25 +148,71 @@ def write_json(path: str | os.PathLike[str], summary: Mapping[str, object]) -> P
     return _write_all({Path(path): write})[0]
 
 
-def check_target(path: str | os.PathLike[str], source: str | os.PathLike[str] | None = None) -> None:
+def check_target(
+    path: str | os.PathLike[str],
+    tables: Sequence[str] = (),
+    protected: Sequence[str | os.PathLike[str]] = (),
+    known: Sequence[str] = (".csv", ".tsv", ".xlsx", ".parquet", ".json"),
+) -> None:
     """Refuse, before any work is done, a place that results cannot or must not be written to.
 
     Parameters
     ----------
     path
         Where results are to go.
-    source
-        The file that the scores come from, which must not be overwritten.
+    tables
+        The tables that will be written, some of them to files beside it.
+    protected
+        Files that must not be overwritten: those that the scores and the rest of the input come from.
+    known
+        The suffixes that may be used.
     """
     place = Path(path)
-    if place.suffix.lower() not in (".csv", ".tsv", ".xlsx", ".parquet", ".json"):
-        raise _unknown_format(place, ".csv, .tsv, .xlsx, .parquet or .json")
-    if not place.parent.is_dir():
-        raise InputError(f"There is no directory {place.parent}: make it first.", kind="cannot_write", where=str(path))
-    if source is not None and place.exists() and Path(source).exists() and os.path.samefile(place, source):
-        raise InputError(
-            "The results would overwrite the file of scores: choose another name.", kind="cannot_write", where=str(path)
-        )
+    if place.suffix.lower() not in known:
+        raise _unknown_format(place, f"{', '.join(known[:-1])} or {known[-1]}" if len(known) > 1 else known[0])
+    try:
+        if not place.parent.is_dir():
+            message = f"There is no directory {place.parent}: make it first."
+            raise InputError(message, kind="cannot_write", where=str(path))
+        guarded = {os.path.realpath(source): source for source in protected}
+        for target in _targets(place, [*tables, "notes"]):
+            _check_regular(target)
+            if os.path.realpath(target) in guarded:
+                message = f"The results would overwrite {guarded[os.path.realpath(target)]}: choose another name."
+                raise InputError(message, kind="cannot_write", where=str(target))
+    except OSError as error:
+        message = f"The file cannot be written ({error.strerror or error}): choose another place."
+        raise InputError(message, kind="cannot_write", where=str(path)) from None
+
+
+def _targets(place: Path, tables: Sequence[str]) -> list[Path]:
+    """Return the files that tables are written to: one workbook, or the place itself and others beside it."""
+    if place.suffix.lower() in (".xlsx", ".json") or not tables:
+        return [place]
+    beside = (f"{place.stem}-{_BAD_IN_FILE_NAME.sub('-', name)}{place.suffix}" for name in tables[1:])
+    return [place, *(place.with_name(name) for name in beside)]
+
+
+def _check_regular(target: Path) -> None:
+    """Refuse to replace what is not a regular file: a directory, a device, a pipe, a link to nowhere and back."""
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise InputError("There is a directory of that name: choose another.", kind="cannot_write", where=str(target))
+    if not stat.S_ISREG(mode):
+        message = "There is a device or a pipe of that name, which is not replaced: choose another."
+        raise InputError(message, kind="cannot_write", where=str(target))
+
+
+def copy_file(source: Path, path: str | os.PathLike[str]) -> None:
+    """Copy a file, whole or not at all."""
+
+    def write(file: Path) -> None:
+        file.write_bytes(source.read_bytes())
+
+    _write_all({Path(path): write})
 
 
 def _unknown_format(place: Path, known: str) -> InputError:
@@ -194,10 +242,7 @@ def _write_all(jobs: Mapping[Path, Callable[[Path], None]]) -> list[Path]:
     target = next(iter(jobs))
     try:
         for target, job in jobs.items():
-            if target.is_dir():
-                raise InputError(
-                    "There is a directory of that name: choose another.", kind="cannot_write", where=str(target)
-                )
+            _check_regular(target)
             real = Path(os.path.realpath(target))
             temporary = real.with_name(f".{real.name[:100]}.{secrets.token_hex(6)}.part")
             temporary.open("xb").close()
@@ -219,6 +264,14 @@ def _write_all(jobs: Mapping[Path, Callable[[Path], None]]) -> list[Path]:
     except UnicodeEncodeError as error:
         raise InputError(
             f"The text {error.object[:40]!r} holds a character that no file can hold: correct that label.",
+            kind="cannot_write",
+            where=str(target),
+        ) from None
+    except EvenhandError:
+        raise
+    except Exception as error:  # each writing library has errors of its own
+        raise InputError(
+            f"The file cannot be written ({' '.join(str(error).split())}): choose another place or free this one.",
             kind="cannot_write",
             where=str(target),
         ) from None

@@ -66,7 +66,7 @@ def read_spreadsheet(
 
 
 def _read(workbook: CalamineWorkbook, facts: Mapping[str, SheetFacts], wanted: str | None, file: str) -> Table:
-    """Read the sheet that was asked for, or the first that is not blank."""
+    """Read the sheet that was asked for, or the first that holds more than a line."""
     names = _worksheets(workbook)
     if wanted is not None:
         name = _named(names, wanted, file)
@@ -75,8 +75,10 @@ def _read(workbook: CalamineWorkbook, facts: Mapping[str, SheetFacts], wanted: s
         if name in facts and not facts[name].filled and not facts[name].unreadable:
             continue
         rows, first_row = _cells(workbook, name, facts)
-        if all(is_blank(cell) for row in rows for cell in row):
-            continue
+        filled = sum(any(not is_blank(cell) for cell in row) for row in rows)
+        more = any(other in facts and facts[other].filled for other in names[position + 1 :])
+        if not filled or (filled == 1 and more):
+            continue  # blank, or one line of text before the sheet that holds the table
         others = [other for other in names[position + 1 :] if other not in facts or facts[other].filled]
         return arrange(rows, first_row, source=f"{file}, sheet {name}", notes=_others_note(name, others, file))
     raise InputError(

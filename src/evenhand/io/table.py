@@ -6,6 +6,7 @@ import datetime
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evenhand.cells import label_text
 from evenhand.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -77,11 +78,7 @@ def is_blank(cell: Cell) -> bool:
 
 def header_text(cell: Cell) -> str:
     """Return a header cell as text without outer white space, so that the number 7.0 reads ``7``."""
-    if cell is None:
-        return ""
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell).strip()
+    return "" if cell is None else label_text(cell).strip()
 
 
 def listed(numbers: Sequence[int], most: int = 5) -> str:
@@ -205,5 +202,8 @@ def _refuse_long(data: Sequence[Sequence[Cell]], numbers: Sequence[int], width: 
         for number, cells in zip(numbers, data, strict=True)
         if len(cells) > width and _filled(cells) > width
     ]
+    if problems and width == 1:
+        message = "The first row has one cell and others have more: delete any title that stands above the header."
+        raise InputError(message, kind="long_row", where=source)
     if problems:
         raise InputError(problems)

@@ -117,8 +117,15 @@ def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Sum
             "drawn": None if decision.drawn is None else list(decision.drawn),
             "lottery_seed": decision.lottery_seed,
         }
+        drawn = set(decision.drawn or ())
         for record, status in zip(summary["objects"], decision.status, strict=True):
             record["status"] = status
+            if decision.drawn is not None:
+                record["drawn"] = record["object"] in drawn
+        if decision.drawn is not None:
+            winners = ", ".join(decision.drawn) or "nobody"
+            message = f"lots drawn for the open places with seed {decision.lottery_seed}, in this order: {winners}."
+            summary["notes"].append({"kind": "lottery", "message": message, "where": None})
     return summary
 
 
@@ -173,13 +180,14 @@ def noise_notes(fit: Fit) -> list[Problem]:
     if p_value is None or fit.panel.confidence != "uncertainty":
         return []
     ratio = fit.residual / fit.degrees_of_freedom
+    shown = f"p = {p_value:.2g}" if p_value > 1e-12 else "p < 1e-12"
     if p_value >= 0.05:
-        text = f"the declared uncertainties are believable (chi-square test of w = 1: p = {p_value:.2g})."
+        text = f"the declared uncertainties are believable (chi-square test of w = 1: {shown})."
     else:
         word, factor = ("small", ratio) if ratio > 1 else ("large", 1 / ratio)
         text = (
             f"the declared uncertainties look too {word}, by a factor of about {np.sqrt(factor):.2g} "
-            f"(chi-square test of w = 1: p = {p_value:.2g})."
+            f"(chi-square test of w = 1: {shown})."
         )
     return [Problem("declared_uncertainties", text)]
 
