@@ -425,6 +425,15 @@ def test_influence_speaks_truly_of_small_scores_repeats_and_groups(tmp_path: Pat
     assert run("influence", small, "--top", 99).exit_code == 2
 
 
+def test_small_values_are_shown_with_enough_digits_to_tell_them_apart(tmp_path: Path) -> None:
+    path = tmp_path / "small.csv"
+    path.write_text(
+        "object,assessor,score\n" + "".join(f"{o},{a},{0.05 + 0.001 * i}\n" for i, o in enumerate("xyz") for a in "AB")
+    )
+    shown = run("calibrate", path).stdout
+    assert all(number in shown for number in ("0.05000", "0.05100", "0.05200"))
+
+
 def test_the_bare_command_shows_its_help() -> None:
     result = run()
     assert result.exit_code == 0

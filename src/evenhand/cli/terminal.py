@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,7 @@ def show_fit(summary: Summary, rows: int) -> None:
     groups = any("component" in record for record in summary["objects"])
     ordered = sorted(summary["objects"], key=lambda record: (record.get("component", 1), record["rank"]))
     limit = len(ordered) if rows == 0 else rows
+    digits = _digits(record["value"] for record in ordered)
     columns = ["rank", "object", "value", "sd", f"{percent} interval", "scores"]
     ranked = any(record.get("p_top") is not None for record in ordered)
     graded = any(record.get("grades") for record in ordered)
@@ -54,9 +56,9 @@ def show_fit(summary: Summary, rows: int) -> None:
         cells = [
             str(record["rank"]),
             printable(record["object"]),
-            _number(record["value"]),
-            _number(record["sd"]),
-            _interval(record),
+            _number(record["value"], digits=digits),
+            _number(record["sd"], digits=digits),
+            _interval(record, digits),
             str(record["assessments"]),
         ]
         if graded:
@@ -74,9 +76,9 @@ def show_fit(summary: Summary, rows: int) -> None:
         for record in by_bias[:limit]:
             cells = [
                 printable(record["assessor"]),
-                _number(record["bias"], sign=True),
-                _number(record["sd"]),
-                _interval(record),
+                _number(record["bias"], sign=True, digits=digits),
+                _number(record["sd"], digits=digits),
+                _interval(record, digits, sign=True),
                 str(record["assessments"]),
             ]
             _row(table, *([str(record["component"]), *cells] if groups else cells))
@@ -175,11 +177,12 @@ def show_ranking(summary: Summary, rows: int) -> None:
     table = _table(columns, text=("object", "status"))
     ordered = sorted(summary["objects"], key=lambda record: (record["expected_rank"], record["rank"]))
     limit = len(ordered) if rows == 0 else rows
+    digits = _digits(record["value"] for record in ordered)
     for record in ordered[:limit]:
         cells = [
             str(record["rank"]),
             printable(record["object"]),
-            _number(record["value"]),
+            _number(record["value"], digits=digits),
             f"{record['rank_lower']} to {record['rank_upper']}",
             f"{record['expected_rank']:.1f}",
             f"{record['p_first']:.3f}",
@@ -347,18 +350,27 @@ def _method_line(summary: Summary) -> str:
     return f"{METHOD_NAMES[summary['method']].capitalize()} ({summary['method']}{gauge})."
 
 
-def _number(number: float | None, *, sign: bool = False) -> str:
+def _digits(numbers: Iterable[float]) -> int:
+    """Return the decimals that tell numbers apart: two, and more where all lie within a point."""
+    found = list(numbers)
+    spread = max(found, default=0.0) - min(found, default=0.0)
+    return 2 if spread >= 1 or spread <= 1e-9 else min(9, 2 - math.floor(math.log10(spread)))
+
+
+def _number(number: float | None, *, sign: bool = False, digits: int = 2) -> str:
     if number is None:
         return "–"
     if abs(number) < 1e-9:
         number = 0.0
-    if number != 0 and (abs(number) < 1e-2 or abs(number) >= 1e7):
+    if number != 0 and (abs(number) < 10.0**-digits or abs(number) >= 1e7):
         return f"{number:+.3g}" if sign else f"{number:.3g}"
-    return f"{number:+.2f}" if sign else f"{number:.2f}"
+    return f"{number:+.{digits}f}" if sign else f"{number:.{digits}f}"
 
 
-def _interval(record: Summary) -> str:
-    return "–" if record["lower"] is None else f"{_number(record['lower'])} to {_number(record['upper'])}"
+def _interval(record: Summary, digits: int, *, sign: bool = False) -> str:
+    if record["lower"] is None:
+        return "–"
+    return " to ".join(_number(record[end], sign=sign, digits=digits) for end in ("lower", "upper"))
 
 
 def _some(labels: list[str]) -> str:
