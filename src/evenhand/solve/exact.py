@@ -50,11 +50,10 @@ def group_sums(index: NDArray[np.integer[Any]], terms: Floats, rest: Floats, cou
         terms = terms - high
         portions.append(sum_by(index, high, count))
         grid *= 2.0 ** (spare - 53)
-    total, lost = portions[0], sum_by(index, terms + rest, count)
-    for portion in portions[1:]:  # from the top, where terms cancel
-        total, error = two_sum(total, portion)
-        lost = lost + error
-    return total + lost
+    total = portions[0]
+    for portion in portions[1:]:  # from the top, where terms cancel: what is left is small enough to be exact
+        total = total + portion
+    return total + sum_by(index, terms + rest, count)
 
 
 def resolution(count: int) -> float:
