@@ -93,12 +93,12 @@ def test_a_tiny_gap_keeps_its_digits() -> None:
 def test_the_sparse_and_the_dense_eigenvalues_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     panel = random_panel(5, 60, 40, 150, decades=2)
     dense = connectivity(panel).mu2
-    monkeypatch.setattr("evenhand.graph._DENSE", 10)
+    monkeypatch.setattr("evenhand.solve.spectrum._DENSE", 10)
     assert connectivity(panel).mu2 == pytest.approx(dense, rel=1e-9)
 
 
 def test_the_sparse_eigenvalue_of_a_ring_is_the_one_known_in_closed_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.graph._DENSE", 10)
+    monkeypatch.setattr("evenhand.solve.spectrum._DENSE", 10)
     n = 60  # every vertex alike, so the start vector of the iteration is itself an eigenvector
     panel = panel_of([(o, a % n) for o in range(n) for a in (o, o + 1)])
     assert connectivity(panel).mu2 == pytest.approx(1 - math.cos(math.pi / n), rel=1e-9)

@@ -1,4 +1,4 @@
-"""Imports point down only, nothing goes in circles, and the core needs numpy, scipy and narwhals alone."""
+"""Imports point down only, nothing goes in circles, and the core needs numpy, scipy and narwhals alone, and numba for loops."""
 
 import ast
 import subprocess
@@ -15,17 +15,20 @@ SOURCE = Path(evenhand.__file__).parent
 
 LAYERS = [
     "errors",
-    "grouping",
+    "progress",
+    "memory",
+    "loops",
     "frames",
     "confidence",
     "columns",
     "cells",
     "panel",
-    "graph",
+    "components",
     "gauge",
-    "simulate",
     "system",
     "solve",
+    "graph",
+    "simulate",
     "noise",
     "posterior",
     "fit",
@@ -50,7 +53,7 @@ LAYERS = [
 """From the bottom: a module may import from layers above it in this list, and from its own package."""
 
 CORE = LAYERS[: LAYERS.index("design") + 1]
-CORE_PACKAGES = {"numpy", "scipy", "narwhals"}
+CORE_PACKAGES = {"numpy", "scipy", "narwhals", "numba"}
 
 
 def module_name(path: Path) -> str:
@@ -93,7 +96,7 @@ def imports_of(module: str) -> set[str]:
 def test_there_are_modules_to_look_at() -> None:
     assert {"evenhand", "evenhand.panel", "evenhand.solve.direct"} <= set(MODULES)
     assert "evenhand.frames" in imports_of("evenhand.panel")
-    assert "evenhand.solve.base" in imports_of("evenhand.solve.direct")
+    assert "evenhand.solve.factored" in imports_of("evenhand.solve.direct")
     assert "numpy" in imports_of("evenhand.panel")
 
 

@@ -256,9 +256,9 @@ def test_the_same_seed_gives_the_same_draws() -> None:
     assert (first[1] == second[1]).all()
 
 
-def test_a_panel_too_large_for_the_direct_solver_is_refused_with_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(choose_solver.__globals__, "DIRECT_LIMIT", 2)
-    with pytest.raises(LimitError, match="smaller side of this panel has 3 members"):
+def test_memory_that_cannot_be_had_is_refused_with_the_figure_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenhand.memory.available", lambda: 100)
+    with pytest.raises(LimitError, match=r"needs 0\.00 GiB of memory for a dense factor and inverse of 3 equations"):
         eh.calibrate(panel_of([(o, a) for o in range(3) for a in range(3)]))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.fit import Fit
-from evenhand.grouping import sum_by
+from evenhand.loops import sum_by
 
 Floats = NDArray[np.float64]
 

@@ -164,8 +164,6 @@ class Fit:
         The degeneracy-breaking condition; None for averages, which need none.
     values, biases
         Estimates for objects and for assessors.
-    residuals
-        s - v - b for each assessment.
     weight
         The precision that the method gave each assessment.
     residual
@@ -178,6 +176,8 @@ class Fit:
         How sure everything is.
     notes
         What a reader must know.
+    given_residuals
+        The residuals, where the solver had them at hand with all their digits.
     """
 
     panel: Panel
@@ -185,13 +185,21 @@ class Fit:
     gauge: Gauge | None
     values: Effects
     biases: Effects
-    residuals: Floats
     weight: Floats
     residual: float
     degrees_of_freedom: int
     connectivity: Connectivity
     posterior: Posterior
     notes: tuple[Problem, ...] = ()
+    given_residuals: Floats | None = field(default=None, repr=False)
+
+    @cached_property
+    def residuals(self) -> Floats:
+        """S - v - b for each assessment."""
+        if self.given_residuals is not None:
+            return self.given_residuals
+        fitted = self.values.estimate[self.panel.object_index] + self.biases.estimate[self.panel.assessor_index]
+        return np.asarray(np.subtract(self.panel.score, fitted, out=fitted))
 
     @property
     def residual_scaled(self) -> float:

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.components import Components
 from evenhand.errors import InputError
-from evenhand.graph import Connectivity
-from evenhand.grouping import sum_by
+from evenhand.loops import sum_by
 from evenhand.panel import Panel
 
 
@@ -117,7 +117,7 @@ class Condition:
         return sum_by(self.object_component, of_objects, count) + sum_by(self.assessor_component, of_assessors, count)
 
 
-def condition(gauge: Gauge, panel: Panel, parts: Connectivity) -> Condition:
+def condition(gauge: Gauge, panel: Panel, parts: Components) -> Condition:
     """Return the condition that a gauge means for a panel.
 
     Parameters

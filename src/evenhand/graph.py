@@ -4,43 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from evenhand.cells import count_of, name_some
-from evenhand.errors import LimitError, NotConnectedError
+from evenhand.components import Components, find_components
+from evenhand.errors import NotConnectedError
 from evenhand.panel import Panel
-
-_DENSE: Final = 1500
-"""Largest smaller side whose eigenvalues are computed densely."""
+from evenhand.solve.choose import AutoSolver, choose_solver
+from evenhand.system import make_system, side_links
 
 
 @dataclass(frozen=True, eq=False)
-class Connectivity:
-    """How well the panel hangs together (sec. 3 and App. C of the paper).
+class Connectivity(Components):
+    """How well the panel hangs together (sec. 3 and App. C of the paper): its groups, and how firmly they are joined.
 
     Attributes
     ----------
     panel
         The panel.
-    n_components
-        Number of groups that share neither assessor nor object; 1 is what calibration needs.
-    object_component, assessor_component
-        The group of each object and of each assessor; group 0 has the most assessments.
     """
 
     panel: Panel
-    n_components: int
-    object_component: NDArray[np.int64]
-    assessor_component: NDArray[np.int64]
 
-    @property
-    def is_connected(self) -> bool:
-        """Whether all assessors can be compared, directly or through others."""
-        return self.n_components == 1
+    @cached_property
+    def solver(self) -> AutoSolver:
+        """What solves the normal equations of this panel; kept, so that a factor is made once for all questions."""
+        return choose_solver(make_system(self.panel, self))
 
     @cached_property
     def mu2(self) -> float:
@@ -50,8 +43,7 @@ class Connectivity:
             return 0.0
         if min(panel.n_assessors, panel.n_objects) == 1:
             return 2.0 if max(panel.n_assessors, panel.n_objects) == 1 else 1.0
-        gap = _normalised_gap(panel)
-        return gap / (1.0 + float(np.sqrt(1.0 - gap)))
+        return self.solver.mu2()
 
     @cached_property
     def _cuts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -140,96 +132,16 @@ def connectivity(panel: Panel) -> Connectivity:
     >>> print(connectivity(Panel.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0])))
     1 component, spectral gap 1, 0 bridges
     """
-    n_objects = panel.n_objects
-    component = _components(
-        panel.object_index.astype(np.int64),
-        panel.assessor_index.astype(np.int64) + n_objects,
-        n_objects + panel.n_assessors,
-    )
-    count = int(component.max()) + 1
-    weight = np.bincount(component[panel.object_index], minlength=count)
-    rank = np.empty(count, dtype=np.int64)
-    rank[np.argsort(-weight, kind="stable")] = np.arange(count)
-    ordered = rank[component]
-    return Connectivity(panel, count, ordered[:n_objects], ordered[n_objects:])
-
-
-def _components(start: NDArray[np.int64], end: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return the component of each vertex, numbered by first vertex.
-
-    Every vertex points to a smaller one of its component; in each round the roots at the two ends of an edge are
-    joined, larger to smaller, and paths are cut short until all vertices point to roots.
-    """
-    root = np.arange(size)
-    while True:
-        one, other = root[start], root[end]
-        apart = one != other
-        if not apart.any():
-            return np.unique(root, return_inverse=True)[1]
-        np.minimum.at(root, np.maximum(one[apart], other[apart]), np.minimum(one[apart], other[apart]))
-        while not np.array_equal(further := root[root], root):
-            root = further
+    parts = find_components(panel)
+    return Connectivity(parts.n_components, parts.object_component, parts.assessor_component, panel)
 
 
 def assessor_graph(panel: Panel) -> sp.csr_array[Any]:
     """Return the weights C_aa' = sum_o c_ao c_a'o / C_o of the graph on assessors, without its diagonal (eq. 17)."""
-    return side_graph(
-        panel.assessor_index, panel.object_index, panel.precision, panel.n_assessors, panel.object_confidence
+    weights = sp.coo_array(
+        (panel.precision, (panel.object_index, panel.assessor_index)), shape=(panel.n_objects, panel.n_assessors)
     )
-
-
-def side_graph(
-    kept: NDArray[np.integer[Any]],
-    gone: NDArray[np.integer[Any]],
-    weight: NDArray[np.float64],
-    n_kept: int,
-    gone_total: NDArray[np.float64],
-) -> sp.csr_array[Any]:
-    """Return the graph that is left on one side of a bipartite graph when the other side is eliminated."""
-    half = sp.coo_array((weight / np.sqrt(gone_total)[gone], (gone, kept)), shape=(gone_total.size, n_kept)).tocsr()
-    product = (half.T @ half).tocoo()
-    off = product.row != product.col
-    return sp.coo_array((product.data[off], (product.row[off], product.col[off])), shape=(n_kept, n_kept)).tocsr()
-
-
-def _normalised_gap(panel: Panel) -> float:
-    """Return 1 - lambda_2(D^T D), from the Laplacian of the smaller side so that a small gap keeps its digits."""
-    if panel.n_assessors <= panel.n_objects:
-        kept, gone, total, gone_total = (
-            panel.assessor_index,
-            panel.object_index,
-            panel.assessor_confidence,
-            panel.object_confidence,
-        )
-    else:
-        kept, gone, total, gone_total = (
-            panel.object_index,
-            panel.assessor_index,
-            panel.object_confidence,
-            panel.assessor_confidence,
-        )
-    links = side_graph(kept, gone, panel.precision, total.size, gone_total)
-    scale = 1.0 / np.sqrt(total)
-    degree = np.asarray(links.sum(axis=1)).ravel()
-    if total.size <= _DENSE:
-        from scipy.linalg import eigh
-
-        laplacian = (np.diag(degree) - links.toarray()) * np.outer(scale, scale)
-        values = eigh(laplacian, eigvals_only=True, subset_by_index=[0, 1], check_finite=False)
-        return float(np.clip(values[1], 0.0, 1.0))
-    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
-
-    adjacency = sp.diags_array(scale) @ links @ sp.diags_array(scale) + sp.diags_array(1.0 - degree * scale**2)
-    try:
-        values = eigsh(
-            adjacency, k=2, which="LA", tol=1e-12, v0=np.ones(total.size), maxiter=50 * 300, return_eigenvectors=False
-        )
-    except ArpackNoConvergence as error:
-        raise LimitError(
-            f"The spectral gap of a panel this large and this weakly linked ({total.size:,} on its smaller side) "
-            "did not converge."
-        ) from error
-    return float(np.clip(1.0 - values.min(), 0.0, 1.0))
+    return side_links(weights.tocsr(), panel.object_confidence)
 
 
 def _find_cuts(panel: Panel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -14,7 +14,7 @@ from evenhand.errors import EvenhandError, InputError
 from evenhand.fit import Fit
 from evenhand.gauge import Reference
 from evenhand.graph import connectivity
-from evenhand.grouping import sum_by
+from evenhand.loops import sum_by
 from evenhand.models import METHODS
 
 Floats = NDArray[np.float64]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -13,7 +14,7 @@ from evenhand import columns, frames
 from evenhand.cells import Cells, Duplicates, check_cells, count_of
 from evenhand.confidence import FACTOR, Form
 from evenhand.errors import InputError, Problem
-from evenhand.grouping import sum_by
+from evenhand.loops import count_by, sum_by
 
 
 class Numbered(Sequence[str]):
@@ -42,7 +43,7 @@ class Numbered(Sequence[str]):
         return str(numbers) if isinstance(numbers, int) else [str(number) for number in numbers]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Panel:
     """Assessments (assessor, object, score, precision) with the labels of both sides.
 
@@ -218,8 +219,8 @@ class Panel:
             raise InputError(f"Scores must be one array, not one of shape {scores.shape}.", kind="bad_shape")
         if scores.size == 0:
             raise InputError("There are no scores: a panel needs at least one assessment.", kind="empty")
-        object_codes, n_objects = _check_codes("object_index", object_index, scores.size, objects)
-        assessor_codes, n_assessors = _check_codes("assessor_index", assessor_index, scores.size, assessors)
+        object_codes, of_objects = _check_codes("object_index", object_index, scores.size, objects)
+        assessor_codes, of_assessors = _check_codes("assessor_index", assessor_index, scores.size, assessors)
         _check_finite("score", scores)
         if confidence is None:
             precision: NDArray[np.float64] = np.broadcast_to(np.float64(1.0), scores.shape)
@@ -239,15 +240,18 @@ class Panel:
                     kind="bad_confidence",
                     where=f"confidence[{at}]",
                 )
-        return cls(
-            objects=Numbered(n_objects) if objects is None else tuple(objects),
-            assessors=Numbered(n_assessors) if assessors is None else tuple(assessors),
+        panel = cls(
+            objects=Numbered(of_objects.size) if objects is None else tuple(objects),
+            assessors=Numbered(of_assessors.size) if assessors is None else tuple(assessors),
             object_index=object_codes,
             assessor_index=assessor_codes,
             score=scores.view(),
             precision=precision.view(),
             confidence="none" if confidence is None else "confidence",
         )
+        # counted already, to look for gaps
+        panel.__dict__.update(object_assessments=_frozen(of_objects), assessor_assessments=_frozen(of_assessors))
+        return panel
 
     @property
     def n_objects(self) -> int:
@@ -264,30 +268,39 @@ class Panel:
         """Number N of assessments."""
         return int(self.score.size)
 
-    @property
+    @cached_property
     def object_assessments(self) -> NDArray[np.int64]:
         """Number of assessments of each object."""
-        return np.bincount(self.object_index, minlength=self.n_objects)
+        return _frozen(count_by(self.object_index, self.n_objects))
 
-    @property
+    @cached_property
     def assessor_assessments(self) -> NDArray[np.int64]:
         """Number of assessments by each assessor."""
-        return np.bincount(self.assessor_index, minlength=self.n_assessors)
+        return _frozen(count_by(self.assessor_index, self.n_assessors))
 
     @property
+    def is_equally_confident(self) -> bool:
+        """Whether all precisions are one and the same number, kept once."""
+        return self.precision.strides == (0,)
+
+    @cached_property
     def object_confidence(self) -> NDArray[np.float64]:
         """Total confidence C_o in each object."""
-        return sum_by(self.object_index, self.precision, self.n_objects)
+        if self.is_equally_confident:
+            return _frozen(self.object_assessments * self.precision[0])
+        return _frozen(sum_by(self.object_index, self.precision, self.n_objects))
 
-    @property
+    @cached_property
     def assessor_confidence(self) -> NDArray[np.float64]:
         """Total confidence C'_a of each assessor."""
-        return sum_by(self.assessor_index, self.precision, self.n_assessors)
+        if self.is_equally_confident:
+            return _frozen(self.assessor_assessments * self.precision[0])
+        return _frozen(sum_by(self.assessor_index, self.precision, self.n_assessors))
 
-    @property
+    @cached_property
     def total_confidence(self) -> float:
         """Sum C of all precisions."""
-        return float(self.precision.sum())
+        return float(self.object_confidence.sum())
 
     def with_equal_confidence(self) -> Panel:
         """Return the same panel with every precision 1: what SA and IBA see."""
@@ -343,7 +356,8 @@ class Panel:
 
 def _check_codes(
     name: str, codes: ArrayLike, size: int, labels: Sequence[str] | None
-) -> tuple[NDArray[np.integer[Any]], int]:
+) -> tuple[NDArray[np.integer[Any]], NDArray[np.int64]]:
+    """Return codes and how often each occurs."""
     array = np.asarray(codes)
     if array.ndim != 1 or array.size != size:
         raise InputError(
@@ -355,15 +369,18 @@ def _check_codes(
             f"{name} holds {array.dtype}, not whole-number codes: use np.unique(labels, return_inverse=True).",
             kind="bad_codes",
         )
-    if int(array.min()) < 0:
+    if array.dtype.kind == "i" and int(array.min()) < 0:
         raise InputError(
             f"{int(array.min())} is not a code: codes count from 0.",
             kind="bad_codes",
             where=f"{name}[{int(np.argmin(array))}]",
         )
+    # sums of two codes must not overflow the codes' own type
+    numbers = array.view() if array.dtype.itemsize >= 4 else array.astype(np.int64)
     count = int(array.max()) + 1
-    if count > size or np.bincount(array, minlength=count).min() == 0:
-        unused = int(np.argmin(np.bincount(array, minlength=count))) if count <= 4 * size else count - 1
+    counts = count_by(numbers, count) if count <= 4 * size else np.zeros(1, dtype=np.int64)
+    if counts.min() == 0:
+        unused = int(np.argmin(counts)) if count <= 4 * size else count - 1
         raise InputError(
             f"{name} goes up to {count - 1} but has gaps (for example around {unused}): every code from 0 needs at "
             "least one score; np.unique(codes, return_inverse=True) closes the gaps.",
@@ -373,8 +390,12 @@ def _check_codes(
         raise InputError(
             f"{name} has {count} codes, so it needs {count} different labels, not {len(labels)}.", kind="bad_labels"
         )
-    # sums of two codes must not overflow the codes' own type
-    return (array.view() if array.dtype.itemsize >= 4 else array.astype(np.int64)), count
+    return numbers, counts
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
 
 
 def _numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:
@@ -385,6 +406,9 @@ def _numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:
 
 
 def _check_finite(name: str, array: NDArray[np.float64]) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(array.sum()):  # then so is every one of them
+            return
     finite = np.isfinite(array)
     if not finite.all():
         at = int(np.argmin(finite))

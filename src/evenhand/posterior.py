@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from evenhand.errors import InputError, LimitError
 from evenhand.gauge import Condition
-from evenhand.grouping import sum_by
+from evenhand.loops import sum_by
 from evenhand.noise import Noise
 from evenhand.solve.base import Solver
 
@@ -112,8 +112,7 @@ class Posterior:
         along = along / gauge.slope
         of_values = value_weight - gauge.value_weight * along[gauge.object_component]
         of_biases = bias_weight - gauge.bias_weight * along[gauge.assessor_component]
-        value_image, bias_image = self.solver.apply(of_values, of_biases)
-        return max(0.0, float(of_values @ value_image + of_biases @ bias_image))
+        return max(0.0, float(self.solver.contrasts(of_values, of_biases)))
 
     def unit_covariance(self) -> Floats:
         """Return the covariance of (values, biases) for w = 1: (n_O + n_A) rows and columns."""
@@ -157,8 +156,8 @@ class Posterior:
         weights[np.asarray(second), columns] -= 1.0
         if self.solver is None:
             return np.asarray(np.square(weights).T @ (1.0 / self.value_precision), dtype=np.float64)
-        image, _ = self.solver.apply(weights, np.zeros((self.n_assessors, len(first))))
-        return np.asarray(np.maximum((weights * image).sum(axis=0), 0.0), dtype=np.float64)
+        found = self.solver.contrasts(weights, np.zeros((self.n_assessors, len(first))))
+        return np.maximum(found, 0.0)
 
 
 def _spread(weight: Floats, component: NDArray[np.int64], count: int) -> sp.csr_array[Any]:

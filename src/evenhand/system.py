@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from evenhand.graph import Connectivity, side_graph
+from evenhand.components import Components
+from evenhand.loops import WIDTH, Blocks, wants_loops
 from evenhand.panel import Panel
 
 Floats = NDArray[np.float64]
 
+_DENSE: Final = 2_000_000
+"""Up to this many cells the weights are multiplied as a full matrix."""
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, eq=False)
 class System:
     """Least squares on a weighted bipartite graph, seen from the side that is kept.
 
-    The model s = v + b treats both sides alike, so either can be eliminated: the larger one always is.
+    The model s = v + b treats both sides alike, so either can be eliminated: the larger one always is. What is left is
+    a graph Laplacian on the kept side, S = diag(C') - c^T diag(1/C) c.
 
     Attributes
     ----------
@@ -31,10 +37,10 @@ class System:
         The N precisions.
     kept_total, gone_total
         Sums of precisions at each vertex: C'_a and C_o, or the other way round.
-    kept_component
-        The component of each kept vertex.
-    incidence
-        The weights as a sparse matrix, eliminated side by kept side.
+    kept_count, gone_count
+        Numbers of assessments at each vertex.
+    kept_component, n_components
+        The component of each kept vertex, and how many there are.
     """
 
     keeps_assessors: bool
@@ -43,36 +49,138 @@ class System:
     weight: Floats
     kept_total: Floats
     gone_total: Floats
+    kept_count: NDArray[np.int64]
+    gone_count: NDArray[np.int64]
     kept_component: NDArray[np.int64]
-    incidence: sp.csr_array[Any]
+    n_components: int
 
     @property
     def n_kept(self) -> int:
         """Size of the kept side."""
         return int(self.kept_total.size)
 
+    @property
+    def n_gone(self) -> int:
+        """Size of the eliminated side."""
+        return int(self.gone_total.size)
+
+    @property
+    def n_edges(self) -> int:
+        """Number N of assessments."""
+        return int(self.kept.size)
+
+    @cached_property
+    def n_links(self) -> int:
+        """At most this many entries of S differ from zero: each eliminated vertex links all its neighbours."""
+        return int((self.gone_count.astype(np.float64) ** 2).sum())
+
     def orient(self, of_objects: Any, of_assessors: Any) -> tuple[Any, Any]:
         """Return a pair (objects, assessors) as (kept, eliminated); and the other way round: it is its own inverse."""
         return (of_assessors, of_objects) if self.keeps_assessors else (of_objects, of_assessors)
+
+    @cached_property
+    def incidence(self) -> sp.csr_array[Any]:
+        """The weights c as a sparse matrix, eliminated side by kept side; pairs that occur twice stand in it twice."""
+        shape = (self.n_gone, self.n_kept)
+        if (self.gone[1:] >= self.gone[:-1]).all():
+            start = np.concatenate([[0], np.cumsum(self.gone_count)])
+            return sp.csr_array((np.array(self.weight), self.kept.astype(np.intp), start), shape=shape)
+        listed = sp.coo_array((self.weight, (self.gone.astype(np.intp), self.kept.astype(np.intp))), shape=shape)
+        listed.has_canonical_format = True  # leaves pairs that occur twice as they are, which saves sorting
+        return listed.tocsr()
+
+    @cached_property
+    def _turned(self) -> sp.csc_array[Any]:
+        return self.incidence.T
+
+    @cached_property
+    def _blocks(self) -> Blocks | None:
+        if not wants_loops(self.n_edges):
+            return None
+        return Blocks(self.kept, self.gone, self.weight, self.kept_count, self.n_gone)
+
+    def down(self, of_kept: Floats) -> Floats:
+        """Return c x on the eliminated side for a vector or columns x on the kept side."""
+        if self._blocks is not None:
+            return self._blocks.down(of_kept)
+        return np.asarray(self.incidence @ of_kept)
+
+    def up(self, of_gone: Floats) -> Floats:
+        """Return c^T t on the kept side for a vector or columns t on the eliminated side."""
+        if self._blocks is not None:
+            return self._blocks.up(of_gone)
+        return np.asarray(self._turned @ of_gone)
+
+    def couple(self, of_kept: Floats) -> tuple[Floats, Floats]:
+        """Return c^T t and t = diag(1/C) c x, in one pass over the assessments where there are many."""
+        if self._blocks is not None and of_kept.shape[1:] in ((), (WIDTH,)):
+            return self._blocks.couple(of_kept, self._inverse_total)
+        below = self.down(of_kept)
+        below *= self._inverse_total if below.ndim == 1 else self._inverse_total[:, None]
+        return self.up(below), below
+
+    @cached_property
+    def _inverse_total(self) -> Floats:
+        return 1.0 / self.gone_total
+
+    def links(self) -> sp.csr_array[Any]:
+        """Return the weights of the links that the eliminated side leaves between kept vertices, as a sparse matrix."""
+        return side_links(self.incidence, self.gone_total)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the weights are few enough to be held as a full matrix."""
+        return self.n_gone * self.n_kept <= _DENSE
+
+    def dense(self) -> Floats:
+        """Return the weights c as a full matrix, eliminated side by kept side."""
+        places = self.gone.astype(np.int64) * self.n_kept + self.kept.astype(np.int64)
+        full = np.bincount(places, weights=self.weight, minlength=self.n_gone * self.n_kept)
+        return np.asarray(full.reshape(self.n_gone, self.n_kept))
 
     def schur(self) -> Floats:
         """Return the Schur complement on the kept side, a graph Laplacian: S = diag(C') - c diag(1/C) c^T.
 
         The diagonal is the sum of the weights of the links, so nothing cancels.
         """
-        links = side_graph(self.kept, self.gone, self.weight, self.n_kept, self.gone_total).toarray()
-        np.negative(links, out=links)
+        if self.is_dense:
+            half = self.dense() / np.sqrt(self.gone_total)[:, None]
+            links = -(half.T @ half)
+            links[np.diag_indices_from(links)] = 0.0
+        else:
+            links = self.links().toarray()
+            np.negative(links, out=links)
         links[np.diag_indices_from(links)] = -links.sum(axis=1)
         return np.asarray(links, dtype=np.float64)
 
 
-def make_system(panel: Panel, parts: Connectivity) -> System:
+def side_links(incidence: sp.csr_array[Any], gone_total: Floats) -> sp.csr_array[Any]:
+    """Return the graph that is left on the columns' side when the rows' side of a bipartite graph is eliminated."""
+    root = np.sqrt(np.repeat(gone_total, np.diff(incidence.indptr)))
+    half = sp.csr_array((incidence.data / root, incidence.indices, incidence.indptr), shape=incidence.shape)
+    product = (half.T @ half).tocoo()
+    off = product.row != product.col
+    shape = (incidence.shape[1], incidence.shape[1])
+    return sp.coo_array((product.data[off], (product.row[off], product.col[off])), shape=shape).tocsr()
+
+
+def make_system(panel: Panel, parts: Components) -> System:
     """Return the normal equations of a panel, its smaller side kept."""
     keeps_assessors = panel.n_assessors <= panel.n_objects
     sides = (
-        (panel.object_index, panel.object_confidence, parts.object_component),
-        (panel.assessor_index, panel.assessor_confidence, parts.assessor_component),
+        (panel.object_index, panel.object_confidence, panel.object_assessments, parts.object_component),
+        (panel.assessor_index, panel.assessor_confidence, panel.assessor_assessments, parts.assessor_component),
     )
-    (kept, kept_total, component), (gone, gone_total, _) = sides[::-1] if keeps_assessors else sides
-    incidence = sp.coo_array((panel.precision, (gone, kept)), shape=(gone_total.size, kept_total.size)).tocsr()
-    return System(keeps_assessors, kept, gone, panel.precision, kept_total, gone_total, component, incidence)
+    kept, gone = sides[::-1] if keeps_assessors else sides
+    return System(
+        keeps_assessors=keeps_assessors,
+        kept=kept[0],
+        gone=gone[0],
+        weight=panel.precision,
+        kept_total=kept[1],
+        gone_total=gone[1],
+        kept_count=kept[2],
+        gone_count=gone[2],
+        kept_component=kept[3],
+        n_components=parts.n_components,
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from evenhand.errors import SolveError
@@ -11,8 +13,6 @@ from evenhand.graph import connectivity
 from evenhand.models.family import INTERVAL, check_options, make_fit
 from evenhand.noise import NoiseKind, NoisePrior
 from evenhand.panel import Panel
-from evenhand.solve import Solution, choose_solver
-from evenhand.system import make_system
 
 
 def calibrate(
@@ -91,14 +91,15 @@ def _fit(
     if not per_component and not _all_seen_once(seen):
         parts.require_connected()
     fixed = condition(gauge, seen, parts)
-    solver = choose_solver(make_system(seen, parts))
-    raw = solver.solve(seen.score)
+    raw = parts.solver.solve(seen.score)
     with np.errstate(over="ignore", invalid="ignore"):
         shift = fixed.shift(raw.values, raw.biases)
     if not np.isfinite(shift).all():
         raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
-    solution = Solution(
-        raw.values + shift[parts.object_component], raw.biases - shift[parts.assessor_component], raw.residuals
+    solution = replace(
+        raw,
+        values=raw.values + shift[parts.object_component],
+        biases=raw.biases - shift[parts.assessor_component],
     )
     return make_fit(
         panel,
@@ -110,5 +111,5 @@ def _fit(
         interval=interval,
         gauge=gauge,
         condition=fixed,
-        solver=solver,
+        solver=parts.solver,
     )

@@ -7,7 +7,7 @@ import numpy as np
 from evenhand.fit import Fit, Method
 from evenhand.gauge import Gauge, condition
 from evenhand.graph import connectivity
-from evenhand.grouping import sum_by
+from evenhand.loops import sum_by
 from evenhand.models.family import INTERVAL, check_options, make_fit
 from evenhand.noise import NoiseKind, NoisePrior
 from evenhand.panel import Panel

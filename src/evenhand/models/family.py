@@ -74,7 +74,7 @@ def make_fit(
     gauge, condition, solver
         For calibrating methods, what fixes the biases and what answers for their uncertainty.
     """
-    residual = _residual_sum(seen, solution)
+    residual = _residual_sum(seen, solution) if solution.residual is None else solution.residual
     fitted = seen.n_objects + (seen.n_assessors - parts.n_components if solver is not None else 0)
     dof = seen.n_assessments - fitted
     precision = seen.object_confidence
@@ -106,7 +106,7 @@ def make_fit(
         gauge=gauge,
         values=values,
         biases=biases,
-        residuals=_frozen(solution.residuals),
+        given_residuals=None if solution.residuals is None else _frozen(solution.residuals),
         weight=seen.precision,
         residual=residual,
         degrees_of_freedom=dof,
@@ -160,11 +160,14 @@ def _singles(panel: Panel) -> list[Problem]:
 
 def _residual_sum(panel: Panel, solution: Solution) -> float:
     """Return R, or exactly 0 where no residual is larger than the rounding of the scores."""
-    largest = float(np.abs(solution.residuals).max())
+    residuals = solution.residuals
+    if residuals is None:
+        residuals = panel.score - solution.values[panel.object_index] - solution.biases[panel.assessor_index]
+    largest = float(np.abs(residuals).max())
     if largest <= 8 * np.finfo(np.float64).eps * float(np.abs(panel.score).max()):
         return 0.0
     with np.errstate(over="ignore", under="ignore"):
-        residual = float(panel.precision @ np.square(solution.residuals / largest)) * largest * largest
+        residual = float(panel.precision @ np.square(residuals / largest)) * largest * largest
     if not np.finfo(np.float64).tiny <= residual < np.inf:
         raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
     return residual

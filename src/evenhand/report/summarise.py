@@ -16,7 +16,7 @@ from evenhand.explain import explain, explanation_columns
 from evenhand.fit import Fit
 from evenhand.gauge import gauge_name
 from evenhand.graph import Connectivity, assessor_graph, connectivity
-from evenhand.grouping import sum_by
+from evenhand.loops import sum_by
 from evenhand.influence import influence, robustness, without_assessors, without_columns
 from evenhand.next_best import NextBest
 from evenhand.panel import Panel

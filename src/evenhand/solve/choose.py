@@ -1,24 +1,264 @@
-"""Which solver a system gets, by its size and shape."""
+"""Which solver a system gets, by its size and shape: estimates the quickest sound way, uncertainty the most exact."""
 
 from __future__ import annotations
 
-from typing import Final
+import logging
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal
 
-from evenhand.errors import LimitError
-from evenhand.solve.base import Solver
+import numpy as np
+
+from evenhand.errors import InputError, SolveError
+from evenhand.memory import fits, require
+from evenhand.solve.base import Solution, Solver
 from evenhand.solve.direct import DirectSolver
-from evenhand.system import System
+from evenhand.solve.iterative import IterativeSolver
+from evenhand.solve.sparse import SparseSolver, envelope
+from evenhand.solve.spectrum import dense_mu2
+from evenhand.system import Floats, System
 
-DIRECT_LIMIT: Final = 20_000
-"""Largest smaller side that is factorised densely (3.2 GB)."""
+SolverKind = Literal["auto", "direct", "sparse", "iterative"]
+"""How the equations are solved: chosen by size and shape, or as asked for."""
+
+KINDS: Final[tuple[SolverKind, ...]] = ("auto", "direct", "sparse", "iterative")
+
+SMALL: Final = 200
+"""Up to this size of the smaller side everything is dense: exact, and quicker than any cleverness."""
+
+DENSE: Final = 10_000
+"""Up to this size uncertainties come from a dense inverse (about ten seconds on two cores)."""
+
+_LINKS: Final = 20_000_000
+"""A sparse factor is tried where the eliminated side leaves at most this many links."""
+
+_FILL: Final = 50_000_000
+"""A sparse factor is tried where its entries are bound to be at most this many."""
+
+_UNEQUAL: Final = 1e6
+"""Confidences more unequal than this go to a factor, whose rounding can be bounded, before anything iterative."""
+
+_PATIENCE: Final = 150
+"""Conjugate gradients that would take more steps than this give way to a factor, where one can be had."""
+
+_log = logging.getLogger("evenhand")
 
 
-def choose_solver(system: System) -> Solver:
-    """Return the solver for a system of this size and shape."""
-    if system.n_kept > DIRECT_LIMIT:
-        need = 8 * system.n_kept**2 / 2**30
-        raise LimitError(
-            f"The smaller side of this panel has {system.n_kept:,} members; the direct solver would need {need:,.0f} "
-            f"GiB and is limited to {DIRECT_LIMIT:,} members."
-        )
-    return DirectSolver(system)
+@dataclass(frozen=True, eq=False)
+class AutoSolver:
+    """Answers each question by the solver that suits the panel.
+
+    Attributes
+    ----------
+    system
+        The equations.
+    kind
+        ``"auto"``, or the one kind of solver that the user asked for.
+    """
+
+    system: System
+    kind: SolverKind = "auto"
+
+    @cached_property
+    def _direct(self) -> DirectSolver:
+        size = self.system.n_kept
+        require(24.0 * size**2, f"a dense factor and inverse of {size:,} equations")
+        return DirectSolver(self.system)
+
+    @cached_property
+    def _sparse(self) -> SparseSolver | None:
+        """The sparse factor, or None where it would not be sparse."""
+        if self.kind == "auto" and (self.system.n_links > _LINKS or envelope(self.system) > _FILL):
+            return None
+        found = SparseSolver(self.system)
+        try:
+            found.factorise()
+        except SolveError:
+            if self.kind == "sparse":
+                raise
+            return None
+        return found
+
+    @cached_property
+    def _iterative(self) -> IterativeSolver:
+        return IterativeSolver(self.system)
+
+    @cached_property
+    def _factored(self) -> Solver | None:
+        """The factor to turn to where conjugate gradients do not do."""
+        if self._sparse is not None:
+            return self._sparse
+        return self._direct if self.system.n_kept <= DENSE else None
+
+    @cached_property
+    def _is_unequal(self) -> bool:
+        weight = self.system.weight
+        return weight.strides != (0,) and float(weight.max()) > _UNEQUAL * float(weight.min())
+
+    @cached_property
+    def _estimator(self) -> Solver:
+        """The solver that found the estimates, once they are found."""
+        return self._direct if self.system.n_kept <= SMALL else self._iterative
+
+    @cached_property
+    def exact(self) -> Solver:
+        """The solver that answers for uncertainty: a factor where one fits, sampling where none does."""
+        match self.kind:
+            case "direct":
+                return self._direct
+            case "sparse":
+                assert self._sparse is not None  # noqa: S101  # it raises where there is none
+                return self._sparse
+            case "iterative":
+                return self._iterative
+        system = self.system
+        if system.n_kept <= SMALL:
+            return self._say(self._direct, f"the smaller side has only {system.n_kept:,} members")
+        if isinstance(self._estimator, SparseSolver):
+            return self._say(self._estimator, "the factor is there already")
+        if system.n_kept <= DENSE and fits(24.0 * system.n_kept**2):
+            return self._say(self._direct, f"the smaller side has {system.n_kept:,} members, at most {DENSE:,}")
+        if not isinstance(self._estimator, IterativeSolver):
+            return self._estimator
+        reason = f"the smaller side has {system.n_kept:,} members, too many for a dense inverse; sds are estimates"
+        return self._say(self._estimator, reason)
+
+    def _say(self, solver: Solver, why: str) -> Solver:
+        _log.info("uncertainties by %s, since %s", type(solver).__name__, why)
+        return solver
+
+    @property
+    def reason(self) -> str:
+        """Which method found the estimates, and why."""
+        return self._reason[-1] if self._reason else self._estimator.reason
+
+    @cached_property
+    def _reason(self) -> list[str]:
+        return []
+
+    def _because(self, solver: Solver, why: str) -> None:
+        self.__dict__["_estimator"] = solver
+        self._reason.append(f"{solver.reason}; {why}")
+        _log.info("estimates by %s", self._reason[-1])
+
+    def solve(self, score: Floats, start: tuple[Floats, Floats] | None = None) -> Solution:
+        """Fit values and biases to N scores.
+
+        Parameters
+        ----------
+        score
+            The scores.
+        start
+            Values and biases close to the answer, such as those before a few scores changed.
+        """
+        system = self.system
+        if self.kind != "auto":
+            found = self.exact.solve(score)
+            self._because(self.exact, "as asked for")
+            return found
+        if system.n_kept <= SMALL:
+            found = self._direct.solve(score)
+            self._because(self._direct, f"the smaller side has only {system.n_kept:,} members")
+            return found
+        if self._is_unequal and self._factored is not None:
+            found = self._by_factor(score)
+            self._because(self._estimator, "confidences differ by more than a factor of a million")
+            return found
+        begun = None if start is None else system.orient(*start)[0]
+        hasty = IterativeSolver(system, patience=_PATIENCE)
+        attempt = hasty.attempt(score, begun)
+        if attempt is not None:
+            steps = hasty.steps
+            self._because(hasty, f"the panel is well connected (smallest eigenvalue met {steps.smallest:.2g})")
+            return attempt
+        why = f"conjugate gradients alone would take about {hasty.steps.forecast:,} steps"
+        if self._factored is not None:
+            found = self._by_factor(score)
+        else:
+            patient = self._preconditioned()
+            found = patient.solve(score)
+            self.__dict__["_estimator"] = patient
+        self._because(self._estimator, why)
+        return found
+
+    def _by_factor(self, score: Floats) -> Solution:
+        """Solve by the sparse factor, and where that loses too many digits by the dense one, which does not."""
+        if self._sparse is not None:
+            try:
+                found = self._sparse.solve(score)
+            except SolveError:
+                if self.system.n_kept > DENSE:
+                    raise
+            else:
+                self.__dict__["_estimator"] = self._sparse
+                return found
+        found = self._direct.solve(score)
+        self.__dict__["_estimator"] = self._direct
+        return found
+
+    def _preconditioned(self) -> IterativeSolver:
+        """Return conjugate gradients with an approximate factor, or without where none can be had."""
+        from evenhand.solve.approximate import approximate_inverse
+
+        return IterativeSolver(self.system, precondition=approximate_inverse(self.system))
+
+    @property
+    def diagonal_error(self) -> float:
+        """Typical relative error of the diagonal; 0 where it is exact but for rounding."""
+        return self.exact.diagonal_error
+
+    @property
+    def log_determinant_error(self) -> float:
+        """Standard error of the log-determinant; 0 where it is exact but for rounding."""
+        return self.exact.log_determinant_error
+
+    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
+        """Return L^- times a vector, or times each column of a matrix."""
+        return self.exact.apply(of_objects, of_assessors)
+
+    def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
+        """Return x^T L^- x for each column x, a contrast: no factor is made for a few of them."""
+        few = of_objects.shape[1] <= _PATIENCE if of_objects.ndim > 1 else True
+        solver = self._estimator if few and "exact" not in self.__dict__ else self.exact
+        return solver.contrasts(of_objects, of_assessors)
+
+    def diagonal(self) -> tuple[Floats, Floats]:
+        """Return the diagonal of L^- for objects and for assessors."""
+        return self.exact.diagonal()
+
+    def edges(self) -> tuple[Floats, Floats, Floats]:
+        """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-."""
+        return self.exact.edges()
+
+    def log_determinant(self) -> float:
+        """Return log det of L without one row and column of each component."""
+        return self.exact.log_determinant()
+
+    def mu2(self) -> float:
+        """Return the second smallest eigenvalue mu_2 of M (App. C), for a connected panel with two on either side."""
+        found = dense_mu2(self.system)
+        if found is not None:
+            return found
+        if "_estimator" not in self.__dict__:
+            self.__dict__["_estimator"] = self._probed()
+        return self._estimator.mu2()
+
+    def _probed(self) -> Solver:
+        """Return the solver for a panel whose estimates nobody asked for: a factor where an iteration would be slow."""
+        hasty = IterativeSolver(self.system, patience=_PATIENCE)
+        if self.system.n_kept <= SMALL:
+            return self._direct
+        if hasty.is_quick():
+            return hasty
+        return self._factored if self._factored is not None else self._preconditioned()
+
+    def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+        """Return draws (count rows) of values and biases about zero with covariance L^-."""
+        return self.exact.draw(generator, count)
+
+
+def choose_solver(system: System, kind: SolverKind = "auto") -> AutoSolver:
+    """Return the solver for a system: chosen by its size and shape, or of the kind that was asked for."""
+    if kind not in KINDS:
+        raise InputError(f"A solver can be {', '.join(KINDS)}, not {kind!r}.", kind="bad_option")
+    return AutoSolver(system, kind)

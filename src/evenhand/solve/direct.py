@@ -1,4 +1,4 @@
-"""Dense Cholesky factorisation of the Schur complement, refined until the answer no longer moves."""
+"""Dense Cholesky factorisation of the Schur complement: exact answers to every question, for thousands of assessors."""
 
 from __future__ import annotations
 
@@ -7,235 +7,105 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from evenhand.errors import SolveError
-from evenhand.grouping import sum_by
-from evenhand.solve.base import Solution
-from evenhand.solve.exact import EPS, group_sums, resolution, two_product, two_sum
-from evenhand.system import Floats, System
+from evenhand.solve.factored import FactoredSolver
+from evenhand.system import Floats
 
-_EPS: Final = float(np.finfo(np.float64).eps)
-_MOST_STEPS: Final = 20
-
-_DIGITS: Final = 1e-9
-"""An answer that still moves by more than this, beside its size, or that rounding may be to blame for, is refused."""
-
-_ACCURATE: Final = 3_000
+_ACCURATE: Final = 300
 """Up to this size the factor is computed without subtractions, beyond it only where subtractions did harm."""
 
-_CANCELLED: Final = 1e-8
+_CANCELLED: Final = 1e-5
 """A pivot that is smaller than this part of its diagonal has lost too many digits."""
 
 _BLOCK: Final = 64
 
 
 @dataclass(frozen=True, eq=False)
-class DirectSolver:
-    """Grounds the heaviest kept vertex of each component and factorises what is left, which is positive definite.
+class DirectSolver(FactoredSolver):
+    """Dense Cholesky factor of the grounded Schur complement, and its dense inverse where variances are asked for."""
 
-    The inverse of the grounded Schur complement, with zeros for the grounded vertices, is a symmetric
-    generalised inverse of it, and gives one of L by back-substitution.
-    """
-
-    system: System
-
-    @cached_property
-    def free(self) -> NDArray[np.int64]:
-        """Kept vertices that are not grounded."""
-        system = self.system
-        by_weight = np.lexsort((-system.kept_total, system.kept_component))
-        first = np.ones(by_weight.size, dtype=bool)
-        first[1:] = np.diff(system.kept_component[by_weight]) != 0
-        return np.sort(by_weight[~first])
+    @property
+    def reason(self) -> str:
+        """Which method was used."""
+        return f"direct: dense Cholesky factor of {self.system.n_kept:,} equations"
 
     @cached_property
     def _factor(self) -> Floats:
-        """Lower Cholesky factor of the grounded Schur complement."""
-        laplacian = self.system.schur()
-        if self.free.size <= _ACCURATE:
-            return laplacian_factor(laplacian, self.free)
-        from scipy.linalg import LinAlgError, cholesky
+        """Lower Cholesky factor of the grounded Schur complement; what stands above its diagonal means nothing."""
+        if self.free.size > _ACCURATE:
+            from scipy.linalg.lapack import dpotrf
 
-        grounded = laplacian[np.ix_(self.free, self.free)]
-        scale = np.diagonal(grounded).copy()
-        try:
-            factor = np.asarray(cholesky(grounded, lower=True, check_finite=False), dtype=np.float64)
-            if (np.square(np.diagonal(factor)) > _CANCELLED * scale).all():
-                return factor
-        except LinAlgError:
-            pass
-        # a pivot lost most of its digits to cancellation: once more, without subtractions
-        return laplacian_factor(laplacian, self.free)
+            matrix = self._grounded_schur()
+            scale = np.diagonal(matrix).copy()
+            factor, failed = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+            if not failed and (np.square(np.diagonal(factor)) > _CANCELLED * scale).all():
+                return np.asarray(factor)
+            # a pivot lost most of its digits to cancellation: once more, without subtractions
+        return laplacian_factor(self.system.schur(), self.free)
+
+    def _grounded_schur(self) -> Floats:
+        """Return the Schur complement without the grounded rows and columns, laid out as LAPACK wants it."""
+        links = self.system.links()
+        degree = np.asarray(links.sum(axis=1)).ravel()
+        matrix = np.asarray(links[self.free][:, self.free].toarray(order="F"))
+        np.negative(matrix, out=matrix)
+        matrix[np.diag_indices_from(matrix)] = degree[self.free]
+        return matrix
 
     @cached_property
     def _inverse(self) -> Floats:
-        """Inverse of the grounded Schur complement, bordered by zeros for the grounded vertices."""
+        """Inverse of the grounded Schur complement; what stands above its diagonal means nothing."""
         from scipy.linalg.lapack import dpotri
 
-        full = np.zeros((self.system.n_kept, self.system.n_kept))
-        if self.free.size:
-            lower, _ = dpotri(self._factor, lower=1)
-            lower = np.tril(lower)
-            full[np.ix_(self.free, self.free)] = lower + np.tril(lower, -1).T
-        return full
+        return np.asarray(dpotri(self._factor, lower=1)[0]) if self.free.size else np.zeros((0, 0))
 
-    def solve(self, score: Floats) -> Solution:
-        """Fit values and biases to N scores by Cholesky and refinement with residuals of twice the digits."""
-        system = self.system
-        with np.errstate(over="ignore"):
-            origin = float(np.median(score))
-            centred = score - origin
-        if not np.isfinite(centred).all():
-            raise SolveError("The scores are too extreme to compute with: rescale them.")
-        kept, gone = _Double(system.n_kept), _Double(system.gone_total.size)
-        spread = max(float(np.abs(centred).max()), np.finfo(float).tiny)
-        change = previous = np.inf
-        for _ in range(_MOST_STEPS):
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-                step_kept, step_gone = self._apply(*self._gradient(*_residual(system, centred, kept, gone)))
-                kept.add(step_kept)
-                gone.add(step_gone)
-                size = max(float(np.abs(kept.high).max()), float(np.abs(gone.high).max()), spread)
-                change = max(float(np.abs(step_kept).max()), float(np.abs(step_gone).max())) / size
-            if not np.isfinite(change):
-                raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
-            if change <= _EPS / 4 or change > previous / 2:
-                break
-            previous = change
-        if change > _DIGITS or self._rounding(centred, kept, gone) > _DIGITS * size:
-            raise SolveError(
-                "Parts of the panel are joined only by confidences so small beside the others that their standards "
-                "cannot be compared to nine digits: raise those confidences, or leave these assessments out and "
-                "calibrate each group on its own (--per-component)."
-            )
-        residual, _ = _residual(system, centred, kept, gone)
-        values, biases = system.orient(kept, gone)
-        return Solution(origin + values.high, biases.high, residual)
-
-    def _gradient(self, residual: Floats, rest: Floats) -> tuple[Floats, Floats]:
-        """Return the sums of weight times residual at kept and at eliminated vertices, which a solution makes zero."""
-        system = self.system
-        term, lost = two_product(np.asarray(system.weight), residual)
-        lost = lost + system.weight * rest
-        of_kept = group_sums(system.kept, term, lost, system.n_kept)
-        return of_kept, group_sums(system.gone, term, lost, system.gone_total.size)
-
-    def _rounding(self, centred: Floats, kept: _Double, gone: _Double) -> float:
-        """Return a bound on the error that rounding of the residuals leaves, however often the answer is refined.
-
-        The inverse of a grounded Laplacian has no negative entry, so one solution with the sizes of all rounding
-        errors on the right-hand side bounds what they can do together.
-        """
-        system = self.system
-        sizes = np.abs(centred) + np.abs(kept.high)[system.kept] + np.abs(gone.high)[system.gone]
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-            noise = system.weight * sizes
-            least = float(noise.max()) * resolution(noise.size)
-            of_kept = sum_by(system.kept, noise * EPS, system.n_kept) + least
-            of_gone = sum_by(system.gone, noise * EPS, system.gone_total.size) + least
-            bound = self._grounded_solve(of_kept + system.incidence.T @ (of_gone / system.gone_total))
-        return float(bound.max()) if np.isfinite(bound).all() else np.inf
-
-    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
-        """Return L^- times a vector, or times each column of a matrix."""
-        system = self.system
-        return system.orient(*self._apply(*system.orient(of_objects, of_assessors)))
-
-    def diagonal(self) -> tuple[Floats, Floats]:
-        """Return the diagonal of L^-: for the eliminated side 1/C + (Q S^- Q^T), Q = c/C."""
-        return self._diagonal
-
-    @cached_property
-    def _diagonal(self) -> tuple[Floats, Floats]:
-        system = self.system
-        kept = np.diagonal(self._inverse).copy()
-        gone = np.empty(system.gone_total.size)
-        block = max(1, 2**24 // max(1, system.n_kept))
-        for start in range(0, gone.size, block):
-            rows = system.incidence[start : start + block]
-            gone[start : start + block] = np.asarray(rows.multiply(rows @ self._inverse).sum(axis=1)).ravel()
-        gone = 1.0 / system.gone_total + gone / system.gone_total / system.gone_total
-        of_objects, of_assessors = system.orient(kept, gone)
-        return of_objects, of_assessors
-
-    def edges(self) -> tuple[Floats, Floats, Floats]:
-        """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-."""
-        system = self.system
-        cross = np.empty(system.weight.size)
-        order = np.argsort(system.gone, kind="stable")
-        block = max(1, 2**24 // max(1, system.n_kept))
-        for start in range(0, system.gone_total.size, block):
-            low, high = np.searchsorted(system.gone, [start, start + block], sorter=order)
-            chosen = order[low:high]
-            dense = system.incidence[start : start + block] @ self._inverse
-            cross[chosen] = -dense[system.gone[chosen] - start, system.kept[chosen]]
-        cross /= system.gone_total[system.gone]
-        of_objects, of_assessors = self.diagonal()
-        kept, gone = system.orient(of_objects, of_assessors)
-        first, last = system.orient(kept[system.kept], gone[system.gone])
-        return first, cross, last
-
-    def log_determinant(self) -> float:
-        """Return log det of L without the grounded rows and columns."""
-        grounded = 2.0 * float(np.log(np.diagonal(self._factor)).sum())
-        return grounded + float(np.log(self.system.gone_total).sum())
-
-    def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
-        """Return draws (count rows) with covariance L^-: the kept side from the factor, the other given it."""
-        from scipy.linalg import solve_triangular
-
-        system = self.system
-        kept = np.zeros((count, system.n_kept))
-        if self.free.size:
-            white = generator.standard_normal((self.free.size, count))
-            kept[:, self.free] = solve_triangular(self._factor, white, lower=True, trans="T", check_finite=False).T
-        gone = np.empty((count, system.gone_total.size))
-        spread = 1.0 / np.sqrt(system.gone_total)
-        share = sp.diags_array(1.0 / system.gone_total) @ system.incidence
-        rows = max(1, 2**20 // system.gone_total.size)  # few enough to stay in the cache
-        for start in range(0, count, rows):
-            block = gone[start : start + rows]
-            generator.standard_normal(out=block)
-            block *= spread
-            block -= (share @ kept[start : start + rows].T).T
-        of_objects, of_assessors = system.orient(kept, gone)
-        return of_objects, of_assessors
-
-    def _apply(self, kept_side: Floats, gone_side: Floats) -> tuple[Floats, Floats]:
-        system = self.system
-        total = system.gone_total if gone_side.ndim == 1 else system.gone_total[:, None]
-        reduced = kept_side - system.incidence.T @ (gone_side / total)
-        kept = self._grounded_solve(reduced)
-        return kept, (gone_side - system.incidence @ kept) / total
-
-    def _grounded_solve(self, right: Floats) -> Floats:
+    def _solve_free(self, right: Floats) -> Floats:
         from scipy.linalg import cho_solve
 
-        kept = np.zeros_like(right)
-        if self.free.size:
-            kept[self.free] = cho_solve((self._factor, True), right[self.free], check_finite=False)
-        return kept
+        return np.asarray(cho_solve((self._factor, True), right, check_finite=False))
 
+    def _entries_free(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> Floats:
+        return np.asarray(self._inverse[np.maximum(one, other), np.minimum(one, other)])
 
-class _Double:
-    """Numbers with twice the digits: a rounded part and what rounding took away."""
+    def _pivots(self) -> Floats:
+        return np.square(np.diagonal(self._factor))
 
-    def __init__(self, size: int) -> None:
-        self.high = np.zeros(size)
-        self.low = np.zeros(size)
+    def _draw_free(self, generator: np.random.Generator, count: int) -> Floats:
+        from scipy.linalg import solve_triangular
 
-    def add(self, step: Floats) -> None:
-        total, lost = two_sum(self.high, step)
-        self.high, self.low = two_sum(total, self.low + lost)
+        white = generator.standard_normal((self.free.size, count))
+        return np.asarray(solve_triangular(self._factor, white, lower=True, trans="T", check_finite=False).T)
 
+    # Where eliminated vertices have many neighbours, products with the whole inverse beat looking up pairs
 
-def _residual(system: System, centred: Floats, kept: _Double, gone: _Double) -> tuple[Floats, Floats]:
-    """Return s - x - y of each assessment, with twice the digits."""
-    first, lost = two_sum(centred, -kept.high[system.kept])
-    second, lost_again = two_sum(first, -gone.high[system.gone])
-    return two_sum(second, lost + lost_again - kept.low[system.kept] - gone.low[system.gone])
+    @property
+    def _by_pairs(self) -> bool:
+        return 4 * self.system.n_links < self.system.n_edges * self.system.n_kept
+
+    def _cost(self) -> Floats:
+        return super()._cost() if self._by_pairs else np.full(self.system.n_gone, float(self.system.n_kept))
+
+    def _quadratic(self, start: int, stop: int) -> Floats:
+        if self._by_pairs:
+            return super()._quadratic(start, stop)
+        rows = self.system.incidence[start:stop]
+        return np.asarray(rows.multiply(rows @ self._full_inverse).sum(axis=1)).ravel()
+
+    def _products(self, start: int, stop: int) -> Floats:
+        if self._by_pairs:
+            return super()._products(start, stop)
+        rows = self.system.incidence[start:stop]
+        vertex = np.repeat(np.arange(stop - start), np.diff(rows.indptr))
+        return np.asarray((rows @ self._full_inverse)[vertex, rows.indices])
+
+    @cached_property
+    def _full_inverse(self) -> Floats:
+        """The inverse with both halves, bordered by zeros for the grounded vertices."""
+        lower = np.tril(self._inverse)
+        full = np.zeros((self.system.n_kept, self.system.n_kept))
+        full[np.ix_(self.free, self.free)] = lower + np.tril(lower, -1).T
+        return full
 
 
 def laplacian_factor(laplacian: Floats, free: NDArray[np.int64]) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.grouping import sum_by
+from evenhand.loops import sum_by
 
 Floats = NDArray[np.float64]
 

@@ -1,0 +1,66 @@
+"""Memory foreseen: work that would not fit is refused with the figure it needs, not met half-way."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from evenhand.errors import LimitError
+
+
+def available() -> int | None:
+    """Return the bytes that this process may still use, as far as the system tells; None where it does not.
+
+    The smaller of what the machine has to give and what a limit on the group of processes leaves.
+    """
+    found = []
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        found += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    except (OSError, ValueError):
+        pass
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+        used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii").strip()
+        if limit != "max":
+            found.append(max(int(limit) - int(used), 0))
+    except (OSError, ValueError):
+        pass
+    if not found and hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
+        found.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return min(found) if found else None
+
+
+def fits(size: float) -> bool:
+    """Whether so many bytes can be had."""
+    room = available()
+    return room is None or size <= room
+
+
+def require(size: float, purpose: str) -> None:
+    """Refuse work that needs more bytes than can be had, with the figure.
+
+    Parameters
+    ----------
+    size
+        Bytes needed.
+    purpose
+        What they are needed for: ``"a dense factor of 30,000 equations"``.
+    """
+    room = available()
+    if room is not None and size > room:
+        raise LimitError(
+            f"This needs {in_gib(size)} of memory for {purpose}, and {in_gib(room)} can be had: use a machine with "
+            "more memory, a cluster (--cluster), or a part of the panel."
+        )
+
+
+def in_gib(size: float) -> str:
+    """Return a number of bytes in words.
+
+    Examples
+    --------
+    >>> in_gib(3 * 2**30), in_gib(2**24)
+    ('3.0 GiB', '0.02 GiB')
+    """
+    return f"{size / 2**30:.1f} GiB" if size >= 2**28 else f"{size / 2**30:.2f} GiB"

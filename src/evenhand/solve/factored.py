@@ -1,0 +1,175 @@
+"""What solvers with a factor of the Schur complement share: every answer from single entries of its inverse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.solve.base import Solution, eliminate, grounded, pairs_of
+from evenhand.solve.refine import refined
+from evenhand.solve.spectrum import dense_mu2, mu2_through
+from evenhand.system import Floats, System
+
+AT_ONCE: Final = 2**24
+"""Numbers held at a time while entries of the inverse are gathered."""
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredSolver:
+    """Grounds the heaviest kept vertex of each component; what is left of S is positive definite and is factorised.
+
+    The inverse of the grounded Schur complement, with zeros for the grounded vertices, is a symmetric
+    generalised inverse of it, and gives one of L by back-substitution. Kinds of factor differ in how they solve, in
+    which entries of the inverse they give, and in how they draw.
+    """
+
+    system: System
+    diagonal_error: float = 0.0
+    log_determinant_error: float = 0.0
+
+    @cached_property
+    def free(self) -> NDArray[np.int64]:
+        """Kept vertices that are not grounded."""
+        return grounded(self.system)
+
+    @cached_property
+    def _place(self) -> NDArray[np.int64]:
+        """Where each kept vertex stands among the free ones; -1 for the grounded."""
+        place = np.full(self.system.n_kept, -1)
+        place[self.free] = np.arange(self.free.size)
+        return place
+
+    def _solve_free(self, right: Floats) -> Floats:
+        """Solve with the grounded Schur complement."""
+        raise NotImplementedError
+
+    def _entries_free(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> Floats:
+        """Return entries of the inverse between free vertices that share a neighbour, or are one and the same."""
+        raise NotImplementedError
+
+    def _pivots(self) -> Floats:
+        """Return the pivots, whose product is the determinant."""
+        raise NotImplementedError
+
+    def _draw_free(self, generator: np.random.Generator, count: int) -> Floats:
+        """Return draws (rows) of the free vertices with the inverse as covariance."""
+        raise NotImplementedError
+
+    def solve_kept(self, right: Floats) -> Floats:
+        """Return S^- times a vector or columns on the kept side."""
+        kept = np.zeros_like(right)
+        if self.free.size:
+            kept[self.free] = self._solve_free(right[self.free])
+        return kept
+
+    def solve(self, score: Floats) -> Solution:
+        """Fit values and biases to N scores by the factor and refinement."""
+        return refined(self.system, self.solve_kept, score)
+
+    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
+        """Return L^- times a vector, or times each column of a matrix."""
+        system = self.system
+        return system.orient(*eliminate(system, self.solve_kept, *system.orient(of_objects, of_assessors)))
+
+    def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
+        """Return x^T L^- x for each column x, a contrast."""
+        values, biases = self.apply(of_objects, of_assessors)
+        return np.asarray((of_objects * values).sum(axis=0) + (of_assessors * biases).sum(axis=0))
+
+    def diagonal(self) -> tuple[Floats, Floats]:
+        """Return the diagonal of L^-: for the eliminated side 1/C + (Q S^- Q^T), Q = c/C."""
+        return self._diagonal
+
+    @cached_property
+    def _diagonal(self) -> tuple[Floats, Floats]:
+        system = self.system
+        every = np.arange(self.free.size)
+        kept = np.zeros(system.n_kept)
+        kept[self.free] = self._entries_free(every, every)
+        gone = np.empty(system.n_gone)
+        for start, stop in self._portions():
+            gone[start:stop] = self._quadratic(start, stop)
+        gone = 1.0 / system.gone_total + gone / system.gone_total / system.gone_total
+        of_objects, of_assessors = system.orient(kept, gone)
+        return of_objects, of_assessors
+
+    def _portions(self) -> list[tuple[int, int]]:
+        """Return stretches of the eliminated side that are small enough to be treated at a time."""
+        portion = (np.cumsum(self._cost()) / AT_ONCE).astype(np.int64)
+        cuts = (np.flatnonzero(np.diff(portion)) + 1).tolist()
+        return list(zip([0, *cuts], [*cuts, self.system.n_gone], strict=True))
+
+    def _cost(self) -> Floats:
+        """Return how many numbers each eliminated vertex needs."""
+        return np.asarray(self.system.gone_count.astype(np.float64) ** 2)
+
+    def _quadratic(self, start: int, stop: int) -> Floats:
+        """Return c S^- c^T for each of some eliminated vertices."""
+        first, second, vertex = pairs_of(self.system, start, stop)
+        incidence = self.system.incidence
+        terms = self._entries(incidence.indices[first], incidence.indices[second])
+        terms *= incidence.data[first] * incidence.data[second]
+        return np.asarray(np.bincount(vertex, weights=terms, minlength=stop - start), dtype=np.float64)
+
+    def _products(self, start: int, stop: int) -> Floats:
+        """Return the entries of c S^- at the assessments of some eliminated vertices, in the order of the incidence."""
+        first, second, _ = pairs_of(self.system, start, stop)
+        incidence = self.system.incidence
+        low, high = int(incidence.indptr[start]), int(incidence.indptr[stop])
+        entries = self._entries(incidence.indices[first], incidence.indices[second]) * incidence.data[second]
+        return np.asarray(np.bincount(first - low, weights=entries, minlength=high - low), dtype=np.float64)
+
+    def _entries(self, one: NDArray[np.integer[Any]], other: NDArray[np.integer[Any]]) -> Floats:
+        """Return entries of S^- between kept vertices that share a neighbour."""
+        first, second = self._place[one], self._place[other]
+        entries = np.zeros(first.size)
+        inside = (first >= 0) & (second >= 0)
+        entries[inside] = self._entries_free(first[inside], second[inside])
+        return entries
+
+    def edges(self) -> tuple[Floats, Floats, Floats]:
+        """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-."""
+        system = self.system
+        cross = np.empty(system.n_edges)
+        order = np.argsort(system.gone, kind="stable")  # the order of the incidence matrix
+        pointer = system.incidence.indptr
+        for start, stop in self._portions():
+            cross[order[pointer[start] : pointer[stop]]] = -self._products(start, stop)
+        cross /= system.gone_total[system.gone]
+        of_objects, of_assessors = self.diagonal()
+        kept, gone = system.orient(of_objects, of_assessors)
+        first, last = system.orient(kept[system.kept], gone[system.gone])
+        return first, cross, last
+
+    def log_determinant(self) -> float:
+        """Return log det of L without the grounded rows and columns."""
+        return float(np.log(self._pivots()).sum() + np.log(self.system.gone_total).sum())
+
+    def mu2(self) -> float:
+        """Return the second smallest eigenvalue mu_2 of M (App. C)."""
+        found = dense_mu2(self.system)
+        return mu2_through(self.system, self.solve_kept) if found is None else found
+
+    def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+        """Return draws (count rows) with covariance L^-: the kept side from the factor, the other given it."""
+        import scipy.sparse as sp
+
+        system = self.system
+        kept = np.zeros((count, system.n_kept))
+        if self.free.size:
+            kept[:, self.free] = self._draw_free(generator, count)
+        gone = np.empty((count, system.n_gone))
+        spread = 1.0 / np.sqrt(system.gone_total)
+        share = sp.diags_array(1.0 / system.gone_total) @ system.incidence
+        rows = max(1, 2**20 // system.n_gone)  # few enough to stay in the cache
+        for start in range(0, count, rows):
+            block = gone[start : start + rows]
+            generator.standard_normal(out=block)
+            block *= spread
+            block -= (share @ kept[start : start + rows].T).T
+        of_objects, of_assessors = system.orient(kept, gone)
+        return of_objects, of_assessors

@@ -1,0 +1,435 @@
+"""Conjugate gradients on the smaller side's Laplacian: estimates for any size, uncertainties by seeded sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from evenhand import progress
+from evenhand.errors import LimitError, SolveError
+from evenhand.loops import WIDTH, squares_of_residuals, sum_by, sums_of_scores, wants_loops
+from evenhand.solve.base import Solution, eliminate
+from evenhand.solve.krylov import Steps, conjugate_gradients, conjugate_gradients_columns
+from evenhand.solve.spectrum import dense_mu2, mu2_through
+from evenhand.system import Floats, System
+
+TOLERANCE: Final = 1e-8
+"""Errors of estimates, as a part of a posterior standard deviation, safety factor included."""
+
+_MOST: Final = 20_000
+_ROUNDING: Final = 100 * float(np.finfo(np.float64).eps)
+_SAMPLED: Final = 1e-4
+"""Relative error of each sampled vector: far below what the number of samples leaves."""
+
+SAMPLES: Final = 64
+_PROBES: Final = 16
+_LANCZOS: Final = 40
+_EXPLICIT: Final = 1e-6
+"""A residual sum smaller than this part of all squares is summed score by score, since differences lose digits."""
+
+Preconditioner = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class IterativeSolver:
+    """Solves S x = r by conjugate gradients on S scaled to unit diagonal weights, diag(C')^-1/2 S diag(C')^-1/2.
+
+    L^- is the generalised inverse in the gauge in which the kept side's mean, weighted by total confidence, is zero.
+
+    Attributes
+    ----------
+    system
+        The equations.
+    precondition
+        Multiplies a vector or columns on the kept side by an approximate inverse of S; none where not given.
+    patience
+        Give up where more steps than this are forecast; None to go on to the end.
+    samples
+        Draws from which variances are estimated.
+    seed
+        Seed of those draws: the same for the same panel, so that answers can be repeated.
+    """
+
+    system: System
+    precondition: Preconditioner | None = None
+    patience: int | None = None
+    samples: int = SAMPLES
+    seed: int = 0
+
+    @property
+    def reason(self) -> str:
+        """Which method was used."""
+        done = self.__dict__.get("steps")
+        told = "" if done is None else f", {done.count} steps"
+        kind = "conjugate gradients" if self.precondition is None else "approximate Cholesky and conjugate gradients"
+        return f"iterative: {kind}{told}"
+
+    # The scaled operator
+
+    @cached_property
+    def _root(self) -> Floats:
+        return np.sqrt(self.system.kept_total)
+
+    def _scaled(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the scaled Laplacian times a vector or columns, and what this x means for the eliminated side."""
+        root = self._root if x.ndim == 1 else self._root[:, None]
+        result, below = self.system.couple(x / root)
+        result /= root
+        return np.subtract(x, result, out=result), below
+
+    def _only_scaled(self, x: Floats) -> Floats:
+        return self._scaled(x)[0]
+
+    @property
+    def _scaled_preconditioner(self) -> Preconditioner | None:
+        inverse = self.precondition
+        if inverse is None:
+            return None
+
+        def precondition(r: Floats) -> Floats:
+            root = self._root if r.ndim == 1 else self._root[:, None]
+            return self._balanced(inverse(self._balanced(r * root)), weighted=True) * root
+
+        return precondition
+
+    def _balanced(self, x: Floats, *, weighted: bool = False) -> Floats:
+        """Return right-hand sides without what they have along the null vectors, or answers in the solver's gauge."""
+        system = self.system
+        total = system.kept_total
+        if system.n_components == 1:
+            if weighted:
+                return np.asarray(x - (total @ x) / total.sum())
+            share = total if x.ndim == 1 else total[:, None]
+            return np.asarray(x - share * (x.sum(axis=0) / total.sum()))
+        if x.ndim == 2:
+            return np.stack([self._balanced(column, weighted=weighted) for column in x.T], axis=1)
+        group, count = system.kept_component, system.n_components
+        whole = sum_by(group, total, count)
+        if weighted:
+            return np.asarray(x - (sum_by(group, total * x, count) / whole)[group])
+        return np.asarray(x - total * (sum_by(group, x, count) / whole)[group])
+
+    # Estimates
+
+    @cached_property
+    def steps(self) -> Steps:
+        """What the last attempt at estimates did."""
+        raise AttributeError("nothing was solved yet")
+
+    def solve(self, score: Floats) -> Solution:
+        """Fit values and biases to N scores, to a small part of a posterior standard deviation, or refuse."""
+        found = self.attempt(score)
+        if found is None:
+            raise SolveError(
+                f"The answer did not converge in {self.steps.count:,} steps: parts of the panel are joined too weakly "
+                "for this method; ask for the direct solver, or calibrate each part on its own."
+            )
+        return found
+
+    def attempt(self, score: Floats, start: Floats | None = None) -> Solution | None:
+        """Return the fit, or None where it did not converge or more steps than ``patience`` were forecast.
+
+        Parameters
+        ----------
+        score
+            The N scores.
+        start
+            A first guess for the kept side, such as the answer before a few scores changed.
+        """
+        system = self.system
+        with np.errstate(over="ignore", invalid="ignore"):
+            origin = float(score.mean())
+            of_kept, of_gone, squares = self._sums(score, origin)
+            mean = of_gone / system.gone_total
+            left = squares - float(of_gone @ mean)
+        if not np.isfinite(left):
+            raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
+        right = self._balanced(of_kept - system.up(mean)) / self._root
+        freedom = max(system.n_edges - system.n_gone - system.n_kept + system.n_components, 1)
+        begun = None if start is None else self._balanced(start, weighted=True) * self._root
+
+        def target(energy: float) -> float:
+            noise = max(left - energy, 0.0) / freedom
+            return max(TOLERANCE * float(np.sqrt(noise)), _ROUNDING * float(np.sqrt(squares)))
+
+        steps = self._run(right, target, begun)
+        self.__dict__["steps"] = steps
+        if not steps.converged:
+            return None
+        kept = steps.answer / self._root
+        gone = mean - steps.image
+        values, biases = system.orient(kept, gone)
+        residuals: Floats | None = None
+        residual: float | None = None
+        if not wants_loops(system.n_edges):
+            residuals = (score - origin) - kept[system.kept] - gone[system.gone]
+        elif start is None and left - steps.energy > _EXPLICIT * squares:
+            residual = left - steps.energy
+        else:
+            residual, largest = squares_of_residuals(
+                system.kept, system.gone, score, system.weight, kept + origin, gone
+            )
+            if largest <= 8 * np.finfo(np.float64).eps * max(abs(origin), float(np.abs(score).max())):
+                residual = 0.0
+        return Solution(origin + values, biases, residuals, residual)
+
+    def _run(self, right: Floats, target: Callable[[float], float], begun: Floats | None) -> Steps:
+        """Iterate, and where rounding may have led astray, begin again from the true residual."""
+        steps = self._iterate(right, target, begun)
+        energy = steps.energy
+        for _ in range(4):
+            drift = steps.count * float(np.finfo(np.float64).eps) * np.sqrt(max(energy, 0.0)) / steps.smallest
+            if not steps.converged or drift <= target(energy):
+                break
+            again = self._iterate(right, lambda _: target(energy), steps.answer)
+            smallest = min(steps.smallest, again.smallest)
+            steps = Steps(
+                again.answer,
+                again.image,
+                steps.count + again.count,
+                smallest,
+                again.error,
+                energy + again.energy,
+                again.converged,
+                again.forecast,
+            )
+            if again.count == 0 or again.energy <= target(energy) ** 2:
+                break
+        return steps
+
+    def _iterate(self, right: Floats, target: Callable[[float], float], begun: Floats | None) -> Steps:
+        start = None if begun is None else (begun, *self._scaled(begun))
+        return conjugate_gradients(
+            self._scaled,
+            right,
+            target=target,
+            most=_MOST,
+            precondition=self._scaled_preconditioner,
+            start=start,
+            patience=self.patience,
+            report=lambda done, forecast: progress.report("solving", done, forecast),
+        )
+
+    def _sums(self, score: Floats, origin: float) -> tuple[Floats, Floats, float]:
+        system = self.system
+        if wants_loops(system.n_edges):
+            return sums_of_scores(system.kept, system.gone, score, system.weight, origin, system.n_kept, system.n_gone)
+        centred = score - origin
+        force = system.weight * centred
+        of_kept = sum_by(system.kept, force, system.n_kept)
+        return of_kept, sum_by(system.gone, force, system.n_gone), float(np.einsum("i,i->", force, centred))
+
+    # Uncertainty
+
+    def solve_kept(self, right: Floats) -> Floats:
+        """Return S^- times a vector or columns on the kept side."""
+        if right.ndim == 1:
+            return self._solve_columns(right[:, None], TOLERANCE)[:, 0]
+        return self._solve_columns(right, TOLERANCE)
+
+    def _solve_columns(self, right: Floats, tolerance: float) -> Floats:
+        """Solve for columns, WIDTH of them at a time."""
+        answer = np.empty_like(right)
+        for start in range(0, right.shape[1], WIDTH):
+            some = right[:, start : start + WIDTH]
+            padded = np.zeros((right.shape[0], WIDTH))
+            padded[:, : some.shape[1]] = some
+            scaled = self._balanced(padded) / self._root[:, None]
+            found, converged = conjugate_gradients_columns(
+                self._only_scaled,
+                scaled,
+                tolerance=tolerance,
+                smallest=self._smallest,
+                most=_MOST,
+                precondition=self._scaled_preconditioner,
+            )
+            if not converged:
+                raise SolveError("A system of equations did not converge: ask for the direct solver.")
+            back = self._balanced(found / self._root[:, None], weighted=True)
+            answer[:, start : start + WIDTH] = back[:, : some.shape[1]]
+        return answer
+
+    def is_quick(self) -> bool:
+        """Whether a system of these equations converges within the patience."""
+        try:
+            return self._smallest > 0
+        except SolveError:
+            return False
+
+    @cached_property
+    def _smallest(self) -> float:
+        """The smallest eigenvalue that conjugate gradients met."""
+        if "steps" in self.__dict__:
+            return self.steps.smallest
+        noise = np.random.default_rng(self.seed).standard_normal(self.system.n_kept) * self._root
+        right = self._balanced(noise) / self._root
+        steps = self._iterate(right, lambda energy: 1e-6 * float(np.sqrt(energy)), None)
+        if not steps.converged:
+            raise SolveError("A system of equations did not converge: ask for the direct solver.")
+        return steps.smallest
+
+    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
+        """Return L^- times a vector, or times each column of a matrix."""
+        system = self.system
+        return system.orient(*eliminate(system, self.solve_kept, *system.orient(of_objects, of_assessors)))
+
+    def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
+        """Return x^T L^- x for each column x, a contrast."""
+        values, biases = self.apply(of_objects, of_assessors)
+        return np.asarray((of_objects * values).sum(axis=0) + (of_assessors * biases).sum(axis=0))
+
+    @property
+    def diagonal_error(self) -> float:
+        """Median over all vertices of the Monte Carlo standard error of the variance, beside the variance."""
+        return self._sampled[2]
+
+    @property
+    def log_determinant_error(self) -> float:
+        """Monte Carlo standard error of the log-determinant."""
+        return self._log_determinant[1]
+
+    def diagonal(self) -> tuple[Floats, Floats]:
+        """Return the diagonal of L^-, estimated: what is known of a vertex given its neighbours is exact.
+
+        For the eliminated side 1/C + Var(E[v | b]), for the kept side 1/C' - 1/sum C' + Var(E[b | v]), both in the
+        gauge of the solver: only the variance that comes from the neighbours is sampled.
+        """
+        return self._sampled[0], self._sampled[1]
+
+    @cached_property
+    def _sampled(self) -> tuple[Floats, Floats, float]:
+        system = self.system
+        second = [np.zeros(system.n_kept), np.zeros(system.n_gone)]
+        fourth = [np.zeros(system.n_kept), np.zeros(system.n_gone)]
+        batches = -(-self.samples // WIDTH)
+        for batch in range(batches):
+            progress.report("estimating uncertainties", batch, batches)
+            for side, drawn in enumerate(self._conditional_means(batch)):
+                squares = np.square(drawn)
+                second[side] += squares.sum(axis=1)
+                fourth[side] += np.square(squares).sum(axis=1)
+        progress.report("estimating uncertainties", batches, batches)
+        count = batches * WIDTH
+        group = system.kept_component
+        whole = sum_by(group, system.kept_total, system.n_components)[group]
+        known = [1.0 / system.kept_total - 1.0 / whole, 1.0 / system.gone_total]
+        variances, errors = [], []
+        for exact, moments, fourths in zip(known, second, fourth, strict=True):
+            mean = moments / count
+            spread = np.sqrt(np.maximum(fourths / count - mean**2, 0.0) / (count - 1))
+            variances.append(np.maximum(exact, 0.0) + mean)
+            errors.append(spread / variances[-1])
+        of_objects, of_assessors = system.orient(*variances)
+        return of_objects, of_assessors, float(np.median(np.concatenate(errors)))
+
+    def _conditional_means(self, batch: int) -> tuple[Floats, Floats]:
+        """Return draws (columns) of E[b | v] and E[v | b], each without what depends on the gauge."""
+        system = self.system
+        kept_noise, gone_noise = self._noise(batch)
+        below = gone_noise / system.gone_total[:, None]
+        kept = self._solve_columns(kept_noise - system.up(below), _SAMPLED)
+        given = system.down(kept) / system.gone_total[:, None]
+        below -= given  # draws of the eliminated side, with noise of its own
+        above = self._balanced(system.up(below) / system.kept_total[:, None], weighted=True)
+        return above, given
+
+    def _noise(self, batch: int) -> tuple[Floats, Floats]:
+        """Return random forces with covariance L: sums of sqrt(c) times +1 or -1 over the assessments of a vertex."""
+        system = self.system
+        seed = (self.seed + 1) * 1_000_003 + batch
+        if system._blocks is not None:
+            return system._blocks.noise(seed * 0x9E3779B1 % 2**63)
+        generator = np.random.default_rng(seed)
+        root = np.sqrt(system.weight)
+        kept, gone = np.empty((system.n_kept, WIDTH)), np.empty((system.n_gone, WIDTH))
+        for column in range(WIDTH):
+            force = root * generator.choice([-1.0, 1.0], system.n_edges)
+            kept[:, column] = sum_by(system.kept, force, system.n_kept)
+            gone[:, column] = sum_by(system.gone, force, system.n_gone)
+        return kept, gone
+
+    def edges(self) -> tuple[Floats, Floats, Floats]:
+        """Refuse: what each score did needs entries of the inverse that only a factor gives."""
+        raise LimitError(
+            f"What each single score did needs a factor of the equations, and with {self.system.n_kept:,} members on "
+            "the smaller side of the panel there is none that fits: look at one part of the panel."
+        )
+
+    def log_determinant(self) -> float:
+        """Return log det of L without one row and column of each component, estimated by Lanczos quadrature."""
+        return self._log_determinant[0]
+
+    @cached_property
+    def _log_determinant(self) -> tuple[float, float]:
+        """By the matrix-tree theorem det = pdet(scaled S) prod(C') / sum(C'), and log pdet is a trace of logarithms."""
+        system = self.system
+        group = system.kept_component
+        whole = sum_by(group, system.kept_total, system.n_components)
+        exact = float(np.log(system.gone_total).sum() + np.log(system.kept_total).sum() - np.log(whole).sum())
+        generator = np.random.default_rng(self.seed)
+        traces: list[float] = []
+        for done in range(0, _PROBES, WIDTH):
+            progress.report("estimating the evidence", done, _PROBES)
+            probes = generator.choice([-1.0, 1.0], (system.n_kept, WIDTH))
+            traces += self._log_traces(self._balanced(probes * self._root[:, None]) / self._root[:, None])
+        return exact + float(np.mean(traces)), float(np.std(traces, ddof=1) / np.sqrt(len(traces)))
+
+    def _log_traces(self, probes: Floats) -> list[float]:
+        """Return z^T log(scaled S) z for each column z, by Lanczos with full orthogonalisation."""
+        from scipy.linalg import eigh_tridiagonal
+
+        sizes = np.linalg.norm(probes, axis=0)
+        vectors = [probes / np.where(sizes > 0, sizes, 1.0)]
+        diagonal, off = [], []
+        steps = min(_LANCZOS, self.system.n_kept - self.system.n_components)
+        for _ in range(steps):
+            image = self._only_scaled(vectors[-1])
+            diagonal.append(np.einsum("ij,ij->j", vectors[-1], image))
+            for vector in vectors:
+                image -= vector * np.einsum("ij,ij->j", vector, image)
+            size = np.linalg.norm(image, axis=0)
+            off.append(size)
+            vectors.append(np.divide(image, size, out=np.zeros_like(image), where=size > 1e-13))
+        traces = []
+        for j in range(probes.shape[1]):
+            short = np.flatnonzero(np.array(off)[:, j] <= 1e-13)
+            length = int(short[0]) + 1 if short.size else len(diagonal)
+            nodes, rotation = eigh_tridiagonal(np.array(diagonal)[:length, j], np.array(off)[: length - 1, j])
+            positive = nodes > np.finfo(float).eps
+            traces.append(float(sizes[j] ** 2 * (rotation[0, positive] ** 2 @ np.log(nodes[positive]))))
+        return traces
+
+    def mu2(self) -> float:
+        """Return the second smallest eigenvalue mu_2 of M (App. C)."""
+        found = dense_mu2(self.system)
+        return mu2_through(self.system, self.solve_kept) if found is None else found
+
+    def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+        """Return draws (count rows) with covariance L^-: the answers to normal noise on every score."""
+        system = self.system
+        kept, gone = np.empty((count, system.n_kept)), np.empty((count, system.n_gone))
+        for start in range(0, count, WIDTH):
+            progress.report("drawing", start, count)
+            stop = min(start + WIDTH, count)
+            forces = [self._normal_noise(generator) for _ in range(start, stop)]
+            below = np.stack([force[1] for force in forces], axis=1) / system.gone_total[:, None]
+            right = np.stack([force[0] for force in forces], axis=1) - system.up(below)
+            found = self._solve_columns(right, _SAMPLED)
+            kept[start:stop] = found.T
+            gone[start:stop] = (below - system.down(found) / system.gone_total[:, None]).T
+        of_objects, of_assessors = system.orient(kept, gone)
+        return of_objects, of_assessors
+
+    def _normal_noise(self, generator: np.random.Generator) -> tuple[Floats, Floats]:
+        system = self.system
+        kept, gone = np.zeros(system.n_kept), np.zeros(system.n_gone)
+        for start in range(0, system.n_edges, 2**24):
+            part = slice(start, min(start + 2**24, system.n_edges))
+            force = np.sqrt(system.weight[part]) * generator.standard_normal(part.stop - part.start)
+            kept += sum_by(system.kept[part], force, system.n_kept)
+            gone += sum_by(system.gone[part], force, system.n_gone)
+        return kept, gone
