@@ -14,7 +14,7 @@ from evenhand.cells import count_of, name_some
 from evenhand.components import Components, find_components
 from evenhand.errors import NotConnectedError
 from evenhand.panel import Panel
-from evenhand.solve.choose import AutoSolver, choose_solver
+from evenhand.solve.choose import AutoSolver, SolverKind, choose_solver
 from evenhand.system import make_system, side_links
 
 
@@ -26,14 +26,17 @@ class Connectivity(Components):
     ----------
     panel
         The panel.
+    solver_kind
+        How the equations are solved: by size and shape, or as asked for.
     """
 
     panel: Panel
+    solver_kind: SolverKind = "auto"
 
     @cached_property
     def solver(self) -> AutoSolver:
         """What solves the normal equations of this panel; kept, so that a factor is made once for all questions."""
-        return choose_solver(make_system(self.panel, self))
+        return choose_solver(make_system(self.panel, self), self.solver_kind)
 
     @cached_property
     def mu2(self) -> float:
@@ -124,7 +127,7 @@ class Connectivity(Components):
         )
 
 
-def connectivity(panel: Panel) -> Connectivity:
+def connectivity(panel: Panel, solver: SolverKind = "auto") -> Connectivity:
     """Return how well the panel hangs together; whatever is dear is computed when first asked for.
 
     Examples
@@ -133,7 +136,7 @@ def connectivity(panel: Panel) -> Connectivity:
     1 component, spectral gap 1, 0 bridges
     """
     parts = find_components(panel)
-    return Connectivity(parts.n_components, parts.object_component, parts.assessor_component, panel)
+    return Connectivity(parts.n_components, parts.object_component, parts.assessor_component, panel, solver)
 
 
 def assessor_graph(panel: Panel) -> sp.csr_array[Any]:

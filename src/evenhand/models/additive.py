@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.errors import SolveError
 from evenhand.fit import Fit, Method
-from evenhand.gauge import Gauge, condition
-from evenhand.graph import connectivity
+from evenhand.gauge import Condition, Gauge, condition
+from evenhand.graph import Connectivity, connectivity
 from evenhand.models.family import INTERVAL, check_options, make_fit
 from evenhand.noise import NoiseKind, NoisePrior
 from evenhand.panel import Panel
+from evenhand.solve import Solution, Solver, SolverKind
 
 
 def calibrate(
@@ -22,6 +24,7 @@ def calibrate(
     per_component: bool = False,
     noise: NoiseKind | NoisePrior = "estimated",
     interval: float = INTERVAL,
+    solver: SolverKind = "auto",
 ) -> Fit:
     """Return values and biases by calibration with confidence (CWC).
 
@@ -41,6 +44,8 @@ def calibrate(
         are taken at face value. Or a :class:`~evenhand.NoisePrior`.
     interval
         Probability of intervals.
+    solver
+        How the equations are solved: ``"auto"`` by size and shape, or ``"direct"``, ``"sparse"``, ``"iterative"``.
 
     Raises
     ------
@@ -54,7 +59,7 @@ def calibrate(
     >>> calibrate(panel).biases.estimate
     array([-5.5,  5.5])
     """
-    return _fit(panel, panel, "cwc", gauge, per_component, noise, interval)
+    return fit_additive(panel, "cwc", gauge, per_component, noise, interval, solver)
 
 
 def incomplete_block(
@@ -64,12 +69,13 @@ def incomplete_block(
     per_component: bool = False,
     noise: NoiseKind | NoisePrior = "estimated",
     interval: float = INTERVAL,
+    solver: SolverKind = "auto",
 ) -> Fit:
     """Return values and biases by Fisher's additive incomplete block analysis (IBA), all scores weighing alike.
 
     Options as in :func:`calibrate`.
     """
-    return _fit(panel, panel.with_equal_confidence(), "iba", gauge, per_component, noise, interval)
+    return fit_additive(panel, "iba", gauge, per_component, noise, interval, solver)
 
 
 def _all_seen_once(panel: Panel) -> bool:
@@ -77,21 +83,40 @@ def _all_seen_once(panel: Panel) -> bool:
     return panel.n_assessments == panel.n_objects
 
 
-def _fit(
+def fit_additive(
     panel: Panel,
-    seen: Panel,
     method: Method,
     gauge: Gauge,
     per_component: bool,
     noise: NoiseKind | NoisePrior,
     interval: float,
+    solver: SolverKind = "auto",
+    start: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> Fit:
+    """Return the fit of one of the two methods, from values and biases close to the answer where they are known."""
     check_options(panel, method, noise, interval)
-    parts = connectivity(seen)
+    seen = panel if method == "cwc" else panel.with_equal_confidence()
+    parts = connectivity(seen, solver)
     if not per_component and not _all_seen_once(seen):
         parts.require_connected()
     fixed = condition(gauge, seen, parts)
-    raw = parts.solver.solve(seen.score)
+    raw = parts.solver.solve(seen.score, start)
+    return finish_additive(panel, parts, method, raw, fixed, gauge=gauge, noise=noise, interval=interval)
+
+
+def finish_additive(
+    panel: Panel,
+    parts: Connectivity,
+    method: Method,
+    raw: Solution,
+    fixed: Condition,
+    *,
+    gauge: Gauge,
+    noise: NoiseKind | NoisePrior,
+    interval: float,
+    solver: Solver | None = None,
+) -> Fit:
+    """Return the fit that a solution in any gauge makes, moved to the gauge that was asked for."""
     with np.errstate(over="ignore", invalid="ignore"):
         shift = fixed.shift(raw.values, raw.biases)
     if not np.isfinite(shift).all():
@@ -103,7 +128,7 @@ def _fit(
     )
     return make_fit(
         panel,
-        seen,
+        parts.panel,
         method,
         solution,
         parts,
@@ -111,5 +136,5 @@ def _fit(
         interval=interval,
         gauge=gauge,
         condition=fixed,
-        solver=parts.solver,
+        solver=parts.solver if solver is None else solver,
     )

@@ -35,6 +35,9 @@ _LINKS: Final = 20_000_000
 _FILL: Final = 50_000_000
 """A sparse factor is tried where its entries are bound to be at most this many."""
 
+_WORK: Final = 1e10
+"""... and takes at most this many products: some seconds."""
+
 _UNEQUAL: Final = 1e6
 """Confidences more unequal than this go to a factor, whose rounding can be bounded, before anything iterative."""
 
@@ -68,8 +71,12 @@ class AutoSolver:
     @cached_property
     def _sparse(self) -> SparseSolver | None:
         """The sparse factor, or None where it would not be sparse."""
-        if self.kind == "auto" and (self.system.n_links > _LINKS or envelope(self.system) > _FILL):
-            return None
+        if self.kind == "auto":
+            if self.system.n_links > _LINKS:
+                return None
+            fill, work = envelope(self.system)
+            if fill > _FILL or work > _WORK:
+                return None
         found = SparseSolver(self.system)
         try:
             found.factorise()
@@ -96,8 +103,8 @@ class AutoSolver:
         return weight.strides != (0,) and float(weight.max()) > _UNEQUAL * float(weight.min())
 
     @cached_property
-    def _estimator(self) -> Solver:
-        """The solver that found the estimates, once they are found."""
+    def estimator(self) -> Solver:
+        """The solver that found the estimates, once they are found: it makes no factor for uncertainty alone."""
         return self._direct if self.system.n_kept <= SMALL else self._iterative
 
     @cached_property
@@ -114,14 +121,14 @@ class AutoSolver:
         system = self.system
         if system.n_kept <= SMALL:
             return self._say(self._direct, f"the smaller side has only {system.n_kept:,} members")
-        if isinstance(self._estimator, SparseSolver):
-            return self._say(self._estimator, "the factor is there already")
+        if isinstance(self.estimator, SparseSolver):
+            return self._say(self.estimator, "the factor is there already")
         if system.n_kept <= DENSE and fits(24.0 * system.n_kept**2):
             return self._say(self._direct, f"the smaller side has {system.n_kept:,} members, at most {DENSE:,}")
-        if not isinstance(self._estimator, IterativeSolver):
-            return self._estimator
+        if not isinstance(self.estimator, IterativeSolver):
+            return self.estimator
         reason = f"the smaller side has {system.n_kept:,} members, too many for a dense inverse; sds are estimates"
-        return self._say(self._estimator, reason)
+        return self._say(self.estimator, reason)
 
     def _say(self, solver: Solver, why: str) -> Solver:
         _log.info("uncertainties by %s, since %s", type(solver).__name__, why)
@@ -130,14 +137,14 @@ class AutoSolver:
     @property
     def reason(self) -> str:
         """Which method found the estimates, and why."""
-        return self._reason[-1] if self._reason else self._estimator.reason
+        return self._reason[-1] if self._reason else self.estimator.reason
 
     @cached_property
     def _reason(self) -> list[str]:
         return []
 
     def _because(self, solver: Solver, why: str) -> None:
-        self.__dict__["_estimator"] = solver
+        self.__dict__["estimator"] = solver
         self._reason.append(f"{solver.reason}; {why}")
         _log.info("estimates by %s", self._reason[-1])
 
@@ -162,7 +169,7 @@ class AutoSolver:
             return found
         if self._is_unequal and self._factored is not None:
             found = self._by_factor(score)
-            self._because(self._estimator, "confidences differ by more than a factor of a million")
+            self._because(self.estimator, "confidences differ by more than a factor of a million")
             return found
         begun = None if start is None else system.orient(*start)[0]
         hasty = IterativeSolver(system, patience=_PATIENCE)
@@ -177,8 +184,8 @@ class AutoSolver:
         else:
             patient = self._preconditioned()
             found = patient.solve(score)
-            self.__dict__["_estimator"] = patient
-        self._because(self._estimator, why)
+            self.__dict__["estimator"] = patient
+        self._because(self.estimator, why)
         return found
 
     def _by_factor(self, score: Floats) -> Solution:
@@ -190,10 +197,10 @@ class AutoSolver:
                 if self.system.n_kept > DENSE:
                     raise
             else:
-                self.__dict__["_estimator"] = self._sparse
+                self.__dict__["estimator"] = self._sparse
                 return found
         found = self._direct.solve(score)
-        self.__dict__["_estimator"] = self._direct
+        self.__dict__["estimator"] = self._direct
         return found
 
     def _preconditioned(self) -> IterativeSolver:
@@ -219,7 +226,7 @@ class AutoSolver:
     def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
         """Return x^T L^- x for each column x, a contrast: no factor is made for a few of them."""
         few = of_objects.shape[1] <= _PATIENCE if of_objects.ndim > 1 else True
-        solver = self._estimator if few and "exact" not in self.__dict__ else self.exact
+        solver = self.estimator if few and "exact" not in self.__dict__ else self.exact
         return solver.contrasts(of_objects, of_assessors)
 
     def diagonal(self) -> tuple[Floats, Floats]:
@@ -239,9 +246,9 @@ class AutoSolver:
         found = dense_mu2(self.system)
         if found is not None:
             return found
-        if "_estimator" not in self.__dict__:
-            self.__dict__["_estimator"] = self._probed()
-        return self._estimator.mu2()
+        if "estimator" not in self.__dict__:
+            self.__dict__["estimator"] = self._probed()
+        return self.estimator.mu2()
 
     def _probed(self) -> Solver:
         """Return the solver for a panel whose estimates nobody asked for: a factor where an iteration would be slow."""

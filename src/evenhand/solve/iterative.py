@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -13,7 +13,7 @@ from evenhand import progress
 from evenhand.errors import LimitError, SolveError
 from evenhand.loops import WIDTH, squares_of_residuals, sum_by, sums_of_scores, wants_loops
 from evenhand.solve.base import Solution, eliminate
-from evenhand.solve.krylov import Steps, conjugate_gradients, conjugate_gradients_columns
+from evenhand.solve.krylov import SAFETY, Steps, conjugate_gradients, conjugate_gradients_columns
 from evenhand.solve.spectrum import dense_mu2, mu2_through
 from evenhand.system import Floats, System
 
@@ -21,7 +21,11 @@ TOLERANCE: Final = 1e-8
 """Errors of estimates, as a part of a posterior standard deviation, safety factor included."""
 
 _MOST: Final = 20_000
+_RESTARTS: Final = 5
 _ROUNDING: Final = 100 * float(np.finfo(np.float64).eps)
+_EXACT: Final = 1e-11
+"""Where scores agree perfectly and there is no noise to measure by: errors beside the spread of the scores."""
+
 _SAMPLED: Final = 1e-4
 """Relative error of each sampled vector: far below what the number of samples leaves."""
 
@@ -79,7 +83,17 @@ class IterativeSolver:
         root = self._root if x.ndim == 1 else self._root[:, None]
         result, below = self.system.couple(x / root)
         result /= root
-        return np.subtract(x, result, out=result), below
+        np.subtract(x, result, out=result)
+        if (
+            self.system.n_components == 1
+        ):  # rounding must not let the null vector in, which looks like a tiny eigenvalue
+            null = self._null if x.ndim == 1 else self._null[:, None]
+            result -= null * (self._null @ result)
+        return result, below
+
+    @cached_property
+    def _null(self) -> Floats:
+        return self._root / np.sqrt(self.system.kept_total.sum())
 
     def _only_scaled(self, x: Floats) -> Floats:
         return self._scaled(x)[0]
@@ -92,7 +106,7 @@ class IterativeSolver:
 
         def precondition(r: Floats) -> Floats:
             root = self._root if r.ndim == 1 else self._root[:, None]
-            return self._balanced(inverse(self._balanced(r * root)), weighted=True) * root
+            return np.asarray(self._balanced(inverse(self._balanced(r * root)), weighted=True) * root)
 
         return precondition
 
@@ -152,9 +166,11 @@ class IterativeSolver:
         freedom = max(system.n_edges - system.n_gone - system.n_kept + system.n_components, 1)
         begun = None if start is None else self._balanced(start, weighted=True) * self._root
 
+        least = max(_ROUNDING, _EXACT / np.sqrt(system.n_edges)) * float(np.sqrt(squares))
+
         def target(energy: float) -> float:
             noise = max(left - energy, 0.0) / freedom
-            return max(TOLERANCE * float(np.sqrt(noise)), _ROUNDING * float(np.sqrt(squares)))
+            return float(max(TOLERANCE * np.sqrt(noise), least))
 
         steps = self._run(right, target, begun)
         self.__dict__["steps"] = steps
@@ -178,31 +194,32 @@ class IterativeSolver:
         return Solution(origin + values, biases, residuals, residual)
 
     def _run(self, right: Floats, target: Callable[[float], float], begun: Floats | None) -> Steps:
-        """Iterate, and where rounding may have led astray, begin again from the true residual."""
-        steps = self._iterate(right, target, begun)
-        energy = steps.energy
-        for _ in range(4):
-            drift = steps.count * float(np.finfo(np.float64).eps) * np.sqrt(max(energy, 0.0)) / steps.smallest
-            if not steps.converged or drift <= target(energy):
-                break
-            again = self._iterate(right, lambda _: target(energy), steps.answer)
-            smallest = min(steps.smallest, again.smallest)
-            steps = Steps(
-                again.answer,
-                again.image,
-                steps.count + again.count,
-                smallest,
-                again.error,
-                energy + again.energy,
-                again.converged,
-                again.forecast,
+        """Iterate, and where rounding may have led astray, check against the true residual and go on from there."""
+        steps = self._iterate(right, target, None if begun is None else (begun, *self._scaled(begun)))
+        for _ in range(_RESTARTS):
+            wanted = target(steps.energy)
+            drift = steps.count * float(np.finfo(np.float64).eps) * np.sqrt(max(steps.energy, 0.0)) / steps.smallest
+            if not steps.converged or drift <= wanted:
+                return steps
+            image = self._scaled(steps.answer)
+            left = right - image[0]
+            precondition = self._scaled_preconditioner
+            size = float(left @ (left if precondition is None else precondition(left)))
+            if SAFETY * np.sqrt(max(size, 0.0) / steps.smallest) <= wanted:
+                return steps
+            fixed, before = wanted, steps
+            steps = self._iterate(right, lambda _: fixed, (before.answer, *image))  # noqa: B023  # used at once
+            steps = replace(
+                steps,
+                count=before.count + steps.count,
+                energy=before.energy + steps.energy,
+                smallest=min(before.smallest, steps.smallest),
             )
-            if again.count == 0 or again.energy <= target(energy) ** 2:
-                break
-        return steps
+        return replace(steps, converged=False)
 
-    def _iterate(self, right: Floats, target: Callable[[float], float], begun: Floats | None) -> Steps:
-        start = None if begun is None else (begun, *self._scaled(begun))
+    def _iterate(
+        self, right: Floats, target: Callable[[float], float], start: tuple[Floats, Floats, Floats] | None
+    ) -> Steps:
         return conjugate_gradients(
             self._scaled,
             right,

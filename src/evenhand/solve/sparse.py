@@ -108,8 +108,8 @@ class SparseSolver(FactoredSolver):
         return np.asarray(entries[np.searchsorted(places, wanted)])
 
 
-def envelope(system: System) -> float:
-    """Return a bound on the entries of a sparse factor: those inside the envelope of a banded order of the vertices."""
+def envelope(system: System) -> tuple[float, float]:
+    """Return bounds on the entries of a sparse factor and on the products that it takes, from a banded order."""
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     links = system.links()
@@ -117,7 +117,8 @@ def envelope(system: System) -> float:
     place = np.empty(order.size, dtype=np.int64)
     place[order] = np.arange(order.size)
     first = np.minimum.reduceat(place[links.indices], links.indptr[:-1]) if links.nnz else place
-    return float(np.maximum(place - first, 0).sum())
+    width = np.maximum(place - first, 0).astype(np.float64)
+    return float(width.sum()), float(np.square(width).sum())
 
 
 def grounded_laplacian(links: sp.csr_array[Any], free: NDArray[np.int64]) -> sp.csc_array[Any]:

@@ -1,0 +1,350 @@
+"""All solvers against each other and a dense pseudo-inverse, on graphs that are easy, odd and hostile."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from evenhand import loops
+from evenhand.components import find_components
+from evenhand.errors import LimitError, SolveError
+from evenhand.panel import Panel
+from evenhand.solve import choose_solver
+from evenhand.solve.approximate import approximate_inverse
+from evenhand.solve.base import Solver
+from evenhand.solve.direct import DirectSolver
+from evenhand.solve.iterative import IterativeSolver
+from evenhand.solve.sparse import SparseSolver
+from evenhand.system import System, make_system
+from panels import connected_panels, doubles, exact_fit, random_panel
+
+Floats = NDArray[np.float64]
+Edges = list[tuple[int, int]]
+
+
+def star(n: int) -> Edges:
+    """One object that everybody reads, and one of their own for each."""
+    return [(0, a) for a in range(n)] + [(a + 1, a) for a in range(n)]
+
+
+def chain(n: int) -> Edges:
+    return [(o, a) for a in range(n) for o in (a, a + 1)]
+
+
+def ring(n: int) -> Edges:
+    return [(o, a % n) for o in range(n) for a in (o, o + 1)]
+
+
+def one_with_everything(n: int) -> Edges:
+    """One assessor who reads every object, the others two each."""
+    return [(o, 0) for o in range(n)] + [(o, 1 + o // 2) for o in range(n)]
+
+
+def power_law(n: int) -> Edges:
+    generator = np.random.default_rng(n)
+    share = 1.0 / np.arange(1, n + 1)
+    edges = {(0, a) for a in range(n)} | {(o, 0) for o in range(2 * n)}
+    for o in range(2 * n):
+        edges |= {(o, int(a)) for a in generator.choice(n, 2, p=share / share.sum())}
+    return sorted(edges)
+
+
+def panels_joined_in_a_ring(n: int) -> Edges:
+    """Small complete panels, each joined to the next by one assessment."""
+    edges = [(3 * p + o, 2 * p + a) for p in range(n) for o in range(3) for a in range(2)]
+    return edges + [(3 * ((p + 1) % n), 2 * p) for p in range(n)]
+
+
+GRAPHS: list[Callable[[int], Edges]] = [star, chain, ring, one_with_everything, power_law, panels_joined_in_a_ring]
+
+
+def panel_on(edges: Edges, seed: int = 0, *, decades: float = 0.0) -> Panel:
+    generator = np.random.default_rng(seed)
+    o, a = (np.array(side) for side in zip(*edges, strict=True))
+    score = generator.normal(60, 10, o.max() + 1)[o] + generator.normal(0, 5, a.max() + 1)[a]
+    score += generator.normal(0, 3, o.size)
+    confidence = 10.0 ** generator.uniform(-decades / 2, decades / 2, o.size) if decades else None
+    return Panel.from_arrays(o, a, score, confidence)
+
+
+def well_connected(n_objects: int, n_assessors: int, each: int, seed: int = 0, *, decades: float = 0.0) -> Panel:
+    """Every object read by the same number of assessors, drawn at random."""
+    generator = np.random.default_rng(seed)
+    edges = {(o, int(a)) for o in range(n_objects) for a in generator.choice(n_assessors, each, replace=False)}
+    edges |= {(a % n_objects, a) for a in range(n_assessors)}
+    return panel_on(sorted(edges), seed, decades=decades)
+
+
+def system_of(panel: Panel) -> System:
+    return make_system(panel, find_components(panel))
+
+
+def solvers(system: System) -> dict[str, Solver]:
+    return {
+        "direct": DirectSolver(system),
+        "sparse": SparseSolver(system),
+        "iterative": IterativeSolver(system),
+        "approximate": IterativeSolver(system, precondition=approximate_inverse(system)),
+        "auto": choose_solver(system),
+    }
+
+
+def inverse_of(panel: Panel) -> Floats:
+    """The pseudo-inverse of L in (values, biases), from dense matrices alone."""
+    n_objects, size = panel.n_objects, panel.n_objects + panel.n_assessors
+    design = np.zeros((panel.n_assessments, size))
+    design[np.arange(panel.n_assessments), panel.object_index] = 1.0
+    design[np.arange(panel.n_assessments), panel.assessor_index.astype(np.int64) + n_objects] = 1.0
+    return np.asarray(np.linalg.pinv(design.T @ (np.array(panel.precision)[:, None] * design), rcond=1e-13))
+
+
+def differences(values: Floats, biases: Floats) -> Floats:
+    """Values and biases without what the gauge adds."""
+    return np.concatenate([values - values[0], biases + values[0]])
+
+
+@pytest.mark.parametrize("decades", [0.0, 2.0])
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.__name__)
+def test_all_solvers_find_the_estimates_of_the_dense_reference(graph: Callable[[int], Edges], decades: float) -> None:
+    panel = panel_on(graph(40), decades=decades)
+    inverse = inverse_of(panel)
+    right = np.zeros(panel.n_objects + panel.n_assessors)
+    np.add.at(right, panel.object_index, panel.precision * panel.score)
+    np.add.at(right, panel.assessor_index.astype(np.int64) + panel.n_objects, panel.precision * panel.score)
+    wanted = inverse @ right
+    wanted = differences(wanted[: panel.n_objects], wanted[panel.n_objects :])
+    for name, solver in solvers(system_of(panel)).items():
+        found = solver.solve(panel.score)
+        assert np.abs(differences(found.values, found.biases) - wanted).max() < 1e-7, name
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.__name__)
+def test_exact_solvers_agree_on_variances_contrasts_determinant_and_gap(graph: Callable[[int], Edges]) -> None:
+    panel = panel_on(graph(40), decades=1.0)
+    inverse = inverse_of(panel)
+    system = system_of(panel)
+    n_objects = panel.n_objects
+    laplacian = np.linalg.pinv(inverse, rcond=1e-13)
+    log_determinant = np.linalg.slogdet(laplacian[1:, 1:])[1]
+    normalised = system.dense() / np.sqrt(np.outer(system.gone_total, system.kept_total))
+    mu2 = 1.0 - np.linalg.svd(normalised, compute_uv=False)[1]
+    first, second = np.zeros((n_objects, 1)), np.zeros((panel.n_assessors, 1))
+    first[0], first[-1] = 1.0, -1.0
+    variance = inverse[0, 0] + inverse[n_objects - 1, n_objects - 1] - 2 * inverse[0, n_objects - 1]
+    leverage = [
+        inverse[o, o] + 2 * inverse[o, n_objects + a] + inverse[n_objects + a, n_objects + a]
+        for o, a in zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True)
+    ]
+    for name in ("direct", "sparse", "auto"):
+        solver = solvers(system)[name]
+        np.testing.assert_allclose(solver.contrasts(first, second)[0], variance, rtol=1e-9, err_msg=name)
+        of_objects, cross, of_assessors = solver.edges()
+        np.testing.assert_allclose(of_objects + 2 * cross + of_assessors, leverage, rtol=1e-8, err_msg=name)
+        assert solver.log_determinant() == pytest.approx(log_determinant, abs=1e-7), name
+        assert solver.mu2() == pytest.approx(mu2, rel=1e-8), name
+        # the diagonal, in the gauge that keeps the first object at zero
+        ends = np.zeros(n_objects)
+        ends[0] = 1.0
+        image = solver.apply(ends, np.zeros(panel.n_assessors))
+        diagonal = solver.diagonal()
+        of_values = diagonal[0] - 2 * image[0] + diagonal[0][0]
+        wanted = np.diagonal(inverse)[:n_objects] - 2 * inverse[0, :n_objects] + inverse[0, 0]
+        np.testing.assert_allclose(of_values, wanted, rtol=1e-8, atol=1e-10 * wanted.max(), err_msg=name)
+
+
+@pytest.mark.parametrize("weight", [1e-12, 1e-6])
+@pytest.mark.parametrize("name", ["direct", "sparse", "auto"])
+def test_groups_joined_by_next_to_nothing_are_solved_to_the_digits_or_refused(name: str, weight: float) -> None:
+    panel = panel_on(panels_joined_in_a_ring(8))
+    confidence = np.ones(panel.n_assessments)
+    confidence[-8:] = weight
+    panel = Panel.from_arrays(panel.object_index, panel.assessor_index, panel.score, confidence)
+    reference = exact_fit(panel)
+    wanted = differences(doubles(reference.values), doubles(reference.biases))
+    try:
+        found = solvers(system_of(panel))[name].solve(panel.score)
+    except SolveError:
+        assert name == "sparse"  # which may refuse; the one that chooses may not
+        assert weight == 1e-12
+        return
+    np.testing.assert_allclose(
+        differences(found.values, found.biases), wanted, rtol=0, atol=1e-8 * np.abs(wanted).max()
+    )
+
+
+@given(panel=connected_panels(most=8, least_assessors=2, least_objects=2), seed=st.integers(0, 5))
+@settings(max_examples=60)
+def test_solvers_agree_on_random_panels(panel: Panel, seed: int) -> None:
+    system = system_of(panel)
+    answers = {name: solver.solve(panel.score) for name, solver in solvers(system).items()}
+    wanted = differences(answers["direct"].values, answers["direct"].biases)
+    for name, found in answers.items():
+        assert np.abs(differences(found.values, found.biases) - wanted).max() <= 1e-6, name
+    draws = [solver.draw(np.random.default_rng(seed), 3)[0].shape for solver in solvers(system).values()]
+    assert set(draws) == {(3, panel.n_objects)}
+
+
+def test_an_iteration_that_would_take_too_long_says_so_and_gives_nothing() -> None:
+    panel = panel_on(chain(400))
+    hasty = IterativeSolver(system_of(panel), patience=30)
+    assert hasty.attempt(panel.score) is None
+    assert not hasty.steps.converged
+    assert hasty.steps.forecast > 30
+    with pytest.raises(SolveError, match="did not converge"):
+        hasty.solve(panel.score)
+
+
+def test_the_choice_turns_to_a_factor_where_the_panel_is_weakly_joined_and_says_why() -> None:
+    panel = panel_on(panels_joined_in_a_ring(300))
+    solver = choose_solver(system_of(panel))
+    found = solver.solve(panel.score)
+    assert "sparse Cholesky" in solver.reason
+    assert "steps" in solver.reason
+    dense = DirectSolver(solver.system).solve(panel.score)
+    assert np.abs(differences(found.values, found.biases) - differences(dense.values, dense.biases)).max() < 1e-8
+    assert solver.exact.diagonal_error == 0.0
+    assert isinstance(solver.exact, SparseSolver)
+
+
+def test_well_connected_panels_are_iterated_and_say_so() -> None:
+    panel = well_connected(500, 300, 8)
+    solver = choose_solver(system_of(panel))
+    solver.solve(panel.score)
+    assert "conjugate gradients" in solver.reason
+    assert isinstance(solver.exact, DirectSolver)
+
+
+def test_a_solver_that_cannot_be_had_is_refused() -> None:
+    with pytest.raises(Exception, match="A solver can be auto, direct, sparse, iterative, not 'magic'"):
+        choose_solver(system_of(random_panel(1)), "magic")  # type: ignore[arg-type]
+
+
+def test_the_iterative_solver_says_which_question_it_cannot_answer() -> None:
+    with pytest.raises(LimitError, match="factor"):
+        IterativeSolver(system_of(random_panel(1))).edges()
+
+
+@pytest.mark.parametrize("orientation", ["more objects", "more assessors"])
+@pytest.mark.parametrize("decades", [0.0, 1.0])
+def test_sampled_variances_are_right_within_their_stated_error(orientation: str, decades: float) -> None:
+    panel = well_connected(120, 60, 12, decades=decades)
+    if orientation == "more assessors":
+        panel = Panel.from_arrays(panel.assessor_index, panel.object_index, panel.score, panel.precision)
+    system = system_of(panel)
+    sampled = IterativeSolver(system, samples=512)
+    exact = DirectSolver(system)
+    # the same gauge for both: the kept side's weighted mean is zero
+    kept_weight, gone_weight = system.kept_total, np.zeros(system.n_gone)
+    weights = system.orient(kept_weight, gone_weight)
+    image = system.orient(*exact.apply(*weights))
+    level = kept_weight @ image[0] / kept_weight.sum() ** 2
+    kept, gone = system.orient(*exact.diagonal())
+    kept = kept - 2 * image[0] / kept_weight.sum() + level
+    gone = gone + 2 * image[1] / kept_weight.sum() + level
+    found = system.orient(*sampled.diagonal())
+    relative = np.concatenate([found[0] / kept - 1, found[1] / gone - 1])
+    assert 0 < sampled.diagonal_error < 0.02
+    assert np.median(np.abs(relative)) < 2 * sampled.diagonal_error
+    assert np.abs(relative).max() < 0.1
+    assert np.abs(relative.mean()) < 0.005  # no bias
+
+
+def test_a_sampled_determinant_is_right_within_its_stated_error() -> None:
+    system = system_of(well_connected(300, 200, 10, decades=1.0))
+    sampled, exact = IterativeSolver(system), DirectSolver(system)
+    assert sampled.log_determinant_error > 0
+    assert abs(sampled.log_determinant() - exact.log_determinant()) < 5 * sampled.log_determinant_error
+
+
+def test_draws_of_the_iterative_and_the_sparse_solver_have_the_covariance_of_the_inverse() -> None:
+    panel = random_panel(2, 12, 8, 40)
+    system = system_of(panel)
+    inverse = inverse_of(panel)
+    contrast = np.zeros(panel.n_objects + panel.n_assessors)
+    contrast[0], contrast[1] = 1.0, -1.0
+    wanted = contrast @ inverse @ contrast
+    count = 4000
+    for solver in (IterativeSolver(system), SparseSolver(system)):
+        drawn = np.hstack(solver.draw(np.random.default_rng(1), count)) @ contrast
+        assert drawn.var() / wanted == pytest.approx(1.0, abs=5 * np.sqrt(2 / count))
+        assert abs(drawn.mean()) < 5 * np.sqrt(wanted / count)
+
+
+@pytest.mark.parametrize("n", [400])
+def test_memory_for_a_dense_factor_is_foreseen(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    panel = well_connected(n + 100, n, 8)
+    monkeypatch.setattr("evenhand.memory.available", lambda: 2**20)
+    solver = choose_solver(system_of(panel), "direct")
+    with pytest.raises(LimitError, match=r"0\.00 GiB of memory for a dense factor and inverse of 400 equations"):
+        solver.solve(panel.score)
+    automatic = choose_solver(system_of(panel))
+    automatic.solve(panel.score)
+    assert automatic.diagonal_error > 0  # falls back to sampling, and says that it did
+
+
+# The same answers from compiled loops
+
+
+@pytest.fixture
+def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not loops.is_compiled():
+        pytest.skip("numba is not installed")
+    monkeypatch.setattr(loops, "LARGE", 1)
+
+
+@pytest.mark.usefixtures("_compiled")
+@pytest.mark.parametrize("decades", [0.0, 2.0])
+def test_compiled_loops_give_the_answers_of_plain_ones(decades: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    panel = panel_on(power_law(2500), decades=decades)  # more than one block of the eliminated side
+    looped = system_of(panel)
+    fast = IterativeSolver(looped)
+    found = fast.solve(panel.score)
+    assert found.residual is not None
+    of_looped = fast.diagonal()
+    image = fast.apply(np.linspace(0, 1, panel.n_objects), np.linspace(0, -1, panel.n_assessors))
+    monkeypatch.setattr(loops, "LARGE", 10**9)
+    plain = system_of(panel)
+    slow = IterativeSolver(plain)
+    wanted = slow.solve(panel.score)
+    np.testing.assert_allclose(found.values, wanted.values, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found.biases, wanted.biases, rtol=0, atol=1e-8)
+    assert wanted.residuals is not None
+    assert found.residual == pytest.approx(float(panel.precision @ wanted.residuals**2), rel=1e-9)
+    other = slow.apply(np.linspace(0, 1, panel.n_objects), np.linspace(0, -1, panel.n_assessors))
+    for one, two in zip(image, other, strict=True):
+        np.testing.assert_allclose(one, two, rtol=0, atol=1e-6 * np.abs(two).max())
+    for one, two in zip(of_looped, slow.diagonal(), strict=True):  # other draws, so only alike
+        assert np.median(np.abs(one / two - 1)) < 0.2
+    assert np.array_equal(plain.kept_total, looped.kept_total)
+
+
+@pytest.mark.usefixtures("_compiled")
+@given(edges=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=14))
+@settings(max_examples=50)
+def test_compiled_loops_find_the_same_groups(edges: Edges) -> None:
+    objects, o = np.unique([o for o, _ in edges], return_inverse=True)
+    assessors, a = np.unique([a for _, a in edges], return_inverse=True)
+    panel = Panel.from_arrays(o, a, np.zeros(o.size))
+    found = find_components(panel)
+    loops.LARGE = 10**9  # type: ignore[misc]  # the fixture puts it back
+    try:
+        wanted = find_components(panel)
+    finally:
+        loops.LARGE = 1  # type: ignore[misc]
+    assert found.n_components == wanted.n_components
+    assert np.array_equal(found.object_component, wanted.object_component)
+    assert np.array_equal(found.assessor_component, wanted.assessor_component)
+    assert objects.size == panel.n_objects
+    assert assessors.size == panel.n_assessors
+
+
+def test_without_numba_everything_still_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenhand.solve.sparse.is_compiled", lambda: False)
+    monkeypatch.setattr("evenhand.solve.approximate.is_compiled", lambda: False)
+    panel = panel_on(panels_joined_in_a_ring(40))
+    system = system_of(panel)
+    np.testing.assert_allclose(SparseSolver(system).diagonal()[0], DirectSolver(system).diagonal()[0], rtol=1e-9)
+    assert approximate_inverse(system) is None
