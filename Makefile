@@ -12,7 +12,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint types tests docs format bench clean
+.PHONY: help demo test quick lint types tests docs format bench bench-quick bench-table clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -31,6 +31,11 @@ $(VENV)/.developer: $(BIN)/python pyproject.toml constraints.txt
 	@echo "== installing evenhand, its checks and its documentation tools"
 	@$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.user
+
+$(VENV)/.bench: $(VENV)/.developer
+	@echo "== installing what evenhand is measured against"
+	@$(PIP) --editable '.[dev,bench]'
+	@touch $@
 
 demo: $(VENV)/.user  ## calibrate the shipped panel, print the result, write the workbook
 	@$(BIN)/evenhand demo --out demo-results.xlsx
@@ -62,9 +67,18 @@ format: $(VENV)/.developer  ## mend what ruff can mend
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(VENV)/.developer  ## benchmarks: ratios measured in one run
-	@$(BIN)/python benchmarks/start_up.py
-	@$(BIN)/python benchmarks/ranks.py
+bench: $(VENV)/.bench  ## benchmarks: ratios measured in one run, up to 100 million scores
+	@for part in start_up ranks scale files distributed cluster; do \
+		[ ! -f benchmarks/$$part.py ] || { echo "== $$part"; $(BIN)/python benchmarks/$$part.py; } || exit 1; \
+	done
+
+bench-quick: $(VENV)/.bench  ## the benchmarks that take no more than minutes
+	@for part in start_up ranks "scale --quick"; do \
+		set -- $$part; echo "== $$part"; $(BIN)/python benchmarks/$$1.py $$2 || exit 1; \
+	done
+
+bench-table: $(VENV)/.bench  ## measure everything at scale and renew docs/benchmarks.md
+	@$(BIN)/python benchmarks/scale.py --table docs/benchmarks.md
 
 clean:  ## remove everything that make made
 	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-*

@@ -253,6 +253,7 @@ JSON_EXAMPLES = {
     "rank": ("rank scores.csv --top 9 --lottery-seed 1", "rank chain.csv --method sa"),
     "influence": ("influence scores.csv --top 9", "influence chain.csv"),
     "next": ("next scores.csv", "next ring.csv --top 2"),
+    "pack": ("pack scores.csv -o scores.packed --parts 3", "pack ring.csv -o ring.packed"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Imports point down only, nothing goes in circles, and the core needs numpy, scipy and narwhals alone, and numba for loops."""
+"""Imports point down only, nothing goes in circles, and the core needs numpy, scipy and narwhals, and numba for loops."""
 
 import ast
 import subprocess
@@ -40,6 +40,7 @@ LAYERS = [
     "explain",
     "next_best",
     "compare",
+    "live",
     "design",
     "studies",
     "data",

@@ -257,6 +257,7 @@ def test_the_same_seed_gives_the_same_draws() -> None:
 
 
 def test_memory_that_cannot_be_had_is_refused_with_the_figure_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenhand.memory.TRIFLE", 0)
     monkeypatch.setattr("evenhand.memory.available", lambda: 100)
     with pytest.raises(LimitError, match=r"needs 0\.00 GiB of memory for a dense factor and inverse of 3 equations"):
         eh.calibrate(panel_of([(o, a) for o in range(3) for a in range(3)]))

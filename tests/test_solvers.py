@@ -276,6 +276,7 @@ def test_draws_of_the_iterative_and_the_sparse_solver_have_the_covariance_of_the
 @pytest.mark.parametrize("n", [400])
 def test_memory_for_a_dense_factor_is_foreseen(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     panel = well_connected(n + 100, n, 8)
+    monkeypatch.setattr("evenhand.memory.TRIFLE", 0)
     monkeypatch.setattr("evenhand.memory.available", lambda: 2**20)
     solver = choose_solver(system_of(panel), "direct")
     with pytest.raises(LimitError, match=r"0\.00 GiB of memory for a dense factor and inverse of 400 equations"):

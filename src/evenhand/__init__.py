@@ -29,7 +29,9 @@ if TYPE_CHECKING:
         score_sensitivity,
         without_assessors,
     )
-    from evenhand.io import read_panel
+    from evenhand.io import pack_panel, read_panel
+    from evenhand.io.cluster import DistributedFit, calibrate_distributed
+    from evenhand.live import update
     from evenhand.models.additive import calibrate, incomplete_block
     from evenhand.models.average import simple_average, weighted_average
     from evenhand.next_best import NextBest, next_best
@@ -49,6 +51,7 @@ _HOME = {
     "Connectivity": "graph",
     "Contrast": "fit",
     "Decision": "decision",
+    "DistributedFit": "io.cluster",
     "Effects": "fit",
     "Evidence": "evidence",
     "Explanation": "explain",
@@ -68,6 +71,7 @@ _HOME = {
     "WithoutAssessor": "influence",
     "assessor_graph": "graph",
     "calibrate": "models.additive",
+    "calibrate_distributed": "io.cluster",
     "classify": "decision",
     "compare": "compare",
     "confidence_sensitivity": "influence",
@@ -80,6 +84,7 @@ _HOME = {
     "incomplete_block": "models.additive",
     "influence": "influence",
     "next_best": "next_best",
+    "pack_panel": "io",
     "pairwise": "ranking",
     "rank": "ranking",
     "read_panel": "io",
@@ -88,6 +93,7 @@ _HOME = {
     "simple_average": "models.average",
     "simulate_panel": "simulate",
     "weighted_average": "models.average",
+    "update": "live",
     "without_assessors": "influence",
 }
 
@@ -99,6 +105,7 @@ __all__ = [
     "Connectivity",
     "Contrast",
     "Decision",
+    "DistributedFit",
     "Effects",
     "Evidence",
     "Explanation",
@@ -119,6 +126,7 @@ __all__ = [
     "__version__",
     "assessor_graph",
     "calibrate",
+    "calibrate_distributed",
     "classify",
     "compare",
     "confidence_sensitivity",
@@ -131,6 +139,7 @@ __all__ = [
     "incomplete_block",
     "influence",
     "next_best",
+    "pack_panel",
     "pairwise",
     "rank",
     "read_panel",
@@ -138,6 +147,7 @@ __all__ = [
     "score_sensitivity",
     "simple_average",
     "simulate_panel",
+    "update",
     "weighted_average",
     "without_assessors",
 ]

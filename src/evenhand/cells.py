@@ -22,13 +22,13 @@ from evenhand.confidence import (
     precision_of_uncertainty,
 )
 from evenhand.errors import InputError, Problem
-from evenhand.grouping import sum_by
+from evenhand.loops import sum_by
 
 Duplicates = Literal["error", "keep", "combine"]
 """What to do where an assessor scored an object twice: refuse, keep both, or take their weighted mean."""
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_SUMMARY_WORDS: Final = frozenset({"average", "mean", "median", "total", "sum", "all", "overall", "sd", "std", "count"})
+SUMMARY_WORDS: Final = frozenset({"average", "mean", "median", "total", "sum", "all", "overall", "sd", "std", "count"})
 _INFINITE: Final = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 
 
@@ -101,16 +101,10 @@ def check_cells(
     InputError
         With all problems found, each with its row and column.
     """
-    if duplicates not in ("error", "keep", "combine"):
-        raise InputError(f"Duplicates can be treated as error, keep or combine, not {duplicates!r}.", kind="bad_option")
-    check_factor(factor)
+    check_options(factor, duplicates)
     rows = _Rows(cells, frozenset(word.strip() for word in missing))
     if not rows.assessed:
-        raise InputError(
-            "there is no score: a panel needs at least one row with an object, an assessor and a score.",
-            kind="empty",
-            where=f"column {cells.names[2]}" if cells.score and cells.column_of is None else None,
-        )
+        raise no_score(f"column {cells.names[2]}" if cells.score and cells.column_of is None else None)
     object_labels = _labels(rows, cells.object, 0, "object")
     assessor_labels = _labels(rows, cells.assessor, 1, "assessor")
     score = _scores(rows)
@@ -119,11 +113,27 @@ def check_cells(
         raise InputError([problem for *_, problem in sorted(rows.found, key=lambda item: item[:2])])
     objects, object_index = _encode(object_labels)
     assessors, assessor_index = _encode(assessor_labels)
-    notes = _not_assessed(rows, objects, assessors) + _look_alikes("object", objects)
-    notes += _look_alikes("assessor", assessors)
-    notes += _summaries("object", objects) + _summaries("assessor", assessors)
+    notes = _not_assessed(rows, objects, assessors) + look_alikes("object", objects)
+    notes += look_alikes("assessor", assessors)
+    notes += summaries("object", objects) + summaries("assessor", assessors)
     entries = Entries(objects, assessors, object_index, assessor_index, score, precision, form, tuple(notes))
     return _settle_duplicates(entries, duplicates, [cells.row_numbers[row] for row in rows.assessed])
+
+
+def check_options(factor: float, duplicates: str) -> None:
+    """Refuse a factor that is none, and a way to treat duplicates that there is not."""
+    if duplicates not in ("error", "keep", "combine"):
+        raise InputError(f"Duplicates can be treated as error, keep or combine, not {duplicates!r}.", kind="bad_option")
+    check_factor(factor)
+
+
+def no_score(where: str | None) -> InputError:
+    """Return the error for a panel without a single score."""
+    return InputError(
+        "there is no score: a panel needs at least one row with an object, an assessor and a score.",
+        kind="empty",
+        where=where,
+    )
 
 
 def parse_number(cell: object, *, decimal_comma: bool = False) -> float | None:
@@ -314,29 +324,36 @@ def _not_assessed(rows: _Rows, objects: Sequence[str], assessors: Sequence[str])
         for row, (object_, assessor) in enumerate(labelled)
         if row not in assessed and not (rows.is_empty(object_) and rows.is_empty(assessor))
     ]
-    if not skipped:
-        return []
-    numbers = name_some([cells.row_numbers[row] for row in skipped])
-    if len(skipped) == 1:
-        message = f"1 row has no score and counts as not assessed (row {numbers})."
-    else:
-        message = f"{len(skipped):,} rows have no score and count as not assessed (rows {numbers})."
-    notes = [Problem("not_assessed", message, f"column {cells.names[2]}")]
+    lost: dict[str, list[str]] = {}
     for role, column, known in (("object", cells.object, set(objects)), ("assessor", cells.assessor, set(assessors))):
         labels = (label_text(column[row]) for row in skipped if not rows.is_empty(column[row]))
-        lost = list(dict.fromkeys(label for label in labels if label not in known))
-        if lost:
-            message = f"{count_of(len(lost), role)} without any score, so not part of the result: {name_some(lost)}."
-            notes.append(Problem(f"unassessed_{role}", message, f"{role} {lost[0]}"))
+        lost[role] = list(dict.fromkeys(label for label in labels if label not in known))
+    return not_assessed([cells.row_numbers[row] for row in skipped], cells.names[2], lost)
+
+
+def not_assessed(numbers: Sequence[int], column: str, lost: Mapping[str, Sequence[str]]) -> list[Problem]:
+    """Return notes on rows without a score, given by their numbers, and on labels, by role, of no other rows."""
+    if not len(numbers):
+        return []
+    shown = name_some(numbers)
+    if len(numbers) == 1:
+        message = f"1 row has no score and counts as not assessed (row {shown})."
+    else:
+        message = f"{len(numbers):,} rows have no score and count as not assessed (rows {shown})."
+    notes = [Problem("not_assessed", message, f"column {column}")]
+    for role, labels in lost.items():
+        if labels:
+            count = count_of(len(labels), role)
+            message = f"{count} without any score, so not part of the result: {name_some(labels)}."
+            notes.append(Problem(f"unassessed_{role}", message, f"{role} {labels[0]}"))
     return notes
 
 
-def _look_alikes(role: str, labels: Sequence[str]) -> list[Problem]:
+def look_alikes(role: str, labels: Sequence[str]) -> list[Problem]:
     """Return a note for every group of labels that differ only in case, white space or Unicode form."""
     groups: dict[str, list[str]] = {}
     for label in labels:
-        key = "".join(unicodedata.normalize("NFKC", label).casefold().split())
-        groups.setdefault(key, []).append(label)
+        groups.setdefault(alike_key(label), []).append(label)
     return [
         Problem(
             "similar_labels",
@@ -349,7 +366,12 @@ def _look_alikes(role: str, labels: Sequence[str]) -> list[Problem]:
     ]
 
 
-def _summaries(role: str, labels: Sequence[str]) -> list[Problem]:
+def alike_key(label: str) -> str:
+    """Return what labels that differ only in case, white space or Unicode form have in common."""
+    return "".join(unicodedata.normalize("NFKC", label).casefold().split())
+
+
+def summaries(role: str, labels: Sequence[str]) -> list[Problem]:
     """Return a note for every label that looks like that of a row or column of sums or means."""
     return [
         Problem(
@@ -358,7 +380,7 @@ def _summaries(role: str, labels: Sequence[str]) -> list[Problem]:
             f"{role} {label}",
         )
         for label in labels
-        if label.strip().casefold() in _SUMMARY_WORDS
+        if label.strip().casefold() in SUMMARY_WORDS
     ]
 
 
@@ -375,8 +397,7 @@ def _settle_duplicates(entries: Entries, duplicates: Duplicates, row_numbers: Se
             rows_of.setdefault(int(group[position]), []).append(position)
         raise InputError([_duplicate(entries, rows, row_numbers) for rows in rows_of.values()])
     if duplicates == "keep":
-        note = Problem("duplicate", f"{count_of(extra, 'repeated assessment')} kept as separate assessments.")
-        return replace(entries, notes=(*entries.notes, note))
+        return replace(entries, notes=(*entries.notes, repeats_note(extra, "keep", entries.form)))
     order = np.argsort(first)
     place = np.argsort(order)[group]
     kept = first[order]
@@ -384,17 +405,23 @@ def _settle_duplicates(entries: Entries, duplicates: Duplicates, row_numbers: Se
     # the mean as a step from the first score, so that a pair seen once keeps its score to the last digit
     step = entries.precision * (entries.score - entries.score[kept][place])
     equal = entries.form == "none"  # scores that all weigh alike go on weighing alike
-    how = "mean of the scores" if equal else "weighted mean of the scores, confidences added"
-    again = count_of(extra, "repeated assessment")
-    message = f"{again} combined with the first of the same object by the same assessor ({how})."
     return replace(
         entries,
         object_index=entries.object_index[kept],
         assessor_index=entries.assessor_index[kept],
         score=entries.score[kept] + sum_by(place, step, kept.size) / total,
         precision=np.ones(kept.size) if equal else total,
-        notes=(*entries.notes, Problem("duplicate", message)),
+        notes=(*entries.notes, repeats_note(extra, "combine", entries.form)),
     )
+
+
+def repeats_note(extra: int, duplicates: Duplicates, form: Form) -> Problem:
+    """Return the note on assessments of the same object by the same assessor."""
+    again = count_of(extra, "repeated assessment")
+    if duplicates == "keep":
+        return Problem("duplicate", f"{again} kept as separate assessments.")
+    how = "mean of the scores" if form == "none" else "weighted mean of the scores, confidences added"
+    return Problem("duplicate", f"{again} combined with the first of the same object by the same assessor ({how}).")
 
 
 def _duplicate(entries: Entries, rows: Sequence[int], row_numbers: Sequence[int]) -> Problem:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.loops import count_by, join, wants_loops
+from evenhand.loops import Codes, count_by, join, wants_loops
 from evenhand.panel import Panel
 
 
@@ -42,15 +42,9 @@ def find_components(panel: Panel) -> Components:
     2
     """
     n_objects = panel.n_objects
-    if wants_loops(panel.n_assessments):
-        of_objects, of_assessors = join(panel.object_index, panel.assessor_index, n_objects, panel.n_assessors)
-        root = np.concatenate([of_objects, of_assessors])
-    else:
-        root = _roots(
-            panel.object_index.astype(np.int64),
-            panel.assessor_index.astype(np.int64) + n_objects,
-            n_objects + panel.n_assessors,
-        )
+    find = join if wants_loops(panel.n_assessments) else _join
+    of_objects, of_assessors = find(panel.object_index, panel.assessor_index, n_objects, panel.n_assessors)
+    root = np.concatenate([of_objects, of_assessors])
     if not root.any():
         return Components(1, root[:n_objects], root[n_objects:])
     component = np.unique(root, return_inverse=True)[1]
@@ -62,14 +56,36 @@ def find_components(panel: Panel) -> Components:
     return Components(count, ordered[:n_objects], ordered[n_objects:])
 
 
-def _roots(start: NDArray[np.int64], end: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return the smallest vertex of each vertex's component; the codes of ``start`` are smaller than those of ``end``.
+def _join(one: Codes, other: Codes, n_one: int, n_other: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the root, a code of the first side, of each member of either side: equal where they hang together.
+
+    Members of the larger side are represented by one of their neighbours, so that what is left is a graph on the
+    smaller side alone.
+    """
+    if n_one > n_other:
+        of_other, of_one = _join(other, one, n_other, n_one)
+        # named by the smallest member of the first side, as above
+        least = np.full(n_other, n_one)
+        np.minimum.at(least, of_one, np.arange(n_one))
+        return least[of_one], least[of_other]
+    at, by = one.astype(np.intp), other.astype(np.intp)
+    first = np.empty(n_other, dtype=np.intp)
+    first[by] = at
+    start = first[by]
+    if n_one * n_one <= 4 * at.size:  # so few that links which occur many times are worth finding
+        links = np.flatnonzero(np.bincount(at * n_one + start, minlength=n_one * n_one))
+        at, start = np.divmod(links, n_one)
+    root = _roots(at, start, n_one)
+    return root, root[first]
+
+
+def _roots(start: NDArray[np.intp], end: NDArray[np.intp], size: int) -> NDArray[np.int64]:
+    """Return the smallest vertex of each vertex's component.
 
     Every vertex points to a smaller one of its component; in each round the roots at the two ends of an edge are
     joined, larger to smaller, and paths are cut short until all vertices point to roots.
     """
     root = np.arange(size)
-    root[end] = start  # one edge of each vertex of the other side, whichever is written last
     while True:
         one, other = root[start], root[end]
         apart = one != other
@@ -77,6 +93,6 @@ def _roots(start: NDArray[np.int64], end: NDArray[np.int64], size: int) -> NDArr
             return root
         # what hangs together will always do so, and need not be looked at again
         start, end, one, other = start[apart], end[apart], one[apart], other[apart]
-        np.minimum.at(root, np.maximum(one, other), np.minimum(one, other))
+        root[np.maximum(one, other)] = np.minimum(one, other)  # of several, any one: what is left comes next round
         while not np.array_equal(further := root[root], root):
             root = further

@@ -117,7 +117,16 @@ def evidence(fit: Fit, priors: Priors | None = None) -> Evidence:
             result -= _log_ball(n_assessors - 1, n_assessors * priors.sigma_A**2) - log(n_assessors) / 2
         else:
             result -= -log(n_assessors) / 2
-    return Evidence(result, priors, tuple(_bulk_notes(fit, priors)))
+    return Evidence(result, priors, (*_sampling_notes(fit), *_bulk_notes(fit, priors)))
+
+
+def _sampling_notes(fit: Fit) -> list[Problem]:
+    """Return a note where the determinant was estimated by sampling."""
+    error = 0.0 if fit.posterior.solver is None else fit.posterior.solver.log_determinant_error / 2
+    if error == 0:
+        return []
+    message = f"the log-evidence of {fit.method} was estimated by sampling, with a standard error of {error:.2g}."
+    return [Problem("evidence_sampled", message)]
 
 
 def _log_ball(dimension: int, squared_radius: float) -> float:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from evenhand.cells import count_of, name_some
 from evenhand.components import Components, find_components
 from evenhand.errors import NotConnectedError
+from evenhand.loops import compiled, wants_loops
 from evenhand.panel import Panel
 from evenhand.solve.choose import AutoSolver, SolverKind, choose_solver
 from evenhand.system import make_system, side_links
@@ -148,30 +149,43 @@ def assessor_graph(panel: Panel) -> sp.csr_array[Any]:
 
 
 def _find_cuts(panel: Panel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return bridges and articulation assessors by one depth-first search (lowest points, without recursion)."""
+    """Return bridges and articulation assessors by one depth-first search."""
     n_objects, n_vertices = panel.n_objects, panel.n_objects + panel.n_assessors
     ends = np.concatenate([panel.object_index.astype(np.int64), panel.assessor_index.astype(np.int64) + n_objects])
     order = np.argsort(ends, kind="stable")
     n_edges = panel.n_assessments
-    edge_at = (order % n_edges).tolist()
-    other_at = np.concatenate([ends[n_edges:], ends[:n_edges]])[order].tolist()
-    start = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n_vertices))]).tolist()
+    edge_at = order % n_edges
+    other_at = np.concatenate([ends[n_edges:], ends[:n_edges]])[order]
+    start = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n_vertices))])
+    is_bridge, is_cut = np.zeros(n_edges, dtype=bool), np.zeros(n_vertices, dtype=bool)
+    arrays = [start, edge_at, other_at, *np.full((4, n_vertices), -1)]
+    if wants_loops(n_edges):
+        compiled(_search)(*arrays, is_bridge, is_cut)
+    else:  # lists are quicker than arrays to a loop that is not compiled
+        _search(*[array.tolist() for array in arrays], is_bridge, is_cut)  # type: ignore[call-arg]
+    # the root of a search is always an object, the first of its component: only assessors matter here
+    return np.flatnonzero(is_bridge), np.flatnonzero(is_cut[n_objects:])
 
-    seen = [-1] * n_vertices
-    low = [0] * n_vertices
-    cursor = list(start[:-1])
-    came_by = [-1] * n_vertices
-    bridges: list[int] = []
-    cut_vertices: set[int] = set()
+
+def _search(
+    start: Any, edge_at: Any, other_at: Any, seen: Any, low: Any, came_by: Any, stack: Any, is_bridge: Any, is_cut: Any
+) -> None:
+    """Search depth first, without recursion, and mark what all ways to a part of the graph lead through.
+
+    ``low`` is the earliest vertex that can be reached from below a vertex without the edge by which it was found.
+    """
+    n_vertices = len(seen)
+    cursor = start[:-1].copy()
     clock = 0
     for root in range(n_vertices):
         if seen[root] >= 0:
             continue
         seen[root] = low[root] = clock
         clock += 1
-        stack = [root]
-        while stack:
-            vertex = stack[-1]
+        stack[0] = root
+        height = 1
+        while height:
+            vertex = stack[height - 1]
             at = cursor[vertex]
             if at < start[vertex + 1]:
                 cursor[vertex] += 1
@@ -184,17 +198,15 @@ def _find_cuts(panel: Panel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
                 seen[other] = low[other] = clock
                 clock += 1
                 came_by[other] = edge
-                stack.append(other)
+                stack[height] = other
+                height += 1
                 continue
-            stack.pop()
-            if not stack:
+            height -= 1
+            if not height:
                 continue
-            parent = stack[-1]
+            parent = stack[height - 1]
             low[parent] = min(low[parent], low[vertex])
             if low[vertex] > seen[parent]:
-                bridges.append(came_by[vertex])
-            # the root of a search is always an object, the first of its component: only assessors matter here
+                is_bridge[came_by[vertex]] = True
             if parent != root and low[vertex] >= seen[parent]:
-                cut_vertices.add(parent)
-    assessors = sorted(vertex - n_objects for vertex in cut_vertices if vertex >= n_objects)
-    return np.array(sorted(bridges), dtype=np.int64), np.array(assessors, dtype=np.int64)
+                is_cut[parent] = True

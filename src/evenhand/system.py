@@ -84,7 +84,7 @@ class System:
         shape = (self.n_gone, self.n_kept)
         if (self.gone[1:] >= self.gone[:-1]).all():
             start = np.concatenate([[0], np.cumsum(self.gone_count)])
-            return sp.csr_array((np.array(self.weight), self.kept.astype(np.intp), start), shape=shape)
+            return sp.csr_array((np.array(self.weight), self.kept.astype(np.intp, copy=False), start), shape=shape)
         listed = sp.coo_array((self.weight, (self.gone.astype(np.intp), self.kept.astype(np.intp))), shape=shape)
         listed.has_canonical_format = True  # leaves pairs that occur twice as they are, which saves sorting
         return listed.tocsr()
@@ -123,8 +123,9 @@ class System:
     def _inverse_total(self) -> Floats:
         return 1.0 / self.gone_total
 
+    @cached_property
     def links(self) -> sp.csr_array[Any]:
-        """Return the weights of the links that the eliminated side leaves between kept vertices, as a sparse matrix."""
+        """The weights of the links that the eliminated side leaves between kept vertices, as a sparse matrix."""
         return side_links(self.incidence, self.gone_total)
 
     @property
@@ -148,7 +149,7 @@ class System:
             links = -(half.T @ half)
             links[np.diag_indices_from(links)] = 0.0
         else:
-            links = self.links().toarray()
+            links = self.links.toarray()
             np.negative(links, out=links)
         links[np.diag_indices_from(links)] = -links.sum(axis=1)
         return np.asarray(links, dtype=np.float64)
@@ -172,10 +173,11 @@ def make_system(panel: Panel, parts: Components) -> System:
         (panel.assessor_index, panel.assessor_confidence, panel.assessor_assessments, parts.assessor_component),
     )
     kept, gone = sides[::-1] if keeps_assessors else sides
+    small = not wants_loops(panel.n_assessments)  # then codes of the machine's own width save a conversion each time
     return System(
         keeps_assessors=keeps_assessors,
-        kept=kept[0],
-        gone=gone[0],
+        kept=kept[0].astype(np.intp, copy=False) if small else kept[0],
+        gone=gone[0].astype(np.intp, copy=False) if small else gone[0],
         weight=panel.precision,
         kept_total=kept[1],
         gone_total=gone[1],

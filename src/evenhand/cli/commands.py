@@ -53,10 +53,21 @@ def main() -> None:
     callback=numbers,
     help="Cut-offs, such as 40,50,60,70: adds the chance of each class. Depends on the gauge.",
 )
+@click.option(
+    "--cluster",
+    metavar="local:N|tcp://HOST:PORT",
+    help="Work on a Dask cluster: FILE is a directory of Parquet files, --out the directory of results.",
+)
 @rows_option(40)
 @output_options("objects", "assessors")
 def calibrate(
-    fit: Callable[[], Fit], top: int | None, seed: int, grades: tuple[float, ...], rows: int, output: Output
+    fit: Callable[[], Fit],
+    top: int | None,
+    seed: int,
+    grades: tuple[float, ...],
+    cluster: str | None,
+    rows: int,
+    output: Output,
 ) -> None:
     """Calibrate the assessors of FILE and show the values of the objects.
 
@@ -66,6 +77,11 @@ def calibrate(
     from evenhand.cli import terminal
     from evenhand.report.summarise import summarise_fit
 
+    if cluster is not None:
+        from evenhand.cli.cluster import calibrate_on_cluster
+
+        calibrate_on_cluster(click.get_current_context(), output)
+        return
     summary = summarise_fit(fit(), top=top, seed=seed, grades=grades, with_evidence=output.is_full)
     output.give(summary, lambda found: terminal.show_fit(found, rows))
 
@@ -214,6 +230,37 @@ def next_assessments(
     forbidden = [] if conflicts is None else read_pairs(conflicts)
     found = next_best(fit(), top=top, confidence=expected, conflicts=forbidden, most=most)
     output.give(summarise_next(found, top), terminal.show_next)
+
+
+@main.command(epilog="Example: evenhand pack scores.csv -o scores.packed --parts 8")
+@input_options
+@click.option(
+    "-o",
+    "--output",
+    "place",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Directory to write. A packed panel there is replaced, anything else is refused.",
+)
+@count_option("--parts", 1, "Files to split the assessments into, by the larger side.")
+@json_option
+def pack(read: Callable[[], Panel], place: Path, parts: int, as_json: bool) -> None:
+    """Pack FILE as coded parquet files, which every command reads in its place and much faster.
+
+    DIR holds the labels, the assessments as codes and numbers, and panel.json, which says what there is. What the
+    input options say about FILE need not be said again when DIR is read.
+    """
+    from evenhand.cli import terminal
+    from evenhand.io.packed import check_place, manifest_of, pack_panel
+
+    check_place(place)
+    panel = read()
+    pack_panel(panel, place, parts=parts)
+    if as_json:
+        terminal.show_json({"packed": str(place), **manifest_of(place)})
+    else:
+        terminal.show_packed(panel, place, parts)
 
 
 @main.command(epilog="Example: evenhand demo --save scores.csv, then evenhand calibrate scores.csv")

@@ -50,7 +50,8 @@ def input_options(command: Command) -> Command:
     """Add the options that say how a file is read; the command gets ``read``, which reads the panel."""
 
     @functools.wraps(command)
-    def wrapped(file: Path, object_: str | None, max_unpacked: int, **others: Any) -> Any:
+    def wrapped(file: Path, object_: str | None, max_unpacked: int, verbose: bool, **others: Any) -> Any:
+        from evenhand.cli.showing import shown
         from evenhand.io import read_panel
 
         names = ("assessor", "score", "uncertainty", "confidence", "level", "factor", "aliases", "duplicates")
@@ -59,7 +60,8 @@ def input_options(command: Command) -> Command:
         def read() -> Panel:
             return read_panel(file, object=object_, max_unpacked=max_unpacked * 2**20, **given)
 
-        return command(read=read, **others)
+        with shown(verbose=verbose):
+            return command(read=read, **others)
 
     return _add(
         [
@@ -110,6 +112,7 @@ def input_options(command: Command) -> Command:
                 metavar="MIB",
                 help="Refuse a workbook that unpacks to more than this.",
             ),
+            click.option("-v", "--verbose", is_flag=True, help="Say on standard error how the work is done, and why."),
         ],
         wrapped,
     )
@@ -160,14 +163,15 @@ def fit_options(command: Command) -> Command:
         method: Method,
         noise: Any,
         interval: float,
+        solver: str,
         **others: Any,
     ) -> Any:
         from evenhand.models import METHODS
 
-        groups = {"per_component": True} if per_component and method in ("iba", "cwc") else {}
+        calibrating = {"per_component": per_component, "solver": solver} if method in ("iba", "cwc") else {}
 
         def fit() -> Fit:
-            return METHODS[method](read(), gauge=gauge, noise=noise, interval=interval, **groups)
+            return METHODS[method](read(), gauge=gauge, noise=noise, interval=interval, **calibrating)
 
         return command(fit=fit, **others)
 
@@ -193,6 +197,13 @@ def fit_options(command: Command) -> Command:
                 default=0.9,
                 show_default=True,
                 help="Probability of the intervals.",
+            ),
+            click.option(
+                "--solver",
+                type=click.Choice(["auto", "direct", "sparse", "iterative"]),
+                default="auto",
+                show_default=True,
+                help="How the equations are solved; auto chooses by size and shape, and --verbose says why.",
             ),
         ],
         wrapped,
@@ -228,10 +239,10 @@ def output_options(*tables: str) -> Callable[[Command], Command]:
     def add(command: Command) -> Command:
         @functools.wraps(command)
         def wrapped(as_json: bool, out: Path | None, **others: Any) -> Any:
-            if out is not None:
+            given = click.get_current_context().params
+            if out is not None and given.get("cluster") is None:  # a cluster writes a directory
                 from evenhand.io.results import check_target
 
-                given = click.get_current_context().params
                 inputs = [given[name] for name in ("file", "conflicts", "save") if given.get(name) is not None]
                 check_target(out, tables, inputs)
             return command(output=Output(as_json, out, tables), **others)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from evenhand.fit import Fit
+    from evenhand.panel import Panel
 
 Summary = dict[str, Any]
 
@@ -281,6 +282,15 @@ def _deletion(record: Summary, top: int | None) -> str:
 def show_written(files: Sequence[Path]) -> None:
     """Say where the results went."""
     _say(_console(), f"Written to {', '.join(printable(file) for file in files)}.")
+
+
+def show_packed(panel: Panel, place: Path, parts: int) -> None:
+    """Say what was packed and where, and what was noted on the way."""
+    console = _console()
+    in_parts = "" if parts == 1 else f" in {parts:,} parts"
+    _say(console, f"{panel!r} packed{in_parts}.")
+    show_written([place])
+    _show_notes(console, [{"where": note.where, "message": note.message} for note in panel.notes])
 
 
 def show_demo(fit: Fit, averages: Fit, save: Path | None) -> None:

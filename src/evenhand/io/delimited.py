@@ -16,16 +16,17 @@ from evenhand.io.table import MAX_CELLS, Table, arrange, no_cells
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 DELIMITERS = (",", ";", "\t", "|")
 """Delimiters that are looked for, in the order of preference where nothing else decides."""
 
 _SAMPLE = 65_536
-_SEPARATOR_LINE = re.compile(r"\"?sep=([,;\t|])\"?[^\S\r\n]*(\r\n|\r|\n|$)", re.IGNORECASE)
+SEPARATOR_LINE = re.compile(r"\"?sep=([,;\t|])\"?[^\S\r\n]*(\r\n|\r|\n|$)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1f\x7f]")
-_COMMA_NUMBER = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*")
-_POINT_NUMBER = re.compile(r"\s*[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?\s*")
+COMMA_NUMBER = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*")
+POINT_NUMBER = re.compile(r"\s*[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?\s*")
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark begins like this one
@@ -76,7 +77,7 @@ def read_delimited(path: str | os.PathLike[str], *, max_bytes: int = MAX_UNPACKE
     except OSError as error:
         raise InputError(f"The file cannot be read: {error.strerror}.", kind="unreadable", where=source) from None
     text, notes = _decode(content, source)
-    said = _SEPARATOR_LINE.match(text)
+    said = SEPARATOR_LINE.match(text)
     if said:
         delimiter, text = said[1], text[said.end() :]
     else:
@@ -142,56 +143,83 @@ def has_decimal_comma(cells: Iterable[str]) -> bool:
     """Say whether some cell is a number with a comma as decimal mark and none is a number with a point."""
     found = False
     for cell in cells:
-        if "." in cell and _POINT_NUMBER.fullmatch(cell):
+        if "." in cell and POINT_NUMBER.fullmatch(cell):
             return False
-        if not found and "," in cell and _COMMA_NUMBER.fullmatch(cell):
+        if not found and "," in cell and COMMA_NUMBER.fullmatch(cell):
             found = True
     return found
 
 
 def _comma_note(rows: list[list[str]]) -> Problem:
     """Return the note that commas are read as decimal marks, and a warning where they may be none."""
-    numbers = [cell.strip() for row in rows for cell in row if "," in cell and _COMMA_NUMBER.fullmatch(cell)]
-    message = f"commas are read as decimal marks, as in {numbers[0]}."
-    if all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", number) for number in numbers):
+    numbers = [cell.strip() for row in rows for cell in row if "," in cell and COMMA_NUMBER.fullmatch(cell)]
+    return comma_note(numbers[0], only_thousands=all(map(THOUSANDS.fullmatch, numbers)))
+
+
+def comma_note(number: str, *, only_thousands: bool) -> Problem:
+    """Return the note that commas are decimal marks in numbers such as this one."""
+    message = f"commas are read as decimal marks, as in {number}."
+    if only_thousands:
         message += " Every one has three digits behind it: if they separate thousands, take them out."
     return Problem("decimal_comma", message)
 
 
-def _decode(content: bytes, source: str) -> tuple[str, list[Problem]]:
-    """Turn bytes into text, with a note where the encoding had to be assumed."""
+def marked_encoding(content: bytes, source: str) -> str | None:
+    """Return the encoding that a byte order mark says, and refuse files of another kind by their first bytes."""
     for magic, what, advice in _OTHER_FORMATS:
         if content.startswith(magic):
             raise _not_text(source, f"The file is {what}, not text: {advice}.")
-    marked = next((encoding for mark, encoding in _BYTE_ORDER_MARKS if content.startswith(mark)), None)
+    return next((encoding for mark, encoding in _BYTE_ORDER_MARKS if content.startswith(mark)), None)
+
+
+def _decode(content: bytes, source: str) -> tuple[str, list[Problem]]:
+    """Turn bytes into text, with a note where the encoding had to be assumed."""
+    marked = marked_encoding(content, source)
     notes: list[Problem] = []
     if marked is None and b"\0" in content:
-        raise _not_text(
-            source,
-            "The file contains NUL characters, so it is not text in a known encoding: save it again as csv in UTF-8.",
-        )
+        raise has_nul(source)
     try:
         text = content.decode(marked or "utf-8")
     except UnicodeDecodeError as error:
         if marked is not None:
-            raise _not_text(
-                source,
-                f"The file says that it is {marked.removesuffix('-sig').upper()} but is damaged at byte {error.start}: "
-                "save it again as csv in UTF-8.",
-            ) from None
+            raise is_damaged(source, marked, error.start) from None
         text = _decode_western(content)
-        notes.append(
-            Problem(
-                "encoding",
-                "The file is not UTF-8 and was read as Windows-1252 (Western European): check labels with accents, or "
-                "save it as csv in UTF-8.",
-                source,
-            )
-        )
+        notes.append(encoding_note(source))
     controls = 0 if text.isprintable() else sum(1 for _ in _CONTROL.finditer(text))
     if "\0" in text or controls > max(2, len(text) // 200):
-        raise _not_text(source, "The file is not text but binary data: save the table as csv.")
+        raise is_binary(source)
     return text, notes
+
+
+def encoding_note(source: str) -> Problem:
+    """Return the note that the encoding was assumed."""
+    return Problem(
+        "encoding",
+        "The file is not UTF-8 and was read as Windows-1252 (Western European): check labels with accents, or "
+        "save it as csv in UTF-8.",
+        source,
+    )
+
+
+def has_nul(source: str) -> InputError:
+    """Return the error for bytes that no text without a byte order mark has."""
+    return _not_text(
+        source,
+        "The file contains NUL characters, so it is not text in a known encoding: save it again as csv in UTF-8.",
+    )
+
+
+def is_damaged(source: str, encoding: str, at: int) -> InputError:
+    """Return the error for a text that is not in the encoding that it says."""
+    said = encoding.removesuffix("-sig").upper()
+    return _not_text(
+        source, f"The file says that it is {said} but is damaged at byte {at}: save it again as csv in UTF-8."
+    )
+
+
+def is_binary(source: str) -> InputError:
+    """Return the error for a file full of control characters."""
+    return _not_text(source, "The file is not text but binary data: save the table as csv.")
 
 
 def _decode_western(content: bytes) -> str:
@@ -208,11 +236,18 @@ def _not_text(source: str, message: str) -> InputError:
 
 def _parse(text: str, delimiter: str, source: str) -> list[list[str]]:
     """Split text into rows of cells; a quotation mark that is misplaced is refused with its row."""
-    rows: list[list[str]] = []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    return list(checked_rows(reader, source))
+
+
+def checked_rows(reader: Iterator[list[str]], source: str, done: int = 0) -> Iterator[list[str]]:
+    """Yield the rows of a reader of csv; what it refuses is refused with the number of the row, after ``done`` rows."""
     try:
-        rows.extend(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+        for row in reader:
+            done += 1
+            yield row
     except csv.Error as error:
-        where = f"{source}, row {len(rows) + 1}"
+        where = f"{source}, row {done + 1}"
         if "field larger" in str(error):
             raise InputError(
                 f"A cell in this row is longer than {csv.field_size_limit():,} characters, most likely because a "
@@ -231,4 +266,3 @@ def _parse(text: str, delimiter: str, source: str) -> list[list[str]]:
             kind="bad_quote",
             where=where,
         ) from None
-    return rows

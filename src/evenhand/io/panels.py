@@ -9,7 +9,10 @@ from evenhand.cells import Cells, Duplicates
 from evenhand.columns import Columns, recognise
 from evenhand.confidence import FACTOR
 from evenhand.errors import InputError, Problem
+from evenhand.io.coded import Options
 from evenhand.io.files import read_table
+from evenhand.io.large import is_columnar, is_large, read_large, used_columns
+from evenhand.io.packed import is_packed, read_packed
 from evenhand.io.paths import MAX_UNPACKED
 from evenhand.io.wide import lengthen
 from evenhand.panel import Panel
@@ -37,7 +40,8 @@ def read_panel(
     Parameters
     ----------
     path
-        A csv, tsv, txt, xlsx, xlsm, ods or parquet file.
+        A csv, tsv, txt, xlsx, xlsm, ods or parquet file, a directory of parquet files, or a directory that
+        :func:`evenhand.pack_panel` wrote. Large csv and parquet files are read column by column.
     object, assessor, score, uncertainty, confidence, level
         Names of the columns; recognised by their names where not given (see :mod:`evenhand.columns`).
     factor
@@ -58,9 +62,41 @@ def read_panel(
     Raises
     ------
     InputError
-        With every problem found, each with its row and column.
+        With every problem found, each with its row and column; of a large file the first thousand.
+    LimitError
+        If a large file does not fit into memory.
     """
-    table = read_table(path, sheet=sheet, max_unpacked=max_unpacked)
+    options = Options(factor, aliases, duplicates, missing)
+
+    def find(names: Sequence[str], source: str) -> tuple[Columns, list[Problem]]:
+        roles = recognise(
+            names,
+            object=object,
+            assessor=assessor,
+            score=score,
+            uncertainty=uncertainty,
+            confidence=confidence,
+            level=level,
+            source=source,
+        )
+        return roles, _twice(names, roles)
+
+    if is_packed(path):
+        return read_packed(path)
+    if not wide and sheet is None and is_large(path):
+        panel = read_large(path, find, options)
+        if panel is not None:
+            return panel
+    try:
+        table = read_table(path, sheet=sheet, max_unpacked=max_unpacked)
+    except InputError as error:
+        if wide or error.kind != "too_large" or not is_columnar(path):
+            raise
+        panel = read_large(path, find, options)  # few bytes, many rows
+        if panel is None:
+            raise
+        return panel
+    notes: list[Problem] = []
     if wide:
         given = [name for name in (assessor, score, uncertainty, confidence, level) if name is not None]
         if given:
@@ -71,24 +107,8 @@ def read_panel(
         table = lengthen(table, object=object, source=table.source)
         roles = Columns(object=0, assessor=1, score=2)
     else:
-        roles = recognise(
-            table.names,
-            object=object,
-            assessor=assessor,
-            score=score,
-            uncertainty=uncertainty,
-            confidence=confidence,
-            level=level,
-            source=table.source,
-        )
-    used = [roles.object, roles.assessor, roles.score]
-    if roles.confidence is not None:
-        used.append(roles.confidence)
-    twice = [table.names[index] for index in used[2:] if list(table.names).count(table.names[index]) > 1]
-    notes = [
-        Problem("column_twice", f"there is more than one column {name!r}: the first was read.", f"column {name}")
-        for name in twice
-    ]
+        roles, notes = find(table.names, table.source)
+    used = used_columns(roles)
     cells = Cells(
         object=table.columns[roles.object],
         assessor=table.columns[roles.assessor],
@@ -103,3 +123,12 @@ def read_panel(
     return Panel.from_cells(
         cells, factor=factor, aliases=aliases, duplicates=duplicates, missing=missing, notes=[*table.notes, *notes]
     )
+
+
+def _twice(names: Sequence[str], roles: Columns) -> list[Problem]:
+    """Return notes on names of columns that stand in the header more than once."""
+    twice = [names[index] for index in used_columns(roles)[2:] if list(names).count(names[index]) > 1]
+    return [
+        Problem("column_twice", f"there is more than one column {name!r}: the first was read.", f"column {name}")
+        for name in twice
+    ]

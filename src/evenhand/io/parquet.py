@@ -42,7 +42,7 @@ def read_parquet(path: str | os.PathLike[str], *, max_cells: int = MAX_CELLS, ma
     InputError
         If a file is damaged, the files of a directory do not fit together, or there is too much of them.
     """
-    files = _files(path)
+    files = parquet_files(path)
     source = Path(path).name or str(path)
     try:
         import polars as pl
@@ -65,7 +65,7 @@ def read_parquet(path: str | os.PathLike[str], *, max_cells: int = MAX_CELLS, ma
     return _without_blank_rows(names, columns, source)
 
 
-def _files(path: str | os.PathLike[str]) -> list[Path]:
+def parquet_files(path: str | os.PathLike[str]) -> list[Path]:
     """Return the files to read, each checked to be a regular file."""
     place, facts = existing(path)
     if not stat.S_ISDIR(facts.st_mode):
@@ -95,13 +95,16 @@ def _rehearse(files: Sequence[Path], max_cells: int, source: str) -> tuple[int, 
     except ValueError:
         answer = {"error": "the library that reads it broke off"}
     if "error" in answer:
-        reason = (str(answer["error"]).splitlines() or ["unknown"])[0][:200].rstrip(".")
-        raise InputError(
-            f"The parquet file is damaged or of an unknown kind ({reason}): write it again.",
-            kind="damaged",
-            where=source,
-        )
+        raise is_damaged(source, str(answer["error"]))
     return int(answer["rows"]), int(answer["columns"])
+
+
+def is_damaged(source: str, error: str) -> InputError:
+    """Return the error for a file that cannot be read, with the reason that the library gave."""
+    reason = (error.splitlines() or ["unknown"])[0][:200].rstrip(".")
+    return InputError(
+        f"The parquet file is damaged or of an unknown kind ({reason}): write it again.", kind="damaged", where=source
+    )
 
 
 def _limit_text(frame: pl.DataFrame, max_text: int, source: str) -> None:

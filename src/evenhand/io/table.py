@@ -193,17 +193,27 @@ def _filled(cells: Sequence[Cell]) -> int:
 def _refuse_long(data: Sequence[Sequence[Cell]], numbers: Sequence[int], width: int, source: str) -> None:
     """Refuse rows that have cells to the right of the header."""
     problems = [
-        Problem(
-            "long_row",
-            f"The row has {_filled(cells)} cells but the header has {width}: put quotation marks around a cell that "
-            "contains the delimiter, or name every column in the header.",
-            f"{source}, row {number}",
-        )
+        long_row(source, number, _filled(cells), width)
         for number, cells in zip(numbers, data, strict=True)
         if len(cells) > width and _filled(cells) > width
     ]
-    if problems and width == 1:
-        message = "The first row has one cell and others have more: delete any title that stands above the header."
-        raise InputError(message, kind="long_row", where=source)
     if problems:
-        raise InputError(problems)
+        raise too_long(problems, width, source)
+
+
+def long_row(source: str, number: int, filled: int, width: int) -> Problem:
+    """Return the problem of a row with more cells than the header."""
+    return Problem(
+        "long_row",
+        f"The row has {filled} cells but the header has {width}: put quotation marks around a cell that "
+        "contains the delimiter, or name every column in the header.",
+        f"{source}, row {number}",
+    )
+
+
+def too_long(problems: Sequence[Problem], width: int, source: str) -> InputError:
+    """Return the error for rows that are longer than the header, which may be none."""
+    if width == 1:
+        message = "The first row has one cell and others have more: delete any title that stands above the header."
+        return InputError(message, kind="long_row", where=source)
+    return InputError(problems)

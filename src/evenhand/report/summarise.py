@@ -16,8 +16,8 @@ from evenhand.explain import explain, explanation_columns
 from evenhand.fit import Fit
 from evenhand.gauge import gauge_name
 from evenhand.graph import Connectivity, assessor_graph, connectivity
-from evenhand.loops import sum_by
 from evenhand.influence import influence, robustness, without_assessors, without_columns
+from evenhand.loops import sum_by
 from evenhand.next_best import NextBest
 from evenhand.panel import Panel
 from evenhand.ranking import DRAWS, Ranking, rank
@@ -50,7 +50,7 @@ def summarise_fit(
     panel = fit.panel
     found = evidence(fit, priors) if with_evidence else None
     mu2, notes = _mu2(fit.connectivity)
-    notes = [*fit.notes, *noise_notes(fit), *(found.notes if found else ()), *notes]
+    notes = [*fit.notes, *noise_notes(fit), *sampling_notes(fit), *(found.notes if found else ()), *notes]
     objects = fit.values.columns()
     if grades:
         try:
@@ -78,6 +78,7 @@ def summarise_fit(
         "method": fit.method,
         "gauge": gauge_name(fit.gauge),
         "noise": fit.posterior.noise.kind,
+        "solver": None if fit.posterior.solver is None else fit.posterior.solver.reason,
         "interval": fit.values.interval,
         "fit": {
             "residual": fit.residual,
@@ -172,6 +173,19 @@ def summarise_next(found: NextBest, top: int | None) -> Summary:
         "assessments": _records(found.columns()),
         "notes": _problems(found.fit.notes),
     }
+
+
+def sampling_notes(fit: Fit) -> list[Problem]:
+    """Return in words how far standard deviations may be off, where they were estimated by sampling."""
+    solver = fit.posterior.solver
+    error = 0.0 if solver is None or fit.values.sd is None else solver.diagonal_error / 2
+    if error == 0:
+        return []
+    message = (
+        f"the panel is too large for exact standard deviations: they were estimated by sampling, with a typical error "
+        f"of {100 * error:.2g} % of each."
+    )
+    return [Problem("sampled", message)]
 
 
 def noise_notes(fit: Fit) -> list[Problem]:

@@ -131,7 +131,7 @@ class AutoSolver:
         return self._say(self.estimator, reason)
 
     def _say(self, solver: Solver, why: str) -> Solver:
-        _log.info("uncertainties by %s, since %s", type(solver).__name__, why)
+        _log.info("uncertainties by %s; %s", solver.reason, why)
         return solver
 
     @property

@@ -13,10 +13,8 @@ from evenhand.solve.factored import FactoredSolver
 from evenhand.system import Floats
 
 _ACCURATE: Final = 300
-"""Up to this size the factor is computed without subtractions, beyond it only where subtractions did harm."""
-
-_CANCELLED: Final = 1e-5
-"""A pivot that is smaller than this part of its diagonal has lost too many digits."""
+_CANCELLED: Final = (1e-3, 1e-5)
+"""A pivot smaller than this part of its diagonal has lost too many digits; up to 300 equations none is spared."""
 
 _BLOCK: Final = 64
 
@@ -33,20 +31,23 @@ class DirectSolver(FactoredSolver):
     @cached_property
     def _factor(self) -> Floats:
         """Lower Cholesky factor of the grounded Schur complement; what stands above its diagonal means nothing."""
-        if self.free.size > _ACCURATE:
-            from scipy.linalg.lapack import dpotrf
+        from scipy.linalg.lapack import dpotrf
 
-            matrix = self._grounded_schur()
-            scale = np.diagonal(matrix).copy()
-            factor, failed = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
-            if not failed and (np.square(np.diagonal(factor)) > _CANCELLED * scale).all():
-                return np.asarray(factor)
-            # a pivot lost most of its digits to cancellation: once more, without subtractions
+        if not self.free.size:
+            return np.zeros((0, 0))
+        matrix = self._grounded_schur()
+        scale = np.diagonal(matrix) * _CANCELLED[self.free.size > _ACCURATE]
+        factor, failed = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+        if not failed and (np.square(np.diagonal(factor)) > scale).all():
+            return np.asarray(factor)
+        # a pivot lost digits to cancellation: once more, without subtractions
         return laplacian_factor(self.system.schur(), self.free)
 
     def _grounded_schur(self) -> Floats:
         """Return the Schur complement without the grounded rows and columns, laid out as LAPACK wants it."""
-        links = self.system.links()
+        if self.system.is_dense:
+            return np.asfortranarray(self.system.schur()[np.ix_(self.free, self.free)])
+        links = self.system.links
         degree = np.asarray(links.sum(axis=1)).ravel()
         matrix = np.asarray(links[self.free][:, self.free].toarray(order="F"))
         np.negative(matrix, out=matrix)

@@ -93,7 +93,7 @@ class IterativeSolver:
 
     @cached_property
     def _null(self) -> Floats:
-        return self._root / np.sqrt(self.system.kept_total.sum())
+        return np.asarray(self._root / np.sqrt(self.system.kept_total.sum()))
 
     def _only_scaled(self, x: Floats) -> Floats:
         return self._scaled(x)[0]

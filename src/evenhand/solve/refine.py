@@ -15,8 +15,11 @@ from evenhand.system import Floats, System
 _EPS: Final = float(np.finfo(np.float64).eps)
 _MOST_STEPS: Final = 20
 
-_PLAIN: Final = 1e-12
-"""Plain arithmetic is enough where a bound on all its rounding, beside the size of the answer, is below this."""
+_PLAIN: Final = 1e-6
+"""Plain arithmetic may do where a bound on all its rounding, beside the size of the answer, is below this ..."""
+
+_SETTLED: Final = 1e-10
+"""... and does where the answer no longer moves by more than this. (The bound is a thousand times too careful.)"""
 
 _DIGITS: Final = 1e-9
 """An answer that still moves by more than this, beside its size, or that rounding may be to blame for, is refused."""
@@ -35,7 +38,7 @@ def refined(system: System, solve_kept: SolveKept, score: Floats) -> Solution:
         The N scores.
     """
     with np.errstate(over="ignore"):
-        origin = float(np.median(score)) if score.size < 1_000_000 else float(score.mean())
+        origin = float(np.median(score[:: max(1, score.size // 100)]))
         centred = score - origin
     if not np.isfinite(centred).all():
         raise SolveError("The scores are too extreme to compute with: rescale them.")
@@ -56,8 +59,8 @@ def _plainly(system: System, solve_kept: SolveKept, centred: Floats) -> tuple[Fl
     """
     kept, gone = np.zeros(system.n_kept), np.zeros(system.n_gone)
     residual = centred
-    change = np.inf
-    for _ in range(2):
+    change = size = spread = np.inf
+    for step in range(4):
         force = system.weight * residual
         of_kept = sum_by(system.kept, force, system.n_kept)
         of_gone = sum_by(system.gone, force, system.n_gone)
@@ -65,18 +68,19 @@ def _plainly(system: System, solve_kept: SolveKept, centred: Floats) -> tuple[Fl
         kept, gone = kept + step_kept, gone + step_gone
         change = max(float(np.abs(step_kept).max()), float(np.abs(step_gone).max()))
         residual = centred - kept[system.kept] - gone[system.gone]
-    spread = float(np.abs(centred).max())
-    size = max(float(np.abs(kept).max()), float(np.abs(gone).max()), spread, np.finfo(float).tiny)
-    if not change <= 1e-8 * size:
+        if step == 0:
+            spread = float(np.abs(centred).max())
+            size = max(float(np.abs(kept).max()), float(np.abs(gone).max()), spread, np.finfo(float).tiny)
+        elif change <= _SETTLED * size:
+            break
+    if not change <= _SETTLED * size:
         return None
     # what rounding of the last residuals, of their sums and of the elimination can have done to the last step
-    force = np.abs(system.weight * residual)
-    own = 4 * _EPS * sum_by(system.kept, system.weight * (np.abs(centred) + size), system.n_kept)
-    own += _EPS * system.kept_count * sum_by(system.kept, force, system.n_kept)
-    other = 4 * _EPS * sum_by(system.gone, system.weight * (np.abs(centred) + size), system.n_gone)
-    other += _EPS * system.gone_count * sum_by(system.gone, force, system.n_gone)
-    bound = solve_kept(own + system.up(other / system.gone_total))
-    if not float(bound.max()) + change * (change / size) <= _PLAIN * size:
+    largest = float(np.abs(residual).max())
+    own = _EPS * (4 * (spread + size) + system.kept_count * largest)
+    other = _EPS * (4 * (spread + size) + system.gone_count * largest)
+    bound = solve_kept(np.asarray(own * system.kept_total, dtype=np.float64) + system.up(np.asarray(other)))
+    if not float(bound.max()) <= _PLAIN * size:
         return None
     return kept, gone, residual
 

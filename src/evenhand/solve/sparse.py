@@ -37,7 +37,7 @@ class SparseSolver(FactoredSolver):
 
     @cached_property
     def _matrix(self) -> sp.csc_array[Any]:
-        return grounded_laplacian(self.system.links(), self.free)
+        return grounded_laplacian(self.system.links, self.free)
 
     @cached_property
     def _factor(self) -> Any:
@@ -112,7 +112,7 @@ def envelope(system: System) -> tuple[float, float]:
     """Return bounds on the entries of a sparse factor and on the products that it takes, from a banded order."""
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-    links = system.links()
+    links = system.links
     order = reverse_cuthill_mckee(links, symmetric_mode=True)
     place = np.empty(order.size, dtype=np.int64)
     place[order] = np.arange(order.size)

@@ -1,0 +1,376 @@
+"""Packed panels: a directory of coded parquet files that loads without any text being read again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from evenhand import progress
+from evenhand.confidence import Form, check_factor
+from evenhand.errors import InputError, Problem
+from evenhand.io.columnar import ParquetStream, reading
+from evenhand.io.labels import Labels
+from evenhand.panel import Panel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FORMAT = "evenhand-panel"
+VERSION = 1
+_MANIFEST = "panel.json"
+_SLICE = 4_000_000
+
+
+def pack_panel(panel: Panel, path: str | os.PathLike[str], *, parts: int = 1) -> Path:
+    """Write a panel as coded parquet files, which :func:`evenhand.read_panel` loads without recoding.
+
+    The directory holds ``panel.json``, the labels in ``objects.parquet`` and ``assessors.parquet``, whose row i is
+    code i, and the assessments in ``parts/part-00000.parquet`` and so on.
+
+    Parameters
+    ----------
+    panel
+        The panel.
+    path
+        The directory to write. A packed panel that is there is replaced, anything else is refused.
+    parts
+        Number K of files. One keeps the order of the assessments; more are ordered by the larger of the two sides
+        and cut so that each member of it is whole within one file.
+
+    Returns
+    -------
+    Path
+        The directory.
+
+    Raises
+    ------
+    InputError
+        If something else is at that place, or fewer members than parts are there to be split.
+
+    Examples
+    --------
+    >>> import tempfile, evenhand
+    >>> panel = Panel.from_arrays([0, 0, 1], [0, 1, 1], [3.0, 4.0, 5.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     evenhand.read_panel(pack_panel(panel, f"{folder}/packed"))
+    Panel(2 objects, 2 assessors, 3 assessments, no declared confidence)
+    """
+    place = Path(path)
+    larger = max(panel.n_objects, panel.n_assessors)
+    if not 1 <= parts <= larger:
+        raise InputError(
+            f"A panel whose larger side has {larger:,} members can be packed in 1 to {larger:,} parts, not {parts:,}.",
+            kind="bad_option",
+        )
+    check_place(place)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+    except OSError as error:
+        raise _unwritable(place, error) from None
+    try:
+        _write(panel, work, parts)
+        work.chmod(0o755)
+        _put(work, place)
+    except OSError as error:
+        raise _unwritable(place, error) from None
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return place
+
+
+def check_place(place: Path) -> None:
+    """Refuse to write over anything that is not a packed panel."""
+    if place.is_symlink() or (place.exists() and not _is_ours(place)):
+        raise InputError(
+            "There is something else at this place, which is not overwritten: choose another name for the directory.",
+            kind="exists",
+            where=str(place),
+        )
+
+
+def _is_ours(place: Path) -> bool:
+    """Say whether a directory holds a packed panel and nothing else."""
+    try:
+        names = {str(entry.relative_to(place)) for entry in place.rglob("*")}
+        manifest = json.loads((place / _MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    ours = {_MANIFEST, "objects.parquet", "assessors.parquet", "parts"}
+    return (
+        isinstance(manifest, dict)
+        and manifest.get("format") == FORMAT
+        and all(name in ours or re.fullmatch(r"parts.part-\d{5,}\.parquet", name) for name in names)
+    )
+
+
+def is_packed(path: str | os.PathLike[str]) -> bool:
+    """Say whether a path is a directory with a panel in it that :func:`pack_panel` wrote."""
+    try:
+        return (Path(path) / _MANIFEST).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def read_packed(path: str | os.PathLike[str]) -> Panel:
+    """Load a packed panel, and refuse one that is damaged or was changed."""
+    import polars as pl
+
+    place = Path(path)
+    facts = manifest_of(place)
+    n_objects, n_assessors, size = facts["objects"], facts["assessors"], facts["assessments"]
+    declared = facts["confidence"] != "none"
+    names = ["object", "assessor", "score", *(["confidence"] if declared else [])]
+    object_index, assessor_index = np.empty(size, np.uint32), np.empty(size, np.uint32)
+    score = np.empty(size, np.float64)
+    precision = np.empty(size, np.float64) if declared else np.broadcast_to(np.float64(1.0), size).view()
+    targets = dict(zip(names, (object_index, assessor_index, score, precision), strict=False))
+    with reading() as stream:
+        objects, assessors = _labels(stream, place, n_objects, n_assessors)
+        stream.open(_there(place, *(part["file"] for part in facts["parts"])), place.name)
+        if stream.names != tuple(names) or stream.rows != size:
+            raise _changed(place, f"its parts do not hold what {_MANIFEST} says")
+        done = 0
+        for frame in stream.batches(range(len(names))):
+            types = [pl.UInt32, pl.UInt32, pl.Float64, pl.Float64][: len(names)]
+            if frame.dtypes != types or any(column.null_count() for column in frame.iter_columns()):
+                raise _changed(place, f"its parts do not hold what {_MANIFEST} says")
+            for name, target in targets.items():
+                target[done : done + frame.height] = frame[name].to_numpy()
+            done += frame.height
+    start = 0
+    for part in facts["parts"]:
+        codes = targets[facts["partitioned_by"] or "object"][start : start + part["rows"]]
+        if not codes.size or (int(codes.min()), int(codes.max())) != (part["first"], part["last"]):
+            raise _changed(place, f"{part['file']} does not hold the codes that {_MANIFEST} says")
+        start += part["rows"]
+    for name, codes, count in (("object", object_index, n_objects), ("assessor", assessor_index, n_assessors)):
+        if int(codes.max()) >= count:
+            raise _changed(place, f"an {name} has the code {int(codes.max())}, for which there is no label")
+        if np.bincount(codes, minlength=count).min() == 0:
+            raise _changed(place, f"an {name} has no assessment")
+    if not np.isfinite(score).all():
+        raise _changed(place, "a score is not finite")
+    if declared and not (np.isfinite(precision).all() and precision.min() >= np.finfo(float).tiny):
+        raise _changed(place, "a confidence is not positive and finite")
+    if facts["fingerprint"] != _fingerprint(object_index, assessor_index, score, precision if declared else None):
+        raise _changed(place, f"the assessments are not those that {_MANIFEST} was written for")
+    return Panel(
+        objects=objects,
+        assessors=assessors,
+        object_index=object_index,
+        assessor_index=assessor_index,
+        score=score,
+        precision=precision,
+        confidence=facts["confidence"],
+        factor=facts["factor"],
+        notes=tuple(Problem(note["kind"], note["message"], note["where"]) for note in facts["notes"]),
+    )
+
+
+def _write(panel: Panel, work: Path, parts: int) -> None:
+    """Write all files into an empty directory."""
+    import polars as pl
+
+    (work / "parts").mkdir()
+    for name, labels in (("objects", panel.objects), ("assessors", panel.assessors)):
+        texts = labels.series if isinstance(labels, Labels) else pl.Series(list(labels), dtype=pl.String)
+        pl.DataFrame({"label": texts}).write_parquet(work / f"{name}.parquet")
+    by_object = panel.n_objects >= panel.n_assessors
+    side: str | None = ("object" if by_object else "assessor") if parts > 1 else None
+    order, cuts = _partition(panel, parts, by_object=by_object)
+    declared = panel.confidence != "none"
+    written = []
+    digest = _Digest()
+    for number in range(parts):
+        progress.report("packing", number, parts)
+        rows = slice(cuts[number], cuts[number + 1]) if order is None else order[cuts[number] : cuts[number + 1]]
+        columns: dict[str, NDArray[Any]] = {
+            "object": panel.object_index[rows].astype(np.uint32, copy=False),
+            "assessor": panel.assessor_index[rows].astype(np.uint32, copy=False),
+            "score": panel.score[rows],
+        }
+        if declared:
+            columns["confidence"] = np.ascontiguousarray(panel.precision[rows])
+        digest.add(*columns.values())
+        name = f"parts/part-{number:05d}.parquet"
+        pl.DataFrame(columns).write_parquet(work / name)
+        codes = columns[side or "object"]
+        written.append({"file": name, "rows": int(codes.size), "first": int(codes.min()), "last": int(codes.max())})
+    progress.report("packing", parts, parts)
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "objects": panel.n_objects,
+        "assessors": panel.n_assessors,
+        "assessments": panel.n_assessments,
+        "confidence": panel.confidence,
+        "factor": panel.factor,
+        "partitioned_by": side,
+        "parts": written,
+        "notes": [{"kind": note.kind, "message": note.message, "where": note.where} for note in panel.notes],
+        "fingerprint": digest.text(),
+    }
+    (work / _MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _partition(panel: Panel, parts: int, *, by_object: bool) -> tuple[NDArray[np.int64] | None, list[int]]:
+    """Return the order of the rows, None for their own, and where to cut it."""
+    if parts == 1:
+        return None, [0, panel.n_assessments]
+    codes, counts = (
+        (panel.object_index, panel.object_assessments)
+        if by_object
+        else (panel.assessor_index, panel.assessor_assessments)
+    )
+    ends = np.cumsum(counts)
+    # member boundaries nearest to equal shares, each part at least one member
+    wanted = np.arange(1, parts) * (panel.n_assessments / parts)
+    members = np.searchsorted(ends, wanted) + 1
+    least = np.arange(1, parts)
+    members = np.maximum.accumulate(np.maximum(members, least) - least) + least
+    members = np.minimum(members, counts.size - parts + least)
+    cuts = [0, *ends[members - 1].tolist(), panel.n_assessments]
+    return np.argsort(codes, kind="stable"), [int(cut) for cut in cuts]
+
+
+def _put(work: Path, place: Path) -> None:
+    """Move a finished directory to its place; a packed panel that is there steps aside first."""
+    check_place(place)
+    if not place.exists():
+        work.rename(place)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+    try:
+        place.rename(aside / "old")
+        try:
+            work.rename(place)
+        except OSError:
+            (aside / "old").rename(place)
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def manifest_of(place: Path) -> dict[str, Any]:
+    """Return the facts about a packed panel, each of the type that it must have."""
+    try:
+        facts = json.loads((place / _MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        raise _changed(place, f"{_MANIFEST} cannot be read") from None
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        raise _changed(place, f"{_MANIFEST} is not that of a panel")
+    if facts.get("version") != VERSION:
+        raise InputError(
+            f"The packed panel has version {facts.get('version')!r}, and this evenhand reads version {VERSION}: pack "
+            "it again, or install a newer evenhand.",
+            kind="damaged",
+            where=str(place),
+        )
+    if not _is_sound(facts):
+        raise _changed(place, f"{_MANIFEST} is incomplete")
+    return facts
+
+
+def _is_sound(facts: dict[str, Any]) -> bool:
+    """Say whether the entries of a manifest have the right types and agree with each other."""
+
+    def count(number: object) -> bool:
+        return isinstance(number, int) and not isinstance(number, bool) and number >= 0
+
+    parts, notes, factor = facts.get("parts"), facts.get("notes"), facts.get("factor")
+    if not isinstance(parts, list) or not isinstance(notes, list) or not isinstance(facts.get("fingerprint"), str):
+        return False
+    if not all(count(facts.get(name)) and facts[name] > 0 for name in ("objects", "assessors", "assessments")):
+        return False
+    if facts.get("confidence") not in get_args(Form) or facts.get("partitioned_by") not in ("object", "assessor", None):
+        return False
+    if (facts["confidence"] == "level") != isinstance(factor, int | float):
+        return False
+    if isinstance(factor, int | float):
+        try:
+            check_factor(factor)
+        except InputError:
+            return False
+    for number, part in enumerate(parts):
+        if not isinstance(part, dict) or part.get("file") != f"parts/part-{number:05d}.parquet":
+            return False
+        if not all(count(part.get(name)) for name in ("rows", "first", "last")):
+            return False
+    texts = ("kind", "message")
+    if not all(isinstance(note, dict) and all(isinstance(note.get(text), str) for text in texts) for note in notes):
+        return False
+    if not all("where" in note and isinstance(note["where"], str | None) for note in notes):
+        return False
+    return bool(parts) and sum(part["rows"] for part in parts) == facts["assessments"]
+
+
+def _labels(stream: ParquetStream, place: Path, n_objects: int, n_assessors: int) -> tuple[Labels, Labels]:
+    """Read the labels of both sides."""
+    import polars as pl
+
+    stream.open(_there(place, "objects.parquet", "assessors.parquet"), place.name)
+    if stream.names != ("label",) or stream.rows != n_objects + n_assessors:
+        raise _changed(place, f"there are not as many labels as {_MANIFEST} says")
+    labels = pl.concat(list(stream.batches([0])), rechunk=True).to_series()
+    sides = labels.head(n_objects), labels.tail(n_assessors)
+    if labels.dtype != pl.String or labels.null_count() or any(side.n_unique() != len(side) for side in sides):
+        raise _changed(place, "its labels are not different texts")
+    return Labels(sides[0]), Labels(sides[1])
+
+
+def _there(place: Path, *names: str) -> list[Path]:
+    """Return files of a packed panel, or say which one is missing."""
+    for name in names:
+        if not (place / name).is_file():
+            raise _changed(place, f"{name} is missing")
+    return [place / name for name in names]
+
+
+class _Digest:
+    """A fingerprint of coded columns that does not depend on how they are cut into parts."""
+
+    def __init__(self) -> None:
+        self._hashes: list[Any] = []
+
+    def add(self, *columns: NDArray[Any]) -> None:
+        """Take further rows."""
+        if not self._hashes:
+            self._hashes = [hashlib.blake2b(digest_size=16) for _ in columns]
+        for digest, column in zip(self._hashes, columns, strict=True):
+            for start in range(0, column.size, _SLICE):
+                digest.update(np.ascontiguousarray(column[start : start + _SLICE]))
+
+    def text(self) -> str:
+        """Return the fingerprint."""
+        return hashlib.blake2b(b"".join(one.digest() for one in self._hashes), digest_size=16).hexdigest()
+
+
+def _fingerprint(
+    object_index: NDArray[np.uint32],
+    assessor_index: NDArray[np.uint32],
+    score: NDArray[np.float64],
+    precision: NDArray[np.float64] | None,
+) -> str:
+    digest = _Digest()
+    digest.add(object_index, assessor_index, score, *([] if precision is None else [precision]))
+    return digest.text()
+
+
+def _changed(place: Path, what: str) -> InputError:
+    return InputError(
+        f"The packed panel is damaged or was changed ({what}): pack it again.", kind="damaged", where=str(place)
+    )
+
+
+def _unwritable(place: Path, error: OSError) -> InputError:
+    reason = error.strerror or str(error)
+    return InputError(f"The directory cannot be written: {reason}.", kind="unwritable", where=str(place))
