@@ -129,7 +129,7 @@ def test_exact_solvers_agree_on_variances_contrasts_determinant_and_gap(graph: C
     n_objects = panel.n_objects
     laplacian = np.linalg.pinv(inverse, rcond=1e-13)
     log_determinant = np.linalg.slogdet(laplacian[1:, 1:])[1]
-    normalised = system.dense() / np.sqrt(np.outer(system.gone_total, system.kept_total))
+    normalised = system.dense / np.sqrt(np.outer(system.gone_total, system.kept_total))
     mu2 = 1.0 - np.linalg.svd(normalised, compute_uv=False)[1]
     first, second = np.zeros((n_objects, 1)), np.zeros((panel.n_assessors, 1))
     first[0], first[-1] = 1.0, -1.0

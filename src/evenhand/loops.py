@@ -104,6 +104,19 @@ def sum_by(index: Codes, terms: NDArray[np.floating[Any]], count: int) -> Floats
     return np.asarray(sums.sum(axis=0))
 
 
+def dot(one: Floats, other: Floats) -> Any:
+    """Return one^T other for a vector and a vector or columns, without BLAS.
+
+    Its threads make short products slower, and go on turning afterwards, in the way of the threads here.
+
+    Examples
+    --------
+    >>> float(dot(np.array([1.0, 2.0]), np.array([3.0, 4.0])))
+    11.0
+    """
+    return np.einsum("i,i...->...", one, other)
+
+
 def join(one: Codes, other: Codes, n_one: int, n_other: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the root, a code of the first side, of each member of either side: equal where they hang together."""
     parent = np.arange(n_one)
@@ -171,7 +184,9 @@ class Blocks:
 
     def __init__(self, kept: Codes, gone: Codes, weight: Floats, kept_count: NDArray[np.int64], n_gone: int) -> None:
         self.n_kept, self.n_gone = kept_count.size, n_gone
-        self.order = np.argsort(-kept_count, kind="stable")
+        self._rooms: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
+        few = np.minimum(kept_count, 2**16 - 1).astype(np.uint16)  # of 16 bits, which are sorted at once
+        self.order = np.argsort(~few, kind="stable")
         rank = np.empty(self.n_kept, dtype=np.uint16 if self.n_kept <= 2**16 else np.uint32)
         rank[self.order] = np.arange(self.n_kept)
         n_blocks = (n_gone - 1 >> SHIFT) + 1
@@ -199,10 +214,13 @@ class Blocks:
         return self.weight.size == 1
 
     def couple(self, of_kept: Floats, inverse_total: Floats) -> tuple[Floats, Floats]:
-        """Return c^T t and t = diag(1/C) c x for the x of the kept side, a vector or WIDTH columns, in one pass."""
+        """Return c^T t and t = diag(1/C) c x for the x of the kept side, a vector or WIDTH columns, in one pass.
+
+        The second array is overwritten by the next call: fresh memory would cost as much as the products.
+        """
         loop = compiled(_couple if of_kept.ndim == 1 else _couple_columns)
-        sums = np.zeros((threads(), *of_kept.shape))
-        below = np.empty((self.n_gone, *of_kept.shape[1:]))
+        sums, below = self._room(of_kept.shape[1:])
+        sums[:] = 0.0
         x = of_kept[self.order]
 
         def work(t: int) -> None:
@@ -211,6 +229,15 @@ class Blocks:
 
         in_threads(work, threads())
         return self._in_order(sums), below
+
+    def _room(self, columns: tuple[int, ...]) -> tuple[Floats, Floats]:
+        """Return memory for the sums of each thread, and for the eliminated side, used again and again."""
+        if columns not in self._rooms:
+            self._rooms[columns] = (
+                np.empty((threads(), self.n_kept, *columns)),
+                np.empty((self.n_gone, *columns)),
+            )
+        return self._rooms[columns]
 
     def _in_order(self, sums: Floats) -> Floats:
         """Return the threads' sums together, in the panel's own order."""

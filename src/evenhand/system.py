@@ -20,6 +20,10 @@ _DENSE: Final = 2_000_000
 """Up to this many cells the weights are multiplied as a full matrix."""
 
 
+_FULL: Final = 4
+"""... and used as one where at least one pair in so many has an assessment."""
+
+
 @dataclass(frozen=True, eq=False)
 class System:
     """Least squares on a weighted bipartite graph, seen from the side that is kept.
@@ -101,12 +105,16 @@ class System:
 
     def down(self, of_kept: Floats) -> Floats:
         """Return c x on the eliminated side for a vector or columns x on the kept side."""
+        if self._is_full:
+            return np.asarray(self.dense @ of_kept)
         if self._blocks is not None:
             return self._blocks.down(of_kept)
         return np.asarray(self.incidence @ of_kept)
 
     def up(self, of_gone: Floats) -> Floats:
         """Return c^T t on the kept side for a vector or columns t on the eliminated side."""
+        if self._is_full:
+            return np.asarray(of_gone @ self.dense) if of_gone.ndim == 1 else np.asarray(self.dense.T @ of_gone)
         if self._blocks is not None:
             return self._blocks.up(of_gone)
         return np.asarray(self._turned @ of_gone)
@@ -133,8 +141,14 @@ class System:
         """Whether the weights are few enough to be held as a full matrix."""
         return self.n_gone * self.n_kept <= _DENSE
 
+    @property
+    def _is_full(self) -> bool:
+        """Whether most pairs have an assessment, so that a full matrix is as quick as a sparse one."""
+        return self.is_dense and self.n_gone * self.n_kept <= _FULL * self.n_edges
+
+    @cached_property
     def dense(self) -> Floats:
-        """Return the weights c as a full matrix, eliminated side by kept side."""
+        """The weights c as a full matrix, eliminated side by kept side."""
         places = self.gone.astype(np.int64) * self.n_kept + self.kept.astype(np.int64)
         full = np.bincount(places, weights=self.weight, minlength=self.n_gone * self.n_kept)
         return np.asarray(full.reshape(self.n_gone, self.n_kept))
@@ -145,13 +159,13 @@ class System:
         The diagonal is the sum of the weights of the links, so nothing cancels.
         """
         if self.is_dense:
-            half = self.dense() / np.sqrt(self.gone_total)[:, None]
+            half = self.dense / np.sqrt(self.gone_total)[:, None]
             links = -(half.T @ half)
-            links[np.diag_indices_from(links)] = 0.0
+            np.fill_diagonal(links, 0.0)
         else:
             links = self.links.toarray()
             np.negative(links, out=links)
-        links[np.diag_indices_from(links)] = -links.sum(axis=1)
+        np.fill_diagonal(links, -links.sum(axis=1))
         return np.asarray(links, dtype=np.float64)
 
 

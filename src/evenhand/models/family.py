@@ -13,6 +13,7 @@ from evenhand.errors import InputError, Problem, SolveError
 from evenhand.fit import Effects, Fit, Method
 from evenhand.gauge import Condition, Gauge
 from evenhand.graph import Connectivity
+from evenhand.loops import dot
 from evenhand.noise import NoiseKind, NoisePrior, make_noise
 from evenhand.panel import Panel
 from evenhand.posterior import Posterior
@@ -167,7 +168,7 @@ def _residual_sum(panel: Panel, solution: Solution) -> float:
     if largest <= 8 * np.finfo(np.float64).eps * float(np.abs(panel.score).max()):
         return 0.0
     with np.errstate(over="ignore", under="ignore"):
-        residual = float(panel.precision @ np.square(residuals / largest)) * largest * largest
+        residual = float(dot(panel.precision, np.square(residuals / largest))) * largest * largest
     if not np.finfo(np.float64).tiny <= residual < np.inf:
         raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
     return residual

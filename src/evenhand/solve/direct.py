@@ -62,9 +62,9 @@ class DirectSolver(FactoredSolver):
         return np.asarray(dpotri(self._factor, lower=1)[0]) if self.free.size else np.zeros((0, 0))
 
     def _solve_free(self, right: Floats) -> Floats:
-        from scipy.linalg import cho_solve
+        from scipy.linalg.lapack import dpotrs
 
-        return np.asarray(cho_solve((self._factor, True), right, check_finite=False))
+        return np.asarray(dpotrs(self._factor, right, lower=1)[0])
 
     def _entries_free(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> Floats:
         return np.asarray(self._inverse[np.maximum(one, other), np.minimum(one, other)])

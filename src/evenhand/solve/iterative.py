@@ -11,13 +11,13 @@ import numpy as np
 
 from evenhand import progress
 from evenhand.errors import LimitError, SolveError
-from evenhand.loops import WIDTH, squares_of_residuals, sum_by, sums_of_scores, wants_loops
+from evenhand.loops import WIDTH, dot, squares_of_residuals, sum_by, sums_of_scores, wants_loops
 from evenhand.solve.base import Solution, eliminate
 from evenhand.solve.krylov import SAFETY, Steps, conjugate_gradients, conjugate_gradients_columns
 from evenhand.solve.spectrum import dense_mu2, mu2_through
 from evenhand.system import Floats, System
 
-TOLERANCE: Final = 1e-8
+TOLERANCE: Final = 1e-7
 """Errors of estimates, as a part of a posterior standard deviation, safety factor included."""
 
 _MOST: Final = 20_000
@@ -88,7 +88,7 @@ class IterativeSolver:
             self.system.n_components == 1
         ):  # rounding must not let the null vector in, which looks like a tiny eigenvalue
             null = self._null if x.ndim == 1 else self._null[:, None]
-            result -= null * (self._null @ result)
+            result -= null * dot(self._null, result)
         return result, below
 
     @cached_property
@@ -116,7 +116,7 @@ class IterativeSolver:
         total = system.kept_total
         if system.n_components == 1:
             if weighted:
-                return np.asarray(x - (total @ x) / total.sum())
+                return np.asarray(x - dot(total, x) / total.sum())
             share = total if x.ndim == 1 else total[:, None]
             return np.asarray(x - share * (x.sum(axis=0) / total.sum()))
         if x.ndim == 2:
@@ -156,10 +156,10 @@ class IterativeSolver:
         """
         system = self.system
         with np.errstate(over="ignore", invalid="ignore"):
-            origin = float(score.mean())
+            origin = float(score[:: max(1, score.size // 10_000)].mean())
             of_kept, of_gone, squares = self._sums(score, origin)
             mean = of_gone / system.gone_total
-            left = squares - float(of_gone @ mean)
+            left = squares - float(dot(of_gone, mean))
         if not np.isfinite(left):
             raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
         right = self._balanced(of_kept - system.up(mean)) / self._root
@@ -204,7 +204,7 @@ class IterativeSolver:
             image = self._scaled(steps.answer)
             left = right - image[0]
             precondition = self._scaled_preconditioner
-            size = float(left @ (left if precondition is None else precondition(left)))
+            size = float(dot(left, left if precondition is None else precondition(left)))
             if SAFETY * np.sqrt(max(size, 0.0) / steps.smallest) <= wanted:
                 return steps
             fixed, before = wanted, steps
@@ -238,7 +238,7 @@ class IterativeSolver:
         centred = score - origin
         force = system.weight * centred
         of_kept = sum_by(system.kept, force, system.n_kept)
-        return of_kept, sum_by(system.gone, force, system.n_gone), float(np.einsum("i,i->", force, centred))
+        return of_kept, sum_by(system.gone, force, system.n_gone), float(dot(force, centred))
 
     # Uncertainty
 

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from evenhand.loops import dot
 from evenhand.system import Floats
 
 SAFETY: Final = 10.0
@@ -97,7 +98,7 @@ def conjugate_gradients(
     image = None if start is None else start[2].copy()
     z = r if precondition is None else precondition(r)
     p = z.copy()
-    rz = _dot(r, z)
+    rz = float(dot(r, z))
     diagonal: list[float] = []
     off: list[float] = []
     energy, smallest, forecast, error = 0.0, 1.0, 0, np.sqrt(max(rz, 0.0))
@@ -105,19 +106,19 @@ def conjugate_gradients(
     count = 0
     while rz > 0.0 and count < most:
         q, side = operator(p)
-        curvature = _dot(p, q)
+        curvature = float(dot(p, q))
         if not curvature > 0.0:
             break
         previous, alpha = alpha, rz / curvature
         x += alpha * p
         side *= alpha
-        image = side if image is None else np.add(image, side, out=image)
+        image = side.copy() if image is None else np.add(image, side, out=image)
         r -= alpha * q
         diagonal.append(1.0 / alpha + (beta / previous if count else 0.0))
         energy += alpha * rz
         count += 1
         z = r if precondition is None else precondition(r)
-        after = _dot(r, z)
+        after = float(dot(r, z))
         beta = max(after, 0.0) / rz
         off.append(np.sqrt(beta) / alpha)
         rz = max(after, 0.0)
@@ -188,11 +189,6 @@ def conjugate_gradients_columns(
         p += z
         rz = after
     return x, not right.any()
-
-
-def _dot(a: Floats, b: Floats) -> float:
-    # not by BLAS, whose threads make short products slower
-    return float(np.einsum("i,i->", a, b))
 
 
 def _rate(smallest: float) -> float:

@@ -38,7 +38,8 @@ def refined(system: System, solve_kept: SolveKept, score: Floats) -> Solution:
         The N scores.
     """
     with np.errstate(over="ignore"):
-        origin = float(np.median(score[:: max(1, score.size // 100)]))
+        sample = np.sort(score[:: max(1, score.size // 100)])
+        origin = float(sample[sample.size // 2])
         centred = score - origin
     if not np.isfinite(centred).all():
         raise SolveError("The scores are too extreme to compute with: rescale them.")

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from evenhand.errors import LimitError
+from evenhand.loops import dot
 from evenhand.solve.base import SolveKept
 from evenhand.system import Floats, System
 
@@ -36,7 +37,7 @@ def dense_mu2(system: System) -> float | None:
     )
     gap = float(np.clip(values[1], 0.0, 1.0))
     if gap > _LARGE and system.is_dense:  # 1 - mu_2 is a small root then, and keeps its digits as a singular value
-        weights = system.dense() * scale / np.sqrt(system.gone_total)[:, None]
+        weights = system.dense * scale / np.sqrt(system.gone_total)[:, None]
         return 1.0 - float(np.linalg.svd(weights, compute_uv=False)[1])
     return _mu2(gap)
 
@@ -47,7 +48,7 @@ def mu2_through(system: System, solve_kept: SolveKept) -> float:
     null = root / np.linalg.norm(root)
 
     def clear(x: Floats) -> Floats:
-        return np.asarray(x - null * (null @ x))
+        return np.asarray(x - null * dot(null, x))
 
     def coupled(x: Floats) -> Floats:
         return clear(system.couple(clear(x.ravel()) / root)[0] / root)
