@@ -139,6 +139,18 @@ def prepare_all_threads(codes: Codes, scores: Floats) -> Timed:
     return prepare_floor(codes, scores, threads=len(os.sched_getaffinity(0)))
 
 
+def prepare_numpy_stream(codes: Codes, scores: Floats) -> Timed:
+    """Time one pass over the data as numpy makes it: the sum of each of the three arrays."""
+
+    def run() -> Answer:
+        codes[0].sum()
+        codes[1].sum()
+        scores.sum()
+        return Answer(None)
+
+    return run
+
+
 def prepare_lsmr_tight(codes: Codes, scores: Floats) -> Timed:
     """Time LSMR with tight tolerances."""
     return prepare_lsmr(codes, scores, tight=True)
@@ -150,6 +162,7 @@ PEERS: Final[dict[str, Callable[[Codes, Floats], Timed]]] = {
     "pyfixest": prepare_pyfixest,
     "lsmr": prepare_lsmr,
     "lsmr tight": prepare_lsmr_tight,
+    "stream, numpy": prepare_numpy_stream,
     "stream, 1 thread": prepare_one_thread,
     "stream, all threads": prepare_all_threads,
 }

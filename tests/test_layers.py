@@ -1,4 +1,4 @@
-"""Imports point down only, nothing goes in circles, and the core needs numpy, scipy and narwhals, and numba for loops."""
+"""Imports point down only, nothing goes in circles, and the core needs numpy, scipy, narwhals, and numba for loops."""
 
 import ast
 import subprocess

@@ -291,7 +291,7 @@ class Fit:
         --------
         >>> from evenhand import Panel, calibrate
         >>> panel = Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1] * 3, [60.0, 70.0, 50.0, 62.0, 40.0, 47.0])
-        >>> calibrate(panel).contrast(values={"0": 1, "1": -1}).estimate
+        >>> round(calibrate(panel).contrast(values={"0": 1, "1": -1}).estimate, 9)
         9.0
         """
         of_values = _weights(values or {}, self.values)

@@ -27,7 +27,6 @@ from evenhand.solve import blocks as kernel
 from evenhand.solve.blocks import Floats, Tally
 from evenhand.solve.smaller import (
     NOT_ACCURATE,
-    SAFETY,
     Dense,
     Descent,
     Level,
@@ -465,12 +464,12 @@ def _iterative(
         rest = tally["residual"]
 
         def enough(drop: float, rest: float = rest) -> float:
-            return _allowed(rest - drop, totals, size, declared) / SAFETY
+            return float(np.sqrt(_allowed(rest - drop, totals, size, declared)))
 
-        estimate = estimate + descent.solve(tally["gradient"][:, None], enough)[:, 0]
+        estimate = estimate + descent.solve(tally["gradient"], enough)
         tally = crew.sum(kernel.sweep, shared=estimate)
         bound = descent.bound(tally["gradient"])
-        if bound <= _allowed(_residual(tally, totals), totals, size, declared):
+        if bound**2 <= _allowed(_residual(tally, totals), totals, size, declared):
             break
     else:
         raise SolveError(NOT_ACCURATE)
@@ -482,7 +481,7 @@ def _iterative(
     for at in range(0, DRAWS, _AT_ONCE):
         seeds = [(seed, number, at) for number in range(len(crew.blocks))]
         noise = crew.sum(kernel.noise_gradient, size, _AT_ONCE, each=seeds)["gradient"]
-        drawn = condition.project(descent.solve(noise, None))
+        drawn = condition.project(descent.draw(noise))
         # given all others, each varies by own^2 / diagonal; draws are needed for the rest only
         spread += np.square(drawn - (own / diagonal)[:, None] * noise).sum(axis=1)
         draws[:, at : at + _AT_ONCE] = drawn

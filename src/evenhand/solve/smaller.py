@@ -12,18 +12,17 @@ from numpy.typing import NDArray
 from evenhand.cells import count_of, name_some
 from evenhand.errors import NotConnectedError, SolveError
 from evenhand.gauge import Gauge, Reference
+from evenhand.loops import dot
 from evenhand.progress import report
 from evenhand.solve import blocks as kernel
 from evenhand.solve.blocks import Block, Floats, Tally
+from evenhand.solve.krylov import SAFETY, conjugate_gradients, conjugate_gradients_columns
 
 Side = Literal["object", "assessor"]
 
-SAFETY: Final = 4.0
-"""How much larger than estimated the squared error of conjugate gradients is taken to be."""
-
 _MOST_ROUNDS: Final = 3000
-_DELAY: Final = 4
-_NO_DIGITS: Final = 1e-28
+_DRAWN: Final = 1e-3
+"""Relative error of draws, far below what their number leaves."""
 
 NOT_ACCURATE: Final = (
     "The equations cannot be solved to the accuracy that results must have: the panel hangs together too weakly for "
@@ -248,87 +247,63 @@ class Descent:
     """
 
     def __init__(self, apply: Callable[[Floats], Floats], diagonal: Floats) -> None:
-        self.apply = apply
-        self.diagonal = diagonal[:, None]
-        self.smallest = np.inf
+        self._apply = apply
+        self.diagonal = diagonal
+        self.smallest = 1.0
         self.rounds = 0
 
-    def bound(self, gradient: Floats) -> float:
-        """Return a bound of the squared error in the energy norm, by the smallest Ritz value met so far."""
-        return SAFETY * float(gradient @ (gradient / self.diagonal[:, 0])) / self.smallest
+    def _image(self, vectors: Floats) -> Floats:
+        """Return S times a vector or columns, without what rounding leaves along the null vector."""
+        self.rounds += 1
+        image = self._apply(np.ascontiguousarray(vectors.reshape(vectors.shape[0], -1))).reshape(vectors.shape)
+        return np.asarray(image - image.mean(axis=0))
 
-    def solve(self, right: Floats, enough: Callable[[float], float] | None) -> Floats:
-        """Return solutions for right-hand sides (columns).
+    def _scaled(self, vectors: Floats) -> Floats:
+        """Return the preconditioner, in the space of vectors without a mean, times a vector or columns."""
+        scaled = vectors / (self.diagonal if vectors.ndim == 1 else self.diagonal[:, None])
+        return np.asarray(scaled - scaled.mean(axis=0))
+
+    def bound(self, gradient: Floats) -> float:
+        """Return a bound of the error in the energy norm, by the smallest Ritz value met so far."""
+        left = gradient - gradient.mean()
+        return SAFETY * float(np.sqrt(max(float(dot(left, self._scaled(left))), 0.0) / self.smallest))
+
+    def solve(self, right: Floats, enough: Callable[[float], float]) -> Floats:
+        """Return the solution for a right-hand side that adds up to zero but for rounding.
 
         Parameters
         ----------
         right
-            Right-hand sides; each adds up to zero but for rounding.
+            The right-hand side.
         enough
-            For one right-hand side: the squared error that may be left, given how far the residual has dropped.
-            None for draws, of which three digits are enough.
+            The energy norm of the error that may be left, given how far the residual sum has dropped.
         """
-        rest = right - right.mean(axis=0)
-        found = np.zeros_like(rest)
-        scaled = rest / self.diagonal
-        direction = scaled.copy()
-        product = (rest * scaled).sum(axis=0)
-        rounding = _NO_DIGITS * product
-        steps: list[Floats] = []
-        turns: list[Floats] = []
-        drops: list[Floats] = []
-        while (product > rounding).any():  # beyond that steps are noise, and so is what they say of the spectrum
-            if len(steps) == _MOST_ROUNDS:
-                raise SolveError(
-                    f"The equations were not solved in {_MOST_ROUNDS:,} rounds over the blocks: the panel hangs "
-                    "together too weakly for this; calibrate its parts on their own."
-                )
-            image = self.apply(np.ascontiguousarray(direction))
-            image -= image.mean(axis=0)
-            self.rounds += 1
-            step = _ratio(product, (direction * image).sum(axis=0))
-            found += step * direction
-            rest -= step * image
-            scaled = rest / self.diagonal
-            before, product = product, (rest * scaled).sum(axis=0)
-            turn = _ratio(product, before)
-            direction = np.asarray(scaled + turn * direction, dtype=np.float64)
-            steps.append(step)
-            turns.append(turn)
-            drops.append(step * before)
-            report("solving", len(steps))
-            recent = np.sum(drops[-_DELAY:], axis=0)
-            if enough is None:
-                if len(steps) >= _DELAY and (recent <= 1e-6 * np.sum(drops, axis=0)).all():
-                    break
-                continue
-            self.smallest = min(self.smallest, _smallest_ritz(steps, turns))
-            limit = enough(float(np.sum(drops)))
-            if len(steps) >= _DELAY and recent[0] <= limit and SAFETY * product[0] / self.smallest <= limit:
-                break
-        return np.asarray(found, dtype=np.float64)
+        steps = conjugate_gradients(
+            lambda x: (self._image(x), np.zeros(0)),
+            right - right.mean(),
+            target=enough,
+            most=_MOST_ROUNDS,
+            precondition=self._scaled,
+            report=lambda done, forecast: report("solving", done, forecast),
+        )
+        self.smallest = min(self.smallest, steps.smallest)
+        if not steps.converged:
+            raise SolveError(
+                f"The equations were not solved in {steps.count:,} rounds over the blocks: the panel hangs together "
+                "too weakly for this; calibrate its parts on their own."
+            )
+        return steps.answer
 
-
-def _ratio(above: Floats, below: Floats) -> Floats:
-    """Return a ratio, and zero where nothing is left to do."""
-    ratio: Floats = np.divide(above, below, out=np.zeros_like(above), where=(below > 0) & (above > 0))
-    return ratio
-
-
-def _smallest_ritz(steps: Sequence[Floats], turns: Sequence[Floats]) -> float:
-    """Return the smallest eigenvalue of the tridiagonal matrix that the steps of the first column spell out."""
-    from scipy.linalg import eigvalsh_tridiagonal
-
-    step = np.array([one[0] for one in steps])
-    turn = np.array([one[0] for one in turns])[:-1]
-    usable = step > 0
-    if not usable.all():
-        step = step[: int(np.argmin(usable))]
-        turn = turn[: max(step.size - 1, 0)]
-    if step.size == 0:
-        return float(np.inf)
-    middle = 1.0 / step
-    middle[1:] += turn / step[:-1]
-    beside = np.sqrt(turn) / step[:-1]
-    smallest = eigvalsh_tridiagonal(middle, beside, select="i", select_range=(0, 0))[0]
-    return max(float(smallest), float(np.finfo(np.float64).tiny))
+    def draw(self, right: Floats) -> Floats:
+        """Return solutions for random right-hand sides (columns), of which three digits are enough."""
+        answer, converged = conjugate_gradients_columns(
+            self._image,
+            right - right.mean(axis=0),
+            tolerance=_DRAWN,
+            smallest=self.smallest,
+            most=_MOST_ROUNDS,
+            precondition=self._scaled,
+        )
+        if not converged:
+            raise SolveError(NOT_ACCURATE)
+        return answer
