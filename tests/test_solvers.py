@@ -222,9 +222,16 @@ def test_a_solver_that_cannot_be_had_is_refused() -> None:
         choose_solver(system_of(random_panel(1)), "magic")  # type: ignore[arg-type]
 
 
-def test_the_iterative_solver_says_which_question_it_cannot_answer() -> None:
-    with pytest.raises(LimitError, match="factor"):
-        IterativeSolver(system_of(random_panel(1))).edges()
+def test_sampled_leverages_are_close_and_add_up_to_the_number_of_parameters() -> None:
+    panel = well_connected(120, 60, 12, decades=1.0)
+    system = system_of(panel)
+    exact, sampled = DirectSolver(system), IterativeSolver(system, samples=512)
+    wanted, found = (
+        np.array(panel.precision) * (entries[0] + 2 * entries[1] + entries[2])
+        for entries in (exact.edges(), sampled.edges())
+    )
+    assert np.median(np.abs(found / wanted - 1)) < 0.02
+    assert found.sum() == pytest.approx(panel.n_objects + panel.n_assessors - 1, rel=0.01)
 
 
 @pytest.mark.parametrize("orientation", ["more objects", "more assessors"])

@@ -18,6 +18,7 @@ from evenhand.gauge import gauge_name
 from evenhand.graph import Connectivity, assessor_graph, connectivity
 from evenhand.influence import influence, robustness, without_assessors, without_columns
 from evenhand.loops import sum_by
+from evenhand.memory import require
 from evenhand.next_best import NextBest
 from evenhand.panel import Panel
 from evenhand.ranking import DRAWS, Ranking, rank
@@ -132,9 +133,10 @@ def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Sum
 
 def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
     """Return what each score, each assessor and each bias did (``influence --json``)."""
+    require(1000.0 * fit.panel.n_assessments, f"a table of {fit.panel.n_assessments:,} assessments")
     bounds = robustness(fit)
     effects = influence(fit)
-    notes = list(fit.notes)
+    notes = [*fit.notes, *sampling_notes(fit)]
     chosen = list(range(fit.panel.n_assessors))
     if len(chosen) > _MOST_DELETIONS:
         pull = np.where(np.isfinite(effects.pull), np.abs(effects.pull), 0.0)
@@ -182,8 +184,8 @@ def sampling_notes(fit: Fit) -> list[Problem]:
     if error == 0:
         return []
     message = (
-        f"the panel is too large for exact standard deviations: they were estimated by sampling, with a typical error "
-        f"of {100 * error:.2g} % of each."
+        f"the panel is too large for exact standard deviations and leverages: they were estimated by sampling, with a "
+        f"typical error of {100 * error:.2g} % of each standard deviation."
     )
     return [Problem("sampled", message)]
 

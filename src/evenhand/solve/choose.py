@@ -127,11 +127,12 @@ class AutoSolver:
             return self._say(self._direct, f"the smaller side has {system.n_kept:,} members, at most {DENSE:,}")
         if not isinstance(self.estimator, IterativeSolver):
             return self.estimator
-        reason = f"the smaller side has {system.n_kept:,} members, too many for a dense inverse; sds are estimates"
+        reason = f"the smaller side has {system.n_kept:,} members, too many for a dense inverse"
         return self._say(self.estimator, reason)
 
     def _say(self, solver: Solver, why: str) -> Solver:
-        _log.info("uncertainties by %s; %s", solver.reason, why)
+        how = f"sampling, {solver.samples} draws" if isinstance(solver, IterativeSolver) else solver.reason
+        _log.info("uncertainties by %s; %s", how, why)
         return solver
 
     @property

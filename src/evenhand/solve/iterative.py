@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from evenhand import progress
-from evenhand.errors import LimitError, SolveError
+from evenhand.errors import SolveError
 from evenhand.loops import WIDTH, dot, squares_of_residuals, sum_by, sums_of_scores, wants_loops
 from evenhand.solve.base import Solution, eliminate
 from evenhand.solve.krylov import SAFETY, Steps, conjugate_gradients, conjugate_gradients_columns
@@ -30,6 +30,7 @@ _SAMPLED: Final = 1e-4
 """Relative error of each sampled vector: far below what the number of samples leaves."""
 
 SAMPLES: Final = 64
+_AT_ONCE: Final = 2**18
 _PROBES: Final = 16
 _LANCZOS: Final = 40
 _EXPLICIT: Final = 1e-6
@@ -325,7 +326,7 @@ class IterativeSolver:
         batches = -(-self.samples // WIDTH)
         for batch in range(batches):
             progress.report("estimating uncertainties", batch, batches)
-            for side, drawn in enumerate(self._conditional_means(batch)):
+            for side, drawn in enumerate(self._conditional_means(batch)[:2]):
                 squares = np.square(drawn)
                 second[side] += squares.sum(axis=1)
                 fourth[side] += np.square(squares).sum(axis=1)
@@ -343,8 +344,8 @@ class IterativeSolver:
         of_objects, of_assessors = system.orient(*variances)
         return of_objects, of_assessors, float(np.median(np.concatenate(errors)))
 
-    def _conditional_means(self, batch: int) -> tuple[Floats, Floats]:
-        """Return draws (columns) of E[b | v] and E[v | b], each without what depends on the gauge."""
+    def _conditional_means(self, batch: int) -> tuple[Floats, Floats, Floats]:
+        """Return draws (columns) of E[b | v] and E[v | b], but for signs and the gauge, and of b itself."""
         system = self.system
         kept_noise, gone_noise = self._noise(batch)
         below = gone_noise / system.gone_total[:, None]
@@ -352,7 +353,7 @@ class IterativeSolver:
         given = system.down(kept) / system.gone_total[:, None]
         below -= given  # draws of the eliminated side, with noise of its own
         above = self._balanced(system.up(below) / system.kept_total[:, None], weighted=True)
-        return above, given
+        return above, given, kept
 
     def _noise(self, batch: int) -> tuple[Floats, Floats]:
         """Return random forces with covariance L: sums of sqrt(c) times +1 or -1 over the assessments of a vertex."""
@@ -370,11 +371,26 @@ class IterativeSolver:
         return kept, gone
 
     def edges(self) -> tuple[Floats, Floats, Floats]:
-        """Refuse: what each score did needs entries of the inverse that only a factor gives."""
-        raise LimitError(
-            f"What each single score did needs a factor of the equations, and with {self.system.n_kept:,} members on "
-            "the smaller side of the panel there is none that fits: look at one part of the panel."
-        )
+        """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-, estimated as the diagonal is.
+
+        Their sum (o, o) + 2 (o, a) + (a, a), from which leverages come, is 1/C + Var(b - E[v | b]) for the eliminated
+        side's C: again only what comes from neighbours is sampled.
+        """
+        system = self.system
+        spread = np.zeros(system.n_edges)
+        batches = -(-self.samples // WIDTH)
+        for batch in range(batches):
+            progress.report("estimating leverages", batch, batches)
+            _, given, kept = self._conditional_means(batch)
+            for start in range(0, system.n_edges, _AT_ONCE):
+                part = slice(start, start + _AT_ONCE)
+                apart = kept[system.kept[part]] - given[system.gone[part]]
+                spread[part] += np.einsum("ij,ij->i", apart, apart)
+        progress.report("estimating leverages", batches, batches)
+        whole = 1.0 / system.gone_total[system.gone] + spread / (batches * WIDTH)
+        of_kept, of_gone = system.orient(*self.diagonal())
+        first, last = system.orient(of_kept[system.kept], of_gone[system.gone])
+        return first, (whole - first - last) / 2, last
 
     def log_determinant(self) -> float:
         """Return log det of L without one row and column of each component, estimated by Lanczos quadrature."""
