@@ -7,6 +7,7 @@ interpreter's lock, and are called on pieces of the assessments in as many threa
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -23,7 +24,7 @@ LARGE: Final = 1_000_000
 """From this many assessments on, compiled loops repay the second that numba takes to be imported."""
 
 WIDTH: Final = 8
-"""Columns that are treated together where there are many right-hand sides: one line of the cache."""
+"""Random vectors that are drawn at a time."""
 
 SHIFT: Final = 11
 """Members of the eliminated side stand together in blocks of 2^11, whose sums stay in the nearest cache."""
@@ -184,7 +185,7 @@ class Blocks:
 
     def __init__(self, kept: Codes, gone: Codes, weight: Floats, kept_count: NDArray[np.int64], n_gone: int) -> None:
         self.n_kept, self.n_gone = kept_count.size, n_gone
-        self._rooms: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
+        self._rooms: dict[int, tuple[Floats, Floats]] = {}
         few = np.minimum(kept_count, 2**16 - 1).astype(np.uint16)  # of 16 bits, which are sorted at once
         self.order = np.argsort(~few, kind="stable")
         rank = np.empty(self.n_kept, dtype=np.uint16 if self.n_kept <= 2**16 else np.uint32)
@@ -214,12 +215,12 @@ class Blocks:
         return self.weight.size == 1
 
     def couple(self, of_kept: Floats, inverse_total: Floats) -> tuple[Floats, Floats]:
-        """Return c^T t and t = diag(1/C) c x for the x of the kept side, a vector or WIDTH columns, in one pass.
+        """Return c^T t and t = diag(1/C) c x for the x of the kept side, in one pass.
 
         The second array is overwritten by the next call: fresh memory would cost as much as the products.
         """
-        loop = compiled(_couple if of_kept.ndim == 1 else _couple_columns)
-        sums, below = self._room(of_kept.shape[1:])
+        loop = compiled(_couple)
+        sums, below = self._room()
         sums[:] = 0.0
         x = of_kept[self.order]
 
@@ -230,14 +231,12 @@ class Blocks:
         in_threads(work, threads())
         return self._in_order(sums), below
 
-    def _room(self, columns: tuple[int, ...]) -> tuple[Floats, Floats]:
-        """Return memory for the sums of each thread, and for the eliminated side, used again and again."""
-        if columns not in self._rooms:
-            self._rooms[columns] = (
-                np.empty((threads(), self.n_kept, *columns)),
-                np.empty((self.n_gone, *columns)),
-            )
-        return self._rooms[columns]
+    def _room(self) -> tuple[Floats, Floats]:
+        """Return memory for sums and for the eliminated side, used again and again by the thread that asks."""
+        caller = threading.get_ident()
+        if caller not in self._rooms:
+            self._rooms[caller] = np.empty((threads(), self.n_kept)), np.empty(self.n_gone)
+        return self._rooms[caller]
 
     def _in_order(self, sums: Floats) -> Floats:
         """Return the threads' sums together, in the panel's own order."""
@@ -246,9 +245,9 @@ class Blocks:
         return result
 
     def down(self, of_kept: Floats) -> Floats:
-        """Return c x on the eliminated side for the x of the kept side, a vector or columns."""
-        result = np.zeros((self.n_gone, *of_kept.shape[1:]))
-        loop = compiled(_down if of_kept.ndim == 1 else _down_columns)
+        """Return c x on the eliminated side for the x of the kept side."""
+        result = np.zeros(self.n_gone)
+        loop = compiled(_down)
         x = of_kept[self.order]
 
         def work(t: int) -> None:
@@ -259,9 +258,9 @@ class Blocks:
         return result
 
     def up(self, of_gone: Floats) -> Floats:
-        """Return c^T t on the kept side for the t of the eliminated side, a vector or columns."""
-        sums = np.zeros((threads(), self.n_kept, *of_gone.shape[1:]))
-        loop = compiled(_up if of_gone.ndim == 1 else _up_columns)
+        """Return c^T t on the kept side for the t of the eliminated side."""
+        sums = np.zeros((threads(), self.n_kept))
+        loop = compiled(_up)
 
         def work(t: int) -> None:
             low, high = self._share[t], self._share[t + 1]
@@ -349,38 +348,6 @@ def _couple(
                 y[kept[e]] += weight[e] * inner[local[e]]
 
 
-def _couple_columns(
-    start: Codes,
-    kept: Codes,
-    local: Codes,
-    weight: Floats,
-    inverse: Floats,
-    x: Floats,
-    below: Floats,
-    y: Floats,
-    low: int,
-    high: int,
-) -> None:
-    inner = np.empty((1 << SHIFT, WIDTH))
-    for block in range(low, high):
-        base = block << SHIFT
-        inner[:] = 0.0
-        for e in range(start[block], start[block + 1]):
-            c = weight[0] if weight.size == 1 else weight[e]
-            k, v = kept[e], local[e]
-            for j in range(WIDTH):
-                inner[v, j] += c * x[k, j]
-        for v in range(min(1 << SHIFT, inverse.size - base)):
-            for j in range(WIDTH):
-                inner[v, j] *= inverse[base + v]
-                below[base + v, j] = inner[v, j]
-        for e in range(start[block], start[block + 1]):
-            c = weight[0] if weight.size == 1 else weight[e]
-            k, v = kept[e], local[e]
-            for j in range(WIDTH):
-                y[k, j] += c * inner[v, j]
-
-
 def _down(
     start: Codes, kept: Codes, local: Codes, weight: Floats, x: Floats, result: Floats, low: int, high: int
 ) -> None:
@@ -391,36 +358,12 @@ def _down(
             result[base + local[e]] += c * x[kept[e]]
 
 
-def _down_columns(
-    start: Codes, kept: Codes, local: Codes, weight: Floats, x: Floats, result: Floats, low: int, high: int
-) -> None:
-    for block in range(low, high):
-        base = block << SHIFT
-        for e in range(start[block], start[block + 1]):
-            c = weight[0] if weight.size == 1 else weight[e]
-            v, k = base + local[e], kept[e]
-            for j in range(x.shape[1]):
-                result[v, j] += c * x[k, j]
-
-
 def _up(start: Codes, kept: Codes, local: Codes, weight: Floats, t: Floats, y: Floats, low: int, high: int) -> None:
     for block in range(low, high):
         base = block << SHIFT
         for e in range(start[block], start[block + 1]):
             c = weight[0] if weight.size == 1 else weight[e]
             y[kept[e]] += c * t[base + local[e]]
-
-
-def _up_columns(
-    start: Codes, kept: Codes, local: Codes, weight: Floats, t: Floats, y: Floats, low: int, high: int
-) -> None:
-    for block in range(low, high):
-        base = block << SHIFT
-        for e in range(start[block], start[block + 1]):
-            c = weight[0] if weight.size == 1 else weight[e]
-            k, v = kept[e], base + local[e]
-            for j in range(t.shape[1]):
-                y[k, j] += c * t[v, j]
 
 
 def _noise(

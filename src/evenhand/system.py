@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from evenhand.components import Components
-from evenhand.loops import WIDTH, Blocks, wants_loops
+from evenhand.loops import Blocks, wants_loops
 from evenhand.panel import Panel
 
 Floats = NDArray[np.float64]
@@ -108,7 +109,7 @@ class System:
         if self._is_full:
             return np.asarray(self.dense @ of_kept)
         if self._blocks is not None:
-            return self._blocks.down(of_kept)
+            return _each(self._blocks.down, of_kept)
         return np.asarray(self.incidence @ of_kept)
 
     def up(self, of_gone: Floats) -> Floats:
@@ -116,13 +117,20 @@ class System:
         if self._is_full:
             return np.asarray(of_gone @ self.dense) if of_gone.ndim == 1 else np.asarray(self.dense.T @ of_gone)
         if self._blocks is not None:
-            return self._blocks.up(of_gone)
+            return _each(self._blocks.up, of_gone)
         return np.asarray(self._turned @ of_gone)
 
     def couple(self, of_kept: Floats) -> tuple[Floats, Floats]:
         """Return c^T t and t = diag(1/C) c x, in one pass over the assessments where there are many."""
-        if self._blocks is not None and of_kept.shape[1:] in ((), (WIDTH,)):
-            return self._blocks.couple(of_kept, self._inverse_total)
+        blocks = self._blocks
+        if blocks is not None and of_kept.ndim == 1:
+            return blocks.couple(of_kept, self._inverse_total)
+        if blocks is not None:
+            below = np.empty((self.n_gone, of_kept.shape[1]))
+            above = np.empty_like(of_kept)
+            for j in range(of_kept.shape[1]):
+                above[:, j], below[:, j] = blocks.couple(np.ascontiguousarray(of_kept[:, j]), self._inverse_total)
+            return above, below
         below = self.down(of_kept)
         below *= self._inverse_total if below.ndim == 1 else self._inverse_total[:, None]
         return self.up(below), below
@@ -167,6 +175,13 @@ class System:
             np.negative(links, out=links)
         np.fill_diagonal(links, -links.sum(axis=1))
         return np.asarray(links, dtype=np.float64)
+
+
+def _each(operation: Callable[[Floats], Floats], columns: Floats) -> Floats:
+    """Return what an operation on a vector makes of a vector, or of each of some columns."""
+    if columns.ndim == 1:
+        return operation(columns)
+    return np.stack([operation(np.ascontiguousarray(column)) for column in columns.T], axis=1)
 
 
 def side_links(incidence: sp.csr_array[Any], gone_total: Floats) -> sp.csr_array[Any]:

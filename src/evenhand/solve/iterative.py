@@ -26,7 +26,7 @@ _ROUNDING: Final = 100 * float(np.finfo(np.float64).eps)
 _EXACT: Final = 1e-11
 """Where scores agree perfectly and there is no noise to measure by: errors beside the spread of the scores."""
 
-_SAMPLED: Final = 1e-4
+_SAMPLED: Final = 1e-3
 """Relative error of each sampled vector: far below what the number of samples leaves."""
 
 SAMPLES: Final = 64
