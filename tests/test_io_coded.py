@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand import progress
+from evenhand import loops, memory, progress
 from evenhand.cells import parse_number
 from evenhand.errors import InputError, LimitError, Problem
-from evenhand.io import blocks, coded, labels, large, loops, readings, repeats
+from evenhand.io import coded, growing, labels, large, portions, readings, repeats, scanning
 from evenhand.panel import Panel
 
 WHOLE = 2**20
@@ -41,15 +41,13 @@ def outcome(path: Path, **options: Any) -> tuple[Any, ...]:
     )
 
 
-def both(path: Path, *, block: int = WHOLE, numba: bool = True, **options: Any) -> tuple[Any, ...]:
+def both(path: Path, *, portion: int = WHOLE, numba: bool = True, **options: Any) -> tuple[Any, ...]:
     """Read a file cell by cell and column by column, insist that the outcomes are equal, and return them."""
     by_cell = outcome(path, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large, "LARGE", 0)
-        patch.setattr(blocks, "BLOCK", block)
-        if not numba:
-            for module in (blocks, labels, repeats):
-                patch.setattr(module, "compiled", lambda: None)
+        patch.setattr(portions, "PORTION", portion)
+        patch.setattr(loops, "LARGE", 0 if numba else 2**60)
         taken = patch_count(patch)
         by_column = outcome(path, **options)
     if by_cell[0] != "refused":
@@ -59,7 +57,7 @@ def both(path: Path, *, block: int = WHOLE, numba: bool = True, **options: Any) 
 
 
 def patch_count(patch: pytest.MonkeyPatch) -> list[int]:
-    """Take down the first rows of all blocks that are read column by column from now on."""
+    """Take down the first rows of all portions that are read column by column from now on."""
     taken: list[int] = []
     add = coded.Collector.add
 
@@ -119,6 +117,8 @@ def files(draw: st.DrawFn) -> tuple[bytes, dict[str, Any]]:
         at = draw(st.integers(0, len(header)))
         header.insert(at, "remark")
         columns.insert(at, st.sampled_from(["", "", "ok", "1,5", "2.5", "a;b"]))
+    if draw(st.integers(0, 9)) == 0:
+        header[draw(st.integers(0, len(header) - 1))] = draw(st.sampled_from(["", "thing", "score", "object"]))
     rows = draw(st.lists(st.tuples(*columns), min_size=0, max_size=14))
     always = draw(st.booleans())
     lines = [delimiter.join(quoted(cell, delimiter, always) for cell in row) for row in [header, *rows]]
@@ -133,7 +133,7 @@ def files(draw: st.DrawFn) -> tuple[bytes, dict[str, Any]]:
     if draw(st.integers(0, 9)) == 0:
         text = f"sep={delimiter}{end}{text}"
     encoding = draw(st.sampled_from(["utf-8"] * 6 + ["utf-8-sig", "utf-16", "cp1252"]))
-    options: dict[str, Any] = {"duplicates": draw(st.sampled_from(["error", "keep", "combine"]))}
+    options: dict[str, Any] = {"duplicates": draw(st.sampled_from(["error", "keep", "combine"] * 4 + ["sum"]))}
     if draw(st.booleans()):
         options["missing"] = draw(st.sampled_from([["NA"], ["NA", "x", "?"], ["-1", "8"], ["a"]]))
     if draw(st.booleans()):
@@ -144,11 +144,11 @@ def files(draw: st.DrawFn) -> tuple[bytes, dict[str, Any]]:
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(files(), st.sampled_from([7, 40, 200, WHOLE]), st.sampled_from([True, True, False]))
 def test_column_by_column_a_text_file_gives_what_it_gives_cell_by_cell(
-    file: tuple[bytes, dict[str, Any]], block: int, numba: bool
+    file: tuple[bytes, dict[str, Any]], portion: int, numba: bool
 ) -> None:
     content, options = file
     with tempfile.TemporaryDirectory() as folder:
-        both(write(Path(folder), content), block=block, numba=numba, **options)
+        both(write(Path(folder), content), portion=portion, numba=numba, **options)
 
 
 TEXT = st.sampled_from(["a", "b", "c", "007", " ", "", None, "Mean", "mean"])
@@ -181,6 +181,9 @@ def tables(draw: st.DrawFn) -> pl.DataFrame:
     if draw(st.booleans()):
         kinds.append(("remark", {pl.String: st.sampled_from([None, " ", "x"]), pl.Int8: st.none()}))
     columns = []
+    if draw(st.integers(0, 9)) == 0:
+        at = draw(st.integers(0, len(kinds) - 1))
+        kinds[at] = ("thing", kinds[at][1])
     for name, choices in kinds:
         dtype = draw(st.sampled_from(list(choices)))
         cells = draw(st.lists(choices[dtype], min_size=size, max_size=size))
@@ -221,34 +224,34 @@ ROWS = "object,assessor,score\n" + "".join(f"item-{i % 50},user-{i // 50},{i % 7
 
 
 @pytest.mark.parametrize("numba", [True, False])
-@pytest.mark.parametrize("block", [100, 1000, WHOLE])
-def test_blocks_are_cut_between_rows_wherever_they_end(tmp_path: Path, block: int, numba: bool) -> None:
+@pytest.mark.parametrize("portion", [300, 2000, WHOLE])
+def test_portions_are_cut_between_rows_wherever_they_end(tmp_path: Path, portion: int, numba: bool) -> None:
     for text in (ROWS, ROWS.replace("\n", "\r\n"), ROWS.replace("\n", "\r"), ROWS.replace("item-7,", '"item\n7",')):
-        assert len(both(write(tmp_path, text), block=block, numba=numba)[4]) == 2000
+        assert len(both(write(tmp_path, text), portion=portion, numba=numba)[4]) == 2000
 
 
-def test_a_literal_quotation_mark_and_a_blank_line_do_not_disturb_other_blocks(tmp_path: Path) -> None:
+def test_a_literal_quotation_mark_and_a_blank_line_do_not_disturb_other_portions(tmp_path: Path) -> None:
     text = ROWS.replace("item-7,", 'item 7",', 1).replace("item-9,user-30", "\nitem-9,user-30")
-    found = both(write(tmp_path, text), block=500)
+    found = both(write(tmp_path, text), portion=500)
     assert 'item 7"' in found[0]
     assert [note.kind for note in found[8]] == ["blank_rows"]
 
 
 def test_numbers_far_down_decide_what_commas_mean(tmp_path: Path) -> None:
     whole = "object;assessor;score\n" + "".join(f"o{i};a;{i}\n" for i in range(500))
-    assert both(write(tmp_path, whole + "p;a;7,5\n"), block=200)[4][-1] == 7.5
-    found = both(write(tmp_path, whole + "p;a;7,5\nq;a;7.5\n"), block=200)
+    assert both(write(tmp_path, whole + "p;a;7,5\n"), portion=200)[4][-1] == 7.5
+    found = both(write(tmp_path, whole + "p;a;7,5\nq;a;7.5\n"), portion=200)
     assert found[2][0].message.startswith("the score '7,5' is not a number")
     comma = "object;assessor;score\n" + "".join(f"o{i};a;{i},5\n" for i in range(500))
-    assert both(write(tmp_path, comma + "q;a;7.5\n"), block=200)[0] == "refused"
+    assert both(write(tmp_path, comma + "q;a;7.5\n"), portion=200)[0] == "refused"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-le", "utf-32", "cp1252", "latin-1"])
-def test_other_encodings_are_read_in_blocks(tmp_path: Path, encoding: str) -> None:
+def test_other_encodings_are_read_in_portions(tmp_path: Path, encoding: str) -> None:
     text = ROWS.replace("user-3,", "Žofie – 3," if encoding not in ("cp1252", "latin-1") else "Zoë,")
     mark = "\ufeff" if encoding == "utf-16-le" else ""
     content = (mark + text).encode(encoding) + (b"x\x81,y,3\n" if encoding == "latin-1" else b"")
-    assert both(write(tmp_path, content), block=300)[0] != "refused"
+    assert both(write(tmp_path, content), portion=300)[0] != "refused"
 
 
 def test_what_is_no_text_is_refused_alike(tmp_path: Path) -> None:
@@ -264,13 +267,19 @@ def test_what_is_no_text_is_refused_alike(tmp_path: Path) -> None:
         b"object,assessor,score\n",
         b"object,assessor\na,b\n",
     ):
-        assert both(write(tmp_path, content), block=500)[0] == "refused"
+        assert both(write(tmp_path, content), portion=500)[0] == "refused"
+
+
+def test_a_misplaced_quotation_mark_is_refused_wherever_portions_end(tmp_path: Path) -> None:
+    text = 'object,assessor,score\n"a\n \n"é,"a",1\nb,a,2\n'
+    for portion in range(1, 40):
+        assert both(write(tmp_path, text), portion=portion)[2][0].kind == "bad_quote"
 
 
 def test_a_quotation_mark_that_is_never_closed_is_refused_where_it_begins(tmp_path: Path) -> None:
     text = ROWS + '"open,user-1,3\n' + ROWS * 60
     assert len(text) > 2**21
-    found = both(write(tmp_path, text), block=2**18)
+    found = both(write(tmp_path, text), portion=2**18)
     assert found[2][0].kind == "unclosed_quote"
     assert found[2][0].where == "scores.csv, row 2002"
 
@@ -281,7 +290,7 @@ def test_a_long_file_lists_its_first_problems_and_counts_the_rest(
     path = write(tmp_path, ROWS.replace(".5\n", " points\n"))
     by_cell = outcome(path)
     monkeypatch.setattr(large, "LARGE", 0)
-    monkeypatch.setattr(blocks, "BLOCK", 5000)
+    monkeypatch.setattr(portions, "PORTION", 5000)
     with pytest.raises(InputError) as caught:
         eh.read_panel(path)
     assert caught.value.problems[:1000] == by_cell[2][:1000]
@@ -301,13 +310,11 @@ def test_two_texts_with_one_hash_are_still_told_apart(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("numba", [True, False])
-def test_codes_grow_with_the_labels(numba: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not numba:
-        monkeypatch.setattr(labels, "compiled", lambda: None)
+def test_codes_grow_with_the_labels(numba: bool) -> None:
     generator = np.random.default_rng(4)
     numbers = generator.integers(0, 50_000, 200_000)
     for column in (pl.Series(numbers), pl.Series(numbers).cast(pl.String), pl.Series(numbers).cast(pl.UInt32)):
-        coder = labels.Coder()
+        coder = labels.Coder(by_hash=numba)
         codes = np.concatenate([coder.encode(column.slice(start, 7001)) for start in range(0, 200_000, 7001)])
         firsts = list(dict.fromkeys(numbers.tolist()))
         assert coder.labels == [str(number) for number in firsts]
@@ -319,20 +326,39 @@ def test_compiled_and_plain_loops_agree_on_repeated_pairs(monkeypatch: pytest.Mo
     for size in (2, 300, 3000):
         one, other = (generator.integers(0, count, size).astype(np.uint32) for count in (40, 900))
         args = (one, other, 40, 900)
+        monkeypatch.setattr(loops, "LARGE", 0)
         quick = repeats.has_repeats(*args), repeats.first_of_pair(*args).tolist()
         seen: dict[tuple[int, int], int] = {}
         expected = [seen.setdefault(pair, at) for at, pair in enumerate(zip(one.tolist(), other.tolist(), strict=True))]
         assert quick == (len(seen) < size, expected)
         with monkeypatch.context() as patch:
-            patch.setattr(repeats, "compiled", lambda: None)
+            patch.setattr(loops, "LARGE", 2**60)
             assert (repeats.has_repeats(*args), repeats.first_of_pair(*args).tolist()) == quick
 
 
 def test_the_loops_can_be_done_without_a_compiler() -> None:
-    text = np.frombuffer(b'a,"b\n""c",d\r\ne\rf"g,\x01\n"open', np.uint8)
-    assert loops.row_ends(text, ord(","), False) == (21, 3, loops.LITERAL | loops.LONE_RETURN)
-    assert loops.row_ends(text, ord(","), True)[2] & loops.MISPLACED
-    assert loops.controls(text) == 1
+    content = b'a,"b\n""c",d\r\ne\rf"g,\x01\n"open'
+    text = np.frombuffer(content, np.uint8)
+    assert scanning.row_ends(text, ord(","), False) == (21, 3, scanning.LITERAL | scanning.LONE_RETURN)
+    assert scanning.row_ends(text, ord(","), True)[2] & scanning.MISPLACED
+    assert scanning.controls(text) == scanning.count_controls(content, quick=False) == 1
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_characters_that_text_does_not_have_are_counted(quick: bool) -> None:
+    every = bytes(range(256))
+    expected = sum(byte == 127 or (byte < 32 and not 9 <= byte <= 13) for byte in every)
+    assert scanning.count_controls(every * 3, quick=quick) == 3 * expected
+
+
+@pytest.mark.parametrize("room", [0, 5, 1000])
+def test_a_column_grows_as_its_parts_come(room: int) -> None:
+    column = growing.Growing(np.uint32, room)
+    for start in range(0, 90, 9):
+        column.extend(np.arange(start, start + 9, dtype=np.uint32))
+    assert len(column) == 90
+    whole = column.taken()
+    assert (whole.dtype, whole.tolist(), len(column)) == (np.dtype(np.uint32), list(range(90)), 0)
 
 
 def test_labels_are_a_sequence_that_equals_a_tuple() -> None:
@@ -358,23 +384,18 @@ def test_a_file_that_does_not_fit_into_memory_is_refused_with_the_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(large, "LARGE", 0)
-    monkeypatch.setattr(large, "available_memory", lambda: 10_000)
+    monkeypatch.setattr(memory, "TRIFLE", 0)
+    monkeypatch.setattr(memory, "available", lambda: 10_000)
     for path in (write(tmp_path, ROWS), tmp_path / "scores.parquet"):
         if path.suffix == ".parquet":
             pl.read_csv(tmp_path / "scores.csv").write_parquet(path)
-        with pytest.raises(LimitError, match=r"rows, which need 4\d\.\d+ KiB of memory, and 9.766 KiB are free"):
+        with pytest.raises(LimitError, match=rf"of memory for the 2,0\d\d rows or so of {path.name}, and 0.00 GiB"):
             eh.read_panel(path)
-
-
-def test_free_memory_is_known_here() -> None:
-    free = large.available_memory()
-    assert free is not None
-    assert free > 2**20
 
 
 def test_large_files_tell_how_far_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large, "LARGE", 0)
-    monkeypatch.setattr(blocks, "BLOCK", 10_000)
+    monkeypatch.setattr(portions, "PORTION", 10_000)
     heard: list[tuple[str, float, float | None]] = []
     with progress.listening(lambda *said: heard.append(said)):
         eh.read_panel(write(tmp_path, ROWS))

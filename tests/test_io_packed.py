@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.errors import InputError
+from evenhand.io import packed
 from evenhand.io.labels import Labels
 from evenhand.panel import Panel
 
@@ -209,6 +210,13 @@ def change_part(**columns: Any) -> Callable[[Path], None]:
     return change
 
 
+def seal(place: Path) -> None:
+    """Make the fingerprint that of the files as they are now."""
+    parts = json.loads((place / "panel.json").read_text())["parts"]
+    files = [place / name for name in ("objects.parquet", "assessors.parquet", *(part["file"] for part in parts))]
+    change_manifest(fingerprint=packed._fingerprint(files))(place)
+
+
 def cut(name: str) -> Callable[[Path], None]:
     def change(place: Path) -> None:
         (place / name).write_bytes((place / name).read_bytes()[:-20])
@@ -239,7 +247,6 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
     "infinite score": change_part(score=[1.0, 2.0, 3.0, 4.0, 5.0, float("inf")]),
     "empty score": change_part(score=[1.0, 2.0, 3.0, 4.0, 5.0, None]),
     "zero confidence": change_part(confidence=[1.0, 1.0, 1.0, 1.0, 1.0, 0.0]),
-    "changed score": change_part(score=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
     "too few rows": lambda place: (
         pl.read_parquet(place / "parts" / "part-00000.parquet")
         .head(5)
@@ -253,12 +260,18 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize(
+    ("damage", "sealed"),
+    [(damage, False) for damage in DAMAGES]
+    + [(damage, True) for damage in list(DAMAGES)[list(DAMAGES).index("cut part") :] if "missing" not in damage],
+)
 def test_a_packed_panel_that_was_damaged_or_changed_is_refused_in_one_sentence(
-    panel: Panel, tmp_path: Path, damage: str
+    panel: Panel, tmp_path: Path, damage: str, sealed: bool
 ) -> None:
     place = eh.pack_panel(panel, tmp_path / "packed")
     DAMAGES[damage](place)
+    if sealed:
+        seal(place)
     with pytest.raises(InputError) as caught:
         eh.read_panel(place)
     assert caught.value.kind == "damaged"
@@ -266,11 +279,30 @@ def test_a_packed_panel_that_was_damaged_or_changed_is_refused_in_one_sentence(
     assert str(caught.value).count(". ") == 0
 
 
+def test_a_changed_score_is_noticed(panel: Panel, tmp_path: Path) -> None:
+    place = eh.pack_panel(panel, tmp_path / "packed")
+    change_part(score=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])(place)
+    with pytest.raises(InputError, match="the files are not those"):
+        eh.read_panel(place)
+
+
+def test_a_packed_panel_needs_no_other_process(panel: Panel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = eh.pack_panel(panel, tmp_path / "packed", parts=2)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("another process was started")
+
+    monkeypatch.setattr("subprocess.Popen", refuse)
+    assert eh.read_panel(place).n_assessments == panel.n_assessments
+
+
 def test_parts_that_were_exchanged_are_noticed(panel: Panel, tmp_path: Path) -> None:
     place = eh.pack_panel(panel, tmp_path / "packed", parts=2)
-    change_part(object=[1, 1, 0, 0])(place)
-    with pytest.raises(InputError, match="damaged or was changed"):
-        eh.read_panel(place)
+    change_part(object=[2, 2, 0, 0])(place)
+    for words in ("the files are not those", "does not hold the codes"):
+        with pytest.raises(InputError, match=words):
+            eh.read_panel(place)
+        seal(place)
 
 
 def test_the_command_packs_and_all_others_read_what_it_packed(tmp_path: Path) -> None:

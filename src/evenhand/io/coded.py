@@ -1,4 +1,4 @@
-"""Large files to panels without a Python object for each row: block by block into codes and numbers."""
+"""Large files to panels without a Python object for each row: portion by portion into codes and numbers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from evenhand.cells import Cells, Duplicates, check_cells, parse_number
 from evenhand.confidence import Form, FormHint, level_words, precision_of_level, precision_of_uncertainty
 from evenhand.errors import InputError, Problem
 from evenhand.io import readings
-from evenhand.io.blocks import MOST_PROBLEMS, AwkwardFileError
+from evenhand.io.growing import Growing
 from evenhand.io.labels import Coder, Labels
+from evenhand.io.portions import MOST_PROBLEMS, AwkwardFileError
 from evenhand.io.readings import EMPTY, INFINITE, LEVEL, NO_NUMBER, NUMBER, Reading
 from evenhand.io.repeats import combine, first_of_pair, has_repeats
+from evenhand.loops import wants_loops
 from evenhand.panel import Panel
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ class _Offences:
     counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, kind: str, at: NDArray[np.int64], numbers: NDArray[np.int64], columns: Sequence[pl.Series]) -> None:
-        """Take down rows at some positions of a block."""
+        """Take down rows at some positions of a portion."""
         room = max(MOST_PROBLEMS - self.counts.get(kind, 0), 0)
         for position in at[:room].tolist():
             self.rows[int(numbers[position])] = tuple(_cell(column[position]) for column in columns)
@@ -51,7 +53,7 @@ class _Offences:
 
 
 class Collector:
-    """Takes the columns of a panel block by block, and gives the panel at the end.
+    """Takes the columns of a panel portion by portion, and gives the panel at the end.
 
     Parameters
     ----------
@@ -63,12 +65,14 @@ class Collector:
         How cells are to be read.
     first_row
         The number of the first row of data.
+    rows
+        How many rows are to be expected.
     by_hash
         Whether labels may be told apart by hashing them first.
     """
 
     def __init__(
-        self, names: Sequence[str], form: FormHint, options: Options, *, first_row: int, by_hash: bool = True
+        self, names: Sequence[str], form: FormHint, options: Options, *, first_row: int, rows: int, by_hash: bool = True
     ) -> None:
         cells.check_options(options.factor, options.duplicates)
         self._names = tuple(names)
@@ -78,10 +82,11 @@ class Collector:
         self._levels = level_words(options.aliases)
         self._numeric_levels = any(parse_number(word) is not None for word in self._levels)
         self._first_row = first_row
+        by_hash = by_hash and wants_loops(rows)
         self._coders = Coder(by_hash=by_hash), Coder(by_hash=by_hash)
-        self._codes: tuple[list[NDArray[np.uint32]], list[NDArray[np.uint32]]] = ([], [])
-        self._score: list[NDArray[np.float64]] = []
-        self._precision: list[NDArray[np.float64]] = []
+        self._codes = Growing(np.uint32, rows), Growing(np.uint32, rows)
+        self._score = Growing(np.float64, rows)
+        self._precision = Growing(np.float64, rows if self._form != "none" else 0)
         self._blank_labels: tuple[list[int], list[int]] = ([], [])
         self._checked = [0, 0]
         self._offences = _Offences()
@@ -95,14 +100,14 @@ class Collector:
         self.rows = 0
 
     def add(self, columns: Sequence[pl.Series], first_row: int) -> NDArray[np.int64]:
-        """Take a block of rows, and return the positions of those that are empty in all these columns.
+        """Take a portion of rows, and return the positions of those that are empty in all these columns.
 
         Parameters
         ----------
         columns
             Objects, assessors, scores and, where there are any, confidences.
         first_row
-            The number of the first row of the block.
+            The number of the first row of the portion.
         """
         import polars as pl
 
@@ -122,13 +127,13 @@ class Collector:
         columns = [*columns[:2], score.column, *columns[3:]]
         codes = list(self._pool.map(readings.encode, columns[:2], self._coders))
         for side, (code, without) in enumerate(codes):
-            self._codes[side].append(code)
+            self._codes[side].extend(code)
             self._find_blank(side, self._words if readings.is_text(columns[side]) else frozenset())
             blank = np.isin(code, self._blank_labels[side]) if self._blank_labels[side] else np.zeros(code.size, bool)
             blank[without] = True
             if blank.any():
                 self._offences.add(f"label {side}", np.flatnonzero(blank), numbers, columns)
-        self._score.append(score.value)
+        self._score.extend(score.value)
         if score.status is not None:
             self._offences.add("score", score.where(NO_NUMBER, INFINITE), numbers, columns)
         if self._form != "none":
@@ -144,18 +149,18 @@ class Collector:
             What else is to be noted, before all that is found here.
         """
         self._pool.shutdown()
-        if not self._score:
+        if not len(self._score):
             raise cells.no_score(f"column {self._names[2]}" if self.rows else None)
         form = self._settle_form()
         if self._offences.rows:
             self._refuse(self._offences.rows, sum(self._offences.counts.values()), self._options.missing)
         objects, assessors = (coder.labels for coder in self._coders)
-        object_index, assessor_index = (_joined(parts) for parts in self._codes)
+        object_index, assessor_index = (codes.taken() for codes in self._codes)
         self._coders = Coder(by_hash=False), Coder(by_hash=False)
-        score = _joined(self._score)
+        score: NDArray[np.float64] = self._score.taken()
         precision: NDArray[np.float64] = np.broadcast_to(np.float64(1.0), score.shape).view()
         if form != "none":
-            precision = _joined(self._precision)
+            precision = self._precision.taken()
         if form == "level":
             precision = precision_of_level([-1, 0, 1], self._options.factor)[(precision + 1.0).astype(np.int8)]
         notes = [*notes, *self._notes(objects, assessors)]
@@ -198,7 +203,7 @@ class Collector:
         return at[blank]
 
     def _find_blank(self, side: int, words: frozenset[str]) -> None:
-        """Look for blank texts among the labels that the last block brought."""
+        """Look for blank texts among the labels that the last portion brought."""
         import polars as pl
 
         values = self._coders[side].values
@@ -209,7 +214,7 @@ class Collector:
         self._checked[side] = len(values)
 
     def _declared(self, columns: Sequence[pl.Series], numbers: NDArray[np.int64]) -> None:
-        """Read the confidences of a block."""
+        """Read the confidences of a portion."""
         reading = readings.read_numbers(columns[3], self._words, decimal_comma=self.decimal_comma)
         only_levels = self._form == "level"
         is_open = self._form in ("level_or_uncertainty", "level_or_confidence")
@@ -227,7 +232,7 @@ class Collector:
                 self._first_of[kind] = int(numbers[at[0]]), row
         if only_levels:
             self._offences.add("level", reading.where(NUMBER, NO_NUMBER, INFINITE), numbers, columns)
-            self._precision.append(reading.value)
+            self._precision.extend(reading.value)
             return
         if reading.status is not None:
             self._offences.add("confidence", reading.where(NO_NUMBER, INFINITE), numbers, columns)
@@ -242,7 +247,7 @@ class Collector:
         self._offences.add("extreme", np.flatnonzero(is_number & usable & extreme), numbers, columns)
         if reading.status is not None:
             precision = np.where(reading.status == LEVEL, value, precision)
-        self._precision.append(precision)
+        self._precision.extend(precision)
 
     def _settle_form(self) -> Form:
         """Return the form that the confidences turned out to have."""
@@ -352,13 +357,6 @@ class _Numbers(Sequence[int]):
 
     def __getitem__(self, index: Any) -> Any:
         return self._numbers[index].tolist()
-
-
-def _joined(parts: list[Any]) -> Any:
-    """Return the parts in one array, and let go of them."""
-    whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    parts.clear()
-    return whole
 
 
 def _cell(cell: Any) -> Any:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,16 +46,22 @@ class ParquetStream:
 
     def batches(self, columns: Sequence[int]) -> Iterator[pl.DataFrame]:
         """Yield some columns, a batch of rows at a time."""
-        import polars as pl
-
         self._ask(list(columns))
         done = 0
-        while content := self._message():
+        while (frame := self._frame()) is not None:
             progress.report(f"reading {self._source}", done, self.rows)
-            frame = pl.read_ipc_stream(content)
             done += frame.height
             yield frame
+        if done != self.rows:  # some releases of polars end in the middle of a damaged file and say nothing
+            raise self._broken()
         progress.report(f"reading {self._source}", done, self.rows)
+
+    def _frame(self) -> pl.DataFrame | None:
+        """Return the next batch; None at the end."""
+        import polars as pl
+
+        content = self._message()
+        return pl.read_ipc_stream(content) if content else None
 
     def _ask(self, question: object) -> None:
         assert self._process.stdin is not None  # noqa: S101  for the type checker
@@ -85,10 +92,8 @@ class ParquetStream:
 @contextmanager
 def reading() -> Iterator[ParquetStream]:
     """Have another process read parquet files, for as long as the context lasts."""
-    try:
-        import polars  # noqa: F401  the other process needs it
-    except ImportError:
-        raise MissingPackageError("polars", "Reading a parquet file", "polars") from None
+    if find_spec("polars") is None:
+        raise MissingPackageError("polars", "Reading a parquet file", "polars")
     script = Path(__file__).with_name("stream.py")
     process = subprocess.Popen(  # noqa: S603  our own script, run by the interpreter that runs this
         [sys.executable, "-P", str(script)],
@@ -98,6 +103,8 @@ def reading() -> Iterator[ParquetStream]:
         bufsize=2**20,
     )
     try:
+        import polars  # noqa: F401  while the other process does the same
+
         yield ParquetStream(process)
     finally:
         process.kill()

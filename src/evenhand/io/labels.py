@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
-from evenhand.io.loops import compiled
+from evenhand.io import hashing
+from evenhand.loops import compiled, is_compiled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -82,11 +83,11 @@ class Coder:
     Parameters
     ----------
     by_hash
-        Whether to use the compiled table; if not, or without numba, a slower way is taken.
+        Whether to use the compiled table; if not, or without numba, polars is asked: as good below a million rows.
     """
 
     def __init__(self, *, by_hash: bool = True) -> None:
-        self._loops = compiled() if by_hash else None
+        self._by_hash = by_hash and is_compiled()
         self._slots = np.zeros(2**12, np.uint64)
         self._codes = np.zeros(2**12, np.uint32)
         self._seed = secrets.randbits(63)  # nobody can make a file whose texts collide
@@ -114,8 +115,9 @@ class Coder:
         """Return the codes of a column without nulls, of texts or of whole numbers."""
         import polars as pl
 
-        if self._loops is None:
+        if not self._by_hash:
             return self._encode_slowly(column)
+        encode, enlarge = compiled(hashing.encode), compiled(hashing.enlarge)
         is_text = column.dtype == pl.String
         keys = (column.hash(seed=self._seed) if is_text else column).to_numpy()
         keys = keys if keys.dtype == np.uint64 else keys.astype(np.int64).view(np.uint64)
@@ -123,12 +125,11 @@ class Coder:
         first = np.empty(keys.size, np.int64)
         done, count, before = 0, len(self), len(self)
         while True:
-            done, now = self._loops.encode(keys, self._slots, self._codes, out, first[count - before :], done, count)
-            count = now
+            done, count = encode(keys, self._slots, self._codes, out, first[count - before :], done, count)
             if done == keys.size:
                 break
             slots, codes = np.zeros(2 * self._slots.size, np.uint64), np.zeros(2 * self._slots.size, np.uint32)
-            self._loops.enlarge(self._slots, self._codes, slots, codes)
+            enlarge(self._slots, self._codes, slots, codes)
             self._slots, self._codes = slots, codes
         if count > before:
             self._learn(column.gather(first[: count - before]))

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand import memory
 from evenhand.columns import Columns
-from evenhand.errors import InputError, LimitError, Problem
+from evenhand.errors import InputError, Problem
 from evenhand.io import readings
-from evenhand.io.blocks import AwkwardFileError, TextFile, WrongEncodingError
 from evenhand.io.coded import Collector, Options, shortened
-from evenhand.io.columnar import reading
+from evenhand.io.columnar import ParquetStream, reading
 from evenhand.io.delimited import marked_encoding
 from evenhand.io.labels import CollisionError
 from evenhand.io.parquet import parquet_files
-from evenhand.io.paths import existing, in_bytes, regular_file
+from evenhand.io.paths import existing, regular_file
+from evenhand.io.portions import AwkwardFileError, TextFile, WrongEncodingError
 from evenhand.io.table import blank_rows_note, no_cells, no_rows, too_long
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
     from evenhand.panel import Panel
 
-LARGE = 8 * 2**20
-"""Bytes from which on a text or parquet file is read column by column and not cell by cell."""
+LARGE = 2**20
+"""Bytes from which on a text or parquet file is read column by column and not cell by cell, which is slower then."""
 
 Recognise = Callable[[Sequence[str], str], tuple[Columns, list[Problem]]]
 """Finds the columns of a panel among names, given what to call the table; returns notes, too."""
@@ -105,27 +106,38 @@ def _read_encoded(place: Path, encoding: str, recognise: Recognise, options: Opt
         with place.open("rb") as stream:
             file = TextFile(place, encoding)
             file.open(stream)
-            roles, notes = recognise(file.names, file.source)
-            used = used_columns(roles)
-            _foresee(int(place.stat().st_size / file.row_bytes), len(used), file.source)
-            collector = Collector(
-                [file.names[index] for index in used],
-                roles.form,
-                options,
-                first_row=file.first_row,
-                by_hash=by_hash,
-            )
+            used: list[int] = []
+            collector: Collector | None = None
+            fault: InputError | None = None
+            try:
+                roles, notes = recognise(file.names, file.source)
+                used = used_columns(roles)
+                _foresee(file.rows, len(used), file.source)
+                collector = Collector(
+                    [file.names[index] for index in used],
+                    roles.form,
+                    options,
+                    first_row=file.first_row,
+                    rows=file.rows,
+                    by_hash=by_hash,
+                )
+            except InputError as error:
+                fault = error  # said once the rest of the file was found to be sound, as for a small file
             blank: list[NDArray[np.int64]] = []
             last = 0
             assumed: bool | None = None
-            for block in file.blocks():
-                if assumed is None:
-                    assumed = file.decimal_comma if guess is None else guess
-                    collector.decimal_comma = assumed
-                empty = collector.add([block.frame.to_series(index) for index in used], block.first_row)
-                bare = _blank_rows(block.frame, empty)
-                blank.append(block.first_row + bare)
-                last = _last_filled(block.first_row, block.frame.height, bare) or last
+            for portion in file.portions():
+                height = portion.frame.height
+                if collector is None:
+                    bare = _blank_rows(portion.frame, np.arange(height)) if not last else np.zeros(0, np.int64)
+                else:
+                    if assumed is None:
+                        assumed = file.decimal_comma if guess is None else guess
+                        collector.decimal_comma = assumed
+                    empty = collector.add([portion.frame.to_series(index) for index in used], portion.first_row)
+                    bare = _blank_rows(portion.frame, empty)
+                    blank.append(portion.first_row + bare)
+                last = _last_filled(portion.first_row, height, bare) or last
         if assumed is not None and assumed != file.decimal_comma and guess is None:
             guess = file.decimal_comma
             continue
@@ -135,6 +147,9 @@ def _read_encoded(place: Path, encoding: str, recognise: Recognise, options: Opt
     if file.n_long_rows:
         short = shortened(file.long_rows, file.n_long_rows)
         raise too_long(short.problems, file.width, file.source)
+    if collector is None:
+        assert fault is not None  # noqa: S101  for the type checker
+        raise fault
     between = [number for numbers in blank for number in numbers[numbers < last].tolist()]
     found = [*file.notes, *([blank_rows_note(between)] if between else []), *notes]
     return collector.panel(found)
@@ -150,10 +165,16 @@ def _read_parquet(path: Path, recognise: Recognise, options: Options, *, by_hash
             raise no_cells(source)
         if not stream.rows:
             raise no_rows(source)
-        roles, notes = recognise(names, source)
-        used = used_columns(roles)
-        _foresee(stream.rows, len(used), source)
-        collector = Collector([names[index] for index in used], roles.form, options, first_row=1, by_hash=by_hash)
+        try:
+            roles, notes = recognise(names, source)
+            used = used_columns(roles)
+            _foresee(stream.rows, len(used), source)
+            collector = Collector(
+                [names[index] for index in used], roles.form, options, first_row=1, rows=stream.rows, by_hash=by_hash
+            )
+        except InputError:
+            _refuse_blank(stream, len(names), source)
+            raise
         empty: list[NDArray[np.int64]] = []
         number = 1
         for frame in stream.batches(used):
@@ -168,6 +189,15 @@ def _read_parquet(path: Path, recognise: Recognise, options: Options, *, by_hash
     before = int(np.setdiff1d(np.arange(stream.rows - blank.size, stream.rows + 1), blank).max())
     between = blank[blank < before].tolist()
     return collector.panel([*([blank_rows_note(between)] if between else []), *notes])
+
+
+def _refuse_blank(stream: ParquetStream, width: int, source: str) -> None:
+    """Read all columns, and refuse a file that is damaged or blank."""
+    filled = False
+    for frame in stream.batches(range(width)):
+        filled = filled or _blank_rows(frame, np.arange(frame.height)).size < frame.height
+    if not filled:
+        raise no_rows(source)
 
 
 def _still_blank(
@@ -192,7 +222,7 @@ def used_columns(roles: Columns) -> list[int]:
 
 
 def _blank_rows(frame: pl.DataFrame, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return those of some rows of a block in which no cell of any column is filled."""
+    """Return those of some rows of a portion in which no cell of any column is filled."""
     import polars as pl
 
     for column in frame.iter_columns():
@@ -207,32 +237,11 @@ def _blank_rows(frame: pl.DataFrame, rows: NDArray[np.int64]) -> NDArray[np.int6
 
 
 def _last_filled(first_row: int, height: int, blank: NDArray[np.int64]) -> int:
-    """Return the number of the last row of a block that is not blank; 0 where all are."""
+    """Return the number of the last row of a portion that is not blank; 0 where all are."""
     filled = np.setdiff1d(np.arange(max(height - blank.size - 1, 0), height), blank)
     return first_row + int(filled.max()) if filled.size else 0
 
 
 def _foresee(rows: int, columns: int, source: str) -> None:
     """Refuse a panel that would not fit into memory, before any of it is read."""
-    needed = int(1.5 * 8 * (columns - 1) * rows)
-    free = available_memory()
-    if free is not None and needed > free:
-        raise LimitError(
-            f"{source}: the panel has about {rows:,} rows, which need {in_bytes(needed)} of memory, and "
-            f"{in_bytes(free)} are free: use a machine with more memory, or fewer rows."
-        )
-
-
-def available_memory() -> int | None:
-    """Return the bytes of memory that are free for use; None where the system does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return None
+    memory.require(1.5 * 8 * (columns - 1) * rows, f"the {rows:,} rows or so of {source}")

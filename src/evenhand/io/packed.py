@@ -8,15 +8,15 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from evenhand import progress
+from evenhand import memory, progress
 from evenhand.confidence import Form, check_factor
 from evenhand.errors import InputError, Problem
-from evenhand.io.columnar import ParquetStream, reading
 from evenhand.io.labels import Labels
 from evenhand.panel import Panel
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 FORMAT = "evenhand-panel"
 VERSION = 1
 _MANIFEST = "panel.json"
-_SLICE = 4_000_000
+_PIECE = 2**20
+_BATCH = 250_000
 
 
 def pack_panel(panel: Panel, path: str | os.PathLike[str], *, parts: int = 1) -> Path:
@@ -126,43 +127,62 @@ def read_packed(path: str | os.PathLike[str]) -> Panel:
 
     place = Path(path)
     facts = manifest_of(place)
+    try:
+        return _load(place, facts)
+    except (OSError, pl.exceptions.PolarsError):
+        raise _changed(place, "its files cannot be read") from None
+
+
+def _load(place: Path, facts: dict[str, Any]) -> Panel:
+    """Return the panel that a manifest describes, with all that it says checked."""
+    import polars as pl
+
     n_objects, n_assessors, size = facts["objects"], facts["assessors"], facts["assessments"]
     declared = facts["confidence"] != "none"
     names = ["object", "assessor", "score", *(["confidence"] if declared else [])]
+    parts = _there(place, *(part["file"] for part in facts["parts"]))
+    sides = _there(place, "objects.parquet", "assessors.parquet")
+    if facts["fingerprint"] != _fingerprint([*sides, *parts]):  # else it could end the library that reads it
+        raise _changed(place, f"the files are not those that {_MANIFEST} was written for")
+    objects, assessors = _labels(place, sides[0], n_objects), _labels(place, sides[1], n_assessors)
+    memory.require(8 * (len(names) - 1) * size, f"the {size:,} assessments of {place.name}")
     object_index, assessor_index = np.empty(size, np.uint32), np.empty(size, np.uint32)
     score = np.empty(size, np.float64)
     precision = np.empty(size, np.float64) if declared else np.broadcast_to(np.float64(1.0), size).view()
     targets = dict(zip(names, (object_index, assessor_index, score, precision), strict=False))
-    with reading() as stream:
-        objects, assessors = _labels(stream, place, n_objects, n_assessors)
-        stream.open(_there(place, *(part["file"] for part in facts["parts"])), place.name)
-        if stream.names != tuple(names) or stream.rows != size:
+    types = dict(zip(names, (pl.UInt32, pl.UInt32, pl.Float64, pl.Float64), strict=False))
+    seen = {"object": np.zeros(n_objects, np.bool_), "assessor": np.zeros(n_assessors, np.bool_)}
+    done = 0
+    for part, file in zip(facts["parts"], parts, strict=True):
+        progress.report(f"reading {place.name}", done, size)
+        scan = pl.scan_parquet(file, glob=False)
+        if dict(scan.collect_schema()) != types or scan.select(pl.len()).collect().item() != part["rows"]:
             raise _changed(place, f"its parts do not hold what {_MANIFEST} says")
-        done = 0
-        for frame in stream.batches(range(len(names))):
-            types = [pl.UInt32, pl.UInt32, pl.Float64, pl.Float64][: len(names)]
-            if frame.dtypes != types or any(column.null_count() for column in frame.iter_columns()):
+        for frame in scan.collect_batches(maintain_order=True, chunk_size=_BATCH):
+            if any(column.null_count() for column in frame.iter_columns()):
                 raise _changed(place, f"its parts do not hold what {_MANIFEST} says")
             for name, target in targets.items():
                 target[done : done + frame.height] = frame[name].to_numpy()
+            for name, used in seen.items():
+                codes = targets[name][done : done + frame.height]
+                if int(codes.max(initial=0)) >= used.size:
+                    raise _changed(place, f"an {name} has the code {int(codes.max())}, for which there is no label")
+                used[codes] = True
             done += frame.height
+            progress.report(f"reading {place.name}", done, size)
     start = 0
     for part in facts["parts"]:
         codes = targets[facts["partitioned_by"] or "object"][start : start + part["rows"]]
         if not codes.size or (int(codes.min()), int(codes.max())) != (part["first"], part["last"]):
             raise _changed(place, f"{part['file']} does not hold the codes that {_MANIFEST} says")
         start += part["rows"]
-    for name, codes, count in (("object", object_index, n_objects), ("assessor", assessor_index, n_assessors)):
-        if int(codes.max()) >= count:
-            raise _changed(place, f"an {name} has the code {int(codes.max())}, for which there is no label")
-        if np.bincount(codes, minlength=count).min() == 0:
+    for name, used in seen.items():
+        if not used.all():
             raise _changed(place, f"an {name} has no assessment")
     if not np.isfinite(score).all():
         raise _changed(place, "a score is not finite")
     if declared and not (np.isfinite(precision).all() and precision.min() >= np.finfo(float).tiny):
         raise _changed(place, "a confidence is not positive and finite")
-    if facts["fingerprint"] != _fingerprint(object_index, assessor_index, score, precision if declared else None):
-        raise _changed(place, f"the assessments are not those that {_MANIFEST} was written for")
     return Panel(
         objects=objects,
         assessors=assessors,
@@ -188,8 +208,7 @@ def _write(panel: Panel, work: Path, parts: int) -> None:
     side: str | None = ("object" if by_object else "assessor") if parts > 1 else None
     order, cuts = _partition(panel, parts, by_object=by_object)
     declared = panel.confidence != "none"
-    written = []
-    digest = _Digest()
+    written: list[dict[str, Any]] = []
     for number in range(parts):
         progress.report("packing", number, parts)
         rows = slice(cuts[number], cuts[number + 1]) if order is None else order[cuts[number] : cuts[number + 1]]
@@ -200,7 +219,6 @@ def _write(panel: Panel, work: Path, parts: int) -> None:
         }
         if declared:
             columns["confidence"] = np.ascontiguousarray(panel.precision[rows])
-        digest.add(*columns.values())
         name = f"parts/part-{number:05d}.parquet"
         pl.DataFrame(columns).write_parquet(work / name)
         codes = columns[side or "object"]
@@ -217,7 +235,9 @@ def _write(panel: Panel, work: Path, parts: int) -> None:
         "partitioned_by": side,
         "parts": written,
         "notes": [{"kind": note.kind, "message": note.message, "where": note.where} for note in panel.notes],
-        "fingerprint": digest.text(),
+        "fingerprint": _fingerprint(
+            [work / name for name in ("objects.parquet", "assessors.parquet", *(part["file"] for part in written))]
+        ),
     }
     (work / _MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -313,18 +333,19 @@ def _is_sound(facts: dict[str, Any]) -> bool:
     return bool(parts) and sum(part["rows"] for part in parts) == facts["assessments"]
 
 
-def _labels(stream: ParquetStream, place: Path, n_objects: int, n_assessors: int) -> tuple[Labels, Labels]:
-    """Read the labels of both sides."""
+def _labels(place: Path, file: Path, count: int) -> Labels:
+    """Read the labels of one side."""
     import polars as pl
 
-    stream.open(_there(place, "objects.parquet", "assessors.parquet"), place.name)
-    if stream.names != ("label",) or stream.rows != n_objects + n_assessors:
-        raise _changed(place, f"there are not as many labels as {_MANIFEST} says")
-    labels = pl.concat(list(stream.batches([0])), rechunk=True).to_series()
-    sides = labels.head(n_objects), labels.tail(n_assessors)
-    if labels.dtype != pl.String or labels.null_count() or any(side.n_unique() != len(side) for side in sides):
+    scan = pl.scan_parquet(file, glob=False)
+    if dict(scan.collect_schema()) != {"label": pl.String}:
         raise _changed(place, "its labels are not different texts")
-    return Labels(sides[0]), Labels(sides[1])
+    labels = scan.collect().to_series().rechunk()
+    if len(labels) != count:
+        raise _changed(place, f"there are not as many labels as {_MANIFEST} says")
+    if labels.null_count() or labels.n_unique() != count:
+        raise _changed(place, "its labels are not different texts")
+    return Labels(labels)
 
 
 def _there(place: Path, *names: str) -> list[Path]:
@@ -335,34 +356,15 @@ def _there(place: Path, *names: str) -> list[Path]:
     return [place / name for name in names]
 
 
-class _Digest:
-    """A fingerprint of coded columns that does not depend on how they are cut into parts."""
-
-    def __init__(self) -> None:
-        self._hashes: list[Any] = []
-
-    def add(self, *columns: NDArray[Any]) -> None:
-        """Take further rows."""
-        if not self._hashes:
-            self._hashes = [hashlib.blake2b(digest_size=16) for _ in columns]
-        for digest, column in zip(self._hashes, columns, strict=True):
-            for start in range(0, column.size, _SLICE):
-                digest.update(np.ascontiguousarray(column[start : start + _SLICE]))
-
-    def text(self) -> str:
-        """Return the fingerprint."""
-        return hashlib.blake2b(b"".join(one.digest() for one in self._hashes), digest_size=16).hexdigest()
-
-
-def _fingerprint(
-    object_index: NDArray[np.uint32],
-    assessor_index: NDArray[np.uint32],
-    score: NDArray[np.float64],
-    precision: NDArray[np.float64] | None,
-) -> str:
-    digest = _Digest()
-    digest.add(object_index, assessor_index, score, *([] if precision is None else [precision]))
-    return digest.text()
+def _fingerprint(files: Sequence[Path]) -> str:
+    """Return a hash of the contents of files, one after the other."""
+    digest = hashlib.blake2b(digest_size=16)
+    for file in files:
+        digest.update(file.stat().st_size.to_bytes(8, "little"))
+        with file.open("rb") as stream:
+            while piece := stream.read(_PIECE):
+                digest.update(piece)
+    return digest.hexdigest()
 
 
 def _changed(place: Path, what: str) -> InputError:

@@ -1,4 +1,4 @@
-"""Large text files of cells in blocks: each some tens of mebibytes, cut between rows and split into columns."""
+"""Large text files of cells in portions: each of some mebibytes, cut between rows and split into columns."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ import numpy as np
 from evenhand import progress
 from evenhand.errors import InputError, Problem
 from evenhand.io import delimited
-from evenhand.io.loops import LITERAL, LONE_RETURN, MISPLACED, compiled
+from evenhand.io.scanning import LITERAL, LONE_RETURN, MISPLACED, count_controls, row_ends
 from evenhand.io.table import Cell, header_text, is_blank, long_row, no_cells
+from evenhand.loops import compiled, wants_loops
 
 if TYPE_CHECKING:
     import polars as pl
 
-BLOCK = 16 * 2**20
-"""Bytes that are read at a time."""
+PORTION = 8 * 2**20
+"""Most bytes that are read at a time; files that are not very large are read in about 64 portions."""
 
 MOST_PROBLEMS = 1000
 """Problems of a large file that are listed; the others are counted."""
@@ -35,6 +36,7 @@ SPACES = (
 )
 """All white space, as Python's ``str.strip`` understands it."""
 
+_LEAST = 2**20
 _HEAD = 2**19
 _LONGEST_LINE = 131_072
 _PATIENCE = 2**26
@@ -53,7 +55,7 @@ class WrongEncodingError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Portion:
     """Some whole rows of a file: one column of texts for each cell of a row, and the number of the first row."""
 
     frame: pl.DataFrame
@@ -62,7 +64,7 @@ class Block:
 
 @dataclass(slots=True)
 class TextFile:
-    """A text file of cells that is read block by block.
+    """A text file of cells that is read portion by portion.
 
     Attributes
     ----------
@@ -70,8 +72,10 @@ class TextFile:
         The header, as the user wrote it.
     first_row
         The number of the first row below the header.
+    rows
+        The number of rows, estimated from the first ones.
     decimal_comma
-        Whether commas are decimal marks, as far as the blocks given out until now can tell.
+        Whether commas are decimal marks, as far as the portions given out until now can tell.
     long_rows, n_long_rows
         Rows with cells beyond the header, the first of them in full.
     """
@@ -82,13 +86,15 @@ class TextFile:
     first_row: int = 0
     n_long_rows: int = 0
     long_rows: list[Problem] = field(default_factory=list)
-    row_bytes: float = 0.0
+    rows: int = 0
     _delimiter: str = ","
     _width: int = 0
     _raw_width: int = 0
     _start: bytes = b""
     _chunks: Iterator[bytes] = field(default_factory=lambda: iter(()))
     _commas: _Commas | None = None
+    _portion: int = PORTION
+    _quick: bool = False
     _controls: int = 0
     _characters: int = 0
 
@@ -99,7 +105,7 @@ class TextFile:
 
     @property
     def notes(self) -> list[Problem]:
-        """What a reader of the file should know, once all blocks were read."""
+        """What a reader of the file should know, once all portions were read."""
         found = [delimited.encoding_note(self.source)] if self.encoding in ("cp1252", "latin-1") else []
         return found + ([self._commas.note()] if self._commas is not None and self.decimal_comma else [])
 
@@ -110,7 +116,9 @@ class TextFile:
 
     def open(self, stream: BinaryIO) -> None:
         """Read the header, from a file that was just opened."""
-        self._chunks = self._read(stream)
+        size = self.path.stat().st_size
+        self._portion = min(max(size // 64, _LEAST), PORTION)
+        self._chunks = self._read(stream, size)
         head = next(self._chunks, b"")
         while len(head) < _HEAD and (more := next(self._chunks, b"")):
             head += more
@@ -147,10 +155,11 @@ class TextFile:
             self._commas = _Commas(header, count_header=rows > 1)
         self._start = head[used:]
         lines = self._start[:_HEAD].count(b"\n") or self._start[:_HEAD].count(b"\r") or 1
-        self.row_bytes = max(len(self._start[:_HEAD]) / lines, 1.0)
+        self.rows = int(size / max(len(self._start[:_HEAD]) / lines, 1.0))
+        self._quick = wants_loops(self.rows)
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the rows below the header, a block at a time."""
+    def portions(self) -> Iterator[Portion]:
+        """Yield the rows below the header, a portion at a time."""
         number = self.first_row
         try:
             for data, rows, is_plain in self._cut():
@@ -159,21 +168,20 @@ class TextFile:
                     frame = self._split_slowly(data, number)
                 if self._commas is not None:
                     self._commas.watch(data, frame)
-                yield Block(frame, number)
+                yield Portion(frame, number)
                 number += frame.height
         except InputError:
             self._refuse_binary()
             raise
         self._refuse_binary()
 
-    def _read(self, stream: BinaryIO) -> Iterator[bytes]:
+    def _read(self, stream: BinaryIO, size: int) -> Iterator[bytes]:
         """Yield the text in UTF-8, a piece at a time, and refuse what is not text."""
-        size = self.path.stat().st_size
         decoder = None if self.encoding == "utf-8" else codecs.getincrementaldecoder(self.encoding)()
         checker = codecs.getincrementaldecoder("utf-8")() if decoder is None else None
         marked = self.encoding not in ("utf-8", "cp1252", "latin-1")
         done = 0
-        while piece := stream.read(BLOCK):
+        while piece := stream.read(self._portion):
             progress.report(f"reading {self.source}", done, size)
             if not marked and b"\0" in piece:
                 raise delimited.has_nul(self.source)
@@ -194,7 +202,7 @@ class TextFile:
                 raise delimited.is_damaged(self.source, self.encoding, at) from None
             done += len(piece)
             self._characters += characters
-            self._controls += _controls(piece_read)
+            self._controls += count_controls(piece_read, quick=self._quick)
             if b"\0" in piece_read:
                 raise delimited.is_binary(self.source)
             yield piece_read
@@ -205,15 +213,15 @@ class TextFile:
             raise delimited.is_binary(self.source)
 
     def _cut(self) -> Iterator[tuple[bytes, int, bool]]:
-        """Yield blocks of whole rows, with the number of rows and whether polars splits them as Python would."""
-        start, self._start = self._start, b""
-        pieces = itertools.chain((start[at : at + BLOCK] for at in range(0, len(start), BLOCK)), self._chunks)
+        """Yield portions of whole rows, with the number of rows and whether polars splits them as Python would."""
+        start, self._start, step = self._start, b"", self._portion
+        pieces = itertools.chain((start[at : at + step] for at in range(0, len(start), step)), self._chunks)
         pending, is_last = b"", False
         while not is_last:
             piece = next(pieces, b"")
             is_last = not piece
             pending += piece
-            if len(pending) < BLOCK and not is_last:
+            if len(pending) < step and not is_last:
                 continue
             data, rows, is_plain = self._whole_rows(pending, is_last)
             if not data and not is_last and len(pending) > 2**20 and self._is_endless(pending):
@@ -229,12 +237,11 @@ class TextFile:
     def _whole_rows(self, data: bytes, is_last: bool) -> tuple[bytes, int, bool]:
         """Return the whole rows at the beginning, how many they are, and whether polars may split them."""
         if b'"' in data:
-            loops = compiled()
-            if loops is None:
+            if not self._quick:
                 return (data, 0, False) if is_last else (self._rows_with_quotes(data), 0, False)
-            end, rows, met = loops.row_ends(np.frombuffer(data, np.uint8), ord(self._delimiter), is_last)
-            if met & MISPLACED:
-                return data, 0, False
+            end, rows, met = compiled(row_ends)(np.frombuffer(data, np.uint8), ord(self._delimiter), is_last)
+            if met & MISPLACED:  # it will be refused, once the character behind the mark is there as a whole
+                return data if is_last or _ends_whole(data) else b"", 0, False
             return data[:end], rows, not met & (LITERAL | LONE_RETURN) and _has_short_lines(data[:end])
         if not is_last:
             end = max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1
@@ -243,7 +250,7 @@ class TextFile:
         return data, rows, _has_short_lines(data)
 
     def _rows_with_quotes(self, data: bytes) -> bytes:
-        """Return the whole rows at the beginning of a block with quotation marks, found without numba."""
+        """Return the whole rows at the beginning of a portion with quotation marks, found without numba."""
         text = codecs.getincrementaldecoder("utf-8")().decode(data)
         taken: list[str] = []
         held: list[int] = []
@@ -295,7 +302,7 @@ class TextFile:
         """Split rows into columns as Python does, and take note of rows that are too long."""
         import polars as pl
 
-        # a block that ends within a character is one that will be refused
+        # a portion that ends within a character is one that will be refused
         text = io.StringIO(codecs.getincrementaldecoder("utf-8")().decode(data), newline="")
         reader = csv.reader(text, delimiter=self._delimiter, strict=True)
         rows = list(delimited.checked_rows(reader, self.source, done=number - 1))
@@ -349,7 +356,7 @@ class _Commas:
         return delimited.comma_note(self.first or "", only_thousands=self.only_thousands)
 
     def watch(self, data: bytes, frame: pl.DataFrame) -> None:
-        """Look through the cells of a block."""
+        """Look through the cells of a portion."""
         has_comma, has_point = b"," in data, b"." in data
         first: tuple[int, int, str] | None = None
         for index, column in enumerate(frame.iter_columns()):
@@ -387,14 +394,11 @@ def _names(header: Sequence[Cell]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _controls(data: bytes) -> int:
-    """Count the characters that text does not have."""
-    array = np.frombuffer(data, np.uint8)
-    loops = compiled()
-    if loops is not None:
-        return int(loops.controls(array))
-    low = int(np.count_nonzero(array < 32))
-    return low - sum(data.count(space) for space in (b"\n", b"\t", b"\r", b"\v", b"\f")) + data.count(b"\x7f")
+def _ends_whole(data: bytes) -> bool:
+    """Say whether UTF-8 ends with a whole character."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder.decode(data[-4:])
+    return not decoder.getstate()[0]
 
 
 def _has_short_lines(data: bytes) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.cells import label_text, parse_number
-from evenhand.io.blocks import SPACES
+from evenhand.io.portions import SPACES
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,7 +11,7 @@ import json
 import struct
 import sys
 
-BATCH = 500_000
+LEAST, MOST = 50_000, 125_000
 
 
 def main() -> None:
@@ -27,11 +27,12 @@ def hand_over(files: "list[str]") -> None:
     try:
         scan = pl.scan_parquet(files, glob=False)
         names = scan.collect_schema().names()
-        say(json.dumps({"names": names, "rows": int(scan.select(pl.len()).collect().item())}).encode())
+        rows = int(scan.select(pl.len()).collect().item())
+        say(json.dumps({"names": names, "rows": rows}).encode())
         wanted = json.loads(sys.stdin.readline() or "null")
         if wanted is not None:
             scan = scan.select(names[index] for index in wanted)
-            for batch in scan.collect_batches(maintain_order=True, chunk_size=BATCH):
+            for batch in scan.collect_batches(maintain_order=True, chunk_size=min(max(rows // 50, LEAST), MOST)):
                 content = io.BytesIO()
                 batch.write_ipc_stream(content)
                 say(content.getbuffer())

@@ -227,7 +227,8 @@ class AutoSolver:
     def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
         """Return x^T L^- x for each column x, a contrast: no factor is made for a few of them."""
         few = of_objects.shape[1] <= _PATIENCE if of_objects.ndim > 1 else True
-        solver = self.estimator if few and "exact" not in self.__dict__ else self.exact
+        quick = few and self.kind == "auto" and "exact" not in self.__dict__
+        solver = self.estimator if quick else self.exact
         return solver.contrasts(of_objects, of_assessors)
 
     def diagonal(self) -> tuple[Floats, Floats]:
@@ -247,6 +248,8 @@ class AutoSolver:
         found = dense_mu2(self.system)
         if found is not None:
             return found
+        if self.kind != "auto":
+            return self.exact.mu2()
         if "estimator" not in self.__dict__:
             self.__dict__["estimator"] = self._probed()
         return self.estimator.mu2()
