@@ -64,6 +64,8 @@ def _join(one: Codes, other: Codes, n_one: int, n_other: int) -> tuple[NDArray[n
     """
     if n_one > n_other:
         of_other, of_one = _join(other, one, n_other, n_one)
+        if not of_other.any():
+            return of_one, of_other
         # named by the smallest member of the first side, as above
         least = np.full(n_other, n_one)
         np.minimum.at(least, of_one, np.arange(n_one))

@@ -83,6 +83,12 @@ class System:
         """Return a pair (objects, assessors) as (kept, eliminated); and the other way round: it is its own inverse."""
         return (of_assessors, of_objects) if self.keeps_assessors else (of_objects, of_assessors)
 
+    def forces(self, residual: Floats) -> Floats:
+        """Return c r for each assessment."""
+        if self.weight.strides == (0,) and self.weight[0] == 1.0:
+            return residual
+        return np.asarray(self.weight * residual)
+
     @cached_property
     def incidence(self) -> sp.csr_array[Any]:
         """The weights c as a sparse matrix, eliminated side by kept side; pairs that occur twice stand in it twice."""

@@ -62,12 +62,14 @@ def _plainly(system: System, solve_kept: SolveKept, centred: Floats) -> tuple[Fl
     residual = centred
     change = size = spread = np.inf
     for step in range(4):
-        force = system.weight * residual
+        force = system.forces(residual)
         of_kept = sum_by(system.kept, force, system.n_kept)
         of_gone = sum_by(system.gone, force, system.n_gone)
         step_kept, step_gone = eliminate(system, solve_kept, of_kept, of_gone)
-        kept, gone = kept + step_kept, gone + step_gone
         change = max(float(np.abs(step_kept).max()), float(np.abs(step_gone).max()))
+        if change <= _EPS * size < np.inf:
+            break  # so small a step would change no digit
+        kept, gone = kept + step_kept, gone + step_gone
         residual = centred - kept[system.kept] - gone[system.gone]
         if step == 0:
             spread = float(np.abs(centred).max())
