@@ -126,6 +126,18 @@ def test_newcomers_and_leavers_are_fitted_from_where_the_panel_stood() -> None:
     assert_same(left, anew(left))
 
 
+@pytest.mark.usefixtures("_low_rank")
+def test_groups_that_change_members_are_noticed_though_their_number_stays() -> None:
+    def block(i: int) -> list[tuple[int, int]]:
+        return [(3 * i + x, 3 * i + y) for x in range(3) for y in range(3)]
+
+    o, a = (np.array(side) for side in zip(*[*block(0), *block(1), (0, 3), *block(2)], strict=True))
+    score = np.random.default_rng(1).normal(60, 10, o.size)
+    fit = eh.calibrate(eh.Panel.from_arrays(o, a, score), per_component=True)
+    found = eh.update(fit, remove=[("0", "3")], put=[("6", "3", 50.0)])
+    assert_same(found, anew(found, per_component=True))
+
+
 def test_averages_are_updated_too() -> None:
     panel = random_panel(8, 9, 6, 25)
     found = eh.update(eh.simple_average(panel), put=[(*free_pair(panel), 10.0, 1.0)])

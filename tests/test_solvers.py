@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from evenhand import loops
 from evenhand.components import find_components
 from evenhand.errors import LimitError, SolveError
+from evenhand.models import calibrate
 from evenhand.panel import Panel
 from evenhand.solve import choose_solver
 from evenhand.solve.approximate import approximate_inverse
@@ -257,6 +258,34 @@ def test_sampled_variances_are_right_within_their_stated_error(orientation: str,
     assert np.median(np.abs(relative)) < 2 * sampled.diagonal_error
     assert np.abs(relative).max() < 0.1
     assert np.abs(relative.mean()) < 0.005  # no bias
+
+
+def test_sampling_works_for_confidences_of_any_fraction_in_the_default_gauge() -> None:
+    panel = well_connected(300, 220, 5, decades=2.0)
+    sampled, exact = (calibrate(panel, solver=kind) for kind in ("iterative", "direct"))
+    assert sampled.values.sd is not None
+    assert exact.values.sd is not None
+    assert np.median(np.abs(sampled.values.sd / exact.values.sd - 1)) < 0.1
+
+
+def test_a_weak_link_that_the_scores_say_nothing_about_is_not_overlooked() -> None:
+    half = well_connected(260, 220, 6)
+    o, a = half.object_index.astype(np.int64), half.assessor_index.astype(np.int64)
+    objects = np.concatenate([o, o + half.n_objects, [half.n_objects]])
+    assessors = np.concatenate([a, a + half.n_assessors, [0]])
+    confidence = np.concatenate([np.full(2 * o.size, 900.0), [1e-3]])
+    panel = Panel.from_arrays(objects, assessors, np.concatenate([half.score, half.score, [60.0]]), confidence)
+    across = {panel.objects[0]: 1.0, panel.objects[-1]: -1.0}
+    found, exact = (calibrate(panel, solver=kind).contrast(across) for kind in ("auto", "direct"))
+    assert exact.sd is not None
+    assert abs(found.estimate - exact.estimate) <= 1e-6 * exact.sd
+    assert found.sd == pytest.approx(exact.sd, rel=1e-6)
+
+
+def test_groups_without_links_of_their_own_are_calibrated_too() -> None:
+    edges = [(i, j) for j in range(300) for i in (j, j + 1)] + [(301, 300), (302, 300)]
+    fit = calibrate(panel_on(edges), per_component=True)
+    assert fit.connectivity.n_components == 2
 
 
 def test_a_sampled_determinant_is_right_within_its_stated_error() -> None:

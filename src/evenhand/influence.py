@@ -67,8 +67,12 @@ def leverages(fit: Fit) -> Floats:
     panel = fit.panel
     if fit.posterior.solver is None:
         return np.asarray(fit.weight / fit.values.total_confidence[panel.object_index], dtype=np.float64)
-    of_objects, cross, of_assessors = fit.posterior.solver.edges()
-    return np.clip(fit.weight * (of_objects + 2 * cross + of_assessors), 0.0, 1.0)
+    solver = fit.posterior.solver
+    of_objects, cross, of_assessors = solver.edges()
+    leverage = np.clip(fit.weight * (of_objects + 2 * cross + of_assessors), 0.0, 1.0)
+    if solver.diagonal_error > 0:  # sampled: what is known exactly is put in
+        leverage[fit.connectivity.bridges] = 1.0
+    return leverage
 
 
 def held_out_errors(fit: Fit, leverage: Floats | None = None) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.components import Components
 from evenhand.confidence import level_words, precision_of_level, precision_of_uncertainty
 from evenhand.errors import InputError
 from evenhand.fit import Fit
@@ -247,7 +248,7 @@ def _corrected(fit: Fit, edit: _Edit) -> Fit | None:
         return None
     seen = panel if fit.method == "cwc" else panel.with_equal_confidence()
     parts = connectivity(seen, fit.connectivity.solver_kind)
-    if parts.n_components != fit.connectivity.n_components or solver is None:
+    if solver is None or not np.array_equal(_groups(parts), _groups(fit.connectivity)):
         return None
     equal = fit.method == "iba"
     before, after = ((state[:, 1] > 0) * 1.0 if equal else state[:, 1] for state in (edit.before, edit.after))
@@ -281,6 +282,11 @@ def _corrected(fit: Fit, edit: _Edit) -> Fit | None:
         interval=fit.values.interval,
         solver=uncertain,
     )
+
+
+def _groups(parts: Components) -> NDArray[np.int64]:
+    """Return the group of each object, named by its first member, so that equal groups have equal names."""
+    return np.asarray(np.unique(parts.object_component, return_index=True)[1][parts.object_component])
 
 
 def _since(solver: Solver, pairs: NDArray[np.int64], change: Floats) -> tuple[Solver, NDArray[np.int64], Floats]:

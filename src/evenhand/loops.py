@@ -209,11 +209,6 @@ class Blocks:
         ends = np.searchsorted(self.start, np.linspace(0, kept.size, threads() + 1)[1:-1])
         self._share = np.concatenate([[0], ends, [n_blocks]]).astype(np.int64)
 
-    @property
-    def is_equal(self) -> bool:
-        """Whether all precisions are equal."""
-        return self.weight.size == 1
-
     def couple(self, of_kept: Floats, inverse_total: Floats) -> tuple[Floats, Floats]:
         """Return c^T t and t = diag(1/C) c x for the x of the kept side, in one pass.
 

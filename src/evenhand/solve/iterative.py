@@ -22,6 +22,10 @@ TOLERANCE: Final = 1e-7
 
 _MOST: Final = 20_000
 _RESTARTS: Final = 5
+_NOTHING: Final = 1e-12
+_UNEQUAL: Final = 100.0
+"""Confidences more unequal than this are checked for links that the scores say next to nothing about."""
+
 _ROUNDING: Final = 100 * float(np.finfo(np.float64).eps)
 _EXACT: Final = 1e-11
 """Where scores agree perfectly and there is no noise to measure by: errors beside the spread of the scores."""
@@ -169,13 +173,15 @@ class IterativeSolver:
 
         least = max(_ROUNDING, _EXACT / np.sqrt(system.n_edges)) * float(np.sqrt(squares))
 
+        taken = 0.0 if begun is None else float(2 * dot(begun, right) - dot(begun, self._scaled(begun)[0]))
+
         def target(energy: float) -> float:
-            noise = max(left - energy, 0.0) / freedom
+            noise = max(left - taken - energy, 0.0) / freedom
             return float(max(TOLERANCE * np.sqrt(noise), least))
 
         steps = self._run(right, target, begun)
         self.__dict__["steps"] = steps
-        if not steps.converged:
+        if not steps.converged or not self._holds(steps, target(steps.energy)):
             return None
         kept = steps.answer / self._root
         gone = mean - steps.image
@@ -193,6 +199,16 @@ class IterativeSolver:
             if largest <= 8 * np.finfo(np.float64).eps * max(abs(origin), float(np.abs(score).max())):
                 residual = 0.0
         return Solution(origin + values, biases, residuals, residual)
+
+    def _holds(self, steps: Steps, wanted: float) -> bool:
+        """Whether the error is small even if the scores hardly excite the weakest links of very unequal confidences."""
+        weight = self.system.weight
+        if weight.strides == (0,) or float(weight.max()) <= _UNEQUAL * float(weight.min()):
+            return True
+        try:
+            return bool(steps.error * np.sqrt(steps.smallest / self._smallest) <= wanted)
+        except SolveError:
+            return False
 
     def _run(self, right: Floats, target: Callable[[float], float], begun: Floats | None) -> Steps:
         """Iterate, and where rounding may have led astray, check against the true residual and go on from there."""
@@ -257,6 +273,9 @@ class IterativeSolver:
             padded = np.zeros((right.shape[0], WIDTH))
             padded[:, : some.shape[1]] = some
             scaled = self._balanced(padded) / self._root[:, None]
+            # what lies along the null vectors but for rounding has no answer to look for
+            whole = np.linalg.norm(padded / self._root[:, None], axis=0)
+            scaled[:, np.linalg.norm(scaled, axis=0) <= _NOTHING * whole] = 0.0
             found, converged = conjugate_gradients_columns(
                 self._only_scaled,
                 scaled,
@@ -280,15 +299,13 @@ class IterativeSolver:
 
     @cached_property
     def _smallest(self) -> float:
-        """The smallest eigenvalue that conjugate gradients met."""
-        if "steps" in self.__dict__:
-            return self.steps.smallest
+        """The smallest eigenvalue, as conjugate gradients meet it from a random start, which leaves nothing out."""
         noise = np.random.default_rng(self.seed).standard_normal(self.system.n_kept) * self._root
         right = self._balanced(noise) / self._root
         steps = self._iterate(right, lambda energy: 1e-6 * float(np.sqrt(energy)), None)
         if not steps.converged:
             raise SolveError("A system of equations did not converge: ask for the direct solver.")
-        return steps.smallest
+        return min(steps.smallest, self.steps.smallest) if "steps" in self.__dict__ else steps.smallest
 
     def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
         """Return L^- times a vector, or times each column of a matrix."""

@@ -15,7 +15,7 @@ from evenhand.system import Floats, System
 _EPS: Final = float(np.finfo(np.float64).eps)
 _MOST_STEPS: Final = 20
 
-_PLAIN: Final = 1e-6
+_PLAIN: Final = 1e-7
 """Plain arithmetic may do where a bound on all its rounding, beside the size of the answer, is below this ..."""
 
 _SETTLED: Final = 1e-10

@@ -116,7 +116,10 @@ def envelope(system: System) -> tuple[float, float]:
     order = reverse_cuthill_mckee(links, symmetric_mode=True)
     place = np.empty(order.size, dtype=np.int64)
     place[order] = np.arange(order.size)
-    first = np.minimum.reduceat(place[links.indices], links.indptr[:-1]) if links.nnz else place
+    first = place.copy()
+    linked = np.flatnonzero(np.diff(links.indptr))
+    if linked.size:
+        first[linked] = np.minimum.reduceat(place[links.indices], links.indptr[linked])
     width = np.maximum(place - first, 0).astype(np.float64)
     return float(width.sum()), float(np.square(width).sum())
 
