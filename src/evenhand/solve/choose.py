@@ -62,10 +62,16 @@ class AutoSolver:
     system: System
     kind: SolverKind = "auto"
 
+    @property
+    def _dense_bytes(self) -> float:
+        """What a dense factor and inverse take, and the links between members while they are gathered."""
+        size = self.system.n_kept
+        return 24.0 * size**2 + 50.0 * min(self.system.n_links, size**2)
+
     @cached_property
     def _direct(self) -> DirectSolver:
         size = self.system.n_kept
-        require(24.0 * size**2, f"a dense factor and inverse of {size:,} equations")
+        require(self._dense_bytes, f"a dense factor and inverse of {size:,} equations")
         return DirectSolver(self.system)
 
     @cached_property
@@ -123,7 +129,7 @@ class AutoSolver:
             return self._say(self._direct, f"the smaller side has only {system.n_kept:,} members")
         if isinstance(self.estimator, SparseSolver):
             return self._say(self.estimator, "the factor is there already")
-        if system.n_kept <= DENSE and fits(24.0 * system.n_kept**2):
+        if system.n_kept <= DENSE and fits(self._dense_bytes):
             return self._say(self._direct, f"the smaller side has {system.n_kept:,} members, at most {DENSE:,}")
         if not isinstance(self.estimator, IterativeSolver):
             return self.estimator

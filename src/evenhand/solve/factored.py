@@ -14,7 +14,7 @@ from evenhand.solve.refine import refined
 from evenhand.solve.spectrum import dense_mu2, mu2_through
 from evenhand.system import Floats, System
 
-AT_ONCE: Final = 2**24
+AT_ONCE: Final = 2**21
 """Numbers held at a time while entries of the inverse are gathered."""
 
 
