@@ -226,3 +226,18 @@ def worst(found: Floats, wanted: Floats, scale: float) -> float:
     """Return the largest difference, as a part of a scale."""
     error = float(np.abs(found - wanted).max())
     return error / scale if error else 0.0
+
+
+def facts(panel: Panel) -> tuple[Any, ...]:
+    """Return all that a panel says, to compare two of them."""
+    return (
+        tuple(panel.objects),
+        tuple(panel.assessors),
+        panel.object_index.tolist(),
+        panel.assessor_index.tolist(),
+        panel.score.tolist(),
+        panel.precision.tolist(),
+        panel.confidence,
+        panel.factor,
+        panel.notes,
+    )

@@ -18,6 +18,7 @@ from evenhand.cells import parse_number
 from evenhand.errors import InputError, LimitError, Problem
 from evenhand.io import coded, growing, labels, large, portions, readings, repeats, scanning
 from evenhand.panel import Panel
+from panels import facts
 
 WHOLE = 2**20
 
@@ -28,17 +29,7 @@ def outcome(path: Path, **options: Any) -> tuple[Any, ...]:
         panel = eh.read_panel(path, **options)
     except InputError as error:
         return ("refused", str(error), error.problems)
-    return (
-        tuple(panel.objects),
-        tuple(panel.assessors),
-        panel.object_index.tolist(),
-        panel.assessor_index.tolist(),
-        panel.score.tolist(),
-        panel.precision.tolist(),
-        panel.confidence,
-        panel.factor,
-        panel.notes,
-    )
+    return facts(panel)
 
 
 def both(path: Path, *, portion: int = WHOLE, numba: bool = True, **options: Any) -> tuple[Any, ...]:

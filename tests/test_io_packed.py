@@ -22,6 +22,7 @@ from evenhand.errors import InputError
 from evenhand.io import packed
 from evenhand.io.labels import Labels
 from evenhand.panel import Panel
+from panels import facts
 
 TEXT = (
     "paper,reviewer,score,sd\nA1,Lee,6.5,0.5\nA1,Mo,8,1\nA2,Lee,4,0.5\nA2,Mo,5,2\nA3,Mo,7,1\nA3,Lee,,1\na3,Lee,6,1.5\n"
@@ -33,20 +34,6 @@ def panel(tmp_path: Path) -> Panel:
     path = tmp_path / "scores.csv"
     path.write_text(TEXT)
     return eh.read_panel(path)
-
-
-def facts(panel: Panel) -> tuple[Any, ...]:
-    return (
-        tuple(panel.objects),
-        tuple(panel.assessors),
-        panel.object_index.tolist(),
-        panel.assessor_index.tolist(),
-        panel.score.tolist(),
-        panel.precision.tolist(),
-        panel.confidence,
-        panel.factor,
-        panel.notes,
-    )
 
 
 def random_panel(seed: int, objects: int, assessors: int, size: int) -> Panel:

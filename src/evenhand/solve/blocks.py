@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from evenhand.loops import compiled
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -140,7 +141,7 @@ def tally_block(block: Block, size: int) -> Tally:
     confidence, share, diagonal = np.zeros((3, size))
     count = np.zeros(size, dtype=np.int64)
     total = np.zeros(block.rows)
-    _compiled(_count)(block.start, block.other, weight, total, confidence, share, diagonal, count)
+    compiled(_count)(block.start, block.other, weight, total, confidence, share, diagonal, count)
     return tally | {
         "confidence": confidence,
         "share": share,
@@ -170,7 +171,7 @@ def _sweep_block(block: Block, estimate: Floats) -> tuple[Floats, Floats, Floats
     level, total = np.zeros((2, block.rows))
     residual, gradient = np.zeros(block.score.size), np.zeros(estimate.size)
     arrays = (block.start, block.other, block.score, block.weights, np.ascontiguousarray(estimate))
-    _compiled(_sweep)(*arrays, level, total, residual, gradient)
+    compiled(_sweep)(*arrays, level, total, residual, gradient)
     return level, total, residual, gradient
 
 
@@ -195,7 +196,7 @@ def _add_links(block: Block, links: Floats) -> None:
         # long rows are skipped by giving them no entries
         sizes = np.where(long[first:last], 0, np.diff(block.start[first : last + 1]))
         if sizes.any():
-            _compiled(_pairs)(
+            compiled(_pairs)(
                 block.start[first : last + 1], sizes, block.other, weight, *_by_column(block, first, last, size), links
             )
     for dense, _ in _dense_rows(block, weight, np.flatnonzero(long), size):
@@ -216,7 +217,7 @@ def _by_column(block: Block, first: int, last: int, size: int) -> tuple[NDArray[
     low, high = int(block.start[first]), int(block.start[last])
     codes = block.other[low:high]
     begin, place = np.zeros(size + 1, dtype=np.int64), np.zeros(2 * (high - low), dtype=np.int64)
-    _compiled(_sort)(codes, block.start[first : last + 1], begin, place)
+    compiled(_sort)(codes, block.start[first : last + 1], begin, place)
     return begin, place
 
 
@@ -242,7 +243,7 @@ def variances_of(block: Block, spread: Floats) -> Floats:
         sizes = np.where(long[first:last], 0, np.diff(block.start[first : last + 1]))
         if sizes.any():
             columns = _by_column(block, first, last, size)
-            _compiled(_quadratic)(
+            compiled(_quadratic)(
                 block.start[first : last + 1], sizes, block.other, share, *columns, spread, found[first:last]
             )
     for dense, rows in _dense_rows(block, share, np.flatnonzero(long), size):
@@ -312,15 +313,6 @@ def groups_of(pairs: Sequence[NDArray[np.int64]], size: int) -> NDArray[np.int64
     one, two = np.concatenate(list(pairs), axis=1)
     graph = sp.coo_array((np.ones(one.size, dtype=np.int8), (one, two)), shape=(size, size))
     return np.asarray(connected_components(graph.tocsr(), directed=False)[1], dtype=np.int64)
-
-
-@functools.cache
-def _compiled(kernel: Callable[..., None]) -> Callable[..., None]:
-    """Return a loop over assessments as machine code, compiled once and kept beside the source."""
-    import numba
-
-    compiled: Callable[..., None] = numba.njit(nogil=True, cache=True)(kernel)
-    return compiled
 
 
 def _count(
