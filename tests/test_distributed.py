@@ -464,6 +464,7 @@ def test_a_worker_that_is_killed_changes_no_bit(tmp_path: Path, limit: int, task
     source = write(seen, tmp_path / "source", parts=8)
     killed: list[int] = []
     with local_cluster(2) as cluster, distributed.Client(cluster) as client:
+        client.wait_for_workers(2)
         calm = calibrate_distributed(source, tmp_path / "calm", cluster=client, dense_limit=limit)
         assert_agrees(calm, calibrate(seen), sd=1e-9 if limit > 40 else 0.5)
 
@@ -473,6 +474,7 @@ def test_a_worker_that_is_killed_changes_no_bit(tmp_path: Path, limit: int, task
                 os.kill(victim, signal.SIGKILL)
                 killed.append(victim)
 
+        client.wait_for_workers(2)
         with listening(kill):
             calibrate_distributed(source, tmp_path / "rough", cluster=client, dense_limit=limit)
         assert killed

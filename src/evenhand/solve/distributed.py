@@ -55,6 +55,8 @@ _AT_ONCE: Final = 16
 _FAN_IN: Final = 8
 _SMALL: Final = 100_000
 _TRIES: Final = 4
+_PATIENCE: Final = 30
+"""Seconds to wait for workers: one that starts again after a crash is away for some seconds on a busy machine."""
 
 
 @dataclass(eq=False)
@@ -68,19 +70,22 @@ class Crew:
     blocks
         Futures of :class:`~evenhand.solve.blocks.Block`, in a fixed order.
     size
-        Number of workers at the start; sums depend on it in their last digits, and so on no worker that dies later.
+        Number of workers to wait for at the start. Sums depend on their number in their last digits, and so on no
+        worker that dies later.
     run
         What tells the tasks of this run from those of any other.
     """
 
     client: Any
     blocks: list[Any] = field(default_factory=list)
-    size: int = 0
+    size: int = 1
     run: str = field(default_factory=lambda: secrets.token_hex(8))
     _number: Any = field(default_factory=itertools.count, repr=False)
 
     def __post_init__(self) -> None:
-        self.size = self.size or len(self.workers())
+        with contextlib.suppress(TimeoutError):  # go on with those that are there
+            self.client.wait_for_workers(self.size, timeout=_PATIENCE)
+        self.size = len(self.workers())
         if self.size == 0:
             raise SolveError("The cluster has no workers: start some, or use --cluster local:2.")
 
@@ -198,7 +203,7 @@ def open_crew(cluster: Any) -> Iterator[Crew]:
     kind, _, number = str(cluster).partition(":")
     if kind == "local" and number.isdecimal() and int(number) > 0:
         with local_cluster(int(number)) as started, Client(started) as client:  # type: ignore[no-untyped-call]
-            yield Crew(client)
+            yield Crew(client, size=int(number))
         return
     if "://" not in str(cluster):
         raise InputError(
