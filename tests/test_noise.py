@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 import evenhand as eh
 from evenhand.errors import InputError
-from evenhand.noise import DeclaredNoise, EstimatedNoise, Noise, NoisePrior, PriorNoise, make_noise
+from evenhand.noise import KnownNoise, EstimatedNoise, Noise, NoisePrior, PriorNoise, make_noise
 from panels import random_panel
 
 Floats = NDArray[np.float64]
@@ -49,7 +49,7 @@ def test_estimated_noise_is_student(nu: int, residual: float) -> None:
 
 
 def test_declared_noise_is_a_standard_normal() -> None:
-    noise = DeclaredNoise()
+    noise = KnownNoise()
     for probability in PROBABILITIES:
         assert noise.quantile(probability) == pytest.approx(stats.norm.ppf(probability), rel=1e-12, abs=1e-15)
     assert noise.cdf([-1.0, 0.0, 2.0]) == pytest.approx(stats.norm.cdf([-1.0, 0.0, 2.0]), rel=1e-13)
@@ -177,7 +177,7 @@ def test_a_prior_sharply_peaked_at_one_is_declared_noise() -> None:
     noise = PriorNoise(NoisePrior(lambda w: -0.5 * (np.log(w) / 1e-4) ** 2), 30.0, 12)
     assert noise.variance == pytest.approx(1.0, rel=1e-6)
     for probability in PROBABILITIES:
-        assert noise.quantile(probability) == pytest.approx(DeclaredNoise().quantile(probability), rel=1e-5, abs=1e-9)
+        assert noise.quantile(probability) == pytest.approx(KnownNoise().quantile(probability), rel=1e-5, abs=1e-9)
 
 
 def test_a_prior_that_allows_nothing_is_refused() -> None:
@@ -211,7 +211,7 @@ def test_draws_of_the_scale_have_the_law_of_w(kind: str) -> None:
 
 
 def test_the_kind_of_noise_is_chosen_by_its_name() -> None:
-    assert make_noise("declared", 1.0, 5) == DeclaredNoise()
+    assert make_noise("declared", 1.0, 5) == KnownNoise()
     assert make_noise("estimated", 1.0, 5) == EstimatedNoise(1.0, 5)
     prior = NoisePrior(gamma_prior, "gamma")
     assert make_noise(prior, 1.0, 5).kind == "gamma"

@@ -56,9 +56,9 @@ def test_contrasts_are_quadratic_forms_of_the_covariance(panel: Panel, kind: int
     dense = dense_covariance(panel, gauge)
     both = np.concatenate([of_values, of_biases])
     tolerance = 1e-9 * np.abs(dense).max() * float(np.abs(both).sum()) ** 2
-    assert posterior.contrast_variance(of_values, of_biases) == pytest.approx(both @ dense @ both, abs=tolerance)
+    assert posterior.contrast_variances(of_values, of_biases) == pytest.approx(both @ dense @ both, abs=tolerance)
     only = np.concatenate([of_values, np.zeros(panel.n_assessors)])
-    assert posterior.contrast_variance(of_values) == pytest.approx(only @ dense @ only, abs=tolerance)
+    assert posterior.contrast_variances(of_values) == pytest.approx(only @ dense @ only, abs=tolerance)
 
 
 @given(connected_panels(repeats=True, least_objects=2), st.data())
@@ -69,7 +69,7 @@ def test_variances_of_differences_between_values_are_the_same_in_every_gauge(pan
     for gauge in gauges_for(panel):
         dense = dense_covariance(panel, gauge)
         wanted = dense[first, first] + dense[second, second] - 2 * dense[first, second]
-        found = eh.calibrate(panel, gauge=gauge).posterior.pair_variances(first, second)
+        found = eh.calibrate(panel, gauge=gauge).posterior.of_differences(first, second).spread[0] ** 2
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10 * np.abs(dense).max())
         assert (found[np.array(first) == np.array(second)] == 0).all()
 
@@ -114,17 +114,17 @@ def test_the_covariance_of_groups_is_that_of_each_group_with_nothing_between_the
     np.testing.assert_allclose(variances, np.diagonal(wanted), rtol=1e-10)
     weights = np.array([1.0, -1.0, 0, 0, 2.0, -2.0, 0, 0, 0])
     contrast = np.concatenate([weights, np.zeros(7)])
-    assert posterior.contrast_variance(weights) == pytest.approx(contrast @ wanted @ contrast, rel=1e-10)
+    assert posterior.contrast_variances(weights) == pytest.approx(contrast @ wanted @ contrast, rel=1e-10)
 
 
 def test_a_difference_across_groups_is_refused_or_has_the_variance_of_its_contrast() -> None:
     panel = panel_of([(0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (2, 3), (3, 2), (3, 3)], [1.0, 2, 4, 3, 7, 9, 4, 4])
     posterior = eh.calibrate(panel, per_component=True).posterior
     try:
-        found = posterior.pair_variances([0], [2])
+        found = posterior.of_differences([0], [2]).spread[0] ** 2
     except EvenhandError:
         return
-    assert found[0] == pytest.approx(posterior.contrast_variance(np.array([1.0, 0.0, -1.0, 0.0])), rel=1e-12)
+    assert found[0] == pytest.approx(posterior.contrast_variances(np.array([1.0, 0.0, -1.0, 0.0])), rel=1e-12)
 
 
 def refit_variance(panel: Panel, gauge: str) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
@@ -161,9 +161,11 @@ def test_averages_are_independent_with_variance_w_over_total_confidence(method: 
     assert not fit.biases.sd.any()
     covariance = fit.posterior.unit_covariance()
     np.testing.assert_allclose(covariance, np.diag(np.concatenate([1 / total, np.zeros(5)])), rtol=1e-13)
-    np.testing.assert_allclose(fit.posterior.pair_variances([0, 1], [2, 1]), [1 / total[0] + 1 / total[2], 0.0])
+    np.testing.assert_allclose(
+        fit.posterior.of_differences([0, 1], [2, 1]).spread[0] ** 2, [1 / total[0] + 1 / total[2], 0.0]
+    )
     weights = np.arange(8.0)
-    assert fit.posterior.contrast_variance(weights) == pytest.approx(weights**2 @ (1 / total), rel=1e-13)
+    assert fit.posterior.contrast_variances(weights) == pytest.approx(weights**2 @ (1 / total), rel=1e-13)
 
 
 def check_draws(fit: Fit, count: int = 40_000) -> None:
@@ -234,7 +236,7 @@ def test_intervals_contain_the_stated_share_of_draws_and_draws_are_student_or_no
 def test_there_are_no_draws_without_degrees_of_freedom() -> None:
     fit = eh.calibrate(panel_of([(0, 0), (0, 1)], [1.0, 2.0]))
     assert fit.posterior.draw(5, np.random.default_rng(1)) is None
-    assert fit.posterior.half_width(fit.posterior.unit_value_variance, 0.9) is None
+    assert fit.posterior.of_values.interval(0.9) is None
 
 
 def test_the_covariance_of_a_panel_too_large_for_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,8 +267,8 @@ def test_a_further_assessment_never_widens_a_difference_between_values() -> None
         np.append(panel.precision, 0.7),
     )
     first, second = zip(*[(i, j) for i in range(7) for j in range(i)], strict=True)
-    before = eh.calibrate(panel).posterior.pair_variances(first, second)
-    after = eh.calibrate(more).posterior.pair_variances(first, second)
+    before = eh.calibrate(panel).posterior.of_differences(first, second).spread[0] ** 2
+    after = eh.calibrate(more).posterior.of_differences(first, second).spread[0] ** 2
     assert (after <= before * (1 + 1e-12)).all()
     assert (after < before * (1 - 1e-6)).any()
 
@@ -276,6 +278,6 @@ def test_nearly_disconnected_panels_keep_six_digits_of_their_variances() -> None
     objects, assessors = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4], [0, 1, 0, 1, 2, 3, 2, 3, 0, 2]
     tiny = 1e-9
     panel = Panel.from_arrays(objects, assessors, np.arange(10.0), [1.0] * 8 + [tiny, tiny])
-    found = eh.calibrate(panel).posterior.pair_variances([0], [2])
+    found = eh.calibrate(panel).posterior.of_differences([0], [2]).spread[0] ** 2
     # v_0 - v_2 = (within-group parts of order 1) + two edges of variance 1e9 in a row
     assert found[0] == pytest.approx(2 / tiny, rel=1e-6)

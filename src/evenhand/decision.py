@@ -158,12 +158,12 @@ def classify(fit: Fit, cutoffs: Sequence[float]) -> Classification:
     edges = np.asarray(cutoffs, dtype=np.float64)
     if edges.ndim != 1 or not edges.size or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
         raise InputError("Cut-offs must be increasing, finite numbers.", kind="bad_option")
-    spread = np.sqrt(fit.posterior.unit_value_variance)[:, None] * (not fit.is_certain)
-    gap = edges[None, :] - fit.values.estimate[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # a value exactly on a boundary belongs to the class above it
-        standard = np.where(spread > 0, gap / spread, np.where(gap > 0, np.inf, -np.inf))
-    below = fit.posterior.noise.cdf(standard)
+    latent = edges if fit.values.scale is None else fit.values.scale.forward(edges)
+    gap = latent[:, None] - fit.values.latent
+    below = fit.values.marginal.cdf(gap)
     if below is None:
         raise NotRankableError(f"No probabilities: {fit.posterior.noise.reason}.")
-    return Classification(fit, tuple(edges.tolist()), np.diff(below, axis=1, prepend=0.0, append=1.0))
+    known = fit.is_certain | (fit.values.marginal.spread == 0).all(axis=0)
+    # a value exactly on a boundary belongs to the class above it
+    below = np.where(known & (gap == 0), 0.0, below)
+    return Classification(fit, tuple(edges.tolist()), np.diff(below.T, axis=1, prepend=0.0, append=1.0))

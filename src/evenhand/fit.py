@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from evenhand.errors import InputError, NotRankableError, Problem
 from evenhand.gauge import Gauge, Reference, condition, gauge_name
 from evenhand.graph import Connectivity
 from evenhand.panel import Panel
-from evenhand.posterior import Posterior
+from evenhand.posterior import Marginal, Posterior, mapped_sd
 
 Floats = NDArray[np.float64]
 Method = Literal["sa", "cwa", "iba", "cwc"]
@@ -28,8 +28,47 @@ METHOD_NAMES: Final[dict[Method, str]] = {
     "cwc": "calibration with confidence",
 }
 
+REFINEMENT_NAMES: Final = {
+    "shrunk": "shrunk to the mean",
+    "scaled": "assessors' own scales",
+    "confidences": "calibrated confidences",
+    "power": "power of confidence estimated",
+    "student": "heavy tails",
+    "huber": "heavy tails (Huber)",
+    "rounded": "rounded scores",
+    "logit": "bounded scale (logit)",
+    "rational": "bounded scale (rational)",
+    "log": "log scores",
+    "covariates": "covariates",
+    "medians": "medians",
+}
+
+
+def method_name(method: str) -> str:
+    """Return what a method is called in words.
+
+    Examples
+    --------
+    >>> method_name("cwc+shrunk")
+    'calibration with confidence, shrunk to the mean'
+    """
+    base, *refinements = method.split("+")
+    words = [name for key, name in METHOD_NAMES.items() if key == base] or [base]
+    return ", ".join([*words, *(REFINEMENT_NAMES.get(name, name) for name in refinements)])
+
+
 _TIE: Final = 1e-10
 """Values closer than this, beside the spread of all values, share a rank."""
+
+
+class Scale(Protocol):
+    """An increasing map from points to the scale on which a model is additive, and back."""
+
+    def forward(self, points: Floats) -> Floats:
+        """Return where points lie on the scale of the model."""
+
+    def back(self, latent: Floats) -> Floats:
+        """Return the points at places on the scale of the model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +95,8 @@ class Effects:
         Where the uncertainty comes from.
     backend
         The kind of frame that tables come back as.
+    scale
+        How the scale of the model is read off in points, where scores were mapped to fit it.
     """
 
     side: Literal["object", "assessor"]
@@ -67,31 +108,47 @@ class Effects:
     interval: float
     posterior: Posterior = field(repr=False)
     backend: frames.Backend = frames.DEFAULT_BACKEND
+    scale: Scale | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
         """What is estimated: ``"value"`` or ``"bias"``."""
         return "value" if self.side == "object" else "bias"
 
+    @property
+    def marginal(self) -> Marginal:
+        """What is known about each, as a deviation from its estimate on the scale of the model."""
+        return self.posterior.of_values if self.side == "object" else self.posterior.of_biases
+
+    @cached_property
+    def latent(self) -> Floats:
+        """The estimates on the scale of the model: the same, unless scores were mapped to fit it."""
+        return self.estimate if self.scale is None else self.scale.forward(self.estimate)
+
     @cached_property
     def sd(self) -> Floats | None:
         """Posterior standard deviations; None where there are none, with the reason in the notes of the fit."""
-        return self.posterior.value_sd() if self.side == "object" else self.posterior.bias_sd()
+        if self.scale is None:
+            return self.marginal.sd
+        return mapped_sd(self.marginal, self.latent, self.scale.back)
 
     @cached_property
-    def _half_width(self) -> Floats | None:
-        unit = self.posterior.unit_value_variance if self.side == "object" else self.posterior.unit_bias_variance
-        return self.posterior.half_width(unit, self.interval)
+    def _ends(self) -> tuple[Floats, Floats] | None:
+        ends = self.marginal.interval(self.interval)
+        if ends is None:
+            return None
+        lower, upper = self.latent + ends[0], self.latent + ends[1]
+        return (lower, upper) if self.scale is None else (self.scale.back(lower), self.scale.back(upper))
 
     @property
     def lower(self) -> Floats | None:
         """Lower ends of the intervals."""
-        return None if self._half_width is None else self.estimate - self._half_width
+        return None if self._ends is None else self._ends[0]
 
     @property
     def upper(self) -> Floats | None:
         """Upper ends of the intervals."""
-        return None if self._half_width is None else self.estimate + self._half_width
+        return None if self._ends is None else self._ends[1]
 
     @cached_property
     def rank(self) -> NDArray[np.int64]:
@@ -159,7 +216,7 @@ class Fit:
     panel
         The panel as it was given.
     method
-        ``"sa"``, ``"cwa"``, ``"iba"`` or ``"cwc"``.
+        ``"sa"``, ``"cwa"``, ``"iba"`` or ``"cwc"``; refinements follow after a plus: ``"cwc+shrunk"``.
     gauge
         The degeneracy-breaking condition; None for averages, which need none.
     values, biases
@@ -178,10 +235,12 @@ class Fit:
         What a reader must know.
     given_residuals
         The residuals, where the solver had them at hand with all their digits.
+    refined
+        What a refined model found beside values and biases (:class:`~evenhand.Refined`); None for the four methods.
     """
 
     panel: Panel
-    method: Method
+    method: str
     gauge: Gauge | None
     values: Effects
     biases: Effects
@@ -192,6 +251,7 @@ class Fit:
     posterior: Posterior
     notes: tuple[Problem, ...] = ()
     given_residuals: Floats | None = field(default=None, repr=False)
+    refined: Any = field(default=None, repr=False)
 
     @cached_property
     def residuals(self) -> Floats:
@@ -256,7 +316,7 @@ class Fit:
     def _reference_variances(self) -> tuple[float, float]:
         """Total confidence times variance for w = 1, summed over objects and over assessors, in the reference gauge."""
         posterior = self.posterior
-        if self.is_calibrated:
+        if posterior.condition is not None:
             posterior = posterior.in_gauge(condition(Reference(0.0), self.connectivity.panel, self.connectivity))
         of_values, of_biases = posterior.unit_variances
         return float(self.values.total_confidence @ of_values), float(self.biases.total_confidence @ of_biases)
@@ -273,7 +333,7 @@ class Fit:
     @property
     def is_calibrated(self) -> bool:
         """Whether biases were fitted."""
-        return self.method in ("iba", "cwc")
+        return self.method not in ("sa", "cwa")
 
     def contrast(
         self, values: Mapping[str, float] | None = None, biases: Mapping[str, float] | None = None
@@ -299,33 +359,35 @@ class Fit:
         groups = {*self.values.component[of_values != 0].tolist(), *self.biases.component[of_biases != 0].tolist()}
         if len(groups) > 1:
             raise InputError("Values and biases of different groups cannot be compared.", kind="not_comparable")
-        unit = np.array([self.posterior.contrast_variance(of_values, of_biases)])
-        estimate = float(of_values @ self.values.estimate + of_biases @ self.biases.estimate)
-        variance = self.noise_variance
-        half = self.posterior.half_width(unit, self.values.interval)
+        estimate = float(of_values @ self.values.latent + of_biases @ self.biases.latent)
+        marginal = self.posterior.of_contrasts(of_values[:, None], of_biases[:, None])
+        sd, ends = marginal.sd, marginal.interval(self.values.interval)
         return Contrast(
             estimate,
-            None if variance is None else float(np.sqrt(variance * unit[0])),
-            None if half is None else estimate - float(half[0]),
-            None if half is None else estimate + float(half[0]),
+            None if sd is None else float(sd[0]),
+            None if ends is None else estimate + float(ends[0][0]),
+            None if ends is None else estimate + float(ends[1][0]),
         )
 
     def covariance(self) -> Floats | None:
         """Return the posterior covariance of values, then biases, in the gauge of the fit; None where there is none."""
-        variance = self.noise_variance
-        return None if variance is None else variance * self.posterior.unit_covariance()
+        return self.posterior.covariance()
 
     def draw(self, count: int, *, seed: int) -> tuple[Floats, Floats]:
         """Return draws (rows) of values and of biases from their posterior, in the gauge of the fit."""
         drawn = self.posterior.draw(count, np.random.default_rng(seed))
         if drawn is None:
             raise NotRankableError(f"There is no posterior to draw from: {self.posterior.noise.reason}.")
-        return self.values.estimate + drawn[0], self.biases.estimate + drawn[1]
+        values, biases = self.values.latent + drawn[0], self.biases.latent + drawn[1]
+        return (
+            values if self.values.scale is None else self.values.scale.back(values),
+            biases if self.biases.scale is None else self.biases.scale.back(biases),
+        )
 
     def __str__(self) -> str:
         panel, dof = self.panel, self.degrees_of_freedom
         lines = [
-            f"{METHOD_NAMES[self.method].capitalize()} ({self.method.upper()})"
+            f"{method_name(self.method).capitalize()} ({self.method.upper()})"
             + (f", gauge {gauge_name(self.gauge)}" if self.gauge is not None else ""),
             f"{count_of(panel.n_objects, 'object')}, {count_of(panel.n_assessors, 'assessor')}, "
             f"{count_of(panel.n_assessments, 'assessment')}, {panel.describe_confidence()}",

@@ -68,18 +68,19 @@ class Noise(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredNoise:
-    """The declared uncertainties taken at face value: w = 1, Gaussian posterior."""
+class KnownNoise:
+    """A noise variance w that is known: 1 where declared uncertainties are taken at face value. Gaussian posterior.
 
-    @property
-    def kind(self) -> str:
-        """Name of this treatment."""
-        return "declared"
+    Attributes
+    ----------
+    variance
+        The factor w.
+    kind
+        Name of this treatment.
+    """
 
-    @property
-    def variance(self) -> float:
-        """The factor w = 1."""
-        return 1.0
+    variance: float = 1.0
+    kind: str = "declared"
 
     @property
     def reason(self) -> None:
@@ -87,20 +88,21 @@ class DeclaredNoise:
         return
 
     def quantile(self, probability: float) -> float:
-        """Return the quantile of a standard normal."""
+        """Return the quantile of a normal with variance w."""
         from scipy.special import ndtri
 
-        return float(ndtri(probability))
+        return float(np.sqrt(self.variance) * ndtri(probability))
 
     def cdf(self, deviation: ArrayLike) -> Floats:
-        """Return the distribution function of a standard normal."""
+        """Return the distribution function of a normal with variance w."""
         from scipy.special import ndtr
 
-        return np.asarray(ndtr(np.asarray(deviation, dtype=np.float64)), dtype=np.float64)
+        standard = np.asarray(deviation, dtype=np.float64) / np.sqrt(self.variance)
+        return np.asarray(ndtr(standard), dtype=np.float64)
 
     def draw_scale(self, generator: np.random.Generator, count: int) -> Floats:
-        """Return ones."""
-        return np.ones(count)
+        """Return sqrt(w), as often as asked."""
+        return np.full(count, np.sqrt(self.variance))
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +302,7 @@ def make_noise(noise: NoiseKind | NoisePrior, residual: float, nu: int) -> Noise
     if isinstance(noise, NoisePrior):
         return PriorNoise(noise, residual, nu)
     if noise == "declared":
-        return DeclaredNoise()
+        return KnownNoise()
     if noise == "estimated":
         return EstimatedNoise(residual, nu)
     raise InputError(f"Noise can be 'estimated', 'declared' or a NoisePrior, not {noise!r}.", kind="bad_option")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -67,6 +67,8 @@ class Panel:
         What was noticed and not refused: empty scores, labels that look alike, combined duplicates.
     backend
         The kind of frame that tables come back as.
+    covariates
+        Further columns by name, a cell for each assessment: numbers, or text for categories.
     """
 
     objects: Sequence[str]
@@ -79,6 +81,7 @@ class Panel:
     factor: float | None = None
     notes: tuple[Problem, ...] = ()
     backend: frames.Backend = frames.DEFAULT_BACKEND
+    covariates: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for array in (self.object_index, self.assessor_index, self.score, self.precision):
@@ -193,6 +196,7 @@ class Panel:
         *,
         objects: Sequence[str] | None = None,
         assessors: Sequence[str] | None = None,
+        covariates: Mapping[str, ArrayLike] | None = None,
     ) -> Panel:
         """Return a panel from whole-number codes, without labels or copies: the fast door for large data.
 
@@ -208,6 +212,8 @@ class Panel:
             Positive precisions c = 1/sigma^2; all equal where not given.
         objects, assessors
             Labels, one for each code; the codes themselves as text where not given.
+        covariates
+            Further columns by name, a cell for each assessment.
 
         Examples
         --------
@@ -248,6 +254,7 @@ class Panel:
             score=scores.view(),
             precision=precision.view(),
             confidence="none" if confidence is None else "confidence",
+            covariates=_further(covariates, scores.size),
         )
         # counted already, to look for gaps
         panel.__dict__.update(object_assessments=_frozen(of_objects), assessor_assessments=_frozen(of_assessors))
@@ -319,6 +326,7 @@ class Panel:
             assessor_index=assessor_index,
             score=self.score[chosen],
             precision=np.array(self.precision[chosen]),
+            covariates={name: cells[chosen] for name, cells in self.covariates.items()},
         )
 
     def describe_confidence(self) -> str:
@@ -352,6 +360,17 @@ class Panel:
             )
         )
         return f"Panel({counts}, {self.describe_confidence()})"
+
+
+def _further(covariates: Mapping[str, ArrayLike] | None, size: int) -> dict[str, NDArray[Any]]:
+    """Return further columns as arrays of numbers or of text, one cell for each assessment."""
+    columns = {}
+    for name, given in (covariates or {}).items():
+        cells = np.asarray(given)
+        if cells.shape != (size,):
+            raise InputError(f"There are {size} scores, so {name} needs {size} cells.", kind="bad_shape")
+        columns[name] = cells.astype(np.float64) if cells.dtype.kind in "biuf" else cells.astype(str)
+    return columns
 
 
 def _check_codes(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
@@ -19,6 +19,28 @@ from evenhand.solve.base import Solver
 
 Floats = NDArray[np.float64]
 _LARGEST_COVARIANCE: Final = 20_000
+_HALVINGS: Final = 60
+_SLICES: Final = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """The posterior with other variances of the model, which the scores do not rule out.
+
+    Attributes
+    ----------
+    probability
+        How probable these variances are.
+    posterior
+        The posterior, given them.
+    values, biases
+        By how much its values and biases differ from the estimates of the fit.
+    """
+
+    probability: float
+    posterior: Posterior
+    values: Floats
+    biases: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +51,17 @@ class Posterior:
     ----------
     noise
         What is known about the noise variance w; multiplies everything below.
+    value_precision
+        C_o, all that averages need.
+    n_assessors
+        Number of assessors.
     solver
         Answers questions about L^-; None for averages, whose values are independent.
     condition
-        The gauge; None for averages.
-    value_precision
-        C_o, all that averages need.
+        The gauge; None for averages, and where priors fix the level of the biases.
+    alternatives
+        Other variances of the model, with their probabilities; empty where the model has none to be estimated. They
+        widen standard deviations, intervals, chances and draws; what is said "for w = 1" is given the best ones.
     """
 
     noise: Noise
@@ -42,6 +69,7 @@ class Posterior:
     n_assessors: int
     solver: Solver | None = None
     condition: Condition | None = None
+    alternatives: tuple[Alternative, ...] = ()
 
     def in_gauge(self, condition: Condition) -> Posterior:
         """Return the same posterior in another gauge."""
@@ -60,10 +88,12 @@ class Posterior:
     @cached_property
     def unit_variances(self) -> tuple[Floats, Floats]:
         """Variances of values and of biases for w = 1."""
-        if self.solver is None or self.condition is None:
+        if self.solver is None:
             return 1.0 / self.value_precision, np.zeros(self.n_assessors)
-        gauge = self.condition
         of_values, of_biases = self.solver.diagonal()
+        if self.condition is None:
+            return np.maximum(of_values, 0.0), np.maximum(of_biases, 0.0)
+        gauge = self.condition
         value_image, bias_image = self.solver.apply(gauge.value_weight, gauge.bias_weight)
         count = gauge.constant.size
         spread = sum_by(gauge.object_component, gauge.value_weight * value_image, count)
@@ -73,22 +103,54 @@ class Posterior:
         biases = of_biases + 2 * (bias_image * tilt[gauge.assessor_component]) + level[gauge.assessor_component]
         return np.maximum(values, 0.0), np.maximum(biases, 0.0)
 
-    def value_sd(self) -> Floats | None:
-        """Return the standard deviation of each value, or None where there is none (see ``noise.reason``)."""
-        return self._sd(self.unit_value_variance)
+    @cached_property
+    def of_values(self) -> Marginal:
+        """What is known about each value, as a deviation from its estimate."""
+        if not self.alternatives:
+            return Marginal.single(self.noise, self.unit_value_variance)
+        return Marginal.mixed(
+            [
+                (one.probability, one.posterior.noise, one.values, one.posterior.unit_value_variance)
+                for one in self.alternatives
+            ]
+        )
 
-    def bias_sd(self) -> Floats | None:
-        """Return the standard deviation of each bias, or None where there is none."""
-        return self._sd(self.unit_bias_variance)
+    @cached_property
+    def of_biases(self) -> Marginal:
+        """What is known about each bias, as a deviation from its estimate."""
+        if not self.alternatives:
+            return Marginal.single(self.noise, self.unit_bias_variance)
+        return Marginal.mixed(
+            [
+                (one.probability, one.posterior.noise, one.biases, one.posterior.unit_bias_variance)
+                for one in self.alternatives
+            ]
+        )
 
-    def _sd(self, unit: Floats) -> Floats | None:
-        variance = self.noise.variance
-        return None if variance is None else np.sqrt(variance * unit)
+    def of_contrasts(self, value_weight: Floats, bias_weight: Floats | None = None) -> Marginal:
+        """Return what is known about sum value_weight v + sum bias_weight b, for each column of weights."""
+        if not self.alternatives:
+            return Marginal.single(self.noise, self.contrast_variances(value_weight, bias_weight))
+        parts = []
+        for one in self.alternatives:
+            shift = value_weight.T @ one.values
+            if bias_weight is not None:
+                shift = shift + bias_weight.T @ one.biases
+            unit = one.posterior.contrast_variances(value_weight, bias_weight)
+            parts.append((one.probability, one.posterior.noise, shift, unit))
+        return Marginal.mixed(parts)
 
-    def half_width(self, unit_variance: Floats, probability: float) -> Floats | None:
-        """Return half the width of the central interval with this probability."""
-        quantile = self.noise.quantile(0.5 + probability / 2)
-        return None if quantile is None else quantile * np.sqrt(unit_variance)
+    def of_differences(self, first: Sequence[int], second: Sequence[int]) -> Marginal:
+        """Return what is known about differences between values of objects: the same in every gauge."""
+        if self.condition is not None:
+            group = self.condition.object_component
+            if (group[np.asarray(first)] != group[np.asarray(second)]).any():
+                raise InputError("Objects of different groups cannot be compared.", kind="not_comparable")
+        weights = np.zeros((self.value_precision.size, len(first)))
+        columns = np.arange(len(first))
+        np.add.at(weights, (np.asarray(first), columns), 1.0)
+        np.add.at(weights, (np.asarray(second), columns), -1.0)
+        return self.of_contrasts(weights)
 
     def project(self, values: Floats, biases: Floats) -> tuple[Floats, Floats]:
         """Return P times draws (rows) of values and biases: moved along the null vector until the gauge holds."""
@@ -100,19 +162,20 @@ class Posterior:
         shift = -left / gauge.slope
         return values + shift[:, gauge.object_component], biases - shift[:, gauge.assessor_component]
 
-    def contrast_variance(self, value_weight: Floats, bias_weight: Floats | None = None) -> float:
-        """Return the variance, for w = 1, of sum value_weight v + sum bias_weight b."""
+    def contrast_variances(self, value_weight: Floats, bias_weight: Floats | None = None) -> Floats:
+        """Return the variance, for w = 1, of sum value_weight v + sum bias_weight b, for each column of weights."""
         if bias_weight is None:
-            bias_weight = np.zeros(self.n_assessors)
-        if self.solver is None or self.condition is None:
-            return float(np.square(value_weight) @ (1.0 / self.value_precision))
-        gauge, count = self.condition, self.condition.constant.size
-        along = sum_by(gauge.object_component, value_weight, count)
-        along -= sum_by(gauge.assessor_component, bias_weight, count)
-        along = along / gauge.slope
-        of_values = value_weight - gauge.value_weight * along[gauge.object_component]
-        of_biases = bias_weight - gauge.bias_weight * along[gauge.assessor_component]
-        return max(0.0, float(self.solver.contrasts(of_values, of_biases)))
+            bias_weight = np.zeros((self.n_assessors, *value_weight.shape[1:]))
+        if self.solver is None:
+            return np.asarray(np.square(value_weight).T @ (1.0 / self.value_precision), dtype=np.float64)
+        if self.condition is not None:
+            gauge, count = self.condition, self.condition.constant.size
+            along = _spread(np.ones(value_weight.shape[0]), gauge.object_component, count).T @ value_weight
+            along = along - _spread(np.ones(self.n_assessors), gauge.assessor_component, count).T @ bias_weight
+            along = (along.T / gauge.slope).T
+            value_weight = value_weight - (gauge.value_weight * along[gauge.object_component].T).T
+            bias_weight = bias_weight - (gauge.bias_weight * along[gauge.assessor_component].T).T
+        return np.maximum(self.solver.contrasts(value_weight, bias_weight), 0.0)
 
     def unit_covariance(self) -> Floats:
         """Return the covariance of (values, biases) for w = 1: (n_O + n_A) rows and columns."""
@@ -123,7 +186,7 @@ class Posterior:
                 f"The full covariance of {size:,} values and biases would need {8 * size**2 / 2**30:,.0f} GiB; "
                 "ask for contrasts or draws instead."
             )
-        if self.solver is None or self.condition is None:
+        if self.solver is None:
             return np.diag(np.concatenate([1.0 / self.value_precision, np.zeros(self.n_assessors)]))
         identity = np.eye(size)
         inverse = np.vstack(self.solver.apply(identity[:n_objects], identity[n_objects:]))
@@ -131,33 +194,159 @@ class Posterior:
         both = np.hstack(self.project(projected[:, :n_objects], projected[:, n_objects:]))
         return np.asarray((both + both.T) / 2, dtype=np.float64)
 
+    def covariance(self) -> Floats | None:
+        """Return the covariance of (values, biases); None where there is none."""
+        if not self.alternatives:
+            variance = self.noise.variance
+            return None if variance is None else variance * self.unit_covariance()
+        total = np.zeros((self.value_precision.size + self.n_assessors,) * 2)
+        for one in self.alternatives:
+            part = one.posterior.covariance()
+            if part is None:
+                return None
+            away = np.concatenate([one.values, one.biases])
+            total += one.probability * (part + np.outer(away, away))
+        return total
+
     def draw(self, count: int, generator: np.random.Generator) -> tuple[Floats, Floats] | None:
         """Return draws (rows) of the deviations of values and biases from their estimates, or None."""
+        drawn = self.draw_unfixed(count, generator)
+        return None if drawn is None else self.project(*drawn)
+
+    def draw_unfixed(self, count: int, generator: np.random.Generator) -> tuple[Floats, Floats] | None:
+        """Return such draws each up to a shift of its own: enough for ranks, and the same in every gauge."""
+        if self.alternatives:
+            return self._draw_mixed(count, generator)
         scale = self.noise.draw_scale(generator, count)
         if scale is None:
             return None
         if self.solver is None:
-            values = generator.standard_normal((count, self.value_precision.size)) / np.sqrt(self.value_precision)
+            values = generator.standard_normal((count, self.value_precision.size))
+            values /= np.sqrt(self.value_precision)
             biases = np.zeros((count, self.n_assessors))
         else:
-            values, biases = self.project(*self.solver.draw(generator, count))
-        return values * scale[:, None], biases * scale[:, None]
+            values, biases = self.solver.draw(generator, count)
+        values *= scale[:, None]
+        return values, biases * scale[:, None]
 
-    def pair_variances(self, first: Sequence[int], second: Sequence[int]) -> Floats:
-        """Return the variances, for w = 1, of differences between values of objects: the same in every gauge."""
-        n_objects = self.value_precision.size
-        if self.condition is not None:
-            group = self.condition.object_component
-            if (group[np.asarray(first)] != group[np.asarray(second)]).any():
-                raise InputError("Objects of different groups cannot be compared.", kind="not_comparable")
-        weights = np.zeros((n_objects, len(first)))
-        columns = np.arange(len(first))
-        weights[np.asarray(first), columns] += 1.0
-        weights[np.asarray(second), columns] -= 1.0
-        if self.solver is None:
-            return np.asarray(np.square(weights).T @ (1.0 / self.value_precision), dtype=np.float64)
-        found = self.solver.contrasts(weights, np.zeros((self.n_assessors, len(first))))
-        return np.maximum(found, 0.0)
+    def _draw_mixed(self, count: int, generator: np.random.Generator) -> tuple[Floats, Floats] | None:
+        values, biases = np.empty((count, self.value_precision.size)), np.empty((count, self.n_assessors))
+        chosen = generator.choice(len(self.alternatives), size=count, p=[one.probability for one in self.alternatives])
+        for at, one in enumerate(self.alternatives):
+            rows = np.flatnonzero(chosen == at)
+            drawn = one.posterior.draw_unfixed(rows.size, generator)
+            if drawn is None:
+                return None
+            values[rows], biases[rows] = drawn[0] + one.values, drawn[1] + one.biases
+        return values, biases
+
+
+@dataclass(frozen=True, eq=False)
+class Marginal:
+    """What is known about each of several quantities, as a deviation from its estimate: a mixture of scaled noises.
+
+    Attributes
+    ----------
+    probability, noise
+        The parts of the mixture; one, mostly.
+    shift, spread
+        For each part (rows) and quantity (columns) the centre, and the standard deviation for w = 1.
+    """
+
+    probability: Floats
+    noise: tuple[Noise, ...]
+    shift: Floats
+    spread: Floats
+
+    @classmethod
+    def single(cls, noise: Noise, unit_variance: Floats) -> Marginal:
+        """Return a mixture of one part."""
+        spread = np.sqrt(np.atleast_1d(unit_variance))[None]
+        return cls(np.ones(1), (noise,), np.zeros_like(spread), spread)
+
+    @classmethod
+    def mixed(cls, parts: Sequence[tuple[float, Noise, Floats, Floats]]) -> Marginal:
+        """Return a mixture of parts: probability, noise, shifts and variances for w = 1."""
+        probability, noise, shift, unit = zip(*parts, strict=True)
+        rows = (np.stack([np.atleast_1d(row) for row in rows]) for rows in (shift, unit))
+        return cls(np.asarray(probability), noise, next(rows), np.sqrt(next(rows)))
+
+    @cached_property
+    def sd(self) -> Floats | None:
+        """Standard deviations about the estimates; None where there are none."""
+        variances = [noise.variance for noise in self.noise]
+        known = np.array([variance for variance in variances if variance is not None])
+        if known.size < len(variances):
+            return None
+        if known.size == 1:
+            return np.asarray(np.sqrt(known[0]) * self.spread[0])
+        mixed = self.probability @ (known[:, None] * np.square(self.spread) + np.square(self.shift))
+        return np.asarray(np.sqrt(mixed))
+
+    def interval(self, probability: float) -> tuple[Floats, Floats] | None:
+        """Return the ends of the central interval with this probability; None where there is none."""
+        tail = 0.5 + probability / 2
+        reach = [noise.quantile(tail) for noise in self.noise]
+        if any(one is None for one in reach):
+            return None
+        if len(reach) == 1:
+            half = reach[0] * self.spread[0]
+            return -half, half
+        far = np.array(reach)[:, None] * self.spread
+        # the quantile of a mixture lies between the least and the greatest quantile of its parts
+        lower = self._quantile(1 - tail, (self.shift - far).min(axis=0), (self.shift - far).max(axis=0))
+        upper = self._quantile(tail, (self.shift + far).min(axis=0), (self.shift + far).max(axis=0))
+        return lower, upper
+
+    def _quantile(self, probability: float, low: Floats, high: Floats) -> Floats:
+        """Return quantiles by bisection."""
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            below = self.cdf(middle)
+            if below is None:  # the quantiles of the parts exist, so that this does not happen
+                break
+            low, high = np.where(below < probability, middle, low), np.where(below < probability, high, middle)
+        return np.asarray((low + high) / 2)
+
+    def cdf(self, deviation: Floats) -> Floats | None:
+        """Return the probability that each quantity is at most its estimate plus a deviation.
+
+        Where a quantity is known exactly, half of the probability lies on either side of it.
+        """
+        total = np.zeros(np.broadcast_shapes(np.shape(deviation), self.spread.shape[1:]))
+        for probability, noise, shift, spread in zip(
+            self.probability, self.noise, self.shift, self.spread, strict=True
+        ):
+            away = deviation - shift
+            with np.errstate(divide="ignore", invalid="ignore"):
+                standard = np.where(spread > 0, away / spread, np.where(away == 0, 0.0, np.sign(away) * np.inf))
+            part = noise.cdf(standard)
+            if part is None:
+                return None
+            total += probability * part
+        return total
+
+
+def mapped_sd(marginal: Marginal, centre: Floats, back: Callable[[Floats], Floats]) -> Floats | None:
+    """Return standard deviations after an increasing map, by averaging over equally probable slices.
+
+    Parameters
+    ----------
+    marginal
+        What is known on the scale of the model, as deviations.
+    centre
+        The estimates there.
+    back
+        The map to points.
+    """
+    slices = []
+    for at in range(_SLICES):
+        ends = marginal.interval(abs(2 * (at + 0.5) / _SLICES - 1))
+        if ends is None:
+            return None
+        slices.append(back(centre + ends[0 if at < _SLICES / 2 else 1]))
+    about = np.stack(slices) - back(centre)
+    return np.asarray(np.sqrt(np.square(about).mean(axis=0)))
 
 
 def _spread(weight: Floats, component: NDArray[np.int64], count: int) -> sp.csr_array[Any]:

@@ -176,20 +176,14 @@ def rank(
 
 def draw_values(fit: Fit, count: int, generator: np.random.Generator) -> Floats:
     """Return draws (rows) of the values from their posterior, each row up to a shift of its own."""
-    posterior = fit.posterior
     if fit.is_certain:  # nothing but ties is left to chance
         return generator.random((count, fit.values.rank.size)) / 2 - fit.values.rank
-    scale = posterior.noise.draw_scale(generator, count)
-    if scale is None:
-        raise NotRankableError(f"There is no posterior to draw from: {posterior.noise.reason}.")
-    if posterior.solver is None:
-        deviation = generator.standard_normal((count, posterior.value_precision.size))
-        deviation /= np.sqrt(posterior.value_precision)
-    else:
-        deviation, _ = posterior.solver.draw(generator, count)
-    deviation *= scale[:, None]
+    drawn = fit.posterior.draw_unfixed(count, generator)
+    if drawn is None:
+        raise NotRankableError(f"There is no posterior to draw from: {fit.posterior.noise.reason}.")
+    deviation = drawn[0]
     # about the median estimate, so that single precision is enough to rank by, whatever the scale's origin
-    deviation += fit.values.estimate - np.median(fit.values.estimate)
+    deviation += fit.values.latent - np.median(fit.values.latent)
     return deviation
 
 
@@ -305,12 +299,8 @@ def pairwise(fit: Fit, first: Sequence[str], second: Sequence[str]) -> Floats:
     component = fit.values.component
     if any(component[a] != component[b] for a, b in zip(one, two, strict=True)):
         raise NotRankableError("Objects of different groups cannot be compared.")
-    difference = fit.values.estimate[one] - fit.values.estimate[two]
-    spread = np.sqrt(fit.posterior.pair_variances(one, two))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        standard = np.where(spread > 0, difference / spread, np.sign(difference) * np.inf)
-    standard[(difference == 0) & (spread == 0)] = 0.0
-    found = fit.posterior.noise.cdf(standard)
-    if found is None:
+    difference = fit.values.latent[one] - fit.values.latent[two]
+    below = fit.posterior.of_differences(two, one).cdf(difference)
+    if below is None:
         raise NotRankableError(f"No probabilities: {fit.posterior.noise.reason}.")
-    return found
+    return below

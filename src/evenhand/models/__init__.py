@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from evenhand.fit import Fit, Method
+from evenhand.fit import Fit
 from evenhand.models.additive import calibrate, incomplete_block
 from evenhand.models.average import simple_average, weighted_average
 
-METHODS: Final[dict[Method, Callable[..., Fit]]] = {
+METHODS: Final[dict[str, Callable[..., Fit]]] = {
     "sa": simple_average,
     "cwa": weighted_average,
     "iba": incomplete_block,

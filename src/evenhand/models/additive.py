@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import SolveError
-from evenhand.fit import Fit, Method
+from evenhand.fit import Fit
 from evenhand.gauge import Condition, Gauge, condition
 from evenhand.graph import Connectivity, connectivity
 from evenhand.models.family import INTERVAL, check_options, make_fit
@@ -85,7 +85,7 @@ def _all_seen_once(panel: Panel) -> bool:
 
 def fit_additive(
     panel: Panel,
-    method: Method,
+    method: str,
     gauge: Gauge,
     per_component: bool,
     noise: NoiseKind | NoisePrior,
@@ -107,7 +107,7 @@ def fit_additive(
 def finish_additive(
     panel: Panel,
     parts: Connectivity,
-    method: Method,
+    method: str,
     raw: Solution,
     fixed: Condition,
     *,

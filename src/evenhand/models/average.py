@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.fit import Fit, Method
+from evenhand.fit import Fit
 from evenhand.gauge import Gauge, condition
 from evenhand.graph import connectivity
 from evenhand.loops import sum_by
@@ -60,7 +60,7 @@ def weighted_average(
 
 
 def _average(
-    panel: Panel, seen: Panel, method: Method, gauge: Gauge, noise: NoiseKind | NoisePrior, interval: float
+    panel: Panel, seen: Panel, method: str, gauge: Gauge, noise: NoiseKind | NoisePrior, interval: float
 ) -> Fit:
     check_options(panel, method, noise, interval)
     parts = connectivity(seen)

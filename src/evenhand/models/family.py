@@ -25,7 +25,7 @@ INTERVAL: Final = 0.9
 USES_CONFIDENCE: Final[frozenset[Method]] = frozenset({"cwa", "cwc"})
 
 
-def check_options(panel: Panel, method: Method, noise: NoiseKind | NoisePrior, interval: float) -> None:
+def check_options(panel: Panel, method: str, noise: NoiseKind | NoisePrior, interval: float) -> None:
     """Refuse an interval that is no probability, and declared noise where none was declared."""
     if not 0 < interval < 1:
         raise InputError(f"An interval needs a probability between 0 and 1, not {interval:g}.", kind="bad_option")
@@ -48,7 +48,7 @@ def check_options(panel: Panel, method: Method, noise: NoiseKind | NoisePrior, i
 def make_fit(
     panel: Panel,
     seen: Panel,
-    method: Method,
+    method: str,
     solution: Solution,
     parts: Connectivity,
     *,

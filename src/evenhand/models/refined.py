@@ -1,0 +1,610 @@
+"""The refinements of appendix F in one door: priors, scales, confidences, heavy tails, rounding, covariates, bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from math import exp, log
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand import frames
+from evenhand.cells import count_of, name_some
+from evenhand.errors import InputError, Problem
+from evenhand.fit import Effects, Fit
+from evenhand.gauge import Condition, Gauge, condition
+from evenhand.graph import Connectivity, connectivity
+from evenhand.models.bounded import ScoreMap, map_scores
+from evenhand.models.covariates import Coding, code_covariates
+from evenhand.models.family import INTERVAL
+from evenhand.models.likelihoods import Huber, Likelihood, Normal, Rounded, Student
+from evenhand.models.variances import Search, Unknown
+from evenhand.models.working import Node, Setting, Work, leverages
+from evenhand.noise import NoiseKind
+from evenhand.panel import Panel
+from evenhand.posterior import Alternative, Posterior
+from evenhand.solve import SolverKind
+
+Floats = NDArray[np.float64]
+Tails = Literal["student", "huber"]
+
+_LARGE: Final = 500
+"""With more than this many on the smaller side the scores fix variances so well that their uncertainty is nothing."""
+
+_SMALLEST, _LARGEST = -14.0, 14.0
+"""Logarithms of the smallest and largest ratio of a prior variance to w that is tried."""
+
+OUTLYING: Final = 3.0
+"""Scores further than this many standard deviations from what is expected are listed as outlying."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refinements:
+    """What is assumed beyond s = v + b + noise.
+
+    Attributes
+    ----------
+    shrink
+        Whether values and biases have priors whose variances the scores tell (or are given): ``True``, or
+        ``"biases"`` for biases alone.
+    value_sd, bias_sd
+        Standard deviations of these priors in points, where they are known.
+    scale
+        Whether each assessor has a scale of their own, drawn to 1.
+    calibrate_confidence
+        Whether each assessor has a noise factor of their own, drawn to 1.
+    power
+        What is made of differences in declared confidence: 1 as declared, 0 nothing, ``"estimated"`` what the
+        scores tell.
+    tails
+        ``"student"`` or ``"huber"`` for noise that is now and then large.
+    freedom
+        Degrees of freedom of Student's noise; None to estimate them.
+    step
+        Step to which scores were rounded.
+    scores
+        A map of bounded or positive scores to a scale without ends.
+    covariates
+        Names of covariates of the assessments.
+    """
+
+    shrink: bool | Literal["biases"] = False
+    value_sd: float | None = None
+    bias_sd: float | None = None
+    scale: bool = False
+    calibrate_confidence: bool = False
+    power: float | Literal["estimated"] = 1.0
+    tails: Tails | None = None
+    freedom: float | None = 4.0
+    step: float | None = None
+    scores: ScoreMap | None = None
+    covariates: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Short names of what is assumed, as they stand in the name of the method."""
+        chosen = {
+            "shrunk": self.shrink is not False,
+            "scaled": self.scale,
+            "confidences": self.calibrate_confidence,
+            "power": self.power not in (0.0, 1.0),
+            self.tails or "": self.tails is not None,
+            "rounded": self.step is not None,
+            self.scores.name if self.scores is not None else "": self.scores is not None,
+            "covariates": bool(self.covariates),
+        }
+        return tuple(name for name, wanted in chosen.items() if wanted)
+
+    @property
+    def method(self) -> str:
+        """Name of the method: ``cwc+shrunk+student``."""
+        return "+".join(["iba" if self.power == 0.0 else "cwc", *self.names])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Further estimates of a refined model, with their uncertainty.
+
+    Attributes
+    ----------
+    side
+        What the rows are: ``"covariate"``, ``"assessor"`` or ``"variance"``.
+    labels, estimate, sd, lower, upper
+        A row each; intervals have the probability of the fit.
+    """
+
+    side: str
+    labels: Sequence[str]
+    estimate: Floats
+    sd: Floats
+    lower: Floats
+    upper: Floats
+    backend: frames.Backend = frames.DEFAULT_BACKEND
+
+    def columns(self) -> dict[str, Any]:
+        """Return the table as columns."""
+        return {
+            self.side: list(self.labels),
+            "estimate": self.estimate,
+            "sd": self.sd,
+            "lower": self.lower,
+            "upper": self.upper,
+        }
+
+    def to_frame(self) -> Any:
+        """Return the table as the kind of frame that the panel came from."""
+        return frames.make_frame(self.columns(), self.backend)
+
+
+@dataclass(frozen=True, eq=False)
+class Refined:
+    """What a refined model found beside values and biases.
+
+    Attributes
+    ----------
+    refinements
+        What was assumed.
+    variances
+        Standard deviations of the priors and of the noise, the power of the confidences, degrees of freedom: whatever
+        the model estimated, with intervals.
+    covariates
+        Coefficients, in points per unit.
+    scales
+        The assessors' scales lambda.
+    noise_factors
+        The assessors' factors kappa of the noise variance; above 1 for the over-confident.
+    outlying
+        Positions of scores more than three standard deviations from what is expected, the furthest first.
+    surprise
+        For every score how many standard deviations it lies from what is expected.
+    log_marginal
+        Log marginal likelihood at the best variances.
+    leverage
+        How far each fitted score follows its score.
+    """
+
+    refinements: Refinements
+    variances: Table
+    log_marginal: float
+    leverage: Callable[[], Floats] = field(repr=False)
+    surprise: Floats = field(repr=False)
+    covariates: Table | None = None
+    scales: Table | None = None
+    noise_factors: Table | None = None
+
+    @property
+    def outlying(self) -> NDArray[np.int64]:
+        """Positions of outlying scores, the furthest first."""
+        order = np.argsort(-np.abs(self.surprise), kind="stable")
+        return order[: int((np.abs(self.surprise) > OUTLYING).sum())]
+
+
+def refine(
+    panel: Panel,
+    refinements: Refinements | None = None,
+    *,
+    gauge: Gauge = "weighted",
+    per_component: bool = False,
+    noise: NoiseKind = "estimated",
+    interval: float = INTERVAL,
+    solver: SolverKind = "auto",
+    **assumed: Any,
+) -> Fit:
+    """Return values and biases by a refinement of calibration with confidence (App. F).
+
+    Parameters
+    ----------
+    panel
+        The panel.
+    refinements
+        What is assumed beyond s = v + b + noise; or give its fields by name: ``refine(panel, shrink=True)``.
+    gauge
+        Where zero bias lies; with priors on the biases that is where the biases centre, and no gauge is needed.
+    per_component
+        Fit each group of a panel that is not connected on its own; priors make all groups comparable without.
+    noise
+        ``"estimated"`` or ``"declared"``.
+    interval
+        Probability of intervals.
+    solver
+        How the equations are solved.
+
+    Examples
+    --------
+    >>> from evenhand import simulate_panel
+    >>> fit = refine(simulate_panel(30, 5, 3, seed=1).panel, shrink=True)
+    >>> fit.method
+    'cwc+shrunk'
+    """
+    chosen = replace(refinements if refinements is not None else Refinements(), **assumed)
+    chosen = _checked(panel, chosen, noise, interval)
+    seen = panel
+    if chosen.scores is not None:
+        chosen.scores.refuse(panel)
+        scores = chosen.scores.fitted_to(panel)
+        chosen, seen = replace(chosen, scores=scores), map_scores(panel, scores)
+    parts = connectivity(seen if chosen.power != 0 else seen.with_equal_confidence(), solver)
+    if chosen.shrink is False and not per_component:
+        parts.require_connected()
+    coding = code_covariates(panel, chosen.covariates)
+    work = Work(seen, parts, None if coding is None else coding.columns, solver)
+    base, unknowns = _unknowns(work, chosen, noise)
+    search = Search(work, base, unknowns)
+    point = search.peak() if unknowns else np.zeros(0)
+    best = search.node(point)
+    small = min(panel.n_objects, panel.n_assessors) <= _LARGE
+    credible = search.credible(point) if unknowns and small else []
+    return _make_fit(panel, work, chosen, best, point, unknowns, credible, parts, coding, gauge, interval)
+
+
+def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind, interval: float) -> Refinements:
+    """Refuse what does not go together, in a sentence."""
+
+    def refuse(message: str) -> None:
+        raise InputError(message, kind="bad_option")
+
+    if not 0 < interval < 1:
+        refuse(f"An interval needs a probability between 0 and 1, not {interval:g}.")
+    if noise not in ("estimated", "declared"):
+        refuse("A refined model takes noise estimated or declared.")
+    if chosen.shrink is False and (chosen.value_sd is not None or chosen.bias_sd is not None):
+        refuse("A standard deviation of values or biases is part of a prior: ask for shrink too.")
+    if chosen.shrink == "biases" and chosen.value_sd is not None:
+        refuse("With shrink biases the values have no prior, and so no standard deviation to be given.")
+    for name in ("value_sd", "bias_sd", "step", "freedom"):
+        given = getattr(chosen, name)
+        if given is not None and not (np.isfinite(given) and given > 0):
+            refuse(f"{name} must be positive, not {given:g}.")
+    if chosen.tails not in (None, "student", "huber"):
+        refuse(f"Tails can be student or huber, not {chosen.tails!r}.")
+    if chosen.step is not None:
+        if chosen.tails is not None:
+            refuse("Rounded scores and heavy tails both change how a score scatters: choose one of the two.")
+        if chosen.scores is not None:
+            refuse("Rounding is a step in points, and a map of bounded or log scores bends it: choose one of the two.")
+        off = np.flatnonzero(np.abs(panel.score / chosen.step - np.round(panel.score / chosen.step)) > 1e-6)
+        if off.size:
+            at = int(off[0])
+            refuse(
+                f"{panel.score[at]:g} for {panel.objects[int(panel.object_index[at])]} is not a multiple of the step "
+                f"{chosen.step:g}."
+            )
+    if noise == "declared" and panel.confidence not in ("uncertainty", "confidence"):
+        refuse(f"The noise cannot be taken as declared: the panel has {panel.describe_confidence()}.")
+    if noise == "declared" and chosen.power != 1.0:
+        refuse("Uncertainties taken at face value have power 1: use noise estimated to change it.")
+    if chosen.power == "estimated" and float(np.ptp(np.log(panel.precision))) == 0:
+        refuse("All scores were declared equally sure, so there is nothing to learn about declared confidence.")
+    if chosen.calibrate_confidence and panel.n_assessors < 3:
+        refuse("Noise factors of assessors are relative to each other: at least three assessors are needed.")
+    return chosen
+
+
+def _log(name: str, start: float, low: float, high: float, prior: Callable[[float], float]) -> Unknown:
+    return Unknown(name, lambda setting, x: _put(setting, name, exp(x)), start, low, high, prior)
+
+
+def _put(setting: Setting, name: str, number: float) -> Setting:
+    changed: dict[str, Any] = {name: number}
+    return replace(setting, **changed)
+
+
+def _ratio_prior(x: float) -> float:
+    """Half-Cauchy for the standard deviation beside that of the noise, as a density of the log variance ratio."""
+    return x / 2 - float(np.logaddexp(0.0, x))
+
+
+def _unknowns(work: Work, chosen: Refinements, noise: NoiseKind) -> tuple[Setting, list[Unknown]]:
+    """Return what is given, and what the scores must tell."""
+    likelihood: Likelihood = Normal()
+    if chosen.tails == "student":
+        likelihood = Student(chosen.freedom if chosen.freedom is not None else 4.0)
+    elif chosen.tails == "huber":
+        likelihood = Huber()
+    elif chosen.step is not None:
+        likelihood = Rounded(chosen.step)
+    power = 1.0 if chosen.power == "estimated" else float(chosen.power)
+    base = Setting(power=power, likelihood=likelihood)
+    unknowns: list[Unknown] = []
+    shrinks_values = chosen.shrink is True
+    given = {"value_ratio": chosen.value_sd, "bias_ratio": chosen.bias_sd}
+    explicit = not likelihood.is_normal or any(sd is not None for sd in given.values())
+    if noise == "declared":
+        base = replace(base, w=1.0)
+    elif explicit:
+        start = 2 * log(work.spread / 2) + float(np.log(work.panel.precision).mean())
+        unknowns.append(_log("w", start, start - 16, start + 8, lambda x: 0.0))
+    for name, wanted in (("value_ratio", shrinks_values), ("bias_ratio", chosen.shrink is not False)):
+        sd = given[name]
+        if not wanted:
+            continue
+        if sd is None:
+            unknowns.append(_log(name, 0.0, _SMALLEST, _LARGEST, _ratio_prior))
+        elif base.w is not None:
+            base = _put(base, name, sd**2 / base.w)
+        else:
+            unknowns[0] = _with_ratio(unknowns[0], name, sd)
+    if chosen.power == "estimated":
+        put = lambda setting, x: replace(setting, power=x)  # noqa: E731
+        unknowns.append(Unknown("power", put, 0.5, -3.0, 5.0, lambda x: -((x - 1.0) ** 2) / 2))
+    if chosen.scale:
+        typical = work.spread**-2
+        unknowns.append(
+            Unknown(
+                "scale_ratio",
+                lambda setting, x: replace(setting, scale_ratio=typical * exp(x)),
+                0.0,
+                -12.0,
+                6.0,
+                _ratio_prior,
+            )
+        )
+    if chosen.calibrate_confidence:
+        unknowns.append(_log("strength", log(8.0), log(2.0), log(500.0), lambda x: -((x - log(8.0)) ** 2) / 4.5))
+    if chosen.tails == "student" and chosen.freedom is None:
+        put = lambda setting, x: replace(setting, likelihood=Student(exp(x)))  # noqa: E731
+        unknowns.append(Unknown("freedom", put, log(5.0), log(1.5), log(200.0), lambda x: 2 * x - 0.1 * exp(x)))
+    return base, unknowns
+
+
+def _with_ratio(noise: Unknown, name: str, sd: float) -> Unknown:
+    """Return the unknown noise variance, which a prior of known standard deviation is compared with."""
+
+    def put(setting: Setting, x: float) -> Setting:
+        return _put(noise.put(setting, x), name, sd**2 / exp(x))
+
+    return replace(noise, put=put)
+
+
+def _make_fit(
+    panel: Panel,
+    work: Work,
+    chosen: Refinements,
+    best: Node,
+    point: Floats,
+    unknowns: Sequence[Unknown],
+    credible: Sequence[tuple[float, Floats, Node]],
+    parts: Connectivity,
+    coding: Coding | None,
+    gauge: Gauge,
+    interval: float,
+) -> Fit:
+    fixed = None if chosen.shrink is not False else condition(gauge, parts.panel, parts)
+    values, biases = _fixed(best, fixed, parts)
+    posterior = Posterior(
+        best.noise,
+        parts.panel.object_confidence,
+        panel.n_assessors,
+        best.solver,
+        fixed,
+        tuple(_alternative(share, node, values, biases, fixed, parts) for share, _, node in credible),
+    )
+    grouped = chosen.shrink is False
+    table = Effects(
+        side="object",
+        labels=panel.objects,
+        estimate=values if chosen.scores is None else chosen.scores.back(values),
+        assessments=panel.object_assessments,
+        total_confidence=parts.panel.object_confidence,
+        component=parts.object_component if grouped else np.zeros(panel.n_objects, dtype=np.int64),
+        interval=interval,
+        posterior=posterior,
+        backend=panel.backend,
+        scale=chosen.scores,
+    )
+    of_biases = replace(
+        table,
+        side="assessor",
+        labels=panel.assessors,
+        estimate=biases,
+        assessments=panel.assessor_assessments,
+        total_confidence=parts.panel.assessor_confidence,
+        component=parts.assessor_component if grouped else np.zeros(panel.n_assessors, dtype=np.int64),
+        scale=None,
+    )
+    refined = _refined(panel, chosen, best, point, unknowns, credible, coding, interval)
+    return Fit(
+        panel=panel,
+        method=chosen.method,
+        gauge=None if fixed is None else gauge,
+        values=table,
+        biases=of_biases,
+        weight=best.weight,
+        residual=float(best.precision @ np.square(best.residuals)),
+        degrees_of_freedom=best.freedom,
+        connectivity=parts,
+        posterior=posterior,
+        notes=(*panel.notes, *_notes(panel, chosen, best, refined, parts)),
+        given_residuals=best.residuals,
+        refined=refined,
+    )
+
+
+def _fixed(node: Node, fixed: Condition | None, parts: Connectivity) -> tuple[Floats, Floats]:
+    """Return values and biases in the gauge, where there is one."""
+    if fixed is None:
+        return node.values, node.biases
+    shift = fixed.shift(node.values, node.biases)
+    return node.values + shift[parts.object_component], node.biases - shift[parts.assessor_component]
+
+
+def _alternative(
+    share: float, node: Node, values: Floats, biases: Floats, fixed: Condition | None, parts: Connectivity
+) -> Alternative:
+    own = _fixed(node, fixed, parts)
+    posterior = Posterior(node.noise, parts.panel.object_confidence, biases.size, node.solver, fixed)
+    return Alternative(share, posterior, own[0] - values, own[1] - biases)
+
+
+def _refined(
+    panel: Panel,
+    chosen: Refinements,
+    best: Node,
+    point: Floats,
+    unknowns: Sequence[Unknown],
+    credible: Sequence[tuple[float, Floats, Node]],
+    coding: Coding | None,
+    interval: float,
+) -> Refined:
+    backend = panel.backend
+    spread = np.sqrt(best.w / best.precision)
+    leverage = lambda: np.clip(leverages(best.solver, best.weight), 0.0, 1.0)  # noqa: E731
+    covariates = scales = factors = None
+    if coding is not None and best.border is not None:
+        count = len(coding.names)
+        covariates = _mixed_table(
+            "covariate",
+            coding.names,
+            best.coefficients,
+            [(share, node, node.coefficients, _border_sd(node)[:count]) for share, _, node in credible]
+            or [(1.0, best, best.coefficients, _border_sd(best)[:count])],
+            interval,
+            backend,
+        )
+    if chosen.scale:
+        raw = _mixed_table(
+            "assessor",
+            panel.assessors,
+            best.log_scale,
+            [(share, node, node.log_scale, _border_sd(node)[-panel.n_assessors :]) for share, _, node in credible]
+            or [(1.0, best, best.log_scale, _border_sd(best)[-panel.n_assessors :])],
+            interval,
+            backend,
+        )
+        scales = replace(
+            raw,
+            estimate=np.exp(raw.estimate),
+            sd=np.exp(raw.estimate) * raw.sd,
+            lower=np.exp(raw.lower),
+            upper=np.exp(raw.upper),
+        )
+    if chosen.calibrate_confidence:
+        factors = _factor_table(panel, best, interval)
+    return Refined(
+        refinements=chosen,
+        variances=_variance_table(best, point, unknowns, credible, interval, backend),
+        log_marginal=best.log_marginal,
+        leverage=leverage,
+        surprise=best.residuals / spread,
+        covariates=covariates,
+        scales=scales,
+        noise_factors=factors,
+    )
+
+
+def _border_sd(node: Node) -> Floats:
+    """Return standard deviations of the further unknowns for w = 1."""
+    return np.zeros(0) if node.border is None else np.sqrt(np.diagonal(node.border.covariance))
+
+
+def _mixed_table(
+    side: str,
+    labels: Sequence[str],
+    estimate: Floats,
+    parts: Sequence[tuple[float, Node, Floats, Floats]],
+    interval: float,
+    backend: frames.Backend,
+) -> Table:
+    from evenhand.posterior import Marginal
+
+    marginal = Marginal.mixed(
+        [(share, node.noise, centre - estimate, np.square(spread)) for share, node, centre, spread in parts]
+    )
+    sd, ends = marginal.sd, marginal.interval(interval)
+    missing = np.full(estimate.size, np.nan)
+    lower, upper = (missing, missing) if ends is None else (estimate + ends[0], estimate + ends[1])
+    return Table(side, labels, estimate, missing if sd is None else sd, lower, upper, backend)
+
+
+def _factor_table(panel: Panel, best: Node, interval: float) -> Table:
+    """Return the noise factors, each an inverse gamma given the others."""
+    from scipy.special import gammaincinv
+
+    strength = best.setting.strength
+    assert strength is not None  # noqa: S101  # it is set wherever factors are estimated
+    shape = (strength + panel.assessor_assessments) / 2
+    rate = shape * best.noise_factor
+    tail = (1 - interval) / 2
+    with np.errstate(divide="ignore"):
+        sd = np.where(shape > 2, rate / ((shape - 1) * np.sqrt(np.maximum(shape - 2, 1e-300))), np.nan)
+    lower, upper = rate / gammaincinv(shape, 1 - tail), rate / gammaincinv(shape, tail)
+    return Table("assessor", panel.assessors, best.noise_factor, sd, lower, upper, panel.backend)
+
+
+_SHOWN: Final[dict[str, tuple[str, Callable[[Node], float]]]] = {
+    "value_ratio": ("value_sd", lambda node: float(np.sqrt((node.setting.value_ratio or 0.0) * node.w))),
+    "bias_ratio": ("bias_sd", lambda node: float(np.sqrt((node.setting.bias_ratio or 0.0) * node.w))),
+    "scale_ratio": ("scale_sd", lambda node: float(np.sqrt((node.setting.scale_ratio or 0.0) * node.w))),
+    "power": ("power", lambda node: node.setting.power),
+    "strength": ("factor_strength", lambda node: float(node.setting.strength or 0.0)),
+    "freedom": ("freedom", lambda node: float(getattr(node.setting.likelihood, "freedom", np.nan))),
+    "w": ("noise_sd", lambda node: float(np.sqrt(node.w))),
+}
+
+
+def _variance_table(
+    best: Node,
+    point: Floats,
+    unknowns: Sequence[Unknown],
+    credible: Sequence[tuple[float, Floats, Node]],
+    interval: float,
+    backend: frames.Backend,
+) -> Table:
+    """Return the estimated numbers of the model with intervals from what else is credible."""
+    names = [one.name for one in unknowns if one.name != "w"]
+    rows = [*names, "w"]
+    estimate = np.array([_SHOWN[name][1](best) for name in rows])
+    sd = np.full(estimate.size, np.nan)
+    lower, upper = sd.copy(), sd.copy()
+    if credible:
+        share = np.array([part for part, _, _ in credible])
+        for at, name in enumerate(rows):
+            drawn = np.array([_SHOWN[name][1](node) for _, _, node in credible])
+            order = np.argsort(drawn)
+            below = np.cumsum(share[order]) - share[order] / 2
+            sd[at] = np.sqrt(share @ np.square(drawn - estimate[at]))
+            lower[at], upper[at] = np.interp([(1 - interval) / 2, (1 + interval) / 2], below, drawn[order])
+    return Table("variance", [_SHOWN[name][0] for name in rows], estimate, sd, lower, upper, backend)
+
+
+def _notes(panel: Panel, chosen: Refinements, best: Node, refined: Refined, parts: Connectivity) -> list[Problem]:
+    notes = []
+    if best.noise.reason is not None:
+        notes.append(Problem("uncertainty", f"{best.noise.reason}."))
+    if chosen.scores is not None:
+        notes.append(Problem("mapped", f"{chosen.scores.words}."))
+    if chosen.shrink is not False and not parts.is_connected:
+        message = (
+            f"the panel falls into {parts.n_components} groups, which are compared through the priors alone: on the "
+            "assumption that their assessors are as strict, and their objects as good, on the whole."
+        )
+        notes.append(Problem("joined_by_priors", message))
+    elif not parts.is_connected:
+        message = (
+            f"each of the {parts.n_components} groups was calibrated on its own: values and ranks must not be "
+            "compared across groups."
+        )
+        notes.append(Problem("not_comparable", message))
+    if refined.noise_factors is not None:
+        table = refined.noise_factors
+        for word, rows in (
+            ("over-confident", np.flatnonzero(table.lower > 1)),
+            ("under-confident", np.flatnonzero(table.upper < 1)),
+        ):
+            if rows.size:
+                names = name_some([panel.assessors[at] for at in rows.tolist()])
+                notes.append(Problem("confidence", f"{count_of(rows.size, 'assessor')} {word}: {names}."))
+    outlying = refined.outlying
+    if outlying.size and chosen.tails is not None:
+        named = name_some(
+            [
+                f"{panel.score[at]:g} for {panel.objects[int(panel.object_index[at])]} by "
+                f"{panel.assessors[int(panel.assessor_index[at])]}"
+                for at in outlying.tolist()
+            ],
+            4,
+        )
+        notes.append(Problem("outlying", f"{count_of(outlying.size, 'outlying score')}: {named}."))
+    return notes

@@ -1,0 +1,186 @@
+"""Variances of a model from the scores: where the marginal likelihood is highest, and what else is credible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.errors import SolveError
+from evenhand.models.working import Node, Setting, Work, settle
+from evenhand.progress import report
+
+Floats = NDArray[np.float64]
+
+_STEP: Final = 1e-3
+"""Step of numerical second derivatives, in logarithms of variances."""
+
+_WIDEST: Final = 3.0
+"""Largest standard deviation of the logarithm of a variance that is believed."""
+
+_GRIDS: Final = {1: (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0), 2: (-2.2, -1.1, 0.0, 1.1, 2.2)}
+_FAR: Final = 1.1
+"""With three or more unknowns, points on a sphere of this radius times the root of their number."""
+
+_LEAST: Final = 1e-4
+"""A part of the mixture less probable than this is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A number that the scores must tell, as a coordinate on the whole line.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    put
+        Return a setting with the number that a coordinate means.
+    start, low, high
+        Where the search starts and ends.
+    log_prior
+        Log prior density of the coordinate; used for uncertainty, not for the estimate.
+    """
+
+    name: str
+    put: Callable[[Setting, float], Setting]
+    start: float
+    low: float
+    high: float
+    log_prior: Callable[[float], float]
+
+
+@dataclass(eq=False)
+class Search:
+    """The marginal likelihood of one panel and model as a function of its unknowns."""
+
+    work: Work
+    base: Setting
+    unknowns: Sequence[Unknown]
+    nearest: Node | None = None
+    calls: int = 0
+
+    def node(self, point: Floats) -> Node:
+        """Return the fit at a point."""
+        setting = self.base
+        for unknown, coordinate in zip(self.unknowns, point.tolist(), strict=True):
+            setting = unknown.put(setting, coordinate)
+        self.nearest = settle(self.work, setting, self.nearest)
+        self.calls += 1
+        report("estimating variances", self.calls, None)
+        return self.nearest
+
+    def height(self, point: Floats, *, prior: bool = False) -> float:
+        """Return the log marginal likelihood at a point, times the prior if asked."""
+        found = self.node(point).log_marginal
+        return found + self._log_prior(point) if prior else found
+
+    def _log_prior(self, point: Floats) -> float:
+        return sum(one.log_prior(at) for one, at in zip(self.unknowns, point.tolist(), strict=True))
+
+    def peak(self, start: Floats | None = None, *, prior: bool = False) -> Floats:
+        """Return the point where the marginal likelihood, or the posterior, is highest."""
+        from scipy.optimize import minimize
+
+        low = np.array([one.low for one in self.unknowns])
+        high = np.array([one.high for one in self.unknowns])
+        point = np.array([one.start for one in self.unknowns]) if start is None else start
+        found = minimize(
+            lambda x: -self.height(x, prior=prior),
+            point,
+            method="L-BFGS-B",
+            bounds=list(zip(low.tolist(), high.tolist(), strict=True)),
+            options={"maxiter": 200, "ftol": 1e-13, "gtol": 1e-6, "eps": 1e-6},
+        )
+        if not np.isfinite(found.fun):
+            raise SolveError("The variances of the model could not be found: the scores do not determine them.")
+        return self._polished(np.asarray(found.x), low, high, prior=prior)
+
+    def _polished(self, point: Floats, low: Floats, high: Floats, *, prior: bool) -> Floats:
+        """Return the point after Newton's steps in the coordinates that are free to move."""
+        height = self.height(point, prior=prior)
+        for _ in range(4):
+            free = np.flatnonzero((point > low + 2 * _STEP) & (point < high - 2 * _STEP))
+            if not free.size:
+                break
+            slope, bend = self._slopes(point, free, prior=prior)
+            try:
+                step = np.linalg.solve(bend, slope)
+            except np.linalg.LinAlgError:
+                break
+            moved = point.copy()
+            moved[free] = np.clip(point[free] + step, low[free], high[free])
+            found = self.height(moved, prior=prior)
+            if found <= height:
+                break
+            point, height = moved, found
+            if np.abs(step).max() < 1e-6:
+                break
+        return point
+
+    def _slopes(self, point: Floats, free: NDArray[np.int64], *, prior: bool) -> tuple[Floats, Floats]:
+        """Return first and minus second derivatives in some coordinates, by differences."""
+        count = free.size
+        middle = self.height(point, prior=prior)
+        unit = np.zeros((count, point.size))
+        unit[np.arange(count), free] = _STEP
+        up = np.array([self.height(point + one, prior=prior) for one in unit])
+        down = np.array([self.height(point - one, prior=prior) for one in unit])
+        bend = np.diag(-(up - 2 * middle + down))
+        for i in range(count):
+            for j in range(i):
+                both = self.height(point + unit[i] + unit[j], prior=prior)
+                none = self.height(point - unit[i] - unit[j], prior=prior)
+                mixed = both + none - up[i] - up[j] - down[i] - down[j] + 2 * middle
+                bend[i, j] = bend[j, i] = -mixed / 2
+        return (up - down) / (2 * _STEP), bend / _STEP**2
+
+    def credible(self, start: Floats) -> list[tuple[float, Floats, Node]]:
+        """Return settings that the scores leave credible: probabilities, points and fits, which add up to 1."""
+        if not self.unknowns:
+            return []
+        peak = self.peak(start, prior=True)
+        count = peak.size
+        _, bend = self._slopes(peak, np.arange(count), prior=True)
+        size, axes = np.linalg.eigh(bend)
+        turn = axes / np.sqrt(np.maximum(size, _WIDEST**-2))
+        places, share = _places(count)
+        low, high = (np.array([getattr(one, end) for one in self.unknowns]) for end in ("low", "high"))
+        found = []
+        for place, part in zip(places, share, strict=True):
+            point = np.clip(peak + turn @ place, low, high)
+            self.nearest = None if count > 2 else self.nearest
+            node = self.node(point)
+            found.append((np.log(part) + node.log_marginal + self._log_prior(point), point, node))
+        top = max(height for height, _, _ in found)
+        weights = np.array([np.exp(height - top) for height, _, _ in found])
+        weights /= weights.sum()
+        kept = [
+            (float(weight), point, node)
+            for weight, (_, point, node) in zip(weights, found, strict=True)
+            if weight > _LEAST
+        ]
+        total = sum(weight for weight, _, _ in kept)
+        return [(weight / total, point, node) for weight, point, node in kept]
+
+
+def _places(count: int) -> tuple[Floats, Floats]:
+    """Return points about the peak in units of standard deviations, and what each stands for beside its density.
+
+    One or two unknowns: a regular grid. More: the peak, the ends of the axes and the corners, on a sphere, with
+    the shares that give a normal density its mean and variances.
+    """
+    if count in _GRIDS:
+        places = np.array(list(product(_GRIDS[count], repeat=count)))
+        return places, np.ones(len(places))
+    axes = np.concatenate([np.eye(count), -np.eye(count)]) * np.sqrt(count)
+    corners = np.array(list(product((-1.0, 1.0), repeat=count))) if count <= 4 else np.empty((0, count))
+    sphere = _FAR * np.concatenate([axes, corners])
+    share = np.full(len(sphere), 1 / (_FAR**2 * len(sphere)))
+    places = np.concatenate([np.zeros((1, count)), sphere])
+    share = np.concatenate([[1 - 1 / _FAR**2], share])
+    return places, share * np.exp(np.square(places).sum(axis=1) / 2)

@@ -1,0 +1,465 @@
+"""The iteration behind every refinement: weighted least squares on the paper's graph until nothing moves.
+
+For given variances each refinement is the additive model once more, with other weights (robust, rounded, calibrated
+confidences), further columns (covariates, scales of assessors) or a larger graph (priors). What is fitted again until
+it stays the same is the mode of the posterior, and Laplace's method gives the marginal likelihood, which is exact
+where all is normal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import lgamma, log, pi
+from typing import Any, Final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from evenhand.components import Components
+from evenhand.errors import SolveError
+from evenhand.loops import sum_by
+from evenhand.models.likelihoods import Likelihood, Normal
+from evenhand.noise import EstimatedNoise, KnownNoise, Noise
+from evenhand.panel import Panel
+from evenhand.solve.base import Solution, Solver
+from evenhand.solve.bordered import BorderedSolver
+from evenhand.solve.choose import SolverKind, choose_solver
+from evenhand.solve.priors import PriorSolver
+from evenhand.solve.stretched import StretchedSolver
+from evenhand.system import make_system
+
+Floats = NDArray[np.float64]
+
+STEPS: Final = 500
+"""Fits after which an iteration that still moves is given up."""
+
+DEPTH: Final = 8
+"""Steps that the mixing looks back on."""
+
+STEADY: Final = 1e-9
+"""An iteration has come to rest when no fitted score moves by more than this part of the spread of the scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Variances and other numbers that are held while values and biases are fitted.
+
+    Attributes
+    ----------
+    value_ratio, bias_ratio
+        Prior variance of values about their mean, and of biases about zero, over w; None for no prior.
+    power
+        Exponent of the declared confidences: 1 as declared, 0 not used.
+    scale_ratio
+        Prior variance of the log scales of assessors over w, per squared point; None where all scales are 1.
+    strength
+        Degrees of freedom of the prior of the assessors' noise factors; None where all are 1.
+    w
+        The noise variance; None where it is integrated out.
+    likelihood
+        How scores scatter.
+    """
+
+    value_ratio: float | None = None
+    bias_ratio: float | None = None
+    power: float = 1.0
+    scale_ratio: float | None = None
+    strength: float | None = None
+    w: float | None = None
+    likelihood: Likelihood = field(default_factory=Normal)
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What stays the same in all fits of a panel.
+
+    Attributes
+    ----------
+    panel
+        The panel, with scores on the scale of the model.
+    parts
+        Its groups.
+    columns
+        Covariates, a row for each assessment; None for none.
+    solver
+        How the equations are solved.
+    """
+
+    panel: Panel
+    parts: Components
+    columns: sp.csr_array[Any] | None = None
+    solver: SolverKind = "auto"
+
+    @cached_property
+    def centre(self) -> float:
+        """The point about which scales of assessors stretch: the mean score."""
+        return float(np.average(self.panel.score, weights=self.panel.precision))
+
+    @cached_property
+    def spread(self) -> float:
+        """The spread of the scores."""
+        return float(np.std(self.panel.score)) or 1.0
+
+    @cached_property
+    def log_precision(self) -> Floats:
+        """Logarithms of the declared precisions about their mean, so that the power does not change their level."""
+        logs = np.log(self.panel.precision)
+        return np.asarray(logs - logs.mean())
+
+    def precision(self, power: float) -> Floats:
+        """Return the precisions with their differences raised to a power."""
+        if power == 1.0:
+            return self.panel.precision
+        level = float(np.log(self.panel.precision).mean())
+        return np.asarray(np.exp(level + power * self.log_precision))
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A fit for one setting.
+
+    Attributes
+    ----------
+    setting
+        The setting.
+    values, biases
+        Estimates on the scale of the model; without priors, in the solver's own gauge.
+    coefficients
+        Of the covariates.
+    log_scale
+        Logarithms of the assessors' scales; zeros where all are 1.
+    noise_factor
+        The assessors' factors kappa of the noise variance; ones where all are 1.
+    weight
+        What each score determines of the fit: precisions after all reweighting.
+    precision
+        Precisions without the reweighting of outlying or rounded scores.
+    residuals
+        s - fitted.
+    residual
+        The sum of squares behind w, with what priors add.
+    freedom
+        N less what is fitted without a prior.
+    solver
+        Answers for values and biases.
+    noise
+        What is known about w.
+    log_marginal
+        Log of the marginal likelihood of the setting, up to a constant that is the same for all settings of a panel
+        with the same priors.
+    mean
+        Mean of the prior of values.
+    """
+
+    setting: Setting
+    values: Floats
+    biases: Floats
+    coefficients: Floats
+    log_scale: Floats
+    noise_factor: Floats
+    weight: Floats
+    precision: Floats
+    residuals: Floats
+    residual: float
+    freedom: int
+    solver: Solver
+    noise: Noise
+    log_marginal: float
+    mean: float
+    border: BorderedSolver | None = None
+
+    @property
+    def w(self) -> float:
+        """The noise variance: given, or its REML estimate R/nu."""
+        return self.residual / max(self.freedom, 1) if self.setting.w is None else self.setting.w
+
+
+@dataclass(eq=False)
+class _State:
+    """What changes from fit to fit."""
+
+    values: Floats
+    biases: Floats
+    log_scale: Floats
+    noise_factor: Floats
+    residuals: Floats
+
+    def packed(self, unit: float) -> Floats:
+        """Return all that a further fit depends on as one vector of numbers of a like size."""
+        parts = (self.residuals / unit, self.values / unit, self.log_scale, np.log(self.noise_factor))
+        return np.concatenate(parts)
+
+    def unpacked(self, vector: Floats, unit: float) -> _State:
+        """Return the state that a vector stands for."""
+        sizes = np.cumsum([self.residuals.size, self.values.size, self.log_scale.size])
+        residuals, values, log_scale, factor = np.split(vector, sizes)
+        return _State(values * unit, self.biases, log_scale, np.exp(factor), residuals * unit)
+
+
+def settle(work: Work, setting: Setting, start: Node | None = None) -> Node:
+    """Return the fit for a setting, from another that is close where there is one.
+
+    Raises
+    ------
+    SolveError
+        If the iteration does not come to rest.
+    """
+    panel = work.panel
+    declared = work.precision(setting.power)
+    if start is not None:
+        state = _State(start.values, start.biases, start.log_scale, start.noise_factor, start.residuals)
+    else:  # from the plain fit
+        state = _State(
+            np.zeros(panel.n_objects),
+            np.zeros(panel.n_assessors),
+            np.zeros(panel.n_assessors),
+            np.ones(panel.n_assessors),
+            np.zeros(panel.n_assessments),
+        )
+        plain = replace(setting, likelihood=Normal(), strength=None, scale_ratio=None)
+        first = _fit(work, plain, state, declared, panel.score)
+        state.values, state.biases, state.residuals = first.values, first.biases, first.residuals
+    once = setting.likelihood.is_normal and setting.strength is None and setting.scale_ratio is None
+    mixing = Mixing()
+    for _ in range(STEPS):
+        found, after = _step(work, setting, state, declared)
+        moved = float(np.abs(after.residuals - state.residuals).max())
+        turned = float(np.abs(np.log(after.noise_factor / state.noise_factor)).max())
+        if once or (moved <= STEADY * work.spread and turned <= 1e-7):
+            return _node(work, setting, found, after, declared)
+        state = after.unpacked(mixing.next(state.packed(work.spread), after.packed(work.spread)), work.spread)
+    raise SolveError(
+        f"The fit did not come to rest in {STEPS} steps (fitted scores still move by {moved:.2g}): there is no "
+        "result. Leave out a refinement, or ask for fewer at a time."
+    )
+
+
+def _step(work: Work, setting: Setting, state: _State, declared: Floats) -> tuple[_Fitted, _State]:
+    """Return the next fit."""
+    panel = work.panel
+    precision = declared / state.noise_factor[panel.assessor_index]
+    weight, move = setting.likelihood.working(state.residuals, precision, setting.w if setting.w is not None else 1.0)
+    found = _fit(work, setting, state, weight, panel.score - state.residuals + move)
+    factor = _noise_factors(work, setting, found, precision, state.noise_factor)
+    return found, _State(found.values, found.biases, found.log_scale, factor, found.residuals)
+
+
+@dataclass(eq=False)
+class Mixing:
+    """Anderson's mixing: the next point from the last few steps of an iteration, so that slow ones come to rest."""
+
+    points: list[Floats] = field(default_factory=list)
+    steps: list[Floats] = field(default_factory=list)
+
+    def next(self, before: Floats, after: Floats) -> Floats:
+        """Return where to go on, given that the iteration would go from one point to another."""
+        step = after - before
+        if self.steps and np.linalg.norm(step) > 3 * np.linalg.norm(self.steps[-1]):
+            self.points.clear()  # it went astray: begin again
+            self.steps.clear()
+        self.points.append(after)
+        self.steps.append(step)
+        if len(self.steps) > DEPTH:
+            del self.points[0], self.steps[0]
+        if len(self.steps) < 3:
+            return after
+        change = np.diff(np.stack(self.steps), axis=0).T
+        share = np.linalg.lstsq(change, step, rcond=1e-8)[0]
+        return np.asarray(after - np.diff(np.stack(self.points), axis=0).T @ share)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    values: Floats
+    biases: Floats
+    coefficients: Floats
+    log_scale: Floats
+    residuals: Floats
+    residual: float
+    plain: Solver
+    border: BorderedSolver | None
+    stretch: Floats
+    prior: tuple[Floats | None, Floats | None, Floats]
+
+
+def _fit(work: Work, setting: Setting, state: _State, weight: Floats, target: Floats) -> _Fitted:
+    """Fit values, biases, covariates and scales to target scores with given weights: one linear problem.
+
+    Scales are linearised about where they stand: with lambda = exp(l), t = lambda (v - m) + m + b becomes, over the
+    present lambda, (t - m)/lambda + m + (v0 - m) l0 = v + b/lambda + (v0 - m) l.
+    """
+    panel, centre = work.panel, work.centre
+    assessor, object_ = panel.assessor_index, panel.object_index
+    stretch = np.exp(state.log_scale)
+    scaled = setting.scale_ratio is not None
+    columns = [] if work.columns is None else [work.columns]
+    border_prior = np.zeros(0 if work.columns is None else work.columns.shape[1])
+    if setting.scale_ratio is not None:
+        own = stretch[assessor]
+        weight = weight * np.square(own)
+        away = state.values[object_] - centre
+        target = (target - centre) / own + centre + away * state.log_scale[assessor]
+        columns = [sp.csr_array(sp.diags_array(1.0 / own) @ part) for part in columns]
+        shape = (panel.n_assessments, panel.n_assessors)
+        columns.append(sp.csr_array((away, (np.arange(away.size), assessor)), shape=shape))
+        border_prior = np.concatenate([border_prior, np.full(panel.n_assessors, 1.0 / setting.scale_ratio)])
+    seen = replace(panel, score=target, precision=weight)
+    value_prior, bias_prior = _prior(panel, setting, stretch)
+    plain: Solver
+    if bias_prior is None:
+        plain = choose_solver(make_system(seen, work.parts), work.solver)
+    else:
+        plain = PriorSolver(seen, value_prior, bias_prior, work.solver)
+    border = None
+    coefficients = np.zeros(0)
+    if columns:
+        matrix = sp.csr_array(sp.hstack(columns, format="csr"))
+        border = BorderedSolver(plain, object_, assessor, weight, matrix, border_prior)
+        found, coefficients = border.fit(target)
+    else:
+        found = plain.solve(target)
+    count = 0 if work.columns is None else work.columns.shape[1]
+    log_scale = coefficients[count:] if scaled else state.log_scale
+    biases = found.biases * stretch if scaled else found.biases
+    expected = np.exp(log_scale)[assessor] * (found.values[object_] - centre) + centre if scaled else None
+    if expected is None:
+        residuals = _residuals(found, target, panel) + (panel.score - target)
+    else:
+        residuals = panel.score - expected - biases[assessor]
+        if work.columns is not None:
+            residuals = residuals - work.columns @ coefficients[:count]
+    total = (
+        found.residual if found.residual is not None else float(weight @ np.square(_residuals(found, target, panel)))
+    )
+    return _Fitted(
+        found.values,
+        biases,
+        coefficients[:count],
+        log_scale,
+        residuals,
+        total,
+        plain,
+        border,
+        stretch,
+        (value_prior, bias_prior, border_prior),
+    )
+
+
+def _residuals(found: Solution, score: Floats, panel: Panel) -> Floats:
+    if found.residuals is not None:
+        return found.residuals
+    return np.asarray(score - found.values[panel.object_index] - found.biases[panel.assessor_index])
+
+
+def _prior(panel: Panel, setting: Setting, stretch: Floats) -> tuple[Floats | None, Floats | None]:
+    """Return precisions of the priors of values and biases, beside a score of confidence 1."""
+    if setting.bias_ratio is None:
+        return None, None
+    of_values = None if setting.value_ratio is None else np.full(panel.n_objects, 1.0 / setting.value_ratio)
+    return of_values, np.square(stretch) / setting.bias_ratio
+
+
+def _noise_factors(work: Work, setting: Setting, found: _Fitted, precision: Floats, factor: Floats) -> Floats:
+    """Return kappa_a = (nu_0 + sum c r^2 / w) / (nu_0 + sum (1 - h)): REML, drawn to 1 by the prior."""
+    panel = work.panel
+    if setting.strength is None:
+        return factor
+    leverage = leverages(found.plain if found.border is None else found.border, precision)
+    w = setting.w if setting.w is not None else found.residual / max(_freedom(work, setting), 1)
+    squares = precision * np.square(found.residuals) / w
+    own = sum_by(panel.assessor_index, squares, panel.n_assessors) * factor  # precisions carry the factors already
+    left = sum_by(panel.assessor_index, np.clip(1.0 - leverage, 0.0, 1.0), panel.n_assessors)
+    return np.asarray((setting.strength + own) / (setting.strength + left))
+
+
+def _freedom(work: Work, setting: Setting) -> int:
+    """Return N less what is fitted without a prior: nu."""
+    panel, flat = work.panel, 0 if work.columns is None else int(work.columns.shape[1])
+    if setting.bias_ratio is None:
+        flat += panel.n_objects + panel.n_assessors - work.parts.n_components
+    else:
+        flat += 1 if setting.value_ratio is not None else panel.n_objects
+    return panel.n_assessments - flat
+
+
+def leverages(solver: Solver, weight: Floats) -> Floats:
+    """Return how far each fitted score follows its score, of which the solver has the weights."""
+    if isinstance(solver, BorderedSolver | StretchedSolver):
+        return solver.leverages()
+    of_objects, cross, of_assessors = solver.edges()
+    return np.asarray(weight * (of_objects + 2 * cross + of_assessors))
+
+
+def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared: Floats) -> Node:
+    """Return what a fit that has come to rest means."""
+    panel = work.panel
+    precision = declared / state.noise_factor[panel.assessor_index]
+    likelihood, w = setting.likelihood, setting.w
+    weight = precision
+    if not likelihood.is_normal:
+        if w is None:
+            raise SolveError("A likelihood that is not normal needs a noise variance.")
+        weight = likelihood.curvature(found.residuals, precision, w)
+        # the same equations, with weights that tell how sharply the fit is determined
+        sharp = _fit(work, setting, state, weight, panel.score)
+        found = replace(found, plain=sharp.plain, border=sharp.border)
+    solver: Solver = found.plain if found.border is None else found.border
+    value_prior, bias_prior, border_prior = found.prior
+    priors = [part for part in (value_prior, bias_prior, border_prior) if part is not None]
+    proper = np.concatenate([part[part > 0] for part in priors]) if priors else np.zeros(0)
+    freedom = _freedom(work, setting)
+    mean = float(found.values.mean())
+    squares = float(precision @ np.square(found.residuals))
+    own = 0.0 if value_prior is None else float(value_prior @ np.square(found.values - mean))
+    own += 0.0 if bias_prior is None else float(bias_prior @ np.square(found.biases / found.stretch))
+    own += (
+        float(border_prior[border_prior.size - panel.n_assessors :] @ np.square(found.log_scale))
+        if (setting.scale_ratio is not None)
+        else 0.0
+    )
+    residual = squares + own
+    level = (float(np.log(proper).sum()) - solver.log_determinant()) / 2
+    if bias_prior is None:
+        level += float(found.log_scale.sum())
+    noise: Noise
+    if w is None:
+        if residual <= 0 or freedom <= 0:
+            raise SolveError("The scores leave nothing over to estimate variances from: more assessments are needed.")
+        marginal = lgamma(freedom / 2) - freedom / 2 * log(pi * residual) + float(np.log(precision).sum()) / 2 + level
+        noise = EstimatedNoise(residual, freedom)
+    else:
+        density = float(likelihood.log_density(found.residuals, precision, w).sum())
+        marginal = density - own / (2 * w) + (panel.n_assessments - freedom) / 2 * log(2 * pi * w) + level
+        noise = KnownNoise(w, "estimated")
+    if setting.strength is not None:
+        marginal += _factor_level(state.noise_factor, setting.strength, panel)
+    if setting.scale_ratio is not None:
+        solver = StretchedSolver(solver, found.stretch)
+    return Node(
+        setting=setting,
+        values=found.values,
+        biases=found.biases,
+        coefficients=found.coefficients,
+        log_scale=found.log_scale,
+        noise_factor=state.noise_factor,
+        weight=weight,
+        precision=precision,
+        residuals=found.residuals,
+        residual=residual,
+        freedom=freedom,
+        solver=solver,
+        noise=noise,
+        log_marginal=marginal,
+        mean=mean,
+        border=found.border,
+    )
+
+
+def _factor_level(factor: Floats, strength: float, panel: Panel) -> float:
+    """Return the log prior density of log kappa at the fit, with Laplace's factor for integrating it out."""
+    half = strength / 2
+    density = half * log(half) - lgamma(half) - half * (np.log(factor) + 1.0 / factor)
+    bend = (strength + panel.assessor_assessments) / 2
+    return float((density + 0.5 * np.log(2 * pi / bend)).sum())

@@ -1,0 +1,171 @@
+"""Priors on values and biases, as one more assessor and one more object of the same panel.
+
+An assessor who gives every object the score 0, with the precision of the prior, has minus the mean of all values for a
+bias; an object that every assessor gives the score 0 has the value 0 by definition, and that fixes the level of the
+biases. So L with priors on its diagonal is the Laplacian of a larger graph, and every solver knows what to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.components import Components
+from evenhand.panel import Panel
+from evenhand.solve.base import Solution
+from evenhand.solve.choose import AutoSolver, SolverKind, choose_solver
+from evenhand.system import Floats, System, make_system
+
+
+@dataclass(frozen=True, eq=False)
+class PriorSolver:
+    """Answers for a panel with priors, from the larger panel without; L^- is the inverse of L with priors.
+
+    Attributes
+    ----------
+    panel
+        The panel.
+    value_prior
+        Precision of the prior of each value about their common mean, beside that of a score of confidence 1; None
+        where values have no prior.
+    bias_prior
+        Precision of the prior of each bias about zero.
+    kind
+        How the equations are solved.
+    """
+
+    panel: Panel
+    value_prior: Floats | None
+    bias_prior: Floats
+    kind: SolverKind = "auto"
+
+    @cached_property
+    def larger(self) -> Panel:
+        """The panel with one more object, and with one more assessor where values have a prior."""
+        panel, n_objects, n_assessors = self.panel, self.panel.n_objects, self.panel.n_assessors
+        objects, assessors = np.arange(n_objects), np.arange(n_assessors)
+        object_index = [panel.object_index.astype(np.int64), np.full(n_assessors, n_objects)]
+        assessor_index = [panel.assessor_index.astype(np.int64), assessors]
+        precision = [panel.precision, self.bias_prior]
+        if self.value_prior is not None:
+            object_index.append(objects)
+            assessor_index.append(np.full(n_objects, n_assessors))
+            precision.append(self.value_prior)
+        more = sum(part.size for part in precision) - panel.n_assessments
+        return Panel.from_arrays(
+            np.concatenate(object_index),
+            np.concatenate(assessor_index),
+            np.concatenate([panel.score, np.zeros(more)]),
+            np.concatenate(precision),
+        )
+
+    @cached_property
+    def base(self) -> AutoSolver:
+        """What solves the equations of the larger panel."""
+        panel = self.larger
+        parts = Components(1, np.zeros(panel.n_objects, np.int64), np.zeros(panel.n_assessors, np.int64))
+        return choose_solver(make_system(panel, parts), self.kind)
+
+    @property
+    def system(self) -> System:
+        """The equations of the larger panel."""
+        return self.base.system
+
+    @property
+    def reason(self) -> str:
+        """Which method was used, and why."""
+        return self.base.reason
+
+    @property
+    def diagonal_error(self) -> float:
+        """Typical relative error of the diagonal; 0 where it is exact but for rounding."""
+        return self.base.diagonal_error
+
+    @property
+    def log_determinant_error(self) -> float:
+        """Standard error of the log-determinant; 0 where it is exact but for rounding."""
+        return self.base.log_determinant_error
+
+    def solve(self, score: Floats) -> Solution:
+        """Fit values and biases to N scores; ``residual`` has what the priors add to the sum of squares."""
+        more = np.zeros(self.larger.n_assessments - score.size)
+        found = self.base.solve(np.concatenate([score, more]))
+        residuals = found.residuals
+        if residuals is None:
+            fitted = found.values[self.larger.object_index] + found.biases[self.larger.assessor_index]
+            residuals = np.concatenate([score, more]) - fitted
+        values, biases = self._cut(found.values, found.biases)
+        total = float(self.larger.precision @ np.square(residuals))
+        return Solution(np.array(values), np.array(biases), np.array(residuals[: score.size]), total)
+
+    @cached_property
+    def mean_variance(self) -> float:
+        """Variance of the mean of all values, for w = 1."""
+        of_objects, of_assessors = np.zeros(self.larger.n_objects), np.zeros(self.larger.n_assessors)
+        of_assessors[-1] = 1.0
+        return float(self.base.contrasts(*self._ground(of_objects, of_assessors)))
+
+    def _pad(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
+        """Return P^T (x, 0): what the larger panel is asked, a contrast."""
+        panel = self.larger
+        objects = np.zeros((panel.n_objects, *of_objects.shape[1:]))
+        assessors = np.zeros((panel.n_assessors, *of_assessors.shape[1:]))
+        objects[: of_objects.shape[0]], assessors[: of_assessors.shape[0]] = of_objects, of_assessors
+        return self._ground(objects, assessors)
+
+    def _ground(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
+        of_objects[self.panel.n_objects] -= of_objects.sum(axis=0) - of_assessors.sum(axis=0)
+        return of_objects, of_assessors
+
+    def _cut(self, values: Floats, biases: Floats) -> tuple[Floats, Floats]:
+        """Return P (values, biases) without the further object and assessor: its value is 0."""
+        panel = self.panel
+        level = values[panel.n_objects]
+        return values[: panel.n_objects] - level, biases[: panel.n_assessors] + level
+
+    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
+        """Return L^- times a vector, or times each column of a matrix."""
+        return self._cut(*self.base.apply(*self._pad(of_objects, of_assessors)))
+
+    def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
+        """Return x^T L^- x for each column x."""
+        return self.base.contrasts(*self._pad(of_objects, of_assessors))
+
+    @cached_property
+    def _level(self) -> tuple[Floats, Floats, float]:
+        """The base's L^- between every vertex and the further object, and at that object itself."""
+        of_objects, of_assessors = np.zeros(self.larger.n_objects), np.zeros(self.larger.n_assessors)
+        of_objects[self.panel.n_objects] = 1.0
+        values, biases = self.base.apply(of_objects, of_assessors)
+        own = float(values[self.panel.n_objects])
+        return values[: self.panel.n_objects], biases[: self.panel.n_assessors], own
+
+    def diagonal(self) -> tuple[Floats, Floats]:
+        """Return the diagonal of L^- for objects and for assessors."""
+        of_objects, of_assessors = self.base.diagonal()
+        values, biases, own = self._level
+        return of_objects[: values.size] - 2 * values + own, of_assessors[: biases.size] + 2 * biases + own
+
+    def edges(self) -> tuple[Floats, Floats, Floats]:
+        """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-."""
+        count, panel = self.panel.n_assessments, self.panel
+        cross = self.base.edges()[1][:count]
+        values, biases, own = self._level
+        of_objects, of_assessors = self.diagonal()
+        objects, assessors = panel.object_index, panel.assessor_index
+        return of_objects[objects], cross + values[objects] - biases[assessors] - own, of_assessors[assessors]
+
+    def log_determinant(self) -> float:
+        """Return log det of L with priors."""
+        return self.base.log_determinant()
+
+    def mu2(self) -> float:
+        """Return mu_2 of the larger panel."""
+        return self.base.mu2()
+
+    def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+        """Return draws (count rows) of values and biases about zero with covariance L^-."""
+        values, biases = self._cut(*(side.T for side in self.base.draw(generator, count)))
+        return np.ascontiguousarray(values.T), np.ascontiguousarray(biases.T)
