@@ -1,4 +1,4 @@
-"""Cells as people wrote them, checked one by one: labels, scores and declared confidences, or every problem found."""
+"""Cells as people wrote them, checked one by one: labels, scores, confidences, further columns, or every problem."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand import memory
 from evenhand.confidence import (
     FACTOR,
     Form,
@@ -33,6 +34,25 @@ _INFINITE: Final = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
+class Further:
+    """A column beside object, assessor, score and confidence, before any check.
+
+    Attributes
+    ----------
+    name
+        What the column is called in the file.
+    cells
+        One cell for each row; None where empty.
+    is_categorical
+        Whether its type says that the cells are categories, even if each of them is a number.
+    """
+
+    name: str
+    cells: Sequence[Any]
+    is_categorical: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Cells:
     """Assessments as they were written down, one a row, before any check.
 
@@ -50,6 +70,10 @@ class Cells:
         For sheets with a column for each assessor, the column of each score.
     decimal_comma
         Whether numbers written as text have a comma for the decimal point.
+    criterion
+        The column that says which criterion a score is for; None where there is none.
+    covariates
+        Further columns, by the names that the panel is to have for them.
     """
 
     object: Sequence[Any]
@@ -61,6 +85,8 @@ class Cells:
     row_numbers: Sequence[int]
     column_of: Sequence[str] | None = None
     decimal_comma: bool = False
+    criterion: Further | None = None
+    covariates: Mapping[str, Further] = field(default_factory=dict)
 
     def place(self, row: int, column: int) -> str:
         """Return where a cell is, in the user's words."""
@@ -84,6 +110,8 @@ class Entries:
     precision: NDArray[np.float64]
     form: Form
     notes: tuple[Problem, ...]
+    criterion: NDArray[np.str_] | None = None
+    covariates: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
 def check_cells(
@@ -109,14 +137,17 @@ def check_cells(
     assessor_labels = _labels(rows, cells.assessor, 1, "assessor")
     score = _scores(rows)
     form, precision = _precisions(rows, level_words(aliases), factor)
+    criterion, covariates, further_notes = _further(rows)
     if rows.found:
         raise InputError([problem for *_, problem in sorted(rows.found, key=lambda item: item[:2])])
     objects, object_index = _encode(object_labels)
     assessors, assessor_index = _encode(assessor_labels)
     notes = _not_assessed(rows, objects, assessors) + look_alikes("object", objects)
     notes += look_alikes("assessor", assessors)
-    notes += summaries("object", objects) + summaries("assessor", assessors)
-    entries = Entries(objects, assessors, object_index, assessor_index, score, precision, form, tuple(notes))
+    notes += summaries("object", objects) + summaries("assessor", assessors) + further_notes
+    entries = Entries(
+        objects, assessors, object_index, assessor_index, score, precision, form, tuple(notes), criterion, covariates
+    )
     return _settle_duplicates(entries, duplicates, [cells.row_numbers[row] for row in rows.assessed])
 
 
@@ -208,8 +239,16 @@ class _Rows:
             return not cell.strip() or cell.strip() in self.empty_words
         return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
-    def complain(self, kind: str, message: str, row: int, column: int) -> None:
-        self.found.append((row, column, Problem(kind, message, self.cells.place(row, column))))
+    def complain(self, kind: str, message: str, row: int, column: int, name: str | None = None) -> None:
+        where = self.cells.place(row, column) if name is None else f"row {self.cells.row_numbers[row]}, column {name}"
+        self.found.append((row, column, Problem(kind, message, where)))
+
+    def filled(self, column: Further, position: int, kind: str, message: str) -> list[int]:
+        """Return the assessed rows in which a further column is filled; complain of the others."""
+        empty = {row for row in self.assessed if self.is_empty(column.cells[row])}
+        for row in sorted(empty):
+            self.complain(kind, message, row, position, column.name)
+        return [row for row in self.assessed if row not in empty]
 
 
 def _labels(rows: _Rows, column: Sequence[object], position: int, role: str) -> list[str]:
@@ -308,6 +347,58 @@ def _power(cell: object, words: Mapping[str, int]) -> int | None:
     return words.get(label_text(cell).strip().casefold())
 
 
+def _further(rows: _Rows) -> tuple[NDArray[np.str_] | None, dict[str, NDArray[Any]], list[Problem]]:
+    """Return the criterion and the covariates of each assessment, with notes on them; complain of empty cells."""
+    notes: list[Problem] = []
+    criterion: NDArray[np.str_] | None = None
+    if rows.cells.criterion is not None:
+        message = "the criterion is missing although there is a score: write which one it is for, or empty the score."
+        present = rows.filled(rows.cells.criterion, 4, "empty_criterion", message)
+        criterion = _categories(rows, rows.cells.criterion, present)
+        criteria = list(dict.fromkeys(criterion.tolist()))
+        notes += look_alikes("criterion", criteria, "criteria") + summaries("criterion", criteria)
+    covariates: dict[str, NDArray[Any]] = {}
+    for position, (name, column) in enumerate(rows.cells.covariates.items(), 5):
+        message = f"there is a score but no {column.name}: fill it in, or leave this covariate out."
+        present = rows.filled(column, position, "empty_covariate", message)
+        numbers = {row: _covariate_number(rows.cells, column.cells[row]) for row in present}
+        words = [row for row in present if numbers[row] is None]
+        if not words and not column.is_categorical:
+            covariates[name] = _finite(rows, column, numbers, position)
+            continue
+        covariates[name] = _categories(rows, column, present)
+        if len(words) < len(present) and not column.is_categorical:
+            message = (
+                f"{name} was read as categories, since {_quote(column.cells[words[0]])} in row "
+                f"{rows.cells.row_numbers[words[0]]} is not a number."
+            )
+            notes.append(Problem("mixed_covariate", message, f"column {column.name}"))
+        notes += look_alikes(name, list(dict.fromkeys(covariates[name].tolist())), f"categories of {name}")
+    return criterion, covariates, notes
+
+
+def _covariate_number(cells: Cells, cell: Any) -> float | None:
+    """Return the number in a cell of a covariate: true is 1 and false is 0."""
+    return float(cell) if isinstance(cell, bool | np.bool_) else cells.number(cell)
+
+
+def _finite(rows: _Rows, column: Further, numbers: Mapping[int, float | None], position: int) -> NDArray[np.float64]:
+    """Return the numbers of a covariate, and complain of those that are not finite."""
+    for row, number in numbers.items():
+        if number is not None and not math.isfinite(number):
+            message = f"{column.name} is {_quote(column.cells[row])}, which is not finite: write a finite number."
+            rows.complain("bad_covariate", message, row, position, column.name)
+    return np.array([numbers.get(row) or 0.0 for row in rows.assessed])
+
+
+def _categories(rows: _Rows, column: Further, present: Sequence[int]) -> NDArray[np.str_]:
+    """Return the cells of a further column as text without outer white space."""
+    filled = set(present)
+    texts = [label_text(column.cells[row]).strip() if row in filled else "" for row in rows.assessed]
+    memory.require(4 * max(map(len, texts)) * len(texts), f"the texts in column {column.name}")
+    return np.array(texts, dtype=np.str_)
+
+
 def _encode(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Return the distinct labels in order of appearance, and the code of each label."""
     codes: dict[str, int] = {}
@@ -349,7 +440,7 @@ def not_assessed(numbers: Sequence[int], column: str, lost: Mapping[str, Sequenc
     return notes
 
 
-def look_alikes(role: str, labels: Sequence[str]) -> list[Problem]:
+def look_alikes(role: str, labels: Sequence[str], plural: str | None = None) -> list[Problem]:
     """Return a note for every group of labels that differ only in case, white space or Unicode form."""
     groups: dict[str, list[str]] = {}
     for label in labels:
@@ -357,8 +448,8 @@ def look_alikes(role: str, labels: Sequence[str]) -> list[Problem]:
     return [
         Problem(
             "similar_labels",
-            f"the {role}s {', '.join(map(repr, alike))} differ only in case or white space and were kept apart: "
-            "write them alike if they are the same.",
+            f"the {plural or role + 's'} {', '.join(map(repr, alike))} differ only in case or white space and were "
+            "kept apart: write them alike if they are the same.",
             f"{role} {alike[0]}",
         )
         for alike in groups.values()
@@ -385,54 +476,120 @@ def summaries(role: str, labels: Sequence[str]) -> list[Problem]:
 
 
 def _settle_duplicates(entries: Entries, duplicates: Duplicates, row_numbers: Sequence[int]) -> Entries:
-    """Refuse, keep or combine assessments of the same object by the same assessor."""
+    """Refuse, keep or combine assessments of the same object by the same assessor, for the same criterion."""
     pair = entries.object_index * len(entries.assessors) + entries.assessor_index
+    if entries.criterion is not None:
+        criteria, of_criterion = _encode(entries.criterion.tolist())
+        pair = np.unique(pair, return_inverse=True)[1] * len(criteria) + of_criterion
     _, first, group, size = np.unique(pair, return_index=True, return_inverse=True, return_counts=True)
     extra = int(pair.size - size.size)
     if not extra:
         return entries
     if duplicates == "error":
-        rows_of: dict[int, list[int]] = {}
-        for position in np.flatnonzero(size[group] > 1).tolist():
-            rows_of.setdefault(int(group[position]), []).append(position)
-        raise InputError([_duplicate(entries, rows, row_numbers) for rows in rows_of.values()])
+        raise InputError([_duplicate(entries, rows, row_numbers) for rows in _together(group, size[group] > 1)])
+    note = repeats_note(
+        extra,
+        duplicates,
+        entries.form,
+        with_criterion=entries.criterion is not None,
+        with_covariates=bool(entries.covariates),
+    )
     if duplicates == "keep":
-        return replace(entries, notes=(*entries.notes, repeats_note(extra, "keep", entries.form)))
+        return replace(entries, notes=(*entries.notes, note))
     order = np.argsort(first)
     place = np.argsort(order)[group]
     kept = first[order]
     total = sum_by(place, entries.precision, kept.size)
-    # the mean as a step from the first score, so that a pair seen once keeps its score to the last digit
-    step = entries.precision * (entries.score - entries.score[kept][place])
+    _refuse_differing(entries, place, kept, row_numbers)
+
+    def mean(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        # as a step from the first number, so that a pair seen once keeps its own to the last digit
+        step = entries.precision * (numbers - numbers[kept][place])
+        return np.asarray(numbers[kept] + sum_by(place, step, kept.size) / total)
+
     equal = entries.form == "none"  # scores that all weigh alike go on weighing alike
     return replace(
         entries,
         object_index=entries.object_index[kept],
         assessor_index=entries.assessor_index[kept],
-        score=entries.score[kept] + sum_by(place, step, kept.size) / total,
+        score=mean(entries.score),
         precision=np.ones(kept.size) if equal else total,
-        notes=(*entries.notes, repeats_note(extra, "combine", entries.form)),
+        notes=(*entries.notes, note),
+        criterion=None if entries.criterion is None else entries.criterion[kept],
+        covariates={
+            name: mean(cells) if cells.dtype.kind == "f" else cells[kept] for name, cells in entries.covariates.items()
+        },
     )
 
 
-def repeats_note(extra: int, duplicates: Duplicates, form: Form) -> Problem:
+def repeats_note(
+    extra: int,
+    duplicates: Duplicates,
+    form: Form,
+    *,
+    with_criterion: bool = False,
+    with_covariates: bool = False,
+) -> Problem:
     """Return the note on assessments of the same object by the same assessor."""
     again = count_of(extra, "repeated assessment")
     if duplicates == "keep":
         return Problem("duplicate", f"{again} kept as separate assessments.")
-    how = "mean of the scores" if form == "none" else "weighted mean of the scores, confidences added"
-    return Problem("duplicate", f"{again} combined with the first of the same object by the same assessor ({how}).")
+    same = " for the same criterion" if with_criterion else ""
+    what = "scores and covariates" if with_covariates else "scores"
+    how = f"mean of the {what}" if form == "none" else f"weighted mean of the {what}, confidences added"
+    message = f"{again} combined with the first of the same object by the same assessor{same} ({how})."
+    return Problem("duplicate", message)
+
+
+def _together(group: NDArray[np.int64], chosen: NDArray[np.bool_]) -> list[list[int]]:
+    """Return the positions that are chosen, those of one group together, in order of appearance."""
+    positions: dict[int, list[int]] = {}
+    for position in np.flatnonzero(chosen).tolist():
+        positions.setdefault(int(group[position]), []).append(position)
+    return list(positions.values())
+
+
+def _refuse_differing(
+    entries: Entries, place: NDArray[np.int64], kept: NDArray[np.int64], row_numbers: Sequence[int]
+) -> None:
+    """Refuse to combine assessments whose covariates are different categories."""
+    found: list[tuple[int, Problem]] = []
+    for name, cells in entries.covariates.items():
+        if cells.dtype.kind == "f":
+            continue
+        differs = np.zeros(kept.size, dtype=np.bool_)
+        differs[place[cells != cells[kept][place]]] = True
+        for rows in _together(place, differs[place]):
+            shown = name_some([repr(text) for text in dict.fromkeys(cells[rows].tolist())])
+            message = (
+                f"{_scored(entries, rows)} with different {name} ({shown}), so these scores cannot be combined: "
+                "correct the file, or choose duplicates keep (--duplicates keep)."
+            )
+            found.append((rows[0], Problem("bad_covariate", message, _listed(rows, row_numbers))))
+    if found:
+        raise InputError([problem for _, problem in sorted(found, key=lambda item: item[0])])
 
 
 def _duplicate(entries: Entries, rows: Sequence[int], row_numbers: Sequence[int]) -> Problem:
-    numbers = [str(row_numbers[row]) for row in rows]
     message = (
-        f"assessor {entries.assessors[entries.assessor_index[rows[0]]]} scored object "
-        f"{entries.objects[entries.object_index[rows[0]]]} {'twice' if len(rows) == 2 else f'{len(rows)} times'}: "
-        "correct the file, or choose duplicates keep (separate assessments, --duplicates keep) or combine (their "
-        "weighted mean, --duplicates combine)."
+        f"{_scored(entries, rows)}: correct the file, or choose duplicates keep (separate assessments, --duplicates "
+        "keep) or combine (their weighted mean, --duplicates combine)."
     )
-    return Problem("duplicate", message, f"rows {', '.join(numbers[:-1])} and {numbers[-1]}")
+    return Problem("duplicate", message, _listed(rows, row_numbers))
+
+
+def _scored(entries: Entries, rows: Sequence[int]) -> str:
+    """Return who scored what how often."""
+    first = rows[0]
+    times = "twice" if len(rows) == 2 else f"{len(rows)} times"
+    same = "" if entries.criterion is None else f" for criterion {entries.criterion[first]}"
+    object_ = entries.objects[entries.object_index[first]]
+    return f"assessor {entries.assessors[entries.assessor_index[first]]} scored object {object_} {times}{same}"
+
+
+def _listed(rows: Sequence[int], row_numbers: Sequence[int]) -> str:
+    numbers = [str(row_numbers[row]) for row in rows]
+    return f"rows {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def _quote(cell: object) -> str:

@@ -86,6 +86,10 @@ class Columns:
         Index of the column that says how sure the assessor was, in whatever form; None if there is none.
     form
         How that column is to be read.
+    criterion
+        Index of the column that says which criterion a score is for; None if none was named.
+    covariates
+        Indices of the further columns that were named, in that order.
     """
 
     object: int
@@ -93,6 +97,8 @@ class Columns:
     score: int
     confidence: int | None = None
     form: FormHint = "none"
+    criterion: int | None = None
+    covariates: tuple[int, ...] = ()
 
 
 def fold(name: str) -> str:
@@ -163,6 +169,8 @@ def recognise(
     uncertainty: str | None = None,
     confidence: str | None = None,
     level: str | None = None,
+    criterion: str | None = None,
+    covariates: Sequence[str] = (),
     source: str,
 ) -> Columns:
     """Find the columns of a panel by their names, or take those that the user named.
@@ -175,6 +183,9 @@ def recognise(
         Name of the column for each, where the user gave one.
     uncertainty, confidence, level
         Name of the column that says how sure the assessor was, in one of three forms; at most one may be given.
+    criterion, covariates
+        Names of the column of criteria and of further columns. They are never guessed, and a column that is named here
+        is read as nothing else.
     source
         What to call the table in messages.
 
@@ -191,7 +202,7 @@ def recognise(
     Examples
     --------
     >>> recognise(["Objects", "Assessors", "Score", "Confidence/ Std Dev"], source="workbook.xlsx")
-    Columns(object=0, assessor=1, score=2, confidence=3, form='level_or_uncertainty')
+    Columns(object=0, assessor=1, score=2, confidence=3, form='level_or_uncertainty', criterion=None, covariates=())
     """
     asked: dict[Role, str | None] = {
         "object": object,
@@ -212,8 +223,11 @@ def recognise(
     given = {
         role: find_column(names, name, option=role, source=source) for role, name in asked.items() if name is not None
     }
-    _refuse_shared(given, names, source)
-    free = _first_of_each(names, set(given.values()))
+    about = None if criterion is None else find_column(names, criterion, option="criterion", source=source)
+    further = [find_column(names, name, option="covariate", source=source) for name in listed_names(covariates)]
+    taken = [*given.items(), *([] if about is None else [("criterion", about)]), *(("covariate", at) for at in further)]
+    _refuse_shared(taken, names, source)
+    free = _first_of_each(names, {index for _, index in taken})
     candidates: dict[Role, list[int]] = {role: [] for role in SYNONYMS}
     for index in free:
         candidates[_ROLES[fold(names[index])]].append(index)
@@ -222,7 +236,18 @@ def recognise(
         raise _missing(missing, names, source)
     found = {role: given[role] if role in given else _only(candidates[role], names, [role], source) for role in _NEEDED}
     place, form = _confidence(given, candidates, names, source)
-    return Columns(found["object"], found["assessor"], found["score"], place, form)
+    return Columns(found["object"], found["assessor"], found["score"], place, form, about, tuple(further))
+
+
+def listed_names(given: Sequence[str]) -> tuple[str, ...]:
+    """Return names of columns without outer white space; one name may stand without a list around it.
+
+    Examples
+    --------
+    >>> listed_names("order"), listed_names(["order", " round"])
+    (('order',), ('order', 'round'))
+    """
+    return tuple(name.strip() for name in ((given,) if isinstance(given, str) else given))
 
 
 def _confidence(
@@ -269,18 +294,20 @@ def _only(indices: Sequence[int], names: Sequence[str], options: Sequence[str], 
     )
 
 
-def _refuse_shared(given: dict[Role, int], names: Sequence[str], source: str) -> None:
-    """Refuse one column that is given for two roles."""
-    roles = list(given)
-    for position, role in enumerate(roles):
-        for other in roles[:position]:
-            if given[role] == given[other]:
-                raise InputError(
-                    f"The column {names[given[role]]!r} is given for both {_option(other)} and {_option(role)}: "
-                    "name a different column for one of them.",
-                    kind="ambiguous_column",
-                    where=source,
+def _refuse_shared(given: Sequence[tuple[str, int]], names: Sequence[str], source: str) -> None:
+    """Refuse one column that is given for two roles, or twice for one."""
+    for position, (role, index) in enumerate(given):
+        for other, there in given[:position]:
+            if index != there:
+                continue
+            if role == other:
+                message = f"The column {names[index]!r} is given twice with {_option(role)}: give it once."
+            else:
+                message = (
+                    f"The column {names[index]!r} is given for both {_option(other)} and {_option(role)}: "
+                    "name a different column for one of them."
                 )
+            raise InputError(message, kind="ambiguous_column", where=source)
 
 
 def _missing(roles: Sequence[str], names: Sequence[str], source: str) -> InputError:

@@ -23,9 +23,14 @@ def read_columns(frame: object, names: Sequence[str]) -> list[list[Any]]:
     """Return columns of a frame as lists in which every missing cell is None."""
     native = _eager(frame)
     place = {str(name): name for name in native.columns}
-    return [
-        [None if _is_missing(cell) else cell for cell in native.get_column(place[name]).to_list()] for name in names
-    ]
+    return [[None if is_missing(cell) else cell for cell in native.get_column(place[name]).to_list()] for name in names]
+
+
+def categorical_columns(frame: object) -> set[str]:
+    """Return the names of the columns whose type says that they hold categories, whatever these look like."""
+    import narwhals as nw
+
+    return {str(name) for name, kind in _eager(frame).schema.items() if kind in (nw.Categorical, nw.Enum)}
 
 
 def column_names(frame: object) -> list[str]:
@@ -70,7 +75,8 @@ def _eager(frame: object) -> nw.DataFrame[Any]:
         ) from error
 
 
-def _is_missing(cell: object) -> bool:
+def is_missing(cell: object) -> bool:
+    """Say whether a cell holds nothing: None, NaN, or what pandas writes for them."""
     return (
         cell is None or (isinstance(cell, float) and math.isnan(cell)) or type(cell).__name__ in {"NAType", "NaTType"}
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand import columns, frames
-from evenhand.cells import Cells, Duplicates, check_cells, count_of
+from evenhand.cells import Cells, Duplicates, Further, check_cells, count_of, label_text, name_some
 from evenhand.confidence import FACTOR, Form
 from evenhand.errors import InputError, Problem
 from evenhand.loops import count_by, sum_by
@@ -69,6 +69,8 @@ class Panel:
         The kind of frame that tables come back as.
     covariates
         Further columns by name, a cell for each assessment: numbers, or text for categories.
+    criterion
+        For each assessment the criterion that its score is for; None where no column of criteria was given.
     """
 
     objects: Sequence[str]
@@ -82,9 +84,11 @@ class Panel:
     notes: tuple[Problem, ...] = ()
     backend: frames.Backend = frames.DEFAULT_BACKEND
     covariates: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    criterion: NDArray[np.str_] | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.object_index, self.assessor_index, self.score, self.precision):
+        arrays = (self.object_index, self.assessor_index, self.score, self.precision, *self.covariates.values())
+        for array in (*arrays, *([] if self.criterion is None else [self.criterion])):
             array.flags.writeable = False
 
     @classmethod
@@ -102,6 +106,8 @@ class Panel:
         aliases: Mapping[str, str] | None = None,
         duplicates: Duplicates = "error",
         missing: Sequence[str] = (),
+        criterion: str | None = None,
+        covariates: Sequence[str] = (),
     ) -> Panel:
         """Return the panel that a pandas, polars or pyarrow table holds, one assessment a row.
 
@@ -116,9 +122,14 @@ class Panel:
         aliases
             Further words for levels: ``{"hoch": "high"}``.
         duplicates
-            What to do where an assessor scored an object twice.
+            What to do where an assessor scored an object twice (with a criterion: twice for one criterion).
         missing
             Texts that mean an empty cell, such as ``"NA"``.
+        criterion
+            Name of the column that says which criterion a score is for.
+        covariates
+            Names of further columns, by which :attr:`covariates` holds them. One whose cells are all numbers, or
+            true and false (1 and 0), becomes numbers; any other, and one of a categorical type, becomes text.
 
         Examples
         --------
@@ -136,12 +147,20 @@ class Panel:
             uncertainty=uncertainty,
             confidence=confidence,
             level=level,
+            criterion=criterion,
+            covariates=covariates,
             source="the frame",
         )
         wanted = [names[index] for index in (roles.object, roles.assessor, roles.score)]
         if roles.confidence is not None:
             wanted.append(names[roles.confidence])
         cells = frames.read_columns(frame, wanted)
+        categorical = frames.categorical_columns(frame) if roles.covariates else set()
+
+        def further(index: int) -> Further:
+            name = names[index]
+            return Further(name, frames.read_columns(frame, [name])[0], name in categorical)
+
         return cls.from_cells(
             Cells(
                 object=cells[0],
@@ -151,6 +170,10 @@ class Panel:
                 form=roles.form,
                 names=tuple(wanted),
                 row_numbers=range(len(cells[0])),
+                criterion=None if roles.criterion is None else further(roles.criterion),
+                covariates=dict(
+                    zip(columns.listed_names(covariates), map(further, roles.covariates), strict=True),
+                ),
             ),
             factor=factor,
             aliases=aliases,
@@ -184,6 +207,8 @@ class Panel:
             factor=float(factor) if entries.form == "level" else None,
             notes=(*notes, *entries.notes),
             backend=backend,
+            covariates=entries.covariates,
+            criterion=entries.criterion,
         )
 
     @classmethod
@@ -197,6 +222,7 @@ class Panel:
         objects: Sequence[str] | None = None,
         assessors: Sequence[str] | None = None,
         covariates: Mapping[str, ArrayLike] | None = None,
+        criterion: ArrayLike | None = None,
     ) -> Panel:
         """Return a panel from whole-number codes, without labels or copies: the fast door for large data.
 
@@ -213,7 +239,9 @@ class Panel:
         objects, assessors
             Labels, one for each code; the codes themselves as text where not given.
         covariates
-            Further columns by name, a cell for each assessment.
+            Further columns by name, a cell for each assessment: numbers, truth values (1 and 0), or text.
+        criterion
+            For each assessment the criterion that its score is for.
 
         Examples
         --------
@@ -254,7 +282,8 @@ class Panel:
             score=scores.view(),
             precision=precision.view(),
             confidence="none" if confidence is None else "confidence",
-            covariates=_further(covariates, scores.size),
+            covariates={name: _further(name, given, scores.size) for name, given in (covariates or {}).items()},
+            criterion=None if criterion is None else _texts("criterion", np.asarray(criterion), scores.size),
         )
         # counted already, to look for gaps
         panel.__dict__.update(object_assessments=_frozen(of_objects), assessor_assessments=_frozen(of_assessors))
@@ -274,6 +303,11 @@ class Panel:
     def n_assessments(self) -> int:
         """Number N of assessments."""
         return int(self.score.size)
+
+    @cached_property
+    def criteria(self) -> tuple[str, ...]:
+        """The criteria in order of first appearance; empty where no column of criteria was given."""
+        return () if self.criterion is None else tuple(dict.fromkeys(self.criterion.tolist()))
 
     @cached_property
     def object_assessments(self) -> NDArray[np.int64]:
@@ -327,7 +361,41 @@ class Panel:
             score=self.score[chosen],
             precision=np.array(self.precision[chosen]),
             covariates={name: cells[chosen] for name, cells in self.covariates.items()},
+            criterion=None if self.criterion is None else self.criterion[chosen],
         )
+
+    def of_criterion(self, label: str) -> Panel:
+        """Return the panel of the scores for one criterion, which then is a panel without criteria.
+
+        Parameters
+        ----------
+        label
+            One of :attr:`criteria`.
+
+        Raises
+        ------
+        InputError
+            If no score is for that criterion; those that there are are named.
+
+        Examples
+        --------
+        >>> panel = Panel.from_arrays([0, 0, 1], [0, 0, 0], [3.0, 4.0, 5.0], criterion=["merit", "style", "merit"])
+        >>> panel.criteria
+        ('merit', 'style')
+        >>> panel.of_criterion("merit").score
+        array([3., 5.])
+        """
+        if self.criterion is None:
+            raise InputError(
+                f"There is no criterion {label!r}: the panel was made without a column of criteria.",
+                kind="unknown_criterion",
+            )
+        if label not in self.criteria:
+            raise InputError(
+                f"There is no criterion {label!r}: the criteria are {name_some(self.criteria, most=30)}.",
+                kind="unknown_criterion",
+            )
+        return replace(self.restrict(self.criterion == label), criterion=None)
 
     def describe_confidence(self) -> str:
         """Return in a few words how confidence was declared."""
@@ -339,16 +407,24 @@ class Panel:
         }[self.confidence]
 
     def to_frame(self) -> Any:
-        """Return the assessments as a table: object, assessor, score, confidence."""
-        return frames.make_frame(
-            {
-                "object": [self.objects[index] for index in self.object_index.tolist()],
-                "assessor": [self.assessors[index] for index in self.assessor_index.tolist()],
-                "score": self.score,
-                "confidence": np.array(self.precision),
-            },
-            self.backend,
-        )
+        """Return the assessments as a table: object, assessor, criterion if any, score, confidence, covariates.
+
+        A covariate whose name is one of the other columns' is called ``covariate_`` and that name.
+        """
+        table: dict[str, Any] = {
+            "object": [self.objects[index] for index in self.object_index.tolist()],
+            "assessor": [self.assessors[index] for index in self.assessor_index.tolist()],
+        }
+        if self.criterion is not None:
+            table["criterion"] = self.criterion.tolist()
+        table["score"] = self.score
+        table["confidence"] = np.array(self.precision)
+        for name, cells in self.covariates.items():
+            column = name
+            while column in table:
+                column = f"covariate_{column}"
+            table[column] = np.array(cells) if cells.dtype.kind == "f" else cells.tolist()
+        return frames.make_frame(table, self.backend)
 
     def __repr__(self) -> str:
         counts = ", ".join(
@@ -359,18 +435,30 @@ class Panel:
                 (self.n_assessments, "assessment"),
             )
         )
-        return f"Panel({counts}, {self.describe_confidence()})"
+        further = "" if self.criterion is None else f", criteria {name_some(self.criteria)}"
+        further += f", covariates {name_some(list(self.covariates))}" if self.covariates else ""
+        return f"Panel({counts}, {self.describe_confidence()}{further})"
 
 
-def _further(covariates: Mapping[str, ArrayLike] | None, size: int) -> dict[str, NDArray[Any]]:
-    """Return further columns as arrays of numbers or of text, one cell for each assessment."""
-    columns = {}
-    for name, given in (covariates or {}).items():
-        cells = np.asarray(given)
-        if cells.shape != (size,):
-            raise InputError(f"There are {size} scores, so {name} needs {size} cells.", kind="bad_shape")
-        columns[name] = cells.astype(np.float64) if cells.dtype.kind in "biuf" else cells.astype(str)
-    return columns
+def _further(name: str, given: ArrayLike, size: int) -> NDArray[Any]:
+    """Return a further column as an array of numbers or of text, one cell for each assessment."""
+    cells = np.asarray(given)
+    numbers = cells.dtype.kind == "O" and all(isinstance(cell, bool | int | float | np.number) for cell in cells.flat)
+    if cells.shape == (size,) and (numbers or cells.dtype.kind in "biuf"):
+        return cells.astype(np.float64)
+    return _texts(name, cells, size)
+
+
+def _texts(name: str, cells: NDArray[Any], size: int) -> NDArray[np.str_]:
+    """Return a further column as an array of text; no cell may be missing."""
+    if cells.shape != (size,):
+        raise InputError(f"There are {size} scores, so {name} needs {size} cells.", kind="bad_shape")
+    if cells.dtype.kind not in "fO":
+        return cells.astype(np.str_)
+    for at, cell in enumerate(cells.tolist()):
+        if frames.is_missing(cell):
+            raise InputError(f"There is a score but no {name}.", kind="bad_covariate", where=f"{name}[{at}]")
+    return np.array([label_text(cell) for cell in cells.tolist()], dtype=np.str_)
 
 
 def _check_codes(

@@ -55,7 +55,7 @@ def input_options(command: Command) -> Command:
         from evenhand.io import read_panel
 
         names = ("assessor", "score", "uncertainty", "confidence", "level", "factor", "aliases", "duplicates")
-        given = {name: others.pop(name) for name in (*names, "missing", "sheet", "wide")}
+        given = {name: others.pop(name) for name in (*names, "missing", "sheet", "wide", "criterion", "covariates")}
 
         def read() -> Panel:
             return read_panel(file, object=object_, max_unpacked=max_unpacked * 2**20, **given)
@@ -74,6 +74,18 @@ def input_options(command: Command) -> Command:
             click.option("--uncertainty", metavar="COLUMN", help="Column of standard deviations of the scores."),
             click.option("--confidence", metavar="COLUMN", help="Column of positive weights (1/variance)."),
             click.option("--level", metavar="COLUMN", help="Column of levels: high, medium, low (h, m, l)."),
+            click.option(
+                "--criterion",
+                metavar="COLUMN",
+                help="Column that says which criterion a score is for: an assessor scores an object once for each.",
+            ),
+            click.option(
+                "--covariate",
+                "covariates",
+                multiple=True,
+                metavar="COLUMN",
+                help="Further column to read, such as the order of reading: numbers, or categories. May be repeated.",
+            ),
             click.option(
                 "--factor",
                 type=float,

@@ -129,7 +129,7 @@ def _code_all(crew: Crew, source: Any, columns: Mapping[str, str | None], factor
     """Return a future of coded labels for each file or partition, and the roles of the columns."""
     if hasattr(source, "to_delayed"):
         names = [str(name) for name in source.columns]
-        roles = recognise(names, **columns, source="the frame")
+        roles = recognise(names, **columns, covariates=(), source="the frame")
         wanted = _wanted(names, roles)
         frames = crew.client.compute(source[wanted].to_delayed())
         parts = [
@@ -144,7 +144,7 @@ def _code_all(crew: Crew, source: Any, columns: Mapping[str, str | None], factor
         names = list(pl.read_parquet_schema(files[0]))
     except (pl.exceptions.PolarsError, OSError):
         raise _damaged(files[0]) from None
-    roles = recognise(names, **columns, source=Path(source).name)
+    roles = recognise(names, **columns, covariates=(), source=Path(source).name)
     wanted = _wanted(names, roles)
     return [crew.submit(code_file, file, wanted, roles.form, factor) for file in files], roles
 

@@ -54,7 +54,8 @@ def pack_panel(panel: Panel, path: str | os.PathLike[str], *, parts: int = 1) ->
     Raises
     ------
     InputError
-        If something else is at that place, or fewer members than parts are there to be split.
+        If something else is at that place, fewer members than parts are there to be split, or the panel has
+        covariates or criteria.
 
     Examples
     --------
@@ -64,6 +65,11 @@ def pack_panel(panel: Panel, path: str | os.PathLike[str], *, parts: int = 1) ->
     ...     evenhand.read_panel(pack_panel(panel, f"{folder}/packed"))
     Panel(2 objects, 2 assessors, 3 assessments, no declared confidence)
     """
+    if panel.covariates or panel.criterion is not None:
+        raise InputError(
+            "A packed panel has no room for covariates or criteria: read the file without them to pack it.",
+            kind="bad_option",
+        )
     place = Path(path)
     larger = max(panel.n_objects, panel.n_assessors)
     if not 1 <= parts <= larger:

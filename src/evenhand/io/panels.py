@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from evenhand.cells import Cells, Duplicates
-from evenhand.columns import Columns, recognise
+from evenhand.cells import Cells, Duplicates, Further
+from evenhand.columns import Columns, listed_names, recognise
 from evenhand.confidence import FACTOR
 from evenhand.errors import InputError, Problem
 from evenhand.io.coded import Options
@@ -14,6 +14,7 @@ from evenhand.io.files import read_table
 from evenhand.io.large import is_columnar, is_large, read_large, used_columns
 from evenhand.io.packed import is_packed, read_packed
 from evenhand.io.paths import MAX_UNPACKED
+from evenhand.io.table import Table
 from evenhand.io.wide import lengthen
 from evenhand.panel import Panel
 
@@ -34,6 +35,8 @@ def read_panel(
     sheet: str | None = None,
     wide: bool = False,
     max_unpacked: int = MAX_UNPACKED,
+    criterion: str | None = None,
+    covariates: Sequence[str] = (),
 ) -> Panel:
     """Read a panel from a file: one assessment a row, or with ``wide`` objects down and assessors across.
 
@@ -41,7 +44,8 @@ def read_panel(
     ----------
     path
         A csv, tsv, txt, xlsx, xlsm, ods or parquet file, a directory of parquet files, or a directory that
-        :func:`evenhand.pack_panel` wrote. Large csv and parquet files are read column by column.
+        :func:`evenhand.pack_panel` wrote. Large csv and parquet files are read column by column, but cell by cell
+        where criteria or covariates are asked for: then a file may have 20 million cells and ``max_unpacked`` bytes.
     object, assessor, score, uncertainty, confidence, level
         Names of the columns; recognised by their names where not given (see :mod:`evenhand.columns`).
     factor
@@ -49,7 +53,8 @@ def read_panel(
     aliases
         Further words for levels: ``{"hoch": "high"}``.
     duplicates
-        What to do where an assessor scored an object twice: ``"error"``, ``"keep"`` or ``"combine"``.
+        What to do where an assessor scored an object twice (with a criterion: twice for one criterion): ``"error"``,
+        ``"keep"`` or ``"combine"``.
     missing
         Texts that mean an empty cell, such as ``"NA"``.
     sheet
@@ -58,6 +63,11 @@ def read_panel(
         Whether the sheet has objects down and assessors across.
     max_unpacked
         Most bytes that a workbook may unpack to.
+    criterion
+        Name of the column that says which criterion a score is for.
+    covariates
+        Names of further columns, by which the panel's ``covariates`` hold them. One whose cells are all numbers, or
+        true and false (1 and 0), becomes numbers; any other, and one of a categorical type, becomes text.
 
     Raises
     ------
@@ -67,6 +77,7 @@ def read_panel(
         If a large file does not fit into memory.
     """
     options = Options(factor, aliases, duplicates, missing)
+    further = [*([] if criterion is None else [criterion]), *listed_names(covariates)]
 
     def find(names: Sequence[str], source: str) -> tuple[Columns, list[Problem]]:
         roles = recognise(
@@ -77,20 +88,29 @@ def read_panel(
             uncertainty=uncertainty,
             confidence=confidence,
             level=level,
+            criterion=criterion,
+            covariates=covariates,
             source=source,
         )
         return roles, _twice(names, roles)
 
     if is_packed(path):
+        if further:
+            raise InputError(
+                f"A packed panel holds no criteria and no covariates: leave out {further[0]!r}, or read the file that "
+                "was packed.",
+                kind="bad_option",
+                where=os.fspath(path),
+            )
         return read_packed(path)
-    if not wide and sheet is None and is_large(path):
+    if not wide and not further and sheet is None and is_large(path):
         panel = read_large(path, find, options)
         if panel is not None:
             return panel
     try:
         table = read_table(path, sheet=sheet, max_unpacked=max_unpacked)
     except InputError as error:
-        if wide or error.kind != "too_large" or not is_columnar(path):
+        if wide or further or error.kind != "too_large" or not is_columnar(path):
             raise
         panel = read_large(path, find, options)  # few bytes, many rows
         if panel is None:
@@ -98,7 +118,7 @@ def read_panel(
         return panel
     notes: list[Problem] = []
     if wide:
-        given = [name for name in (assessor, score, uncertainty, confidence, level) if name is not None]
+        given = [name for name in (assessor, score, uncertainty, confidence, level, *further) if name is not None]
         if given:
             raise InputError(
                 f"A wide sheet has a column for each assessor and nothing but scores in it: leave out {given[0]!r}.",
@@ -119,15 +139,25 @@ def read_panel(
         row_numbers=table.row_numbers,
         column_of=table.column_of,
         decimal_comma=table.decimal_comma,
+        criterion=None if roles.criterion is None else _further(table, roles.criterion),
+        covariates={
+            name: _further(table, index) for name, index in zip(listed_names(covariates), roles.covariates, strict=True)
+        },
     )
     return Panel.from_cells(
         cells, factor=factor, aliases=aliases, duplicates=duplicates, missing=missing, notes=[*table.notes, *notes]
     )
 
 
+def _further(table: Table, index: int) -> Further:
+    return Further(table.names[index], table.columns[index], index in table.categorical)
+
+
 def _twice(names: Sequence[str], roles: Columns) -> list[Problem]:
     """Return notes on names of columns that stand in the header more than once."""
-    twice = [names[index] for index in used_columns(roles)[2:] if list(names).count(names[index]) > 1]
+    further = [*([] if roles.criterion is None else [roles.criterion]), *roles.covariates]
+    read = [*used_columns(roles)[2:], *further]
+    twice = [names[index] for index in read if list(names).count(names[index]) > 1]
     return [
         Problem("column_twice", f"there is more than one column {name!r}: the first was read.", f"column {name}")
         for name in twice

@@ -6,6 +6,7 @@ import json
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,9 @@ def read_parquet(path: str | os.PathLike[str], *, max_cells: int = MAX_CELLS, ma
     columns = tuple(_cells(column) for column in frame.iter_columns())
     if not names:
         raise no_cells(source)
-    return _without_blank_rows(names, columns, source)
+    types = enumerate(frame.dtypes)
+    categorical = frozenset(index for index, kind in types if isinstance(kind, (pl.Categorical, pl.Enum)))
+    return replace(_without_blank_rows(names, columns, source), categorical=categorical)
 
 
 def parquet_files(path: str | os.PathLike[str]) -> list[Path]:

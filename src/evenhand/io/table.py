@@ -39,6 +39,8 @@ class Table:
         What a reader of the file should know, such as blank rows that were left out.
     column_of
         For a table that was lengthened from a wide one, the header of the column that each row came from.
+    categorical
+        Indices of the columns whose type says that they hold categories.
     """
 
     names: tuple[str, ...]
@@ -48,6 +50,7 @@ class Table:
     decimal_comma: bool = False
     notes: tuple[Problem, ...] = ()
     column_of: Sequence[str] | None = None
+    categorical: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.row_numbers)

@@ -26,6 +26,8 @@ from evenhand.noise import NoiseKind
 from evenhand.panel import Panel
 from evenhand.posterior import Alternative, Posterior
 from evenhand.solve import SolverKind
+from evenhand.solve.choose import choose_solver
+from evenhand.system import make_system
 
 Floats = NDArray[np.float64]
 Tails = Literal["student", "huber"]
@@ -292,8 +294,12 @@ def _put(setting: Setting, name: str, number: float) -> Setting:
 
 
 def _ratio_prior(x: float) -> float:
-    """Half-Cauchy for the standard deviation beside that of the noise, as a density of the log variance ratio."""
-    return x / 2 - float(np.logaddexp(0.0, x))
+    """Log density of the log variance ratio: proportional to the standard deviation near zero, Cauchy's tail far out.
+
+    A prior that avoids zero (Chung et al. 2013): few assessors often make a variance look like zero that is not, and
+    intervals that believe it would be too narrow.
+    """
+    return x - 1.5 * float(np.logaddexp(0.0, x))
 
 
 def _unknowns(work: Work, chosen: Refinements, noise: NoiseKind) -> tuple[Setting, list[Unknown]]:
@@ -311,17 +317,17 @@ def _unknowns(work: Work, chosen: Refinements, noise: NoiseKind) -> tuple[Settin
     shrinks_values = chosen.shrink is True
     given = {"value_ratio": chosen.value_sd, "bias_ratio": chosen.bias_sd}
     explicit = not likelihood.is_normal or any(sd is not None for sd in given.values())
+    begin = _starts(work)
     if noise == "declared":
         base = replace(base, w=1.0)
     elif explicit:
-        start = 2 * log(work.spread / 2) + float(np.log(work.panel.precision).mean())
-        unknowns.append(_log("w", start, start - 16, start + 8, lambda x: 0.0))
+        unknowns.append(_log("w", begin["w"], begin["w"] - 16, begin["w"] + 8, lambda x: 0.0))
     for name, wanted in (("value_ratio", shrinks_values), ("bias_ratio", chosen.shrink is not False)):
         sd = given[name]
         if not wanted:
             continue
         if sd is None:
-            unknowns.append(_log(name, 0.0, _SMALLEST, _LARGEST, _ratio_prior))
+            unknowns.append(_log(name, begin[name], _SMALLEST, _LARGEST, _ratio_prior))
         elif base.w is not None:
             base = _put(base, name, sd**2 / base.w)
         else:
@@ -347,6 +353,26 @@ def _unknowns(work: Work, chosen: Refinements, noise: NoiseKind) -> tuple[Settin
         put = lambda setting, x: replace(setting, likelihood=Student(exp(x)))  # noqa: E731
         unknowns.append(Unknown("freedom", put, log(5.0), log(1.5), log(200.0), lambda x: 2 * x - 0.1 * exp(x)))
     return base, unknowns
+
+
+def _starts(work: Work) -> dict[str, float]:
+    """Return where the search for variances starts, in logarithms: from the spread of plain values and biases."""
+    panel = work.panel
+    found = choose_solver(make_system(panel, work.parts), work.solver).solve(panel.score)
+    residuals = panel.score - found.values[panel.object_index] - found.biases[panel.assessor_index]
+    nu = panel.n_assessments - panel.n_objects - panel.n_assessors + work.parts.n_components
+    w = float(panel.precision @ np.square(residuals)) / max(nu, 1)
+    if not w > 0:
+        w = 1e-6 * work.spread**2 * float(panel.precision.mean())
+
+    def ratio(estimate: Floats, confidence: Floats) -> float:
+        return log(min(max(float(np.var(estimate)) / w - float((1 / confidence).mean()), 0.02), 1e4))
+
+    return {
+        "w": log(w),
+        "value_ratio": ratio(found.values, panel.object_confidence),
+        "bias_ratio": ratio(found.biases, panel.assessor_confidence),
+    }
 
 
 def _with_ratio(noise: Unknown, name: str, sd: float) -> Unknown:

@@ -22,7 +22,7 @@ _STEP: Final = 1e-3
 _WIDEST: Final = 3.0
 """Largest standard deviation of the logarithm of a variance that is believed."""
 
-_GRIDS: Final = {1: (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0), 2: (-2.2, -1.1, 0.0, 1.1, 2.2)}
+_GRIDS: Final = {1: np.linspace(-3.0, 3.0, 13), 2: np.linspace(-2.4, 2.4, 7)}
 _FAR: Final = 1.1
 """With three or more unknowns, points on a sphere of this radius times the root of their number."""
 
@@ -94,7 +94,7 @@ class Search:
             point,
             method="L-BFGS-B",
             bounds=list(zip(low.tolist(), high.tolist(), strict=True)),
-            options={"maxiter": 200, "ftol": 1e-13, "gtol": 1e-6, "eps": 1e-6},
+            options={"maxiter": 200, "ftol": 1e-11, "gtol": 1e-3, "eps": 1e-5},
         )
         if not np.isfinite(found.fun):
             raise SolveError("The variances of the model could not be found: the scores do not determine them.")
@@ -139,23 +139,43 @@ class Search:
                 bend[i, j] = bend[j, i] = -mixed / 2
         return (up - down) / (2 * _STEP), bend / _STEP**2
 
+    def _reach(self, peak: Floats, height: float, axis: Floats, low: Floats, high: Floats) -> float:
+        """Return how far the posterior reaches along an axis, beside its curvature at the peak.
+
+        At twice this distance, in units of the axis, it has fallen by 2 as a normal density would: so that a long tail
+        on one side and a short one on the other are both followed.
+        """
+
+        def drop(distance: float) -> float:
+            return height - self.height(np.clip(peak + distance * axis, low, high), prior=True)
+
+        near, far = 0.0, 2.0
+        while drop(far) < 2.0 and far < 12.0:
+            near, far = far, 1.6 * far
+        for _ in range(5):
+            middle = (near + far) / 2
+            near, far = (middle, far) if drop(middle) < 2.0 else (near, middle)
+        return (near + far) / 4
+
     def credible(self, start: Floats) -> list[tuple[float, Floats, Node]]:
         """Return settings that the scores leave credible: probabilities, points and fits, which add up to 1."""
         if not self.unknowns:
             return []
         peak = self.peak(start, prior=True)
         count = peak.size
+        height = self.height(peak, prior=True)
         _, bend = self._slopes(peak, np.arange(count), prior=True)
         size, axes = np.linalg.eigh(bend)
-        turn = axes / np.sqrt(np.maximum(size, _WIDEST**-2))
-        places, share = _places(count)
+        axes = axes / np.sqrt(np.maximum(size, _WIDEST**-2))
         low, high = (np.array([getattr(one, end) for one in self.unknowns]) for end in ("low", "high"))
+        reach = np.array([[self._reach(peak, height, sign * axis, low, high) for sign in (-1, 1)] for axis in axes.T])
+        places, share = _places(count)
         found = []
         for place, part in zip(places, share, strict=True):
-            point = np.clip(peak + turn @ place, low, high)
-            self.nearest = None if count > 2 else self.nearest
+            side = np.where(place < 0, reach[:, 0], np.where(place > 0, reach[:, 1], reach.mean(axis=1)))
+            point = np.clip(peak + axes @ (side * place), low, high)
             node = self.node(point)
-            found.append((np.log(part) + node.log_marginal + self._log_prior(point), point, node))
+            found.append((np.log(part * side.prod()) + node.log_marginal + self._log_prior(point), point, node))
         top = max(height for height, _, _ in found)
         weights = np.array([np.exp(height - top) for height, _, _ in found])
         weights /= weights.sum()

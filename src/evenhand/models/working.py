@@ -32,7 +32,7 @@ from evenhand.system import make_system
 
 Floats = NDArray[np.float64]
 
-STEPS: Final = 500
+STEPS: Final = 2000
 """Fits after which an iteration that still moves is given up."""
 
 DEPTH: Final = 8
@@ -195,7 +195,7 @@ class _State:
         """Return the state that a vector stands for."""
         sizes = np.cumsum([self.residuals.size, self.values.size, self.log_scale.size])
         residuals, values, log_scale, factor = np.split(vector, sizes)
-        return _State(values * unit, self.biases, log_scale, np.exp(factor), residuals * unit)
+        return _State(values * unit, self.biases, log_scale, np.exp(np.clip(factor, -20.0, 20.0)), residuals * unit)
 
 
 def settle(work: Work, setting: Setting, start: Node | None = None) -> Node:
@@ -248,26 +248,36 @@ def _step(work: Work, setting: Setting, state: _State, declared: Floats) -> tupl
 
 @dataclass(eq=False)
 class Mixing:
-    """Anderson's mixing: the next point from the last few steps of an iteration, so that slow ones come to rest."""
+    """Anderson's mixing: the next point from the last few steps of an iteration, so that slow ones come to rest.
+
+    Where a mixed point turns out to be worse, it is taken back and the iteration goes on by itself for a while, each
+    time longer.
+    """
 
     points: list[Floats] = field(default_factory=list)
     steps: list[Floats] = field(default_factory=list)
+    patience: int = 2
+    was_mixed: bool = False
 
     def next(self, before: Floats, after: Floats) -> Floats:
         """Return where to go on, given that the iteration would go from one point to another."""
         step = after - before
-        if self.steps and np.linalg.norm(step) > 3 * np.linalg.norm(self.steps[-1]):
-            self.points.clear()  # it went astray: begin again
+        if self.was_mixed and np.linalg.norm(step) > np.linalg.norm(self.steps[-1]):
+            plain = self.points[-1]
+            self.points.clear()
             self.steps.clear()
+            self.patience, self.was_mixed = min(2 * self.patience, 64), False
+            return plain
         self.points.append(after)
         self.steps.append(step)
-        if len(self.steps) > DEPTH:
+        if len(self.steps) > max(DEPTH, self.patience + 1):
             del self.points[0], self.steps[0]
-        if len(self.steps) < 3:
+        self.was_mixed = len(self.steps) > self.patience
+        if not self.was_mixed:
             return after
-        change = np.diff(np.stack(self.steps), axis=0).T
+        change = np.diff(np.stack(self.steps[-DEPTH:]), axis=0).T
         share = np.linalg.lstsq(change, step, rcond=1e-8)[0]
-        return np.asarray(after - np.diff(np.stack(self.points), axis=0).T @ share)
+        return np.asarray(after - np.diff(np.stack(self.points[-DEPTH:]), axis=0).T @ share)
 
 
 @dataclass(frozen=True, eq=False)
