@@ -51,7 +51,7 @@ def test_ranks_among_draws_are_uniform_and_intervals_cover(method: str, noise: s
     ranks, covered = [], []
     for _ in range(PANELS):
         panel, values, biases = draw_panel(generator, method)
-        fit = METHODS[method](panel, gauge=gauge, noise=noise, interval=0.95)  # type: ignore[index]
+        fit = METHODS[method](panel, gauge=gauge, noise=noise, interval=0.95)
         if fit.is_calibrated:
             # the truth in the same gauge as the answer
             values = values + condition(gauge, fit.connectivity.panel, fit.connectivity).shift(values, biases)[0]

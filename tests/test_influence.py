@@ -74,7 +74,7 @@ def test_sensitivities_within_groups_of_a_panel_that_is_not_connected() -> None:
 
 @pytest.mark.parametrize("method", list(METHODS))
 def test_held_out_errors_are_those_of_refits_without_the_score(method: str) -> None:
-    fit_by = METHODS[method]  # type: ignore[index]
+    fit_by = METHODS[method]
     fit = fit_by(PANEL)
     errors, leverage = held_out_errors(fit), leverages(fit)
     found = eh.influence(fit)

@@ -86,7 +86,7 @@ def test_blocks_of_draws_leave_the_answer_as_it_is(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("method", list(METHODS))
 def test_pairwise_probabilities_agree_with_draws(method: str) -> None:
-    fit = METHODS[method](PANEL)  # type: ignore[index]
+    fit = METHODS[method](PANEL)
     draws = 60_000
     values = draw_values(fit, draws, np.random.default_rng(3))
     pairs = [(o, p) for o in range(9) for p in range(9) if o != p]

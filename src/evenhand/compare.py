@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenhand import frames
 from evenhand.errors import LimitError, NotConnectedError, Problem, SolveError
 from evenhand.evidence import Evidence, Priors, default_priors, evidence
-from evenhand.fit import METHOD_NAMES, Fit, Method
+from evenhand.fit import METHOD_NAMES, Fit
 from evenhand.gauge import Gauge
 from evenhand.influence import held_out_errors
 from evenhand.models import METHODS
@@ -42,7 +42,7 @@ class MethodRow:
         Root-mean-square error on held-out scores.
     """
 
-    method: Method
+    method: str
     fit: Fit | None
     residual: float | None
     residual_scaled: float | None
@@ -65,7 +65,7 @@ class Recommendation:
         The reason, in a sentence.
     """
 
-    method: Method | None
+    method: str | None
     reason: str
 
 
@@ -91,8 +91,8 @@ class Comparison:
 
     panel: Panel
     methods: tuple[MethodRow, ...]
-    r2: dict[tuple[Method, Method], float | None]
-    rank_changes: dict[tuple[Method, Method], tuple[int, str]]
+    r2: dict[tuple[str, str], float | None]
+    rank_changes: dict[tuple[str, str], tuple[int, str]]
     recommendation: Recommendation
     priors: Priors
     notes: tuple[Problem, ...]
@@ -151,7 +151,7 @@ def compare(
     """
     notes: list[Problem] = []
     priors = default_priors(panel) if priors is None else priors
-    fits: dict[Method, Fit | None] = {}
+    fits: dict[str, Fit | None] = {}
     for method, fit_by in METHODS.items():
         options = {"per_component": per_component} if method in ("iba", "cwc") else {}
         try:
@@ -206,7 +206,7 @@ def compare(
     )
 
 
-def _group_notes(fits: dict[Method, Fit | None]) -> list[Problem]:
+def _group_notes(fits: dict[str, Fit | None]) -> list[Problem]:
     """Return a note where values of different groups stand side by side."""
     if any(fit is not None and int(fit.values.component.max()) > 0 for fit in fits.values()):
         message = "the groups are not comparable: R^2 between methods mixes them, and rank changes are within groups."
@@ -237,7 +237,7 @@ def _largest_rank_change(first: Fit, second: Fit) -> tuple[int, str]:
 
 
 def _recommend(
-    rows: Sequence[MethodRow], held_out: dict[Method, NDArray[np.float64]], predictable: NDArray[np.bool_]
+    rows: Sequence[MethodRow], held_out: dict[str, NDArray[np.float64]], predictable: NDArray[np.bool_]
 ) -> Recommendation:
     """Return the simplest method whose held-out error is within one standard error of the best."""
     refused = [row.method for row in rows if row.fit is None]

@@ -21,7 +21,7 @@ from evenhand.posterior import Marginal, Posterior, mapped_sd
 Floats = NDArray[np.float64]
 Method = Literal["sa", "cwa", "iba", "cwc"]
 
-METHOD_NAMES: Final[dict[Method, str]] = {
+METHOD_NAMES: Final[dict[str, str]] = {
     "sa": "simple averaging",
     "cwa": "confidence-weighted averaging",
     "iba": "incomplete block analysis",

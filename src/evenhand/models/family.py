@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evenhand.cells import count_of, name_some
 from evenhand.errors import InputError, Problem, SolveError
-from evenhand.fit import Effects, Fit, Method
+from evenhand.fit import Effects, Fit
 from evenhand.gauge import Condition, Gauge
 from evenhand.graph import Connectivity
 from evenhand.loops import dot
@@ -22,7 +22,7 @@ from evenhand.solve import Solution, Solver
 INTERVAL: Final = 0.9
 """Probability of intervals unless asked otherwise."""
 
-USES_CONFIDENCE: Final[frozenset[Method]] = frozenset({"cwa", "cwc"})
+USES_CONFIDENCE: Final[frozenset[str]] = frozenset({"cwa", "cwc"})
 
 
 def check_options(panel: Panel, method: str, noise: NoiseKind | NoisePrior, interval: float) -> None:

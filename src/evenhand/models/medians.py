@@ -57,6 +57,7 @@ _NORMAL: Final = 1.4826
 """A normal standard deviation over its median absolute deviation."""
 
 _ROUNDING: Final = 16 * float(np.finfo(np.float64).eps)
+_PERFECT: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,13 +292,17 @@ class _Task:
     n_objects: int
     n_assessors: int
 
-    def residuals(self, values: Floats, biases: Floats) -> Floats:
+    def residuals(self, values: Floats, biases: Floats, rounding: float = _ROUNDING) -> Floats:
         """Return s - v - b, and exactly 0 where that is nothing but rounding."""
         of_object, of_assessor = values[self.object_index], biases[self.assessor_index]
         left = self.score - of_object - of_assessor
         size = np.abs(self.score) + np.abs(of_object) + np.abs(of_assessor)
-        left[np.abs(left) <= _ROUNDING * size] = 0.0
+        left[np.abs(left) <= rounding * size] = 0.0
         return np.asarray(left)
+
+    def is_perfect(self, values: Floats, biases: Floats) -> bool:
+        """Whether values and biases give every score, but for rounding on the long way between some of them."""
+        return not self.residuals(values, biases, _PERFECT).any()
 
     def total(self, values: Floats, biases: Floats) -> float:
         """Return sum w |s - v - b|."""
@@ -393,22 +398,21 @@ def _polish(panel: Panel, parts: Connectivity) -> Polished:
             panel.n_assessors,
         )
         values, biases, total, rounds = _alternate(task, np.zeros(task.n_assessors), _BEGINNING, _FALL)
-        rounding = _ROUNDING * float(dot(task.weight, np.abs(task.score)))
-        if not np.isfinite([total * unit, rounding]).all():
+        if not np.isfinite(total * unit):
             raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
         bound, solved = 0.0, None
-        if total > rounding and panel.n_assessments <= MOST:
+        if panel.n_assessments <= MOST and not task.is_perfect(values, biases):
             solved = _programme(task, biases)
         if solved is not None:
             values, biases, total, more = _alternate(task, solved[0], _CENTRING, -_ROUNDING)
             total, bound = _certified(task, parts, values, biases, solved[1])
             rounds += more
-        if total - bound > EXACT * total + rounding:
+        is_perfect = task.is_perfect(values, biases)
+        if not is_perfect and total - bound > EXACT * total:
             values, biases, force, more = _approach(task, parts, values, biases)
             total, other = _certified(task, parts, values, biases, force)
             bound, rounds, solved = max(bound, other), rounds + more, None
-    bound = total if total <= rounding else bound
-    left = task.residuals(values, biases)
+    left, bound = task.residuals(values, biases), total if is_perfect else bound
     return Polished(values + origin, biases, left, total * unit, bound * unit, rounds, solved is not None)
 
 
@@ -420,7 +424,7 @@ def _alternate(task: _Task, biases: Floats, most: int, fall: float) -> tuple[Flo
     """
     values = task.value_medians(biases)
     total = task.total(values, biases)
-    rest = _ROUNDING * float(np.abs(task.score).max())
+    rest = _ROUNDING * float(np.median(np.abs(task.score)))
     for done in range(1, most):
         new_biases = task.bias_medians(values)
         new_values = task.value_medians(new_biases)
@@ -550,7 +554,7 @@ def _scale(size: Floats, freedom: int) -> float:
 
 def _notes(panel: Panel, found: Polished, refined: Medians) -> list[Problem]:
     sum_ = f"the sum of sqrt(c) |s - v - b| is {refined.criterion:.6g}"
-    above = f"at most {100 * refined.gap:.2g} % above the least possible"
+    above = f"which nothing lowers by more than {100 * refined.gap:.2g} %"
     how = "by a linear programme and" if found.is_programmed else "after"
     rounds = count_of(found.rounds, "round")
     notes = [Problem("medians", f"{sum_}, {above}, {how} {rounds} of medians.")]

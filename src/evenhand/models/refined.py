@@ -279,6 +279,8 @@ def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind, interval: floa
         refuse("Uncertainties taken at face value have power 1: use noise estimated to change it.")
     if chosen.power == "estimated" and float(np.ptp(np.log(panel.precision))) == 0:
         refuse("All scores were declared equally sure, so there is nothing to learn about declared confidence.")
+    if chosen.scale and chosen.shrink is not True:
+        refuse("Scales of assessors need priors of values and biases to be told from them: ask for shrink too.")
     if chosen.calibrate_confidence and panel.n_assessors < 3:
         refuse("Noise factors of assessors are relative to each other: at least three assessors are needed.")
     return chosen

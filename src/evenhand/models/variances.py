@@ -89,8 +89,12 @@ class Search:
         low = np.array([one.low for one in self.unknowns])
         high = np.array([one.high for one in self.unknowns])
         point = np.array([one.start for one in self.unknowns]) if start is None else start
+
+        def depth(x: Floats) -> float:
+            return -self.height(x, prior=prior)
+
         found = minimize(
-            lambda x: -self.height(x, prior=prior),
+            depth,
             point,
             method="L-BFGS-B",
             bounds=list(zip(low.tolist(), high.tolist(), strict=True)),

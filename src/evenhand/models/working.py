@@ -38,6 +38,9 @@ STEPS: Final = 2000
 DEPTH: Final = 8
 """Steps that the mixing looks back on."""
 
+_FIRM: Final = 1e6
+"""How much firmer than each log scale their sum is held at zero."""
+
 STEADY: Final = 1e-9
 """An iteration has come to rest when no fitted score moves by more than this part of the spread of the scores."""
 
@@ -227,6 +230,7 @@ def settle(work: Work, setting: Setting, start: Node | None = None) -> Node:
         found, after = _step(work, setting, state, declared)
         moved = float(np.abs(after.residuals - state.residuals).max())
         turned = float(np.abs(np.log(after.noise_factor / state.noise_factor)).max())
+        turned = max(turned, float(np.abs(after.log_scale - state.log_scale).max()))
         if once or (moved <= STEADY * work.spread and turned <= 1e-7):
             return _node(work, setting, found, after, declared)
         state = after.unpacked(mixing.next(state.packed(work.spread), after.packed(work.spread)), work.spread)
@@ -241,9 +245,11 @@ def _step(work: Work, setting: Setting, state: _State, declared: Floats) -> tupl
     panel = work.panel
     precision = declared / state.noise_factor[panel.assessor_index]
     weight, move = setting.likelihood.working(state.residuals, precision, setting.w if setting.w is not None else 1.0)
-    found = _fit(work, setting, state, weight, panel.score - state.residuals + move)
+    target = panel.score - state.residuals + move
+    found = _fit(work, setting, state, weight, target)
     factor = _noise_factors(work, setting, found, precision, state.noise_factor)
-    return found, _State(found.values, found.biases, found.log_scale, factor, found.residuals)
+    log_scale = _scales(work, setting, found, state.log_scale, target, weight)
+    return found, _State(found.values, found.biases, log_scale, factor, found.residuals)
 
 
 @dataclass(eq=False)
@@ -285,36 +291,31 @@ class _Fitted:
     values: Floats
     biases: Floats
     coefficients: Floats
-    log_scale: Floats
     residuals: Floats
     residual: float
     plain: Solver
     border: BorderedSolver | None
     stretch: Floats
-    prior: tuple[Floats | None, Floats | None, Floats]
+    prior: tuple[Floats | None, Floats | None]
+    weight: Floats
+    columns: sp.csr_array[Any] | None
 
 
 def _fit(work: Work, setting: Setting, state: _State, weight: Floats, target: Floats) -> _Fitted:
-    """Fit values, biases, covariates and scales to target scores with given weights: one linear problem.
+    """Fit values, biases and covariates to target scores with given weights and scales: one linear problem.
 
-    Scales are linearised about where they stand: with lambda = exp(l), t = lambda (v - m) + m + b becomes, over the
-    present lambda, (t - m)/lambda + m + (v0 - m) l0 = v + b/lambda + (v0 - m) l.
+    With scales, t = lambda (v - m) + m + b is divided by lambda: (t - m)/lambda + m = v + b/lambda.
     """
     panel, centre = work.panel, work.centre
     assessor, object_ = panel.assessor_index, panel.object_index
     stretch = np.exp(state.log_scale)
     scaled = setting.scale_ratio is not None
-    columns = [] if work.columns is None else [work.columns]
-    border_prior = np.zeros(0 if work.columns is None else work.columns.shape[1])
-    if setting.scale_ratio is not None:
+    columns = work.columns
+    if scaled:
         own = stretch[assessor]
         weight = weight * np.square(own)
-        away = state.values[object_] - centre
-        target = (target - centre) / own + centre + away * state.log_scale[assessor]
-        columns = [sp.csr_array(sp.diags_array(1.0 / own) @ part) for part in columns]
-        shape = (panel.n_assessments, panel.n_assessors)
-        columns.append(sp.csr_array((away, (np.arange(away.size), assessor)), shape=shape))
-        border_prior = np.concatenate([border_prior, np.full(panel.n_assessors, 1.0 / setting.scale_ratio)])
+        target = (target - centre) / own + centre
+        columns = None if columns is None else sp.csr_array(sp.diags_array(1.0 / own) @ columns)
     seen = replace(panel, score=target, precision=weight)
     value_prior, bias_prior = _prior(panel, setting, stretch)
     plain: Solver
@@ -322,39 +323,59 @@ def _fit(work: Work, setting: Setting, state: _State, weight: Floats, target: Fl
         plain = choose_solver(make_system(seen, work.parts), work.solver)
     else:
         plain = PriorSolver(seen, value_prior, bias_prior, work.solver)
-    border = None
-    coefficients = np.zeros(0)
-    if columns:
-        matrix = sp.csr_array(sp.hstack(columns, format="csr"))
-        border = BorderedSolver(plain, object_, assessor, weight, matrix, border_prior)
+    border, coefficients = None, np.zeros(0)
+    if columns is not None:
+        border = BorderedSolver(plain, object_, assessor, weight, columns, np.zeros(columns.shape[1]))
         found, coefficients = border.fit(target)
     else:
         found = plain.solve(target)
-    count = 0 if work.columns is None else work.columns.shape[1]
-    log_scale = coefficients[count:] if scaled else state.log_scale
-    biases = found.biases * stretch if scaled else found.biases
-    expected = np.exp(log_scale)[assessor] * (found.values[object_] - centre) + centre if scaled else None
-    if expected is None:
-        residuals = _residuals(found, target, panel) + (panel.score - target)
+    left = _residuals(found, target, panel)
+    total = found.residual if found.residual is not None else float(weight @ np.square(left))
+    if scaled:
+        expected = stretch[assessor] * (target - left - centre) + centre
+        residuals = panel.score - expected
     else:
-        residuals = panel.score - expected - biases[assessor]
-        if work.columns is not None:
-            residuals = residuals - work.columns @ coefficients[:count]
-    total = (
-        found.residual if found.residual is not None else float(weight @ np.square(_residuals(found, target, panel)))
-    )
+        residuals = left + (panel.score - target)
     return _Fitted(
         found.values,
-        biases,
-        coefficients[:count],
-        log_scale,
+        found.biases * stretch if scaled else found.biases,
+        coefficients,
         residuals,
         total,
         plain,
         border,
         stretch,
-        (value_prior, bias_prior, border_prior),
+        (value_prior, bias_prior),
+        weight,
+        columns,
     )
+
+
+def _scales(work: Work, setting: Setting, found: _Fitted, log_scale: Floats, target: Floats, weight: Floats) -> Floats:
+    """Return the scales that suit the scores best when values and biases are known only as far as they are.
+
+    One step of the EM algorithm: lambda_a fits E[v - m] and E[(v - m)^2], the second of which has the variance of v, so
+    that unsure values do not inflate the scales; drawn to 1 by the prior, and with a product of 1.
+    """
+    if setting.scale_ratio is None:
+        return log_scale
+    panel, ratio = work.panel, setting.scale_ratio
+    w = setting.w if setting.w is not None else found.residual / max(_freedom(work, setting), 1)
+    of_values, cross, _ = (found.plain if found.border is None else found.border).edges()
+    own = found.stretch[panel.assessor_index]
+    away = found.values[panel.object_index] - work.centre
+    left = target - work.centre - found.biases[panel.assessor_index]
+    if work.columns is not None:
+        left = left - work.columns @ found.coefficients
+    squares = sum_by(panel.assessor_index, weight * (np.square(away) + w * of_values), panel.n_assessors)
+    product = sum_by(panel.assessor_index, weight * (away * left - w * own * cross), panel.n_assessors)
+    logs = log_scale
+    for _ in range(8):
+        stretch = np.exp(logs)
+        slope = stretch * (stretch * squares - product) + logs / ratio
+        bend = np.maximum(stretch * (2 * stretch * squares - product), 0.1 * stretch**2 * squares) + 1.0 / ratio
+        logs = logs - np.clip(slope / bend, -0.5, 0.5)
+    return np.asarray(logs - logs.mean())
 
 
 def _residuals(found: Solution, score: Floats, panel: Panel) -> Floats:
@@ -416,23 +437,21 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
         sharp = _fit(work, setting, state, weight, panel.score)
         found = replace(found, plain=sharp.plain, border=sharp.border)
     solver: Solver = found.plain if found.border is None else found.border
-    value_prior, bias_prior, border_prior = found.prior
-    priors = [part for part in (value_prior, bias_prior, border_prior) if part is not None]
-    proper = np.concatenate([part[part > 0] for part in priors]) if priors else np.zeros(0)
+    border = found.border
+    priors = [part for part in found.prior if part is not None]
+    value_prior, bias_prior = found.prior
     freedom = _freedom(work, setting)
     mean = float(found.values.mean())
-    squares = float(precision @ np.square(found.residuals))
     own = 0.0 if value_prior is None else float(value_prior @ np.square(found.values - mean))
     own += 0.0 if bias_prior is None else float(bias_prior @ np.square(found.biases / found.stretch))
-    own += (
-        float(border_prior[border_prior.size - panel.n_assessors :] @ np.square(found.log_scale))
-        if (setting.scale_ratio is not None)
-        else 0.0
-    )
-    residual = squares + own
-    level = (float(np.log(proper).sum()) - solver.log_determinant()) / 2
-    if bias_prior is None:
-        level += float(found.log_scale.sum())
+    level = sum(float(np.log(part).sum()) for part in priors) / 2
+    if setting.scale_ratio is not None:
+        border = _scale_border(work, setting, found, state.log_scale)
+        solver = border
+        own += float(np.square(state.log_scale).sum()) / setting.scale_ratio
+        level += float(np.linalg.slogdet(border.prior[-panel.n_assessors :, -panel.n_assessors :])[1]) / 2
+    residual = float(precision @ np.square(found.residuals)) + own
+    level -= solver.log_determinant() / 2
     noise: Noise
     if w is None:
         if residual <= 0 or freedom <= 0:
@@ -452,7 +471,7 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
         values=found.values,
         biases=found.biases,
         coefficients=found.coefficients,
-        log_scale=found.log_scale,
+        log_scale=state.log_scale,
         noise_factor=state.noise_factor,
         weight=weight,
         precision=precision,
@@ -463,8 +482,23 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
         noise=noise,
         log_marginal=marginal,
         mean=mean,
-        border=found.border,
+        border=border,
     )
+
+
+def _scale_border(work: Work, setting: Setting, found: _Fitted, log_scale: Floats) -> BorderedSolver:
+    """Return the solver bordered by the scales as well, linearised about where they stand, with a product of 1."""
+    panel = work.panel
+    assert setting.scale_ratio is not None  # noqa: S101  # asked for only where scales are fitted
+    away = found.values[panel.object_index] - work.centre
+    shape = (panel.n_assessments, panel.n_assessors)
+    scales = sp.csr_array((away, (np.arange(away.size), panel.assessor_index)), shape=shape)
+    columns = scales if found.columns is None else sp.csr_array(sp.hstack([found.columns, scales], format="csr"))
+    count = columns.shape[1] - panel.n_assessors
+    prior = np.zeros((columns.shape[1], columns.shape[1]))
+    own = np.eye(panel.n_assessors) / setting.scale_ratio
+    prior[count:, count:] = own + _FIRM / setting.scale_ratio / panel.n_assessors
+    return BorderedSolver(found.plain, panel.object_index, panel.assessor_index, found.weight, columns, prior)
 
 
 def _factor_level(factor: Floats, strength: float, panel: Panel) -> float:

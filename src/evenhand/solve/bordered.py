@@ -37,7 +37,8 @@ class BorderedSolver:
     columns
         Z, with N rows.
     prior
-        Precision of the prior of each coefficient, beside that of a score of confidence 1; 0 for none.
+        Precisions of the prior of the coefficients, beside that of a score of confidence 1: one for each (0 for none),
+        or a matrix.
     """
 
     base: Solver
@@ -55,7 +56,7 @@ class BorderedSolver:
     @property
     def reason(self) -> str:
         """Which method was used, and why."""
-        return f"{self.base.reason}; bordered by {self.prior.size} further unknowns"
+        return f"{self.base.reason}; bordered by {self.count} further unknowns"
 
     @property
     def diagonal_error(self) -> float:
@@ -91,9 +92,18 @@ class BorderedSolver:
     @cached_property
     def inner(self) -> Floats:
         """S, on the coefficients."""
-        total = np.asarray((self.columns.T @ self._weighted).todense()) + np.diag(self.prior)
+        total = np.asarray((self.columns.T @ self._weighted).todense()) + self._prior
         total -= self._forces[0].T @ self.images[0] + self._forces[1].T @ self.images[1]
         return np.asarray((total + total.T) / 2)
+
+    @property
+    def _prior(self) -> Floats:
+        return np.diag(self.prior) if self.prior.ndim == 1 else self.prior
+
+    @property
+    def count(self) -> int:
+        """Number of further unknowns."""
+        return int(self.prior.shape[0])
 
     @cached_property
     def _factor(self) -> Floats:
@@ -105,7 +115,7 @@ class BorderedSolver:
     @cached_property
     def covariance(self) -> Floats:
         """Covariance of the coefficients for w = 1: S^-1."""
-        half = np.linalg.solve(self._factor, np.eye(self.prior.size))
+        half = np.linalg.solve(self._factor, np.eye(self.count))
         return np.asarray(half.T @ half)
 
     @cached_property
@@ -122,7 +132,7 @@ class BorderedSolver:
         found = self.base.solve(score - self.columns @ coefficients)
         residuals = self._residuals(found, score - self.columns @ coefficients)
         own = float(self.weight @ np.square(residuals)) if found.residual is None else found.residual
-        total = own + float(self.prior @ np.square(coefficients))
+        total = own + float(coefficients @ self._prior @ coefficients)
         return Solution(found.values, found.biases, residuals, total), coefficients
 
     def _residuals(self, found: Solution, score: Floats) -> Floats:
@@ -178,7 +188,7 @@ class BorderedSolver:
     def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
         """Return draws (count rows) of values and biases about zero with covariance L^-."""
         values, biases = self.base.draw(generator, count)
-        white = generator.standard_normal((count, self.prior.size))
+        white = generator.standard_normal((count, self.count))
         return values - white @ self._half[0].T, biases - white @ self._half[1].T
 
 
