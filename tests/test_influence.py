@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.gauge import Gauge
-from evenhand.influence import confidence_sensitivity, held_out_errors, leverages, score_sensitivity
+from evenhand.heldout import held_out_errors, leverages
+from evenhand.influence import confidence_sensitivity, score_sensitivity
 from evenhand.models import METHODS
 from evenhand.panel import Panel
 from panels import connected_panels, gauges_for, random_panel

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.errors import InputError, NotConnectedError
 from evenhand.evidence import evidence
-from evenhand.influence import leverages
+from evenhand.heldout import leverages
 from evenhand.solve.updated import UpdatedSolver
 from panels import random_panel
 

@@ -16,7 +16,7 @@ import evenhand as eh
 from evenhand import loops
 from evenhand.errors import NotConnectedError
 from evenhand.evidence import evidence
-from evenhand.influence import leverages
+from evenhand.heldout import leverages
 from evenhand.solve.updated import UpdatedSolver
 from panels import exact_fit
 

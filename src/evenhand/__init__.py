@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evenhand import errors
-    from evenhand.compare import Comparison, MethodRow, Recommendation, compare
+    from evenhand.advice import Recommendation
+    from evenhand.compare import Comparison, MethodRow, compare
     from evenhand.decision import Classification, Decision, classify, decide
     from evenhand.evidence import Evidence, Priors, default_priors, evidence
     from evenhand.explain import Explanation, explain
@@ -66,7 +67,7 @@ _HOME = {
     "Posterior": "posterior",
     "Priors": "evidence",
     "Ranking": "ranking",
-    "Recommendation": "compare",
+    "Recommendation": "advice",
     "Reference": "gauge",
     "Refined": "models.refined",
     "Refinements": "models.refined",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -11,13 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
+from evenhand.advice import Advice, Recommendation, advise, applicable
 from evenhand.errors import LimitError, NotConnectedError, Problem, SolveError
 from evenhand.evidence import Evidence, Priors, default_priors, evidence
-from evenhand.fit import METHOD_NAMES, Fit
+from evenhand.fit import Fit
 from evenhand.gauge import Gauge
-from evenhand.influence import held_out_errors
-from evenhand.models import METHODS
+from evenhand.heldout import HeldOut, held_out
+from evenhand.models import METHODS, refine
+from evenhand.models.refined import Refinements
 from evenhand.panel import Panel
+from evenhand.progress import report
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +43,10 @@ class MethodRow:
     log_evidence
         Log-evidence.
     loo_rmse
-        Root-mean-square error on held-out scores.
+        Root-mean-square error on held-out scores, in points.
+    loo_behind, loo_behind_error
+        By how much the mean log density of held-out scores falls behind that of the best method, and the standard
+        error of that; 0 for the best itself.
     """
 
     method: str
@@ -51,22 +58,8 @@ class MethodRow:
     rms_uncertainty_printed: float | None
     log_evidence: float | None
     loo_rmse: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Recommendation:
-    """The method that the data support, and why.
-
-    Attributes
-    ----------
-    method
-        The method, or None where the panel is too thin to tell.
-    reason
-        The reason, in a sentence.
-    """
-
-    method: str | None
-    reason: str
+    loo_behind: float | None
+    loo_behind_error: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +94,7 @@ class Comparison:
         """Return the table as columns."""
         names = (
             *("method", "residual", "residual_scaled", "rms_uncertainty", "rms_uncertainty_values"),
-            *("log_evidence", "loo_rmse"),
+            *("log_evidence", "loo_rmse", "loo_behind", "loo_behind_error"),
         )
         return {name: [getattr(row, name) for row in self.methods] for name in names}
 
@@ -110,14 +103,20 @@ class Comparison:
         return frames.make_frame(self.columns(), self.panel.backend)
 
     def __str__(self) -> str:
-        lines = ["method   residual     scaled  rms uncertainty  log-evidence  held-out error"]
+        width = max(7, *(len(row.method) for row in self.methods))
+        lines = [
+            f"{'method':<{width}}   residual     scaled  rms uncertainty  log-evidence  held-out error  behind best"
+        ]
         for row in self.methods:
-            cells = (row.residual, row.residual_scaled, row.rms_uncertainty, row.log_evidence, row.loo_rmse)
-            widths = (10, 10, 16, 13, 15)
+            cells = (
+                *(row.residual, row.residual_scaled, row.rms_uncertainty, row.log_evidence),
+                *(row.loo_rmse, row.loo_behind),
+            )
+            widths = (11, 10, 16, 13, 15, 12)
             shown = (
                 f"{'-' if cell is None else f'{cell:.2f}':>{width}}" for cell, width in zip(cells, widths, strict=True)
             )
-            lines.append(f"{row.method:<7}{' '.join(shown)}")
+            lines.append(f"{row.method:<{width}}{' '.join(shown)}")
         lines.append(f"recommended: {self.recommendation.method or 'none'}: {self.recommendation.reason}")
         return "\n".join(lines)
 
@@ -128,8 +127,13 @@ def compare(
     gauge: Gauge = "weighted",
     per_component: bool = False,
     priors: Priors | None = None,
+    candidates: Sequence[Refinements] | None = None,
 ) -> Comparison:
-    """Return the four methods side by side, with one recommendation.
+    """Return the methods side by side, with one recommendation.
+
+    The paper's four methods, and refinements of them: by default those worth trying on such a panel. Recommended is
+    the simplest that predicts held-out scores within one standard error of the best: averages before calibration,
+    calibration before its refinements.
 
     Parameters
     ----------
@@ -141,21 +145,24 @@ def compare(
         Calibrate each group of a panel that is not connected on its own.
     priors
         Priors of the log-evidence.
+    candidates
+        Refinements to try beside the four methods; an empty list for none.
 
     Examples
     --------
     >>> scores = [60.0, 70.0, 50.0, 62.0, 40.0, 49.0, 55.0, 66.0]
-    >>> found = compare(Panel.from_arrays([0, 0, 1, 1, 2, 2, 3, 3], [0, 1] * 4, scores))
+    >>> found = compare(Panel.from_arrays([0, 0, 1, 1, 2, 2, 3, 3], [0, 1] * 4, scores), candidates=[])
     >>> found.recommendation.method
     'iba'
     """
     notes: list[Problem] = []
     priors = default_priors(panel) if priors is None else priors
+    chosen = applicable(panel) if candidates is None else candidates
     fits: dict[str, Fit | None] = {}
-    for method, fit_by in METHODS.items():
-        options = {"per_component": per_component} if method in ("iba", "cwc") else {}
+    for at, (method, fit_by) in enumerate(_ways(panel, chosen, gauge, per_component).items()):
+        report("comparing methods", at, len(METHODS) + len(chosen))
         try:
-            fits[method] = fit_by(panel, gauge=gauge, **options)
+            fits[method] = fit_by()
         except (NotConnectedError, SolveError, LimitError) as error:
             fits[method] = None
             notes.append(Problem("method_refused", f"{method}: {error}"))
@@ -163,33 +170,21 @@ def compare(
         notes.append(
             Problem("no_confidence", "no confidence was declared, so that cwa repeats sa and cwc repeats iba.")
         )
-    held_out = {method: held_out_errors(fit) for method, fit in fits.items() if fit is not None}
-    predictable = np.logical_and.reduce([np.isfinite(errors) for errors in held_out.values()])
+    predicted = {method: held_out(fit) for method, fit in fits.items() if fit is not None}
+    predictable = np.logical_and.reduce([one.is_predicted for one in predicted.values()])
     lost = int(predictable.size - predictable.sum())
     if lost:
         what = "1 assessment is a bridge" if lost == 1 else f"{lost:,} assessments are bridges"
         notes.append(
-            Problem("loo_bridges", f"{what}, which no method can predict from the others: left out of loo_rmse.")
+            Problem("loo_bridges", f"{what}, which plain methods cannot predict from the others: left out of loo_rmse.")
         )
+    advice = advise(fits, predicted, predictable)
     rows = []
     for method, fit in fits.items():
-        found: Evidence | None = None if fit is None else evidence(fit, priors)
+        found: Evidence | None = None if fit is None or fit.refined is not None else evidence(fit, priors)
         if found is not None:
             notes += found.notes
-        errors = held_out[method][predictable] if fit is not None else np.empty(0)
-        rows.append(
-            MethodRow(
-                method,
-                fit,
-                None if fit is None else fit.residual,
-                None if fit is None else fit.residual_scaled,
-                None if fit is None else fit.rms_uncertainty,
-                None if fit is None else fit.rms_uncertainty_values,
-                _printed_uncertainty(fit),
-                None if found is None else found.log_evidence,
-                float(np.sqrt(np.square(errors).mean())) if errors.size else None,
-            )
-        )
+        rows.append(_row(method, fit, found, predicted.get(method), predictable, advice))
     pairs = {
         (first, second): (one, two)
         for (first, one), (second, two) in combinations(fits.items(), 2)
@@ -200,10 +195,54 @@ def compare(
         methods=tuple(rows),
         r2={key: r_squared(one.values.estimate, two.values.estimate) for key, (one, two) in pairs.items()},
         rank_changes={key: _largest_rank_change(one, two) for key, (one, two) in pairs.items()},
-        recommendation=_recommend(rows, held_out, predictable),
+        recommendation=advice.recommendation,
         priors=priors,
         notes=tuple(dict.fromkeys([*notes, *_group_notes(fits)])),
     )
+
+
+def _ways(
+    panel: Panel, candidates: Sequence[Refinements], gauge: Gauge, per_component: bool
+) -> dict[str, Callable[[], Fit]]:
+    """Return by name how each method is fitted, from the simplest to the richest."""
+    ways: dict[str, Callable[[], Fit]] = {}
+    for method, fit_by in METHODS.items():
+        options = {"per_component": per_component} if method in ("iba", "cwc") else {}
+        ways[method] = partial(fit_by, panel, gauge=gauge, **options)
+    for one in candidates:
+        ways[one.method] = partial(refine, panel, one, gauge=gauge, per_component=per_component)
+    return ways
+
+
+def _row(
+    method: str,
+    fit: Fit | None,
+    found: Evidence | None,
+    predicted: HeldOut | None,
+    predictable: NDArray[np.bool_],
+    advice: Advice,
+) -> MethodRow:
+    if fit is None or predicted is None:
+        return MethodRow(method, None, *[None] * 9)
+    errors = _points(fit, predicted.error)[predictable]
+    return MethodRow(
+        method,
+        fit,
+        fit.residual,
+        fit.residual_scaled,
+        fit.rms_uncertainty,
+        fit.rms_uncertainty_values,
+        _printed_uncertainty(fit),
+        None if found is None else found.log_evidence,
+        float(np.sqrt(np.square(errors).mean())) if errors.size else None,
+        *advice.behind.get(method, (None, None)),
+    )
+
+
+def _points(fit: Fit, error: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return errors on the scale of the model as points."""
+    scale, score = fit.values.scale, fit.panel.score
+    return error if scale is None else np.asarray(score - scale.back(scale.forward(score) - error))
 
 
 def _group_notes(fits: dict[str, Fit | None]) -> list[Problem]:
@@ -234,40 +273,3 @@ def _largest_rank_change(first: Fit, second: Fit) -> tuple[int, str]:
     change = np.abs(first.values.ranks_within(groups) - second.values.ranks_within(groups))
     at = int(np.argmax(change))
     return int(change[at]), str(first.values.labels[at])
-
-
-def _recommend(
-    rows: Sequence[MethodRow], held_out: dict[str, NDArray[np.float64]], predictable: NDArray[np.bool_]
-) -> Recommendation:
-    """Return the simplest method whose held-out error is within one standard error of the best."""
-    refused = [row.method for row in rows if row.fit is None]
-    if refused:
-        return Recommendation(
-            None,
-            f"there is nothing to choose between, since {' and '.join(refused)} cannot be computed for this panel.",
-        )
-    usable = [row for row in rows if row.loo_rmse is not None]
-    count = int(predictable.sum())
-    if count < 5 or not usable:
-        return Recommendation(
-            None, "this panel is too thin to tell: hardly any score can be predicted from the others."
-        )
-    best = min(usable, key=lambda row: row.loo_rmse if row.loo_rmse is not None else np.inf)
-    best_squares = np.square(held_out[best.method][predictable])
-    for row in usable:
-        excess = np.square(held_out[row.method][predictable]) - best_squares
-        standard_error = float(excess.std(ddof=1) / np.sqrt(count))
-        if row is best or float(excess.mean()) <= standard_error:
-            break
-    name = METHOD_NAMES[row.method]
-    if row is best:
-        others = [
-            (other.loo_rmse, other.method) for other in usable if other is not best and other.loo_rmse is not None
-        ]
-        beside = "".join(f", next {METHOD_NAMES[method]} with {error:.4g}" for error, method in sorted(others)[:1])
-        return Recommendation(row.method, f"{name} predicts held-out scores best (error {best.loo_rmse:.4g}{beside}).")
-    return Recommendation(
-        row.method,
-        f"{name} is the simplest method whose error on held-out scores ({row.loo_rmse:.3g}) is within one standard "
-        f"error of the best ({best.loo_rmse:.3g} for {METHOD_NAMES[best.method]}).",
-    )

@@ -70,6 +70,9 @@ class Scale(Protocol):
     def back(self, latent: Floats) -> Floats:
         """Return the points at places on the scale of the model."""
 
+    def slope(self, points: Floats) -> Floats:
+        """Return the derivative of the map."""
+
 
 @dataclass(frozen=True, eq=False)
 class Effects:
@@ -260,6 +263,14 @@ class Fit:
             return self.given_residuals
         fitted = self.values.estimate[self.panel.object_index] + self.biases.estimate[self.panel.assessor_index]
         return np.asarray(np.subtract(self.panel.score, fitted, out=fitted))
+
+    @cached_property
+    def fitted(self) -> Floats:
+        """What the model expects of each score, in points."""
+        scale = self.values.scale
+        if scale is None:
+            return np.asarray(self.panel.score - self.residuals)
+        return scale.back(scale.forward(self.panel.score) - self.residuals)
 
     @property
     def residual_scaled(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,12 @@ from evenhand.errors import EvenhandError, InputError
 from evenhand.fit import Fit
 from evenhand.gauge import Reference
 from evenhand.graph import connectivity
+from evenhand.heldout import held_out_errors, leverages
 from evenhand.loops import sum_by
-from evenhand.models import METHODS
+from evenhand.models import refit
+from evenhand.models.working import own_responses
 
 Floats = NDArray[np.float64]
-
-BRIDGE: Final = 1e-9
-"""An assessment whose leverage is this close to 1 is a bridge: nothing else can check it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,26 +59,6 @@ def robustness(fit: Fit) -> Robustness | None:
     constant = stretch / float(np.sqrt(mu2))
     lambda2 = (1 - mu2) ** 2 if fit.panel.n_assessors > 1 else None
     return Robustness(mu2, lambda2, constant, constant / np.sqrt(of_objects), constant / np.sqrt(of_assessors))
-
-
-def leverages(fit: Fit) -> Floats:
-    """Return h = c x^T L^- x of each assessment: how far its own fitted score follows it; 1 marks a bridge."""
-    panel = fit.panel
-    if fit.posterior.solver is None:
-        return np.asarray(fit.weight / fit.values.total_confidence[panel.object_index], dtype=np.float64)
-    solver = fit.posterior.solver
-    of_objects, cross, of_assessors = solver.edges()
-    leverage = np.clip(fit.weight * (of_objects + 2 * cross + of_assessors), 0.0, 1.0)
-    if solver.diagonal_error > 0:  # sampled: what is known exactly is put in
-        leverage[fit.connectivity.bridges] = 1.0
-    return leverage
-
-
-def held_out_errors(fit: Fit, leverage: Floats | None = None) -> Floats:
-    """Return the error r/(1 - h) with which all other scores predict each score; infinite at bridges."""
-    slack = 1.0 - (leverages(fit) if leverage is None else leverage)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(slack > BRIDGE, fit.residuals / slack, np.inf)
 
 
 def score_sensitivity(fit: Fit, chosen: NDArray[np.int64] | None = None) -> tuple[Floats, Floats]:
@@ -186,10 +165,10 @@ class Influence:
             "object": [panel.objects[i] for i in panel.object_index.tolist()],
             "score": panel.score,
             "confidence": np.array(fit.weight),
-            "fitted": panel.score - fit.residuals,
-            "residual": fit.residuals,
+            "fitted": fit.fitted,
+            "residual": panel.score - fit.fitted,
             "leverage": self.leverage,
-            "held_out_error": finite(self.held_out_error),
+            "held_out_error": finite(_in_points(fit, self.held_out_error)),
             "own_effect": self.own_effect,
             "pull": finite(self.pull),
             "confidence_effect": self.confidence_effect,
@@ -223,13 +202,24 @@ def influence(fit: Fit) -> Influence:
 def _own_response(fit: Fit) -> Floats:
     """Return for each assessment the entry of P L^- x at its own object, from entries of L^- at assessments alone."""
     panel, gauge = fit.panel, fit.posterior.condition
-    if fit.posterior.solver is None or gauge is None:
+    if fit.posterior.solver is None:
         return np.asarray(1.0 / fit.values.total_confidence[panel.object_index], dtype=np.float64)
-    of_objects, cross, _ = fit.posterior.solver.edges()
+    own = own_responses(fit.posterior.solver)
+    if gauge is None:
+        return own
     value_image, bias_image = fit.posterior.solver.apply(gauge.value_weight, gauge.bias_weight)
     along = value_image[panel.object_index] + bias_image[panel.assessor_index]
     level = along / gauge.slope[gauge.object_component[panel.object_index]]
-    return np.asarray(of_objects + cross - level, dtype=np.float64)
+    return np.asarray(own - level, dtype=np.float64)
+
+
+def _in_points(fit: Fit, deviation: Floats) -> Floats:
+    """Return deviations of scores on the scale of the model as points."""
+    scale, score = fit.values.scale, fit.panel.score
+    if scale is None:
+        return deviation
+    with np.errstate(invalid="ignore"):
+        return np.asarray(score - scale.back(scale.forward(score) - deviation))
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +279,7 @@ def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:
     lost = tuple(name for name in panel.objects if name not in kept)
     options: dict[str, Any] = {}
     groups = np.zeros(rest.n_objects, dtype=np.int64)
-    if fit.is_calibrated:
+    if fit.posterior.condition is not None:
         parts, before_parts = connectivity(rest), fit.connectivity
         groups = parts.object_component
         alone = int((before_parts.assessor_component == before_parts.assessor_component[index]).sum()) == 1
@@ -297,7 +287,7 @@ def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:
             return WithoutAssessor(label, None, None, lost=lost, note="the panel would fall apart")
         options = {"gauge": "zero_sum", "per_component": not parts.is_connected}
     try:
-        other = METHODS[fit.method](rest, **options)
+        other = refit(fit, rest, **options)
     except EvenhandError as error:
         return WithoutAssessor(label, None, None, lost=lost, note=str(error))
     before = fit.values.estimate[[i for i, name in enumerate(panel.objects) if name in kept]]

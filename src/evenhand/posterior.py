@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -59,9 +59,8 @@ class Posterior:
         Answers questions about L^-; None for averages, whose values are independent.
     condition
         The gauge; None for averages, and where priors fix the level of the biases.
-    alternatives
-        Other variances of the model, with their probabilities; empty where the model has none to be estimated. They
-        widen standard deviations, intervals, chances and draws; what is said "for w = 1" is given the best ones.
+    others
+        Finds the alternatives; None where the model has no variances to be estimated.
     """
 
     noise: Noise
@@ -69,7 +68,15 @@ class Posterior:
     n_assessors: int
     solver: Solver | None = None
     condition: Condition | None = None
-    alternatives: tuple[Alternative, ...] = ()
+    others: Callable[[], tuple[Alternative, ...]] | None = field(default=None, repr=False)
+
+    @cached_property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """Other variances of the model, with their probabilities; empty where there are none.
+
+        They widen standard deviations, intervals, chances and draws. What is said "for w = 1" is given the best ones.
+        """
+        return () if self.others is None else self.others()
 
     def in_gauge(self, condition: Condition) -> Posterior:
         """Return the same posterior in another gauge."""

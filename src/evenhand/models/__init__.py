@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from evenhand.fit import Fit
 from evenhand.models.additive import calibrate, incomplete_block
 from evenhand.models.average import simple_average, weighted_average
+from evenhand.models.refined import refine
+from evenhand.noise import NoiseKind, NoisePrior, PriorNoise
+from evenhand.panel import Panel
 
 METHODS: Final[dict[str, Callable[..., Fit]]] = {
     "sa": simple_average,
@@ -17,4 +20,30 @@ METHODS: Final[dict[str, Callable[..., Fit]]] = {
 }
 """The four methods of the paper's table 1, from the simplest to the richest."""
 
-__all__ = ["METHODS", "calibrate", "incomplete_block", "simple_average", "weighted_average"]
+
+def refit(fit: Fit, panel: Panel, **options: Any) -> Fit:
+    """Return the fit of another panel by the same method, with the same refinements."""
+    options = {"noise": noise_kind(fit), "interval": fit.values.interval} | options
+    if fit.refined is not None:
+        return refine(panel, fit.refined.refinements, **options)
+    return METHODS[fit.method](panel, **options)
+
+
+def noise_kind(fit: Fit) -> NoiseKind | NoisePrior:
+    """Return how the noise of a fit was treated, as its method was asked."""
+    noise = fit.posterior.noise
+    if isinstance(noise, PriorNoise):
+        return noise.prior
+    return "declared" if noise.kind == "declared" else "estimated"
+
+
+__all__ = [
+    "METHODS",
+    "calibrate",
+    "incomplete_block",
+    "noise_kind",
+    "refine",
+    "refit",
+    "simple_average",
+    "weighted_average",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, NoReturn
 
 import numpy as np
@@ -18,7 +18,8 @@ from evenhand.graph import Connectivity, connectivity
 from evenhand.loops import count_by, dot, sum_by
 from evenhand.models.additive import finish_additive
 from evenhand.models.family import INTERVAL, check_options
-from evenhand.models.refined import Refined, Refinements, Table
+from evenhand.models.refined import OUTLYING, Table
+from evenhand.noise import NoiseKind, NoisePrior
 from evenhand.panel import Panel
 from evenhand.posterior import Posterior
 from evenhand.solve import Solution, Solver, SolverKind
@@ -150,23 +151,35 @@ class _NoSquares:
         _refuse()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Medians(Refined):
-    """What the medians found beside values and biases; ``surprise`` and ``outlying`` are inherited.
+@dataclass(frozen=True, eq=False)
+class Medians:
+    """What the medians found beside values and biases; it stands where refined models have :class:`~evenhand.Refined`.
 
     Attributes
     ----------
     criterion
-        The sum of sqrt(c) |s - v - b|.
+        The sum of sqrt(c) ``|s - v - b|``.
     bound
         No values and biases have a smaller sum than this.
     rounds
         Rounds of medians.
+    variances
+        The standard deviation of the noise for c = 1, as far as the sizes of the residuals tell it, without intervals.
+    surprise
+        For every score how many such standard deviations it lies from what is expected.
     """
 
     criterion: float
     bound: float
     rounds: int
+    variances: Table
+    surprise: Floats = field(repr=False)
+
+    @property
+    def outlying(self) -> NDArray[np.int64]:
+        """Positions of scores more than three standard deviations from what is expected, the furthest first."""
+        order = np.argsort(-np.abs(self.surprise), kind="stable")
+        return order[: int((np.abs(self.surprise) > OUTLYING).sum())]
 
     @property
     def gap(self) -> float:
@@ -184,6 +197,7 @@ def median_polish(
     *,
     gauge: Gauge = "weighted",
     per_component: bool = False,
+    noise: NoiseKind | NoisePrior = "estimated",
     interval: float = INTERVAL,
     solver: SolverKind = "auto",
 ) -> Fit:
@@ -209,8 +223,8 @@ def median_polish(
         Where zero bias lies, as in :func:`~evenhand.calibrate`.
     per_component
         Fit each group of a panel that is not connected on its own, instead of refusing.
-    interval
-        Accepted so that all methods are called alike; there are no intervals.
+    noise, interval
+        Accepted so that all methods are called alike; nothing is assumed of the noise, and there are no intervals.
     solver
         How the least-squares equations behind the proof are solved.
 
@@ -229,20 +243,20 @@ def median_polish(
     >>> fit.values.estimate.round(3), fit.refined.outlying
     (array([64.333, 54.333, 44.333]), array([8]))
     """
-    check_options(panel, "cwc", "estimated", interval)
+    check_options(panel, "cwc", noise, interval)
     parts = connectivity(panel, solver)
     if not per_component and panel.n_assessments > panel.n_objects:
         parts.require_connected()
     fixed = condition(gauge, panel, parts)
     found = polish(panel, parts)
     raw = Solution(found.values, found.biases, found.residuals)
-    fit = finish_additive(panel, parts, "cwc", raw, fixed, gauge=gauge, noise="estimated", interval=interval)
-    noise, how = NoDistribution(), f"medians by {'a linear programme' if found.is_programmed else 'turns'}"
+    fit = finish_additive(panel, parts, "cwc", raw, fixed, gauge=gauge, noise=noise, interval=interval)
+    unknown, how = NoDistribution(), f"medians by {'a linear programme' if found.is_programmed else 'turns'}"
     unsquared: Solver = _NoSquares(parts.solver.system, how)
-    posterior = Posterior(noise, panel.object_confidence, panel.n_assessors, unsquared)
+    posterior = Posterior(unknown, panel.object_confidence, panel.n_assessors, unsquared)
     refined = _refined(panel, fit, found)
     kept = [note for note in fit.notes[len(panel.notes) :] if note.kind != "uncertainty"]
-    notes = [*panel.notes, *kept, Problem("uncertainty", f"{noise.reason}."), *_notes(panel, found, refined)]
+    notes = [*panel.notes, *kept, Problem("uncertainty", f"{unknown.reason}."), *_notes(panel, found, refined)]
     return replace(
         fit,
         method="cwc+medians",
@@ -291,12 +305,13 @@ class _Task:
     weight: Floats
     n_objects: int
     n_assessors: int
+    typical: float
 
     def residuals(self, values: Floats, biases: Floats, rounding: float = _ROUNDING) -> Floats:
         """Return s - v - b, and exactly 0 where that is nothing but rounding."""
         of_object, of_assessor = values[self.object_index], biases[self.assessor_index]
         left = self.score - of_object - of_assessor
-        size = np.abs(self.score) + np.abs(of_object) + np.abs(of_assessor)
+        size = np.abs(self.score) + np.abs(of_object) + np.abs(of_assessor) + self.typical
         left[np.abs(left) <= rounding * size] = 0.0
         return np.asarray(left)
 
@@ -376,6 +391,11 @@ def polish(panel: Panel, parts: Connectivity) -> Polished:
     return replace(found, values=found.values[of_object], biases=found.biases[of_assessor], residuals=residuals)
 
 
+def _typical(numbers: Floats) -> float:
+    """Return the median size of the numbers that are not zero; 1 where all are."""
+    return float(np.median(np.abs(numbers[numbers != 0]))) if numbers.any() else 1.0
+
+
 def _places(labels: Sequence[str]) -> NDArray[np.intp]:
     """Return the place of each label among all of them in order."""
     order = np.array(sorted(range(len(labels)), key=labels.__getitem__), dtype=np.intp)
@@ -396,6 +416,7 @@ def _polish(panel: Panel, parts: Connectivity) -> Polished:
             root / unit,
             panel.n_objects,
             panel.n_assessors,
+            _typical(panel.score - origin),
         )
         values, biases, total, rounds = _alternate(task, np.zeros(task.n_assessors), _BEGINNING, _FALL)
         if not np.isfinite(total * unit):
@@ -424,7 +445,7 @@ def _alternate(task: _Task, biases: Floats, most: int, fall: float) -> tuple[Flo
     """
     values = task.value_medians(biases)
     total = task.total(values, biases)
-    rest = _ROUNDING * float(np.median(np.abs(task.score)))
+    rest = _ROUNDING * task.typical
     for done in range(1, most):
         new_biases = task.bias_medians(values)
         new_values = task.value_medians(new_biases)
@@ -449,7 +470,7 @@ def _programme(task: _Task, biases: Floats) -> tuple[Floats, Floats] | None:
 
     size = task.score.size
     left = task.residuals(task.value_medians(biases), biases)
-    typical = float(np.median(np.abs(left[left != 0]))) if left.any() else 1.0
+    typical = _typical(left)
     rows = np.concatenate([task.object_index, task.assessor_index + task.n_objects])
     columns = np.tile(np.arange(size), 2)
     members = task.n_objects + task.n_assessors
@@ -474,8 +495,7 @@ def _approach(task: _Task, parts: Connectivity, values: Floats, biases: Floats) 
     holds back. Medians in turn then take what is left to be had.
     """
     left = task.residuals(values, biases)
-    size = np.abs(task.weight * left)
-    limit = 2 * float(np.median(size[size > 0])) if size.any() else 1.0
+    limit = 2 * _typical(task.weight * left)
     held, pull = left, np.zeros_like(left)
     fitted, force = (values, biases), np.zeros_like(left)
     for _ in range(_STEPS):
@@ -528,14 +548,11 @@ def _refined(panel: Panel, fit: Fit, found: Polished) -> Medians:
     scale = _scale(np.abs(size), fit.degrees_of_freedom)
     unknown = np.full(1, np.nan)
     return Medians(
-        refinements=Refinements(),
-        variances=Table("variance", ["noise_sd"], np.array([scale]), unknown, unknown, unknown, panel.backend),
-        log_marginal=float("nan"),
-        leverage=_refuse,
-        surprise=size / scale if scale > 0 else np.zeros_like(size),
-        criterion=found.criterion,
-        bound=found.bound,
-        rounds=found.rounds,
+        found.criterion,
+        found.bound,
+        found.rounds,
+        Table("variance", ["noise_sd"], np.array([scale]), unknown, unknown, unknown, panel.backend),
+        size / scale if scale > 0 else np.zeros_like(size),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import exp, log
 from typing import Any, Final, Literal
 
@@ -17,14 +18,14 @@ from evenhand.fit import Effects, Fit
 from evenhand.gauge import Condition, Gauge, condition
 from evenhand.graph import Connectivity, connectivity
 from evenhand.models.bounded import ScoreMap, map_scores
-from evenhand.models.covariates import Coding, code_covariates
+from evenhand.models.covariates import code_covariates
 from evenhand.models.family import INTERVAL
 from evenhand.models.likelihoods import Huber, Likelihood, Normal, Rounded, Student
 from evenhand.models.variances import Search, Unknown
-from evenhand.models.working import Node, Setting, Work, leverages
+from evenhand.models.working import Node, Setting, Work
 from evenhand.noise import NoiseKind
 from evenhand.panel import Panel
-from evenhand.posterior import Alternative, Posterior
+from evenhand.posterior import Alternative, Marginal, Posterior
 from evenhand.solve import SolverKind
 from evenhand.solve.choose import choose_solver
 from evenhand.system import make_system
@@ -142,45 +143,111 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Refined:
-    """What a refined model found beside values and biases.
+    """What a refined model found beside values and biases; tables are made when first asked for.
 
     Attributes
     ----------
+    panel
+        The panel.
     refinements
         What was assumed.
-    variances
-        Standard deviations of the priors and of the noise, the power of the confidences, degrees of freedom: whatever
-        the model estimated, with intervals.
-    covariates
-        Coefficients, in points per unit.
-    scales
-        The assessors' scales lambda.
-    noise_factors
-        The assessors' factors kappa of the noise variance; above 1 for the over-confident.
-    outlying
-        Positions of scores more than three standard deviations from what is expected, the furthest first.
-    surprise
-        For every score how many standard deviations it lies from what is expected.
-    log_marginal
-        Log marginal likelihood at the best variances.
-    leverage
-        How far each fitted score follows its score.
+    node
+        The fit behind it, on the scale of the model.
+    search
+        The marginal likelihood of the model's variances.
+    point
+        Where it is highest.
+    names
+        Names of the covariates' columns.
+    interval
+        Probability of intervals.
     """
 
+    panel: Panel
     refinements: Refinements
-    variances: Table
-    log_marginal: float
-    leverage: Callable[[], Floats] = field(repr=False)
-    surprise: Floats = field(repr=False)
-    covariates: Table | None = None
-    scales: Table | None = None
-    noise_factors: Table | None = None
+    node: Node = field(repr=False)
+    search: Search = field(repr=False)
+    point: Floats = field(repr=False)
+    names: tuple[str, ...] = ()
+    interval: float = INTERVAL
+
+    @property
+    def log_marginal(self) -> float:
+        """Log marginal likelihood at the best variances."""
+        return self.node.log_marginal
+
+    @cached_property
+    def credible(self) -> list[tuple[float, Floats, Node]]:
+        """Other variances that the scores leave credible, with probabilities; none for large panels."""
+        small = min(self.panel.n_objects, self.panel.n_assessors) <= _LARGE
+        return self.search.credible(self.point) if self.search.unknowns and small else []
+
+    @property
+    def _nodes(self) -> list[tuple[float, Node]]:
+        return [(share, node) for share, _, node in self.credible] or [(1.0, self.node)]
+
+    @property
+    def surprise(self) -> Floats:
+        """For every score how many standard deviations it lies from what is expected."""
+        return np.asarray(self.node.residuals * np.sqrt(self.node.precision / self.node.w))
 
     @property
     def outlying(self) -> NDArray[np.int64]:
-        """Positions of outlying scores, the furthest first."""
-        order = np.argsort(-np.abs(self.surprise), kind="stable")
-        return order[: int((np.abs(self.surprise) > OUTLYING).sum())]
+        """Positions of scores more than three standard deviations from what is expected, the furthest first."""
+        size = np.abs(self.surprise)
+        return np.argsort(-size, kind="stable")[: int((size > OUTLYING).sum())]
+
+    @cached_property
+    def covariates(self) -> Table | None:
+        """Coefficients of the covariates, in points per unit."""
+        if not self.names:
+            return None
+        parts = [(share, node, node.coefficients, _border_sd(node)[: len(self.names)]) for share, node in self._nodes]
+        return self._table("covariate", self.names, self.node.coefficients, parts)
+
+    @cached_property
+    def scales(self) -> Table | None:
+        """The assessors' scales lambda."""
+        if not self.refinements.scale:
+            return None
+        count = self.panel.n_assessors
+        parts = [(share, node, node.log_scale, _border_sd(node)[-count:]) for share, node in self._nodes]
+        raw = self._table("assessor", self.panel.assessors, self.node.log_scale, parts)
+        return replace(
+            raw,
+            estimate=np.exp(raw.estimate),
+            sd=np.exp(raw.estimate) * raw.sd,
+            lower=np.exp(raw.lower),
+            upper=np.exp(raw.upper),
+        )
+
+    @cached_property
+    def noise_factors(self) -> Table | None:
+        """The assessors' factors kappa of the noise variance; above 1 for the over-confident."""
+        if self.node.setting.strength is None:
+            return None
+        return _factor_table(self.panel, self.node, self.interval)
+
+    @cached_property
+    def variances(self) -> Table:
+        """Whatever numbers of the model the scores had to tell: standard deviations, power, degrees of freedom."""
+        return _variance_table(self.node, self.search.unknowns, self.credible, self.interval, self.panel.backend)
+
+    def _table(
+        self,
+        side: str,
+        labels: Sequence[str],
+        estimate: Floats,
+        parts: Sequence[tuple[float, Node, Floats, Floats]],
+    ) -> Table:
+        """Return estimates with what all credible variances say of them."""
+        marginal = Marginal.mixed(
+            [(share, node.noise, centre - estimate, np.square(spread)) for share, node, centre, spread in parts]
+        )
+        sd, ends = marginal.sd, marginal.interval(self.interval)
+        missing = np.full(estimate.size, np.nan)
+        lower, upper = (missing, missing) if ends is None else (estimate + ends[0], estimate + ends[1])
+        return Table(side, labels, estimate, missing if sd is None else sd, lower, upper, self.panel.backend)
 
 
 def refine(
@@ -235,10 +302,10 @@ def refine(
     base, unknowns = _unknowns(work, chosen, noise)
     search = Search(work, base, unknowns)
     point = search.peak() if unknowns else np.zeros(0)
-    best = search.node(point)
-    small = min(panel.n_objects, panel.n_assessors) <= _LARGE
-    credible = search.credible(point) if unknowns and small else []
-    return _make_fit(panel, work, chosen, best, point, unknowns, credible, parts, coding, gauge, interval)
+    refined = Refined(
+        panel, chosen, search.node(point), search, point, () if coding is None else coding.names, interval
+    )
+    return _make_fit(refined, parts, gauge)
 
 
 def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind, interval: float) -> Refinements:
@@ -386,38 +453,26 @@ def _with_ratio(noise: Unknown, name: str, sd: float) -> Unknown:
     return replace(noise, put=put)
 
 
-def _make_fit(
-    panel: Panel,
-    work: Work,
-    chosen: Refinements,
-    best: Node,
-    point: Floats,
-    unknowns: Sequence[Unknown],
-    credible: Sequence[tuple[float, Floats, Node]],
-    parts: Connectivity,
-    coding: Coding | None,
-    gauge: Gauge,
-    interval: float,
-) -> Fit:
+def _make_fit(refined: Refined, parts: Connectivity, gauge: Gauge) -> Fit:
+    """Return the Fit that a refined model makes."""
+    panel, chosen, best = refined.panel, refined.refinements, refined.node
     fixed = None if chosen.shrink is not False else condition(gauge, parts.panel, parts)
     values, biases = _fixed(best, fixed, parts)
-    posterior = Posterior(
-        best.noise,
-        parts.panel.object_confidence,
-        panel.n_assessors,
-        best.solver,
-        fixed,
-        tuple(_alternative(share, node, values, biases, fixed, parts) for share, _, node in credible),
-    )
+
+    def others() -> tuple[Alternative, ...]:
+        return tuple(_alternative(share, node, values, biases, fixed, parts) for share, _, node in refined.credible)
+
+    of_objects, of_assessors = parts.panel.object_confidence, parts.panel.assessor_confidence
+    posterior = Posterior(best.noise, of_objects, panel.n_assessors, best.solver, fixed, others)
     grouped = chosen.shrink is False
     table = Effects(
         side="object",
         labels=panel.objects,
         estimate=values if chosen.scores is None else chosen.scores.back(values),
         assessments=panel.object_assessments,
-        total_confidence=parts.panel.object_confidence,
+        total_confidence=of_objects,
         component=parts.object_component if grouped else np.zeros(panel.n_objects, dtype=np.int64),
-        interval=interval,
+        interval=refined.interval,
         posterior=posterior,
         backend=panel.backend,
         scale=chosen.scores,
@@ -428,11 +483,10 @@ def _make_fit(
         labels=panel.assessors,
         estimate=biases,
         assessments=panel.assessor_assessments,
-        total_confidence=parts.panel.assessor_confidence,
+        total_confidence=of_assessors,
         component=parts.assessor_component if grouped else np.zeros(panel.n_assessors, dtype=np.int64),
         scale=None,
     )
-    refined = _refined(panel, chosen, best, point, unknowns, credible, coding, interval)
     return Fit(
         panel=panel,
         method=chosen.method,
@@ -466,84 +520,9 @@ def _alternative(
     return Alternative(share, posterior, own[0] - values, own[1] - biases)
 
 
-def _refined(
-    panel: Panel,
-    chosen: Refinements,
-    best: Node,
-    point: Floats,
-    unknowns: Sequence[Unknown],
-    credible: Sequence[tuple[float, Floats, Node]],
-    coding: Coding | None,
-    interval: float,
-) -> Refined:
-    backend = panel.backend
-    spread = np.sqrt(best.w / best.precision)
-    leverage = lambda: np.clip(leverages(best.solver, best.weight), 0.0, 1.0)  # noqa: E731
-    covariates = scales = factors = None
-    if coding is not None and best.border is not None:
-        count = len(coding.names)
-        covariates = _mixed_table(
-            "covariate",
-            coding.names,
-            best.coefficients,
-            [(share, node, node.coefficients, _border_sd(node)[:count]) for share, _, node in credible]
-            or [(1.0, best, best.coefficients, _border_sd(best)[:count])],
-            interval,
-            backend,
-        )
-    if chosen.scale:
-        raw = _mixed_table(
-            "assessor",
-            panel.assessors,
-            best.log_scale,
-            [(share, node, node.log_scale, _border_sd(node)[-panel.n_assessors :]) for share, _, node in credible]
-            or [(1.0, best, best.log_scale, _border_sd(best)[-panel.n_assessors :])],
-            interval,
-            backend,
-        )
-        scales = replace(
-            raw,
-            estimate=np.exp(raw.estimate),
-            sd=np.exp(raw.estimate) * raw.sd,
-            lower=np.exp(raw.lower),
-            upper=np.exp(raw.upper),
-        )
-    if chosen.calibrate_confidence:
-        factors = _factor_table(panel, best, interval)
-    return Refined(
-        refinements=chosen,
-        variances=_variance_table(best, point, unknowns, credible, interval, backend),
-        log_marginal=best.log_marginal,
-        leverage=leverage,
-        surprise=best.residuals / spread,
-        covariates=covariates,
-        scales=scales,
-        noise_factors=factors,
-    )
-
-
 def _border_sd(node: Node) -> Floats:
     """Return standard deviations of the further unknowns for w = 1."""
     return np.zeros(0) if node.border is None else np.sqrt(np.diagonal(node.border.covariance))
-
-
-def _mixed_table(
-    side: str,
-    labels: Sequence[str],
-    estimate: Floats,
-    parts: Sequence[tuple[float, Node, Floats, Floats]],
-    interval: float,
-    backend: frames.Backend,
-) -> Table:
-    from evenhand.posterior import Marginal
-
-    marginal = Marginal.mixed(
-        [(share, node.noise, centre - estimate, np.square(spread)) for share, node, centre, spread in parts]
-    )
-    sd, ends = marginal.sd, marginal.interval(interval)
-    missing = np.full(estimate.size, np.nan)
-    lower, upper = (missing, missing) if ends is None else (estimate + ends[0], estimate + ends[1])
-    return Table(side, labels, estimate, missing if sd is None else sd, lower, upper, backend)
 
 
 def _factor_table(panel: Panel, best: Node, interval: float) -> Table:
@@ -574,7 +553,6 @@ _SHOWN: Final[dict[str, tuple[str, Callable[[Node], float]]]] = {
 
 def _variance_table(
     best: Node,
-    point: Floats,
     unknowns: Sequence[Unknown],
     credible: Sequence[tuple[float, Floats, Node]],
     interval: float,

@@ -98,7 +98,7 @@ class Search:
             point,
             method="L-BFGS-B",
             bounds=list(zip(low.tolist(), high.tolist(), strict=True)),
-            options={"maxiter": 200, "ftol": 1e-11, "gtol": 1e-3, "eps": 1e-5},
+            options={"maxiter": 200, "ftol": 1e-11, "gtol": 1e-3, "eps": 1e-3},
         )
         if not np.isfinite(found.fun):
             raise SolveError("The variances of the model could not be found: the scores do not determine them.")

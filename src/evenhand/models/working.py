@@ -41,7 +41,7 @@ DEPTH: Final = 8
 _FIRM: Final = 1e6
 """How much firmer than each log scale their sum is held at zero."""
 
-STEADY: Final = 1e-9
+STEADY: Final = 1e-8
 """An iteration has come to rest when no fitted score moves by more than this part of the spread of the scores."""
 
 
@@ -231,7 +231,7 @@ def settle(work: Work, setting: Setting, start: Node | None = None) -> Node:
         moved = float(np.abs(after.residuals - state.residuals).max())
         turned = float(np.abs(np.log(after.noise_factor / state.noise_factor)).max())
         turned = max(turned, float(np.abs(after.log_scale - state.log_scale).max()))
-        if once or (moved <= STEADY * work.spread and turned <= 1e-7):
+        if once or (moved <= STEADY * work.spread and turned <= 1e-6):
             return _node(work, setting, found, after, declared)
         state = after.unpacked(mixing.next(state.packed(work.spread), after.packed(work.spread)), work.spread)
     raise SolveError(
@@ -397,7 +397,7 @@ def _noise_factors(work: Work, setting: Setting, found: _Fitted, precision: Floa
     panel = work.panel
     if setting.strength is None:
         return factor
-    leverage = leverages(found.plain if found.border is None else found.border, precision)
+    leverage = leverages_of(found.plain if found.border is None else found.border, precision)
     w = setting.w if setting.w is not None else found.residual / max(_freedom(work, setting), 1)
     squares = precision * np.square(found.residuals) / w
     own = sum_by(panel.assessor_index, squares, panel.n_assessors) * factor  # precisions carry the factors already
@@ -415,12 +415,20 @@ def _freedom(work: Work, setting: Setting) -> int:
     return panel.n_assessments - flat
 
 
-def leverages(solver: Solver, weight: Floats) -> Floats:
+def leverages_of(solver: Solver, weight: Floats) -> Floats:
     """Return how far each fitted score follows its score, of which the solver has the weights."""
     if isinstance(solver, BorderedSolver | StretchedSolver):
         return solver.leverages()
     of_objects, cross, of_assessors = solver.edges()
     return np.asarray(weight * (of_objects + 2 * cross + of_assessors))
+
+
+def own_responses(solver: Solver) -> Floats:
+    """Return for each assessment how its object's value responds to its score, for a score of confidence 1."""
+    if isinstance(solver, BorderedSolver | StretchedSolver):
+        return solver.responses()
+    of_objects, cross, _ = solver.edges()
+    return np.asarray(of_objects + cross)
 
 
 def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared: Floats) -> Node:
@@ -464,8 +472,8 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
         noise = KnownNoise(w, "estimated")
     if setting.strength is not None:
         marginal += _factor_level(state.noise_factor, setting.strength, panel)
-    if setting.scale_ratio is not None:
-        solver = StretchedSolver(solver, found.stretch)
+    if setting.scale_ratio is not None and border is not None:
+        solver = StretchedSolver(border, found.stretch)
     return Node(
         setting=setting,
         values=found.values,

@@ -170,12 +170,21 @@ class BorderedSolver:
             last + np.square(biases).sum(axis=1),
         )
 
+    @cached_property
+    def _rest(self) -> Floats:
+        """What values and biases do not take over of each row of Z, in units of the coefficients' deviations."""
+        taken = self._half[0][self.object_index] + self._half[1][self.assessor_index]
+        return np.asarray(np.linalg.solve(self._factor, self.columns.toarray().T).T - taken, dtype=np.float64)
+
     def leverages(self) -> Floats:
         """Return how far each fitted score follows its score, coefficients included."""
         first, cross, last = self.base.edges()
-        taken = self._half[0][self.object_index] + self._half[1][self.assessor_index]
-        own = np.linalg.solve(self._factor, self.columns.toarray().T).T - taken
-        return np.asarray(self.weight * (first + 2 * cross + last + np.square(own).sum(axis=1)))
+        return np.asarray(self.weight * (first + 2 * cross + last + np.square(self._rest).sum(axis=1)))
+
+    def responses(self) -> Floats:
+        """Return how each object's value responds to a score of its own, for a score of confidence 1."""
+        first, cross, _ = self.base.edges()
+        return np.asarray(first + cross - (self._half[0][self.object_index] * self._rest).sum(axis=1))
 
     def log_determinant(self) -> float:
         """Return log det of the bordered L without one row and column of each component."""

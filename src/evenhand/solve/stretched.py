@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.solve.base import Solution, Solver
+from evenhand.solve.base import Solution
 from evenhand.solve.bordered import BorderedSolver
 from evenhand.system import Floats, System
 
@@ -18,12 +18,12 @@ class StretchedSolver:
     Attributes
     ----------
     base
-        Answers for values and b/lambda.
+        Answers for values, b/lambda and the scales.
     stretch
         The scale lambda of each assessor.
     """
 
-    base: Solver
+    base: BorderedSolver
     stretch: Floats
 
     @property
@@ -71,16 +71,16 @@ class StretchedSolver:
     def edges(self) -> tuple[Floats, Floats, Floats]:
         """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-, biases on their own scale."""
         first, cross, last = self.base.edges()
-        system = self.base.system
-        assessor = system.orient(system.kept, system.gone)[1][: first.size]
-        own = self.stretch[assessor]
+        own = self.stretch[self.base.assessor_index]
         return first, cross * own, last * np.square(own)
 
     def leverages(self) -> Floats:
         """Return how far each fitted score follows its score."""
-        if isinstance(self.base, BorderedSolver):
-            return self.base.leverages()
-        raise NotImplementedError
+        return self.base.leverages()
+
+    def responses(self) -> Floats:
+        """Return how each object's value responds to a score of its own, for a score of confidence 1."""
+        return self.base.responses() * self.stretch[self.base.assessor_index]
 
     def log_determinant(self) -> float:
         """Return log det of L."""
