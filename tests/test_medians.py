@@ -193,6 +193,25 @@ def test_the_forces_prove_the_bound(panel: Panel, most: int) -> None:
     assert found.criterion == pytest.approx(sum_of(panel, found.values, found.biases), rel=1e-9, abs=1e-9)
 
 
+@given(connected_panels(most=4, repeats=True), st.sampled_from([0.1, 1.0, 30.0]), st.integers(0, 99))
+def test_no_forces_whatever_prove_more_than_is_true(panel: Panel, size: float, seed: int) -> None:
+    found = polished(panel)
+    task = medians._Task(
+        panel.object_index.astype(np.intp),
+        panel.assessor_index.astype(np.intp),
+        panel.score,
+        np.sqrt(panel.precision),
+        panel.n_objects,
+        panel.n_assessors,
+        1.0,
+    )
+    # towards the residuals, which is where forces that are too large or do not balance would prove too much
+    force = size * (np.sign(found.residuals) + np.random.default_rng(seed).random(panel.n_assessments))
+    total, bound = medians._certified(task, connectivity(panel), found.values + 3.0, found.biases, force)
+    assert total == pytest.approx(sum_of(panel, found.values + 3.0, found.biases))
+    assert bound <= found.criterion + 1e-9
+
+
 @given(connected_panels(most=5, repeats=True, whole=True))
 def test_no_single_value_or_bias_can_be_bettered(panel: Panel) -> None:
     found = polished(panel)
@@ -482,9 +501,14 @@ def test_what_needs_a_distribution_or_least_squares_refuses_in_a_sentence() -> N
         eh.pairwise(fit, ["0"], ["1"])
     with pytest.raises(NotRankableError, match="no distribution"):
         fit.draw(3, seed=1)
-    for ask in (eh.influence, eh.score_sensitivity, eh.evidence):
+    assert eh.evidence(fit).log_evidence is None
+    with pytest.raises(InputError, match="no least squares"):
+        eh.influence(fit)
+    with pytest.raises(InputError, match=r"least squares|four methods"):
+        eh.score_sensitivity(fit)
+    for name in ("refinements", "node", "search"):
         with pytest.raises(InputError, match="no least squares"):
-            ask(fit)
+            getattr(fit.refined, name)
     solver = fit.posterior.solver
     assert solver is not None
     assert solver.reason == "medians by a linear programme"

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from evenhand.live import update
     from evenhand.models.additive import calibrate, incomplete_block
     from evenhand.models.average import simple_average, weighted_average
+    from evenhand.models.bounded import Bounded, Logarithm
+    from evenhand.models.medians import Medians, median_polish
+    from evenhand.models.refined import Refined, Refinements, refine
     from evenhand.next_best import NextBest, next_best
     from evenhand.noise import NoisePrior
     from evenhand.panel import Panel
@@ -60,6 +63,7 @@ _HOME = {
     "Fit": "fit",
     "Influence": "influence",
     "Logarithm": "models.bounded",
+    "Medians": "models.medians",
     "MethodRow": "compare",
     "NextBest": "next_best",
     "NoisePrior": "noise",
@@ -88,6 +92,7 @@ _HOME = {
     "explain": "explain",
     "incomplete_block": "models.additive",
     "influence": "influence",
+    "median_polish": "models.medians",
     "next_best": "next_best",
     "pack_panel": "io",
     "pairwise": "ranking",
@@ -119,6 +124,7 @@ __all__ = [
     "Fit",
     "Influence",
     "Logarithm",
+    "Medians",
     "MethodRow",
     "NextBest",
     "NoisePrior",
@@ -148,6 +154,7 @@ __all__ = [
     "explain",
     "incomplete_block",
     "influence",
+    "median_polish",
     "next_best",
     "pack_panel",
     "pairwise",

@@ -181,7 +181,7 @@ def compare(
     advice = advise(fits, predicted, predictable)
     rows = []
     for method, fit in fits.items():
-        found: Evidence | None = None if fit is None or fit.refined is not None else evidence(fit, priors)
+        found: Evidence | None = None if fit is None else evidence(fit, priors)
         if found is not None:
             notes += found.notes
         rows.append(_row(method, fit, found, predicted.get(method), predictable, advice))

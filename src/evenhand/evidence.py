@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from math import isfinite, lgamma, log, pi
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.errors import InputError, Problem, SolveError
 from evenhand.fit import Fit
 from evenhand.gauge import condition
+from evenhand.models import MEDIANS
+from evenhand.models.variances import log_integral
 from evenhand.panel import Panel
 
 
@@ -89,11 +92,17 @@ def evidence(fit: Fit, priors: Priors | None = None) -> Evidence:
     Parameters
     ----------
     fit
-        A fit by any of the four methods.
+        A fit by any of the four methods, or one of them shrunk: then values and biases are normal, and the radii of the
+        balls are the largest standard deviations thought possible, all below them being equally likely.
     priors
         The priors; :func:`default_priors` of the panel where not given.
     """
     priors = default_priors(fit.panel) if priors is None else priors
+    if fit.method == MEDIANS:
+        message = "no log-evidence for medians: they assume no distribution of the noise."
+        return Evidence(None, priors, (Problem("evidence", message),))
+    if fit.refined is not None:
+        return _shrunk(fit, priors)
     nu = fit.degrees_of_freedom
     refusal = None
     if not fit.connectivity.is_connected and fit.is_calibrated:
@@ -118,6 +127,45 @@ def evidence(fit: Fit, priors: Priors | None = None) -> Evidence:
         else:
             result -= -log(n_assessors) / 2
     return Evidence(result, priors, (*_sampling_notes(fit), *_bulk_notes(fit, priors)))
+
+
+def _shrunk(fit: Fit, priors: Priors) -> Evidence:
+    """Return the log-evidence of a shrunk fit: the marginal likelihood, averaged over the standard deviations.
+
+    With sd = sqrt(theta w) the average over w under the prior 1/w is in closed form, given the two ratios theta; the
+    average over these is taken at points of Gauss and Hermite about its peak.
+    """
+    search, names = fit.refined.search, [one.name for one in fit.refined.search.unknowns]
+    if names != ["value_ratio", "bias_ratio"] or not fit.refined.node.setting.likelihood.is_normal:
+        message = f"no log-evidence for {fit.method}: it is defined for the four methods, and for them shrunk."
+        return Evidence(None, priors, (Problem("evidence", message),))
+    if fit.refined.node.freedom <= 2:
+        message = f"no log-evidence for {fit.method}: there are too few scores."
+        return Evidence(None, priors, (Problem("evidence", message),))
+
+    def height(point: NDArray[np.float64]) -> float:
+        node = search.node(point)
+        nu, half = node.freedom, node.residual / 2
+        result = node.log_marginal + log(half) + lgamma((nu - 2) / 2) - lgamma(nu / 2)  # E[w], for the two sds
+        result += float(point.sum()) / 2 - log(4 * priors.sigma_O * priors.sigma_A)
+        # the mean of the values has a normal prior, centred at v_ref, and not a flat one
+        variance = priors.sigma_O**2 + node.w * node.mean_variance
+        return result - (log(2 * pi * variance) + (node.mean - priors.v_ref) ** 2 / variance) / 2
+
+    area, notes = log_integral(height, fit.refined.point), []
+    result = area - log(log(priors.w_max / priors.w_min))
+    if fit.values.scale is not None:
+        result += float(np.log(fit.values.scale.slope(fit.panel.score)).sum())
+    node = fit.refined.node
+    found = [("values", node.setting.value_ratio, priors.sigma_O), ("biases", node.setting.bias_ratio, priors.sigma_A)]
+    for what, ratio, most in found:
+        if ratio is not None and np.sqrt(ratio * node.w) > most:
+            message = (
+                f"the log-evidence of {fit.method} takes it that the posterior lies inside the priors, and it does not "
+                f"for {what} (standard deviation {np.sqrt(ratio * node.w):.3g} against {most:.3g})."
+            )
+            notes.append(Problem("evidence_bulk", message))
+    return Evidence(result, priors, tuple(notes))
 
 
 def _sampling_notes(fit: Fit) -> list[Problem]:

@@ -28,6 +28,8 @@ class Explanation:
         What weighing scores by confidence instead of alike adds.
     digits
         Decimals that the sentence shows: one, and more where scores spread over less than a point.
+    drawn
+        What priors, scales, covariates, medians and the map of a refined model add; 0 for the four methods.
     """
 
     object: str
@@ -36,8 +38,8 @@ class Explanation:
     difference: float
     standards: tuple[tuple[str, float, float], ...]
     weighting: float
-
     digits: int = 1
+    drawn: float = 0.0
 
     def __str__(self) -> str:
         least = 0.5 * 10.0**-self.digits
@@ -59,6 +61,8 @@ class Explanation:
                 reasons.append(f"{who} {'is' if len(names) == 1 else 'are'} {word} ({biases})")
         if abs(self.weighting) >= least:
             reasons.append(f"confident scores weigh more ({self.weighting:+.{self.digits}f})")
+        if abs(self.drawn) >= least:
+            reasons.append(f"priors and other refinements ({self.drawn:+.{self.digits}f})")
         return f"{self.difference:+.{self.digits}f}: {'; '.join(reasons) or 'nothing to undo'}"
 
 
@@ -66,7 +70,8 @@ def explain(fit: Fit) -> list[Explanation]:
     """Return for each object why its value differs from its plain average.
 
     With q = c/C_o, v_o = sum q (s - b), so that v_o less the mean score is the sum of -q b over its assessors
-    plus the sum of (q - 1/n) s: an identity, exact up to rounding. Biases are those of the fit's gauge.
+    plus the sum of (q - 1/n) s: an identity, exact up to rounding. Biases are those of the fit's gauge. With a refined
+    model q is what each score weighs after all, and what is left is named too.
     """
     panel = fit.panel
     counts = panel.object_assessments
@@ -75,10 +80,14 @@ def explain(fit: Fit) -> list[Explanation]:
     origin = float(np.median(panel.score))
     centred = panel.score - origin
     average = sum_by(panel.object_index, centred, panel.n_objects) / counts
-    share = fit.weight / fit.values.total_confidence[panel.object_index]
+    share = fit.weight / sum_by(panel.object_index, fit.weight, panel.n_objects)[panel.object_index]
     part = -share * fit.biases.estimate[panel.assessor_index]
     tilt = (share - 1.0 / counts[panel.object_index]) * (centred - average[panel.object_index])
     weighting = sum_by(panel.object_index, tilt, panel.n_objects)
+    difference = (fit.values.estimate - origin) - average
+    drawn = difference - weighting - sum_by(panel.object_index, part, panel.n_objects)
+    if fit.refined is None:
+        drawn = np.zeros(panel.n_objects)
     standards: list[list[tuple[str, float, float]]] = [[] for _ in range(panel.n_objects)]
     biases = fit.biases.estimate.tolist()
     for at, (o, a) in enumerate(zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True)):
@@ -88,17 +97,18 @@ def explain(fit: Fit) -> list[Explanation]:
             object=panel.objects[o],
             value=float(fit.values.estimate[o]),
             average=float(average[o] + origin),
-            difference=float((fit.values.estimate[o] - origin) - average[o]),
+            difference=float(difference[o]),
             standards=tuple(standards[o]),
             weighting=float(weighting[o]),
             digits=digits,
+            drawn=float(drawn[o]),
         )
         for o in range(panel.n_objects)
     ]
 
 
 def explanation_columns(explanations: list[Explanation]) -> dict[str, list[Any]]:
-    """Return explanations as columns: object, value, average, difference, standards, weighting, reason."""
+    """Return explanations as columns: object, value, average, difference, standards, weighting, drawn, reason."""
     return {
         "object": [item.object for item in explanations],
         "value": [item.value for item in explanations],
@@ -106,5 +116,6 @@ def explanation_columns(explanations: list[Explanation]) -> dict[str, list[Any]]
         "difference": [item.difference for item in explanations],
         "standards": [sum(part for _, _, part in item.standards) for item in explanations],
         "weighting": [item.weighting for item in explanations],
+        "drawn": [item.drawn for item in explanations],
         "reason": [str(item) for item in explanations],
     }

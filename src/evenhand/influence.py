@@ -17,7 +17,7 @@ from evenhand.graph import connectivity
 from evenhand.heldout import held_out_errors, leverages
 from evenhand.loops import sum_by
 from evenhand.models import refit
-from evenhand.models.working import own_responses
+from evenhand.models.working import own_responses, responses_along
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +62,11 @@ def robustness(fit: Fit) -> Robustness | None:
 
 
 def score_sensitivity(fit: Fit, chosen: NDArray[np.int64] | None = None) -> tuple[Floats, Floats]:
-    """Return dv/ds and db/ds, exactly: a row for each object or assessor, a column for each chosen assessment."""
+    """Return dv/ds and db/ds, exactly: a row for each object or assessor, a column for each chosen assessment.
+
+    Not for refined models, of which :func:`influence` tells each score's effect on its own object.
+    """
+    _refuse_refined(fit)
     rows = np.arange(fit.panel.n_assessments) if chosen is None else chosen
     values, biases = _inverse_columns(fit, rows)
     values, biases = _project(fit, values, biases)
@@ -71,10 +75,20 @@ def score_sensitivity(fit: Fit, chosen: NDArray[np.int64] | None = None) -> tupl
 
 def confidence_sensitivity(fit: Fit, chosen: NDArray[np.int64] | None = None) -> tuple[Floats, Floats]:
     """Return dv/dc and db/dc for the declared confidences c, exactly: L^- x r, and the gauge's own dependence on c."""
+    _refuse_refined(fit)
     rows = np.arange(fit.panel.n_assessments) if chosen is None else chosen
     values, biases = _inverse_columns(fit, rows)
     residual = fit.residuals[rows]
     return _project(fit, values * residual, biases * residual, *_gauge_drift(fit, rows))
+
+
+def _refuse_refined(fit: Fit) -> None:
+    if fit.refined is not None:
+        raise InputError(
+            "Full sensitivities are for the four methods: for a refined model use influence, or fit again with the "
+            "score changed.",
+            kind="bad_option",
+        )
 
 
 def _inverse_columns(fit: Fit, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -150,8 +164,16 @@ class Influence:
 
         Gauges whose weights are confidences keep the weights that they had with the score.
         """
+        fit, scale = self.fit, self.fit.values.scale
         with np.errstate(invalid="ignore"):
-            return np.where(np.isfinite(self.held_out_error), self.own_effect * self.held_out_error, np.inf)
+            if scale is None:
+                pull = self.own_effect * self.held_out_error
+            else:
+                at = fit.values.latent[fit.panel.object_index]
+                points = fit.values.estimate[fit.panel.object_index]
+                moved = self.own_effect * scale.slope(points) / scale.slope(fit.panel.score) * self.held_out_error
+                pull = points - scale.back(at - moved)
+            return np.where(np.isfinite(self.held_out_error), pull, np.inf)
 
     def columns(self) -> dict[str, Any]:
         """Return the table as columns, one row for each assessment; None where a score cannot be left out."""
@@ -196,6 +218,10 @@ def influence(fit: Fit) -> Influence:
     if gauge is not None:
         drift, component = _gauge_drift(fit, np.arange(fit.panel.n_assessments))
         turned = turned + drift / gauge.slope[component]
+    if fit.values.scale is not None:  # from the scale of the model to points
+        slope = fit.values.scale.slope
+        at = slope(fit.values.estimate)[fit.panel.object_index]
+        own, turned = own * slope(fit.panel.score) / at, turned / at
     return Influence(fit, leverage, held_out_errors(fit, leverage), own * fit.weight, turned * fit.weight)
 
 
@@ -207,8 +233,7 @@ def _own_response(fit: Fit) -> Floats:
     own = own_responses(fit.posterior.solver)
     if gauge is None:
         return own
-    value_image, bias_image = fit.posterior.solver.apply(gauge.value_weight, gauge.bias_weight)
-    along = value_image[panel.object_index] + bias_image[panel.assessor_index]
+    along = responses_along(fit.posterior.solver, panel, gauge.value_weight, gauge.bias_weight)
     level = along / gauge.slope[gauge.object_component[panel.object_index]]
     return np.asarray(own - level, dtype=np.float64)
 

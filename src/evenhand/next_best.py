@@ -84,13 +84,11 @@ def next_best(
         How many to return.
     """
     panel, variance = fit.panel, fit.noise_variance
-    if not fit.is_calibrated or not fit.connectivity.is_connected:
+    if not fit.is_calibrated or int(fit.values.component.max()) > 0:
         raise NotRankableError("The next best assessment needs a calibrated fit of a connected panel.")
     if variance is None:
-        raise NotRankableError(
-            "What a further assessment would bring depends on the noise, which needs at least 3 degrees of freedom to "
-            f"estimate; there {'is' if fit.degrees_of_freedom == 1 else 'are'} {fit.degrees_of_freedom}."
-        )
+        reason = fit.posterior.noise.reason
+        raise NotRankableError(f"What a further assessment would bring depends on the noise, and {reason}.")
     if variance == 0:
         raise NotRankableError("The scores agree perfectly: there is nothing left to narrow.")
     if panel.n_objects + panel.n_assessors > _LARGEST:
@@ -170,8 +168,8 @@ def _expected_precision(
 
 def _distance(fit: Fit, top: int) -> Floats:
     """Return how far each value is above the line halfway between places k and k + 1."""
-    ordered = np.sort(fit.values.estimate)[::-1]
-    return np.asarray(fit.values.estimate - (ordered[top - 1] + ordered[top]) / 2, dtype=np.float64)
+    ordered = np.sort(fit.values.latent)[::-1]
+    return np.asarray(fit.values.latent - (ordered[top - 1] + ordered[top]) / 2, dtype=np.float64)
 
 
 def _misclassified(fit: Fit, top: int, variance: Floats) -> Floats:

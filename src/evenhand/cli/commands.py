@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand import __version__
+from evenhand.cli.fitting import criteria_options, fit_options, refuse_criteria
 from evenhand.cli.group import EXIT_NO, EvenhandGroup
 from evenhand.cli.options import (
     Output,
     count_option,
-    fit_options,
     gauge_options,
     input_options,
     json_option,
@@ -22,11 +22,15 @@ from evenhand.cli.options import (
     rank_options,
     rows_option,
     top_option,
+    typed_options,
 )
+from evenhand.cli.refinements import score_options
 
 if TYPE_CHECKING:
     from evenhand.fit import Fit
     from evenhand.gauge import Gauge
+    from evenhand.models.bounded import ScoreMap
+    from evenhand.models.criteria import CriteriaFit
     from evenhand.panel import Panel
 
 
@@ -45,7 +49,7 @@ def main() -> None:
 
 
 @main.command(epilog="Example: evenhand calibrate scores.xlsx --gauge zero-sum --out results.xlsx")
-@fit_options
+@criteria_options
 @rank_options
 @click.option(
     "--grades",
@@ -61,7 +65,7 @@ def main() -> None:
 @rows_option(40)
 @output_options("objects", "assessors")
 def calibrate(
-    fit: Callable[[], Fit],
+    fit: Callable[[], Fit | CriteriaFit],
     top: int | None,
     seed: int,
     grades: tuple[float, ...],
@@ -73,6 +77,9 @@ def calibrate(
 
     Each score is taken to be the object's value plus the assessor's bias plus noise, and confident scores weigh
     more. The value of an object no longer depends on the luck of who read it.
+
+    Refinements assume more, or less: that few scores are not to be trusted far (--shrink), that a few are far off
+    (--tails), that marks have ends (--bounds). The command compare says which of them the scores support.
     """
     from evenhand.cli import terminal
     from evenhand.report.summarise import summarise_fit
@@ -115,6 +122,8 @@ def check(read: Callable[[], Panel], as_json: bool) -> int:
 @main.command(epilog="Example: evenhand compare scores.csv --json")
 @input_options
 @gauge_options
+@score_options
+@click.option("--quick", is_flag=True, help="The four methods only, without refinements.")
 @click.option(
     "--priors",
     metavar="V,SO,SA,WMIN,WMAX",
@@ -123,27 +132,49 @@ def check(read: Callable[[], Panel], as_json: bool) -> int:
 )
 @output_options("methods", "r2")
 def compare(
-    read: Callable[[], Panel], gauge: Gauge, per_component: bool, priors: tuple[float, ...], output: Output
+    read: Callable[[], Panel],
+    gauge: Gauge,
+    per_component: bool,
+    step: float | None,
+    scores: ScoreMap | None,
+    quick: bool,
+    priors: tuple[float, ...],
+    output: Output,
 ) -> None:
-    """Put the methods side by side for FILE: averages, incomplete block analysis, calibration with confidence.
+    """Put the methods side by side for FILE: averages, calibration, and refinements of it.
 
-    Shows residuals, uncertainties, evidence and the error on held-out scores, how well the methods agree, and which
-    one these data support.
+    Shows residuals, uncertainties, evidence and how well held-out scores are predicted, how well the methods agree,
+    and which one these data support. Refinements that suit the panel are tried by themselves; what only you know,
+    such as the ends of the scale, say with --bounds, --step, --log-scores or --covariate.
     """
+    from evenhand.advice import applicable
     from evenhand.cli import terminal
     from evenhand.compare import compare as compare_methods
     from evenhand.evidence import Priors
+    from evenhand.models.refined import Refinements
     from evenhand.report.summarise import summarise_comparison
+
+    refuse_criteria()
+    for option in typed_options(("step", "bounds", "map_", "log_scores", "covariates")) if quick else ():
+        raise click.UsageError(f"--quick leaves out refinements, and so {option}: leave one of the two out.")
 
     if priors and len(priors) != 5:
         raise click.UsageError(f"--priors takes five numbers, V,SO,SA,WMIN,WMAX, not {len(priors)}.")
     believed = Priors(*priors) if priors else None
-    found = compare_methods(read(), gauge=gauge, per_component=per_component, priors=believed)
+    panel = read()
+    candidates = [] if quick else applicable(panel)
+    if step is not None:
+        candidates.append(Refinements(shrink=True, step=step))
+    if scores is not None:
+        candidates.append(Refinements(shrink=True, scores=scores))
+    if panel.covariates:
+        candidates.append(Refinements(shrink=True, covariates=tuple(panel.covariates)))
+    found = compare_methods(panel, gauge=gauge, per_component=per_component, priors=believed, candidates=candidates)
     output.give(summarise_comparison(found), terminal.show_comparison)
 
 
 @main.command(epilog="Example: evenhand rank scores.csv --top 10 --lottery-seed 2026")
-@fit_options
+@criteria_options
 @rank_options
 @count_option("--draws", 10_000, "Posterior draws.")
 @click.option(
@@ -155,7 +186,7 @@ def compare(
 @rows_option(40)
 @output_options("objects")
 def rank(
-    fit: Callable[[], Fit],
+    fit: Callable[[], Fit | CriteriaFit],
     top: int | None,
     seed: int,
     draws: int,
@@ -170,12 +201,14 @@ def rank(
     """
     from evenhand.cli import terminal
     from evenhand.decision import decide
+    from evenhand.models.criteria import CriteriaFit
     from evenhand.ranking import rank as rank_fit
     from evenhand.report.summarise import summarise_ranking
 
     if lottery_seed is not None and top is None:
         raise click.UsageError("--lottery-seed needs --top K, the number of places.")
-    ranking = rank_fit(fit(), top=top, draws=draws, seed=seed)
+    found = fit()
+    ranking = rank_fit(found.combined if isinstance(found, CriteriaFit) else found, top=top, draws=draws, seed=seed)
     decision = None if top is None else decide(ranking, top, lottery_seed=lottery_seed)
     output.give(summarise_ranking(ranking, decision), lambda found: terminal.show_ranking(found, rows))
 

@@ -13,10 +13,45 @@ import click
 
 EXIT_NO = 1
 EXIT_BAD_INPUT = 2
+REST = "The answer"
+"""The heading of options that have no heading of their own."""
+
+
+class HeadedOption(click.Option):
+    """An option that --help lists under a heading, with others of its kind."""
+
+    def __init__(self, *args: Any, heading: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.heading = heading
+
+
+def heading_of(option: click.Parameter) -> str:
+    """Return the heading under which an option is listed."""
+    return option.heading if isinstance(option, HeadedOption) else REST
+
+
+class EvenhandCommand(click.Command):
+    """A command whose --help lists options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options: those of the answer last."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx)
+            if record is not None and isinstance(option, click.Option):
+                groups.setdefault(heading_of(option), []).append(record)
+        rest = groups.pop(REST)
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+        with formatter.section(REST if groups else "Options"):
+            formatter.write_dl(rest)
 
 
 class EvenhandGroup(click.Group):
     """The commands, with every error as one line on stderr and never a traceback."""
+
+    command_class = EvenhandCommand
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command; exit with 0 (fine), 1 (the answer is no) or 2 (bad input)."""
@@ -97,7 +132,7 @@ def _leave_quietly() -> None:
 
 def _say(message: str) -> None:
     """Write one line to stderr, whatever a label may contain."""
-    from evenhand.cli.terminal import printable
+    from evenhand.cli.writing import printable
 
     with contextlib.suppress(OSError):
         click.echo(printable(message), err=True)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
+
+from evenhand.cli.group import HeadedOption
 
 if TYPE_CHECKING:
-    from evenhand.fit import Fit, Method
     from evenhand.gauge import Gauge
     from evenhand.panel import Panel
 
@@ -46,8 +48,24 @@ class Output:
             terminal.show_written(written)
 
 
+def headed(heading: str) -> Callable[..., Callable[[Command], Command]]:
+    """Return what makes options that --help lists under a heading."""
+    return functools.partial(click.option, cls=HeadedOption, heading=heading)
+
+
+def typed_options(names: Sequence[str]) -> list[str]:
+    """Return which of some options of the command that runs were typed, as they are typed."""
+    context = click.get_current_context()
+    return [
+        option.opts[0]
+        for option in context.command.params
+        if option.name in names and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    ]
+
+
 def input_options(command: Command) -> Command:
     """Add the options that say how a file is read; the command gets ``read``, which reads the panel."""
+    option = headed("The file")
 
     @functools.wraps(command)
     def wrapped(file: Path, object_: str | None, max_unpacked: int, verbose: bool, **others: Any) -> Any:
@@ -63,37 +81,36 @@ def input_options(command: Command) -> Command:
         with shown(verbose=verbose):
             return command(read=read, **others)
 
-    return _add(
+    return add_options(
         [
             click.argument("file", type=click.Path(path_type=Path)),
-            click.option(
-                "--object", "object_", metavar="COLUMN", help="Column of objects, if its name is not recognised."
-            ),
-            click.option("--assessor", metavar="COLUMN", help="Column of assessors."),
-            click.option("--score", metavar="COLUMN", help="Column of scores."),
-            click.option("--uncertainty", metavar="COLUMN", help="Column of standard deviations of the scores."),
-            click.option("--confidence", metavar="COLUMN", help="Column of positive weights (1/variance)."),
-            click.option("--level", metavar="COLUMN", help="Column of levels: high, medium, low (h, m, l)."),
-            click.option(
+            option("--object", "object_", metavar="COLUMN", help="Column of objects, if its name is not recognised."),
+            option("--assessor", metavar="COLUMN", help="Column of assessors."),
+            option("--score", metavar="COLUMN", help="Column of scores."),
+            option("--uncertainty", metavar="COLUMN", help="Column of standard deviations of the scores."),
+            option("--confidence", metavar="COLUMN", help="Column of positive weights (1/variance)."),
+            option("--level", metavar="COLUMN", help="Column of levels: high, medium, low (h, m, l)."),
+            option(
                 "--criterion",
                 metavar="COLUMN",
                 help="Column that says which criterion a score is for: an assessor scores an object once for each.",
             ),
-            click.option(
+            option(
                 "--covariate",
                 "covariates",
                 multiple=True,
                 metavar="COLUMN",
-                help="Further column to read, such as the order of reading: numbers, or categories. May be repeated.",
+                help="Column of something else that may sway a score, such as the order of reading: numbers, or "
+                "categories. Calibration takes its effect out. May be repeated.",
             ),
-            click.option(
+            option(
                 "--factor",
                 type=float,
                 default=1.75,
                 show_default=True,
                 help="Ratio of the uncertainties of neighbouring levels.",
             ),
-            click.option(
+            option(
                 "--alias",
                 "aliases",
                 multiple=True,
@@ -101,22 +118,22 @@ def input_options(command: Command) -> Command:
                 callback=_pairs,
                 help="Another word for a level, such as hoch=high. May be repeated.",
             ),
-            click.option(
+            option(
                 "--duplicates",
                 type=click.Choice(["error", "keep", "combine"]),
                 default="error",
                 show_default=True,
                 help="What to do where an assessor scored an object twice.",
             ),
-            click.option(
+            option(
                 "--missing",
                 multiple=True,
                 metavar="TEXT",
                 help="A text that means an empty cell, such as NA. May be repeated.",
             ),
-            click.option("--sheet", metavar="NAME", help="Sheet of a workbook. Default: the first that is not empty."),
-            click.option("--wide", is_flag=True, help="The sheet has objects down and assessors across."),
-            click.option(
+            option("--sheet", metavar="NAME", help="Sheet of a workbook. Default: the first that is not empty."),
+            option("--wide", is_flag=True, help="The sheet has objects down and assessors across."),
+            option(
                 "--max-unpacked",
                 type=click.IntRange(min=1),
                 default=512,
@@ -132,29 +149,30 @@ def input_options(command: Command) -> Command:
 
 def gauge_options(command: Command) -> Command:
     """Add the options that fix the level of the biases; the command gets ``gauge`` and ``per_component``."""
+    option = headed("Where zero bias lies")
 
     @functools.wraps(command)
     def wrapped(gauge: str, reference: float | None, known: dict[str, float], **others: Any) -> Any:
         return command(gauge=parse_gauge(gauge, reference, known), **others)
 
-    return _add(
+    return add_options(
         [
-            click.option(
+            option(
                 "--gauge",
                 default="weighted",
                 show_default=True,
                 metavar="weighted|zero-sum|reference|anchor:LABEL",
                 help="Where zero bias lies. anchor:LABEL trusts an assessor. Ranks do not depend on it.",
             ),
-            click.option("--reference", type=float, metavar="V", help="The notional mean of --gauge reference."),
-            click.option(
+            option("--reference", type=float, metavar="V", help="The notional mean of --gauge reference."),
+            option(
                 "--known",
                 multiple=True,
                 metavar="OBJECT=VALUE",
-                callback=_known_values,
+                callback=number_pairs,
                 help="Anchor on an object of known value. May be repeated.",
             ),
-            click.option(
+            option(
                 "--per-component",
                 is_flag=True,
                 help="Calibrate each group of a panel that is not connected on its own; groups are not comparable.",
@@ -164,69 +182,10 @@ def gauge_options(command: Command) -> Command:
     )
 
 
-def fit_options(command: Command) -> Command:
-    """Add the options of a fit, input and gauge included; the command gets ``fit``, which reads and calibrates."""
-
-    @functools.wraps(command)
-    def wrapped(
-        read: Callable[[], Panel],
-        gauge: Gauge,
-        per_component: bool,
-        method: Method,
-        noise: Any,
-        interval: float,
-        solver: str,
-        **others: Any,
-    ) -> Any:
-        from evenhand.models import METHODS
-
-        calibrating = {"per_component": per_component, "solver": solver} if method in ("iba", "cwc") else {}
-
-        def fit() -> Fit:
-            return METHODS[method](read(), gauge=gauge, noise=noise, interval=interval, **calibrating)
-
-        return command(fit=fit, **others)
-
-    with_method = _add(
-        [
-            click.option(
-                "--method",
-                type=click.Choice(["sa", "cwa", "iba", "cwc"]),
-                default="cwc",
-                show_default=True,
-                help="Simple or confidence-weighted averages, incomplete block analysis, calibration with confidence.",
-            ),
-            click.option(
-                "--noise",
-                type=click.Choice(["estimated", "declared"]),
-                default="estimated",
-                show_default=True,
-                help="Scale of the noise: from the residual, or declared uncertainties at face value.",
-            ),
-            click.option(
-                "--interval",
-                type=float,
-                default=0.9,
-                show_default=True,
-                help="Probability of the intervals.",
-            ),
-            click.option(
-                "--solver",
-                type=click.Choice(["auto", "direct", "sparse", "iterative"]),
-                default="auto",
-                show_default=True,
-                help="How the equations are solved; auto chooses by size and shape, and --verbose says why.",
-            ),
-        ],
-        wrapped,
-    )
-    return input_options(gauge_options(with_method))
-
-
 def rank_options(command: Command) -> Command:
     """Add the options of posterior draws of ranks."""
     places = "Places: adds the chance to be in the top K."
-    return _add([top_option(places), count_option("--seed", 0, "Seed of the draws.", least=0)], command)
+    return add_options([top_option(places), count_option("--seed", 0, "Seed of the draws.", least=0)], command)
 
 
 def top_option(text: str) -> Callable[[Command], Command]:
@@ -259,7 +218,7 @@ def output_options(*tables: str) -> Callable[[Command], Command]:
                 check_target(out, tables, inputs)
             return command(output=Output(as_json, out, tables), **others)
 
-        return _add(
+        return add_options(
             [
                 json_option,
                 click.option(
@@ -326,17 +285,20 @@ def _pairs(context: click.Context, option: click.Parameter, given: tuple[str, ..
     return pairs
 
 
-def _known_values(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+def number_pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+    """Split NAME=NUMBER at the last equals sign."""
     pairs = _pairs(context, option, given)
     for name, value in pairs.items():
         try:
             float(value)
         except ValueError:
-            raise click.BadParameter(f"{value!r}, the known value of {name}, is not a number.") from None
+            what = "the known value" if option.name == "known" else "the weight"
+            raise click.BadParameter(f"{value!r}, {what} of {name}, is not a number.") from None
     return {name: float(value) for name, value in pairs.items()}
 
 
-def _add(options: list[Callable[[Any], Any]], command: Command) -> Command:
+def add_options(options: list[Callable[[Any], Any]], command: Command) -> Command:
+    """Add options to a command, in the order in which --help lists them."""
     for option in reversed(options):
         command = option(command)
     return command

@@ -33,6 +33,10 @@ _BAD_IN_SHEET_NAME = re.compile(r"[\[\]:*?/\\\x00-\x1f]+")
 _SETTINGS = ("method", "gauge", "noise", "interval", "criterion", "now", "top", "draws", "seed")
 _LONGEST_TEXT = 32_767
 _MOST_ROWS = 1_048_575
+_SIDES = ("objects", "assessors")
+
+_FURTHER = ("variances", "covariates", "scales", "noise_factors", "outlying", "criteria", "correlation")
+"""Tables of refined models and of criteria, written wherever a summary has them."""
 
 
 def write_tables(
@@ -108,23 +112,40 @@ def write_summary(path: str | os.PathLike[str], summary: Mapping[str, Any], tabl
     summary
         Records by name of table, and ``notes``.
     tables
-        Which of the tables; the first is the main one.
+        Which of the tables; the first is the main one. Those of refined models and criteria follow, if any.
     """
     if Path(path).suffix.lower() == ".json":
         return [write_json(path, summary)]
     columns = {}
-    for name in tables:
-        records = [_flat(record) for record in summary[name]]
-        keys = dict.fromkeys(key for record in records for key in record)
-        columns[name] = {key: [record.get(key) for record in records] for key in keys}
+    for name in (*tables, *(name for name in _FURTHER if summary.get(name))):
+        for title, listed in _unnested(name, summary[name]).items():
+            records = [_flat(record) for record in listed]
+            keys = dict.fromkeys(key for record in records for key in record)
+            columns[title] = {key: [record.get(key) for record in records] for key in keys}
     settings = [f"{key}: {summary[key]}" for key in _SETTINGS if summary.get(key) is not None]
     if "recommendation" in summary:
         advice = summary["recommendation"]
         settings.append(f"recommended: {advice['method'] or 'none'}, {advice['reason']}")
+    if "declared_confidence" in summary:
+        settings.append(summary["declared_confidence"]["words"])
     if "priors" in summary:
         settings.append("priors: " + ", ".join(f"{name} {value:g}" for name, value in summary["priors"].items()))
     notes = [f"{note['where']}: {note['message']}" if note["where"] else note["message"] for note in summary["notes"]]
     return write_tables(path, columns, notes=[*settings, *notes])
+
+
+def _unnested(name: str, records: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Return a table as it is, and criteria as two: a row for each criterion and object, or assessor."""
+    if name != "criteria":
+        return {name: [dict(record) for record in records]}
+    return {
+        f"criteria-{side}": [
+            {"criterion": part["criterion"], "weight": part["weight"], **record}
+            for part in records
+            for record in part[side]
+        ]
+        for side in _SIDES
+    }
 
 
 def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,7 +196,8 @@ def check_target(
             message = f"There is no directory {place.parent}: make it first."
             raise InputError(message, kind="cannot_write", where=str(path))
         guarded = {os.path.realpath(source): source for source in protected}
-        for target in _targets(place, [*tables, "notes"]):
+        further = [title for name in _FURTHER for title in _unnested(name, ())] if tables else []
+        for target in _targets(place, [*tables, *further, "notes"]):
             _check_regular(target)
             if os.path.realpath(target) in guarded:
                 message = f"The results would overwrite {guarded[os.path.realpath(target)]}: choose another name."

@@ -8,6 +8,7 @@ from typing import Any, Final
 from evenhand.fit import Fit
 from evenhand.models.additive import calibrate, incomplete_block
 from evenhand.models.average import simple_average, weighted_average
+from evenhand.models.medians import MEDIANS, median_polish
 from evenhand.models.refined import refine
 from evenhand.noise import NoiseKind, NoisePrior, PriorNoise
 from evenhand.panel import Panel
@@ -24,6 +25,8 @@ METHODS: Final[dict[str, Callable[..., Fit]]] = {
 def refit(fit: Fit, panel: Panel, **options: Any) -> Fit:
     """Return the fit of another panel by the same method, with the same refinements."""
     options = {"noise": noise_kind(fit), "interval": fit.values.interval} | options
+    if fit.method == MEDIANS:
+        return median_polish(panel, **options)
     if fit.refined is not None:
         return refine(panel, fit.refined.refinements, **options)
     return METHODS[fit.method](panel, **options)
@@ -38,6 +41,7 @@ def noise_kind(fit: Fit) -> NoiseKind | NoisePrior:
 
 
 __all__ = [
+    "MEDIANS",
     "METHODS",
     "calibrate",
     "incomplete_block",

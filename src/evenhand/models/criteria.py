@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Final, NoReturn
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from evenhand import frames
 from evenhand.cells import count_of, name_some
 from evenhand.errors import InputError, NotConnectedError, Problem, SolveError
-from evenhand.fit import Effects, Fit, method_name
-from evenhand.gauge import Affine, Anchor, Condition, Gauge, Reference
+from evenhand.fit import Effects, Fit
+from evenhand.gauge import Affine, Anchor, Gauge, Reference
 from evenhand.graph import Connectivity, connectivity
 from evenhand.loops import count_by
 from evenhand.models.additive import calibrate, incomplete_block
@@ -57,6 +57,12 @@ _SINGULAR: Final = 1e-8
 
 _STEP: Final = 1e-6
 """Step of numerical derivatives, beside the noise variances."""
+
+_STRIDE: Final = 0.02
+"""Largest step of second derivatives, in standard errors of Sigma."""
+
+_MANY: Final = 300
+"""With so many degrees of freedom it does not matter that the weights of the least squares are estimated."""
 
 _PROPORTIONAL: Final = 1e-9
 _CERTAIN: Final = 10**6
@@ -267,29 +273,37 @@ def calibrate_criteria(
     array([140.  , 128.5 , 103.  ])
     """
     chosen = _weights(panel, weights)
+    method = _method_of(by)
     _refuse_options(panel, by, noise, interval, len(chosen))
     base = _weighted_part(panel, chosen)
-    table = _Table.of(base, tuple(chosen))
+    table = _Table.of(base, tuple(chosen), equal=method in ("sa", "iba"))
+    together = correlated and len(chosen) > 1 and not table.is_complete
+    if together:
+        _refuse_joint(by)
+        table.readings.require_room()
     fitter = _Fitter(by, per_component, noise, interval)
     fits = {label: fitter.one(base, label, gauge) for label in chosen}
-    task = _Task(panel, base, table, chosen, fits, fitter, gauge)
+    task = _Task(base, table, np.array(list(chosen.values())), fits, fitter, gauge)
     correlation = task.correlation()
-    if len(chosen) == 1:
-        combined = task.fits[table.criteria[0]] if task.weight[0] == 1 else task.plain(None)
-    elif not correlated:
-        combined = task.independent(correlation)
-    elif task.is_complete:
+    if together:
+        fits, combined, correlation = task.joint()
+    elif len(chosen) == 1 and task.weight[0] == 1.0:
+        combined = fits[table.criteria[0]]
+    elif correlated or len(chosen) == 1:
         combined = task.plain(correlation)
     else:
-        fits, combined, correlation = task.joint()
+        combined = task.independent(correlation)
     left_out = [label for label in panel.criteria if label not in chosen]
     if left_out:
-        message = f"{name_some(left_out)} {'has' if len(left_out) == 1 else 'have'} no weight and was left out."
+        message = (
+            f"{'criteria' if len(left_out) > 1 else 'criterion'} without a weight left out: {name_some(left_out)}."
+        )
         combined = replace(combined, notes=(*combined.notes, Problem("left_out", message)))
     return CriteriaFit(panel, table.criteria, dict(chosen), fits, combined, correlation, correlated)
 
 
 def _refuse(message: str, kind: str = "bad_option", where: str | None = None) -> NoReturn:
+    """Refuse in a sentence."""
     raise InputError(message, kind=kind, where=where)
 
 
@@ -305,19 +319,27 @@ def _weights(panel: Panel, given: Mapping[str, float] | None) -> dict[str, float
                 f"There is no criterion {label!r} to give a weight to, for nobody scored it: the criteria are "
                 f"{name_some(panel.criteria, most=30)}.",
                 "unknown_criterion",
-                f"criterion {label}",
             )
         if not (np.isfinite(weight) and weight >= 0):
-            _refuse(f"The weight of criterion {label} must be 0 or more, not {weight:g}.", where=f"criterion {label}")
+            _refuse(f"The weight of criterion {label} must be 0 or more, not {weight:g}.")
     chosen = {label: float(given[label]) for label in panel.criteria if given.get(label, 0.0) > 0}
     if not chosen:
-        _refuse(f"At least one criterion needs a weight above 0: the criteria are {name_some(panel.criteria)}.")
+        _refuse(
+            f"No criterion has a weight above 0, and at least one needs it: the criteria are "
+            f"{name_some(panel.criteria, most=30)}."
+        )
     return chosen
 
 
+def _method_of(by: By) -> str | None:
+    """Return the short name of a method of the paper; None for any other way to fit."""
+    return by if isinstance(by, str) else next((name for name, one in _METHODS.items() if one is by), None)
+
+
 def _refuse_options(panel: Panel, by: By, noise: NoiseKind | NoisePrior, interval: float, count: int) -> None:
+    """Refuse what no criterion could be fitted with."""
     if isinstance(by, str) and by not in _METHODS:
-        _refuse(f"Criteria can be fitted by {', '.join(_METHODS)} or refinements, not by {by!r}.")
+        _refuse(f"Criteria can be fitted by {', '.join(_METHODS)}, a function or Refinements, not by {by!r}.")
     if not isinstance(by, Refinements):
         check_options(panel, _method_of(by) or "cwc", noise, interval)
     if isinstance(noise, NoisePrior) and count > 1:
@@ -327,77 +349,101 @@ def _refuse_options(panel: Panel, by: By, noise: NoiseKind | NoisePrior, interva
         )
 
 
-def _method_of(by: By) -> str | None:
-    """Return the short name of a method of the paper; None for any other."""
-    return by if isinstance(by, str) else next((name for name, one in _METHODS.items() if one is by), None)
+def _refuse_joint(by: By) -> None:
+    """Refuse what cannot be fitted with correlated errors where scores are missing."""
+    if isinstance(by, Refinements):
+        _refuse(
+            "Refinements go with correlated criteria only where every reading has all criteria, with confidences in "
+            "the same proportion: use correlated=False, or fit without refinements."
+        )
+    if _method_of(by) not in ("iba", "cwc"):
+        _refuse(
+            "Correlated criteria with missing scores, or with confidences in different proportions, are fitted by "
+            "calibration (cwc or iba): use one of these, or correlated=False."
+        )
 
 
 def _weighted_part(panel: Panel, chosen: Mapping[str, float]) -> Panel:
     """Return the panel of the criteria that have a weight, each of which every object must have a score for."""
-    assert panel.criterion is not None  # noqa: S101  # there are criteria
+    labels = np.asarray(panel.criterion)
     for label in chosen:
-        count = count_by(panel.object_index[panel.criterion == label], panel.n_objects)
+        count = count_by(panel.object_index[labels == label], panel.n_objects)
         lacking = [panel.objects[at] for at in np.flatnonzero(count == 0).tolist()]
         if lacking:
+            others = f" (nor {'has' if len(lacking) == 2 else 'have'} {len(lacking) - 1:,} more)" if lacking[1:] else ""
             _refuse(
-                f"Object {lacking[0]} has no score for criterion {label} "
-                f"({count_of(len(lacking), 'object')} without), and so no combined value: give weights to other criteria "
-                "only, leave the object out, or fit each criterion on its own (panel.of_criterion).",
+                f"It has no score for criterion {label}{others}, and so no combined value: give weights to other "
+                "criteria only, leave the object out, or fit each criterion on its own (panel.of_criterion).",
                 "missing_criterion",
                 f"object {lacking[0]}",
             )
-    if len(chosen) == len(panel.criteria):
-        return panel
-    return panel.restrict(np.isin(panel.criterion, list(chosen)))
+    return panel if len(chosen) == len(panel.criteria) else panel.restrict(np.isin(labels, list(chosen)))
 
 
 @dataclass(frozen=True, eq=False)
 class _Table:
     """The scores of a panel, a row for each reading and a column for each criterion.
 
-    ``place`` says where in the panel each stands (-1 for none). An assessor's second score of an object for the same
-    criterion belongs to a second reading.
+    Attributes
+    ----------
+    criteria
+        The criteria.
+    place
+        Where in the panel each score stands; -1 for none. An assessor's second score of an object for the same
+        criterion belongs to a second reading.
+    readings
+        The scores, with the precisions that the method uses.
+    declared
+        The precisions as declared; 1 where there is no score.
     """
 
     criteria: tuple[str, ...]
     place: Whole
-    object_index: Whole
-    assessor_index: Whole
+    readings: Readings
+    declared: Floats
 
     @classmethod
-    def of(cls, panel: Panel, criteria: tuple[str, ...]) -> _Table:
-        assert panel.criterion is not None  # noqa: S101  # there are criteria
-        code = np.zeros(panel.n_assessments, dtype=np.int64)
+    def of(cls, panel: Panel, criteria: tuple[str, ...], *, equal: bool) -> _Table:
+        """Return the table of a panel; with ``equal`` all scores weigh alike."""
+        labels, code = np.asarray(panel.criterion), np.zeros(panel.n_assessments, dtype=np.int64)
         for at, label in enumerate(criteria):
-            code[panel.criterion == label] = at
+            code[labels == label] = at
         pair = panel.object_index.astype(np.int64) * panel.n_assessors + panel.assessor_index
         order = np.lexsort((code, pair))
-        same = (np.diff(pair[order]) == 0) & (np.diff(code[order]) == 0)
-        starts = np.flatnonzero(np.concatenate([[True], ~same]))
-        turn = np.empty_like(pair)
-        turn[order] = np.arange(pair.size) - np.repeat(starts, np.diff([*starts, pair.size]))
-        _, first, reading = np.unique(np.stack([pair, turn]), axis=1, return_index=True, return_inverse=True)
-        rank = np.empty_like(first)
-        rank[np.argsort(first, kind="stable")] = np.arange(first.size)
+        new = np.concatenate([[True], (np.diff(pair[order]) != 0) | (np.diff(code[order]) != 0)])
+        starts = np.flatnonzero(new)
+        turn = np.empty_like(pair)  # the how manieth score of the same assessor, object and criterion
+        turn[order] = np.arange(pair.size) - starts[np.cumsum(new) - 1]
+        _, first, reading = np.unique(pair * (int(turn.max()) + 1) + turn, return_index=True, return_inverse=True)
+        rank = np.empty_like(first)  # in the order of the panel
+        rank[np.argsort(first)] = np.arange(first.size)
         place = np.full((first.size, len(criteria)), -1)
-        place[rank[reading.ravel()], code] = np.arange(pair.size)
+        place[rank[reading], code] = np.arange(pair.size)
         first = np.sort(first)
-        return cls(
-            criteria, place, panel.object_index[first].astype(np.int64), panel.assessor_index[first].astype(np.int64)
+        there = place >= 0
+        declared = np.where(there, panel.precision[place], 1.0)
+        readings = Readings(
+            panel.object_index[first].astype(np.int64),
+            panel.assessor_index[first].astype(np.int64),
+            np.where(there, panel.score[place], 0.0),
+            np.where(there, 1.0 if equal else declared, 0.0),
+            panel.n_objects,
+            panel.n_assessors,
         )
+        return cls(criteria, place, readings, declared)
 
     @cached_property
-    def present(self) -> NDArray[np.bool_]:
-        return self.place >= 0
-
-    def spread(self, cells: Floats) -> Floats:
-        """Return what stands at each assessment as readings by criteria, zeros where there is none."""
-        return np.where(self.present, cells[self.place], 0.0)
+    def is_complete(self) -> bool:
+        """Whether every reading has all criteria, with confidences in the same proportion."""
+        if not self.readings.present.all():
+            return False
+        ratio = self.readings.precision / self.readings.precision[:, :1]
+        return bool((np.abs(ratio / ratio[0] - 1) <= _PROPORTIONAL).all())
 
 
 @dataclass(frozen=True, eq=False)
 class _Fitter:
-    """How a panel is fitted."""
+    """How a panel is fitted: the options that all criteria share."""
 
     by: By
     per_component: bool
@@ -405,6 +451,7 @@ class _Fitter:
     interval: float
 
     def fit(self, panel: Panel, gauge: Gauge) -> Fit:
+        """Return the fit of a panel."""
         options: dict[str, Any] = {"gauge": gauge, "noise": self.noise, "interval": self.interval}
         if self.per_component and _method_of(self.by) not in ("sa", "cwa"):
             options["per_component"] = True
@@ -415,39 +462,51 @@ class _Fitter:
     def one(self, base: Panel, label: str, gauge: Gauge) -> Fit:
         """Return the fit of one criterion; what is refused is refused by its name."""
         panel = base.of_criterion(label)
-        if isinstance(gauge, Affine):
-            beta = gauge.beta if isinstance(gauge.beta, Mapping) else dict(zip(base.assessors, gauge.beta, strict=True))
-            there = set(panel.assessors)
-            gauge = replace(gauge, beta={who: part for who, part in beta.items() if who in there or part == 0})
         try:
-            return self.fit(panel, gauge)
+            return self.fit(panel, _gauge_for(gauge, base, panel))
         except NotConnectedError as error:
-            raise NotConnectedError(
-                f"Criterion {label}: {error}", components=error.components, suggestions=error.suggestions
-            ) from None
+            message = f"Criterion {label}: {error}"
+            raise NotConnectedError(message, components=error.components, suggestions=error.suggestions) from None
         except InputError as error:
             raise InputError(f"Criterion {label}: {error}", kind=error.kind, where=error.where) from None
+
+
+def _gauge_for(gauge: Gauge, base: Panel, panel: Panel) -> Gauge:
+    """Return a gauge for one criterion, whose assessors need not be all."""
+    if not isinstance(gauge, Affine) or isinstance(gauge.beta, Mapping) or len(gauge.beta) != base.n_assessors:
+        return gauge
+    there = set(panel.assessors)
+    return replace(
+        gauge, beta={who: part for who, part in zip(base.assessors, gauge.beta, strict=True) if who in there}
+    )
+
+
+def _scaled(gauge: Gauge, total: float) -> Gauge:
+    """Return the gauge of weighted sums where each criterion has a gauge: what it says of points is summed too."""
+    match gauge:
+        case Reference(value):
+            return Reference(total * value)
+        case Affine(beta, gamma):
+            return Affine(beta, total * gamma)
+        case Anchor(assessor, bias, values):
+            return Anchor(assessor, total * bias, {label: total * value for label, value in values.items()})
+    return gauge
 
 
 @dataclass(frozen=True, eq=False)
 class _Task:
     """Criteria that were fitted each on its own, to be combined."""
 
-    panel: Panel
     base: Panel
     table: _Table
-    chosen: Mapping[str, float]
-    fits: Mapping[str, Fit]
+    weight: Floats
+    fits: dict[str, Fit]
     fitter: _Fitter
     gauge: Gauge
 
     @cached_property
-    def weight(self) -> Floats:
-        return np.array(list(self.chosen.values()))
-
-    @cached_property
     def rows(self) -> list[Whole]:
-        """Positions in the panel of the scores of each criterion."""
+        """Positions in the panel of the scores of each criterion, in its order."""
         return [np.sort(column[column >= 0]) for column in self.table.place.T]
 
     @cached_property
@@ -456,74 +515,51 @@ class _Task:
         seat = {label: at for at, label in enumerate(self.base.assessors)}
         return [np.array([seat[label] for label in fit.panel.assessors]) for fit in self.fits.values()]
 
-    def gathered(self, cells: Callable[[Fit], Floats]) -> Floats:
-        """Return what stands at each assessment of each fit, as readings by criteria."""
+    @cached_property
+    def residuals(self) -> Floats:
+        """The residuals of each criterion's own fit, readings by criteria."""
         whole = np.zeros(self.base.n_assessments)
         for fit, rows in zip(self.fits.values(), self.rows, strict=True):
-            whole[rows] = cells(fit)
-        return self.table.spread(whole)
-
-    @cached_property
-    def precision(self) -> Floats:
-        """The precisions that the method uses, readings by criteria."""
-        return self.gathered(lambda fit: fit.weight if fit.refined is None else fit.panel.precision)
-
-    @cached_property
-    def is_complete(self) -> bool:
-        """Whether every reading has all criteria, with confidences in the same proportion."""
-        if not self.table.present.all():
-            return False
-        ratio = self.precision / self.precision[:, :1]
-        return bool((np.abs(ratio / ratio[0] - 1) <= _PROPORTIONAL).all())
-
-    def readings(self) -> Readings:
-        """Return the scores as the solver wants them."""
-        scores = self.table.spread(self.base.score)
-        table, base = self.table, self.base
-        return Readings(
-            table.object_index, table.assessor_index, scores, self.precision, base.n_objects, base.n_assessors
-        )
+            whole[rows] = fit.residuals
+        return np.where(self.table.readings.present, whole[self.table.place], 0.0)
 
     def correlation(self) -> Correlation:
-        """Return correlations of the residuals of readings that have scores for both of two criteria."""
-        scaled = self.gathered(lambda fit: fit.residuals) * np.sqrt(self.precision)
-        present = self.table.present.astype(np.float64)
-        product, squares = scaled.T @ scaled, np.square(scaled).T @ present
+        """Return correlations between the residuals of readings that have scores for both of two criteria."""
+        readings, fits = self.table.readings, list(self.fits.values())
+        scaled = self.residuals * readings.root
+        squares = np.square(scaled).T @ readings.present.astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
-            matrix = product / np.sqrt(squares * squares.T)
-        fits = list(self.fits.values())
-        share = np.array([fit.degrees_of_freedom / fit.panel.n_assessments for fit in fits])
-        freedom = (present.T @ present) * np.minimum(share[:, None], share)
-        variance = np.array([_level(fit) for fit in fits])
+            matrix = scaled.T @ scaled / np.sqrt(squares * squares.T)
         np.fill_diagonal(matrix, 1.0)
-        matrix = np.where(np.isfinite(matrix), np.clip(matrix, -1.0, 1.0), np.nan)
-        return Correlation(self.table.criteria, matrix, np.sqrt(variance), freedom, self.panel.backend)
+        share = np.array([max(fit.degrees_of_freedom, 0) / fit.panel.n_assessments for fit in fits])
+        freedom = readings.together * np.minimum(share[:, None], share)
+        sd = np.sqrt([_level(fit) for fit in fits])
+        return Correlation(self.table.criteria, np.clip(matrix, -1.0, 1.0), sd, freedom, self.base.backend)
 
     def combined_panel(self, score: Floats, correlation: Floats | None) -> Panel:
-        """Return the panel of combined scores, a score for each reading.
+        """Return the panel of combined scores, one for each reading.
 
-        Its precision is that of the weighted sum beside that of a score with precision 1 for all criteria; where
-        uncertainties are taken at face value, that of the sum itself.
+        Its precision is 1 where that of all criteria is 1; given correlations, it is that of the weighted sum itself,
+        uncertainties taken at face value.
         """
         base, table, weight = self.base, self.table, self.weight
-        present = table.present
-        declared = np.where(present, table.spread(base.precision), 1.0)
-        typical = (present @ weight**2) / np.where(present, weight**2 / declared, 0.0).sum(axis=1)
-        precision = typical
+        present, declared = table.readings.present, table.declared
+        precision = (present @ weight**2) / np.where(present, weight**2 / declared, 0.0).sum(axis=1)
         if correlation is not None:
-            spread = weight / np.sqrt(np.where(present, declared, typical[:, None]))
+            spread = weight / np.sqrt(np.where(present, declared, precision[:, None]))
             precision = 1.0 / np.einsum("ik,kl,il->i", spread, correlation, spread)
-        if base.is_equally_confident:
-            precision = np.broadcast_to(base.precision[0] if correlation is None else precision[0], score.shape).view()
-        shared = {}
-        for name, cells in base.covariates.items():
-            first = cells[table.place.max(axis=1)]
-            if all((cells[column] == first)[there].all() for column, there in zip(table.place.T, present.T)):
-                shared[name] = first
+        elif base.is_equally_confident:
+            precision = np.broadcast_to(base.precision[0], score.shape).view()
+        place = table.place.max(axis=1)
+        shared = {
+            name: cells[place]
+            for name, cells in base.covariates.items()
+            if ((cells[table.place] == cells[place][:, None]) | ~present).all()
+        }
         return replace(
             base,
-            object_index=np.array(table.object_index),
-            assessor_index=np.array(table.assessor_index),
+            object_index=np.array(table.readings.object_index),
+            assessor_index=np.array(table.readings.assessor_index),
             score=score,
             precision=precision,
             confidence="confidence" if base.confidence == "uncertainty" else base.confidence,
@@ -531,78 +567,50 @@ class _Task:
             criterion=None,
         )
 
-    def plain(self, correlation: Correlation | None) -> Fit:
-        """Return the fit of the combined scores: all readings are complete."""
-        score = self.table.spread(self.base.score) @ self.weight
-        declared = self.fitter.noise == "declared"
-        matrix = correlation.matrix if declared and correlation is not None else np.eye(self.weight.size)
-        panel = self.combined_panel(score, matrix if declared else None)
+    def plain(self, correlation: Correlation) -> Fit:
+        """Return the fit of the combined scores, where every reading is complete."""
+        declared = correlation.matrix if self.fitter.noise == "declared" else None
+        panel = self.combined_panel(self.table.readings.score @ self.weight, declared)
         return self.fitter.fit(panel, _scaled(self.gauge, float(self.weight.sum())))
 
-    def combine(
-        self,
-        method: str,
-        values: Floats,
-        biases: Floats,
-        residuals: Floats,
-        precision: Floats | None,
-        correlation: Floats | None,
-        posterior: Callable[[Panel, System], Posterior],
-        residual: float,
-        freedom: int,
-        notes: Sequence[Problem] = (),
-    ) -> Fit:
-        """Return the combined fit of values, biases and residuals of weighted sums."""
-        table = self.table
-        score = values[table.object_index] + biases[table.assessor_index] + residuals
+    def whole(self, values: Floats, biases: Floats, residuals: Floats, correlation: Floats | None) -> _Whole:
+        """Return the combined panel that weighted sums of values, biases and residuals make."""
+        readings = self.table.readings
+        score = values[readings.object_index] + biases[readings.assessor_index] + residuals
         panel = self.combined_panel(score, correlation)
-        seen = panel if precision is None else panel.with_equal_confidence()
-        parts = connectivity(seen)
-        groups = self._groups()
-        return _make_fit(
-            panel,
-            seen,
-            method,
-            self.gauge,
-            values,
-            biases,
-            posterior(panel, make_system(seen, parts)),
-            parts,
-            groups,
-            self.fitter.interval,
-            residuals=residuals,
-            residual=residual,
-            freedom=freedom,
-            notes=(*self.base.notes, *self._notes(), *notes),
-        )
+        seen = panel.with_equal_confidence() if _method_of(self.fitter.by) in ("sa", "iba") else panel
+        return _Whole(panel, seen, connectivity(seen), values, biases, residuals)
 
-    def _groups(self) -> tuple[Whole, Whole]:
-        """Return groups of objects that can be compared by every criterion, and those of the assessors."""
-        fits = list(self.fits.values())
-        each = np.stack([fit.values.component for fit in fits], axis=1)
+    def groups(self) -> tuple[Whole, Whole]:
+        """Return the groups of objects that every criterion can compare, the largest first, and of assessors."""
+        readings = self.table.readings
+        each = np.stack([fit.values.component for fit in self.fits.values()], axis=1)
         group = np.unique(each, axis=0, return_inverse=True)[1].ravel()
-        count = count_by(group[self.table.object_index], int(group.max()) + 1)
+        count = count_by(group[readings.object_index], int(group.max()) + 1)
         rank = np.empty_like(count)
         rank[np.argsort(-count, kind="stable")] = np.arange(count.size)
-        of_objects = rank[group]
         of_assessors = np.zeros(self.base.n_assessors, dtype=np.int64)
-        of_assessors[self.table.assessor_index[::-1]] = of_objects[self.table.object_index[::-1]]
-        return of_objects, of_assessors
+        of_assessors[readings.assessor_index] = rank[group[readings.object_index]]
+        return rank[group], of_assessors
 
-    def _notes(self) -> list[Problem]:
+    def notes(self, noise: Noise) -> list[Problem]:
         """Return what the fits of the criteria noticed, and how many readings are not complete."""
-        notes = []
-        for label, fit in self.fits.items():
-            for note in fit.notes[len(fit.panel.notes) :]:
-                if note.kind != "uncertainty":
-                    notes.append(replace(note, message=f"criterion {label}: {note.message}"))
-        short = int((~self.table.present).any(axis=1).sum())
+        notes = [
+            replace(note, message=f"criterion {label}: {note.message}")
+            for label, fit in self.fits.items()
+            for note in fit.notes[len(fit.panel.notes) :]
+            if note.kind != "uncertainty"
+        ]
+        present = self.table.readings.present
+        short = int((~present).any(axis=1).sum())
         if short:
             message = (
-                f"{count_of(short, 'reading')} of {len(self.table.place):,} without a score for every criterion: "
-                "the combined scores shown for these are filled in as expected."
+                f"{count_of(short, 'reading')} of {present.shape[0]:,} without a score for every criterion: the "
+                "combined scores of these are filled in as expected."
             )
             notes.append(Problem("filled_in", message))
+        if noise.reason is not None:
+            notes.append(Problem("uncertainty", f"{noise.reason}."))
         return notes
 
     def independent(self, correlation: Correlation) -> Fit:
@@ -610,54 +618,516 @@ class _Task:
         fits, weight = list(self.fits.values()), self.weight
         if any(fit.values.scale is not None for fit in fits):
             _refuse(
-                "Values on a bounded or logarithmic scale do not add up across criteria: combine them without a map of "
-                "the scores, or refine each criterion on its own (panel.of_criterion)."
+                "Values on a bounded or logarithmic scale do not add up across criteria: fit without a map of the "
+                "scores, or refine each criterion on its own (panel.of_criterion)."
             )
-        values = sum(part * fit.values.estimate for part, fit in zip(weight, fits, strict=True))
         biases = np.zeros(self.base.n_assessors)
         for part, fit, seat in zip(weight, fits, self.seats, strict=True):
             biases[seat] += part * fit.biases.estimate
-        residuals = self.gathered(lambda fit: fit.residuals) @ weight
-        noise = _summed_noise(fits, weight)
-        variance = noise.variance if noise.variance else 1.0
-        posteriors = tuple(fit.posterior for fit in fits)
-        averaged = all(one.solver is None for one in posteriors)
-
-        def posterior(panel: Panel, system: System) -> Posterior:
-            summed = SummedSolver(
-                posteriors,
-                weight,
-                tuple(self.seats),
-                panel.n_assessors,
-                panel.object_index,
-                panel.assessor_index,
-                system,
-                variance,
-            )
-            if averaged:
-                with np.errstate(divide="ignore"):
-                    return Posterior(noise, 1.0 / summed.diagonal()[0], panel.n_assessors)
-            return Posterior(noise, panel.object_confidence, panel.n_assessors, summed)
-
-        known = isinstance(noise, EstimatedNoise)
-        freedom = noise.nu if isinstance(noise, EstimatedNoise) else min(fit.degrees_of_freedom for fit in fits)
-        residual = (
-            noise.residual
-            if isinstance(noise, EstimatedNoise)
-            else sum(part**2 * fit.residual for part, fit in zip(weight, fits, strict=True))
+        values = weight @ np.stack([fit.values.estimate for fit in fits])
+        whole = self.whole(values, biases, self.residuals @ weight, None)
+        noise = _summed_noise(self.fits, weight)
+        summed = SummedSolver(
+            tuple(fit.posterior for fit in fits), weight, tuple(self.seats), whole.panel, whole.system, noise.variance
         )
-        del known
-        notes = [] if noise.reason is None else [Problem("uncertainty", f"{noise.reason}.")]
-        notes += _correlation_notes(correlation)
-        method = fits[0].method if averaged else f"{fits[0].method}+criteria"
-        equal = None if fits[0].refined is not None or self.fitter.by not in _EQUAL else self.precision
-        return self.combine(
-            method, np.asarray(values), biases, residuals, equal, None, posterior, residual, freedom, notes
+        averaged = all(fit.posterior.solver is None for fit in fits)
+        if averaged:
+            with np.errstate(divide="ignore"):
+                posterior = Posterior(noise, 1.0 / summed.diagonal()[0], biases.size)
+        else:
+            posterior = Posterior(noise, whole.seen.object_confidence, biases.size, summed)
+        if isinstance(noise, EstimatedNoise):
+            residual, freedom = noise.residual, noise.nu
+        else:
+            freedom = min(fit.degrees_of_freedom for fit in fits)
+            residual = float(weight**2 @ [max(freedom, 0) * _level(fit) for fit in fits]) if freedom > 0 else 0.0
+        return _make_fit(
+            whole,
+            fits[0].method if averaged else f"{fits[0].method}+criteria",
+            None if fits[0].gauge is None else self.gauge,
+            posterior,
+            self.groups(),
+            self.fitter.interval,
+            residual,
+            freedom,
+            (*self.base.notes, *self.notes(noise), *_ignored(correlation, weight)),
         )
 
     def joint(self) -> tuple[dict[str, Fit], Fit, Correlation]:
-        """Return the fits of criteria whose errors go together, where scores are missing: for each and combined."""
-        raise NotImplementedError
+        """Return fits for each criterion and combined, where errors go together and scores are missing."""
+        readings, fits, weight = self.table.readings, list(self.fits.values()), self.weight
+        start = np.array([_spread_of(label, fit) for label, fit in self.fits.items()])
+        conditions = [fit.posterior.condition for fit in fits]
+        gauges = Gauges.of([one for one in conditions if one is not None], self.seats, self.base.n_assessors)
+        best = _settle(readings, gauges, start, self.table.criteria)
+        rows = np.vstack([weight, np.eye(weight.size)])
+        freedom, factor, of_correlations = _freedoms(best, rows)
+        sigma = best.covariance
+        sd = np.sqrt(np.diagonal(sigma))
+        matrix = sigma / np.outer(sd, sd)
+        shown = np.where(readings.together > 0, matrix, np.nan)
+        correlation = Correlation(self.table.criteria, shown, sd, of_correlations, self.base.backend)
+        declared = self.fitter.noise == "declared"
+        used = JointSolver(readings, matrix, gauges) if declared else best
+        values, biases, residuals = used.solve()
+        precision = np.where(readings.present, readings.precision, 1.0)
+        own = weight * gauges.has_bias
+        errors = used.completed(residuals) / np.sqrt(precision)
+        whole = self.whole(values @ weight, (biases * own).sum(axis=1), errors @ weight, matrix if declared else None)
+        method = f"{fits[0].method}+criteria"
+        found: list[Fit] = []
+        for at, part in enumerate(rows):
+            level = float(part @ sigma @ part)
+            nu = max(1, int(np.rint(freedom[at])))
+            noise: Noise = KnownNoise() if declared else EstimatedNoise(nu * level * float(factor[at]), nu)
+            unit = 1.0 if declared else level
+            if at == 0:
+                seen, seat, groups = whole, np.arange(self.base.n_assessors), self.groups()
+                notes = [*self.base.notes, *self.notes(noise)]
+            else:
+                fit, seat = fits[at - 1], self.seats[at - 1]
+                left = np.zeros(self.base.n_assessments)
+                left[self.table.place[readings.present]] = residuals[readings.present]
+                seen = _Whole(
+                    fit.panel,
+                    fit.connectivity.panel,
+                    fit.connectivity,
+                    np.ascontiguousarray(values[:, at - 1]),
+                    biases[seat, at - 1],
+                    left[self.rows[at - 1]],
+                )
+                groups = fit.values.component, fit.biases.component
+                notes = [note for note in fit.notes if note.kind != "uncertainty"]
+            solver = CombinedSolver(
+                used, part, seat, seen.panel.object_index, seen.panel.assessor_index, seen.system, unit
+            )
+            posterior = Posterior(noise, seen.seen.object_confidence, seat.size, solver)
+            scale = float(part @ matrix @ part) if declared else 1.0
+            found.append(
+                _make_fit(
+                    seen, method, self.gauge, posterior, groups, self.fitter.interval, nu * level / scale, nu, notes
+                )
+            )
+        return dict(zip(self.fits, found[1:], strict=True)), found[0], correlation
 
 
-_EQUAL: Final[tuple[By, ...]] = ("sa", "iba", simple_average, incomplete_block)
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """A panel with what was found of it: as given, as the method sees it, its groups, and the estimates."""
+
+    panel: Panel
+    seen: Panel
+    parts: Connectivity
+    values: Floats
+    biases: Floats
+    residuals: Floats
+
+    @cached_property
+    def system(self) -> System:
+        """The equations of the panel."""
+        return make_system(self.seen, self.parts)
+
+
+def _make_fit(
+    whole: _Whole,
+    method: str,
+    gauge: Gauge | None,
+    posterior: Posterior,
+    groups: tuple[Whole, Whole],
+    interval: float,
+    residual: float,
+    freedom: int,
+    notes: Sequence[Problem],
+) -> Fit:
+    """Return a fit of what was found otherwise than by least squares on its own panel."""
+    panel, seen = whole.panel, whole.seen
+    for array in (whole.values, whole.biases, whole.residuals):
+        array.flags.writeable = False
+    values = Effects(
+        side="object",
+        labels=panel.objects,
+        estimate=whole.values,
+        assessments=seen.object_assessments,
+        total_confidence=seen.object_confidence,
+        component=groups[0],
+        interval=interval,
+        posterior=posterior,
+        backend=panel.backend,
+    )
+    biases = replace(
+        values,
+        side="assessor",
+        labels=panel.assessors,
+        estimate=whole.biases,
+        assessments=seen.assessor_assessments,
+        total_confidence=seen.assessor_confidence,
+        component=groups[1],
+    )
+    return Fit(
+        panel=panel,
+        method=method,
+        gauge=gauge,
+        values=values,
+        biases=biases,
+        weight=seen.precision,
+        residual=residual,
+        degrees_of_freedom=freedom,
+        connectivity=whole.parts,
+        posterior=posterior,
+        notes=tuple(notes),
+        given_residuals=whole.residuals,
+    )
+
+
+def _level(fit: Fit) -> float:
+    """Return the estimated noise variance for precision 1; not a number where there is none."""
+    if fit.refined is None:
+        return fit.residual / fit.degrees_of_freedom if fit.degrees_of_freedom > 0 else np.nan
+    variance = fit.posterior.noise.variance
+    return np.nan if variance is None else variance
+
+
+def _spread_of(label: str, fit: Fit) -> float:
+    """Return the noise variance from which the search for Sigma starts."""
+    if fit.degrees_of_freedom < 1:
+        raise SolveError(
+            f"The scores for criterion {label} are just enough to fix its values and leave nothing over to tell how "
+            "its errors go together with others: use correlated=False, or more assessments."
+        )
+    if fit.residual == 0:
+        raise SolveError(
+            f"The scores for criterion {label} agree perfectly, so that it has no errors that could go together with "
+            "others: use correlated=False."
+        )
+    return fit.residual / fit.degrees_of_freedom
+
+
+def _settle(readings: Readings, gauges: Gauges, start: Floats, criteria: Sequence[str]) -> JointSolver:
+    """Return the solver for the Sigma that the residuals themselves tell: REML, by the EM algorithm.
+
+    Raises
+    ------
+    SolveError
+        If Sigma does not come to rest, or leaves a criterion without noise of its own.
+    """
+    unit = np.sqrt(start)
+    lower = np.tril_indices(start.size)
+    diagonal = lower[0] == lower[1]
+
+    def packed(sigma: Floats) -> Floats:
+        factor = np.linalg.cholesky(sigma / np.outer(unit, unit))[lower]
+        return np.where(diagonal, np.log(np.where(diagonal, factor, 1.0)), factor)
+
+    def unpacked(vector: Floats) -> Floats:
+        factor = np.zeros((start.size, start.size))
+        factor[lower] = np.where(diagonal, np.exp(np.clip(vector, -15.0, 15.0)), vector)
+        return np.asarray(factor @ factor.T * np.outer(unit, unit))
+
+    mixing, sigma = Mixing(), np.diag(start)
+    for step in range(STEPS):
+        report("estimating correlations", step, None)
+        solver = JointSolver(readings, sigma, gauges)
+        after = solver.expected(solver.solve()[2])
+        sd = np.sqrt(np.diagonal(after))
+        matrix = after / np.outer(sd, sd)
+        if not np.isfinite(matrix).all() or float(np.linalg.eigvalsh(matrix)[0]) < _SINGULAR:
+            _refuse_singular(matrix, criteria)
+        moved = float(np.abs((after - sigma) / np.outer(sd, sd)).max())
+        if moved <= STEADY:
+            return solver
+        sigma = unpacked(mixing.next(packed(sigma), packed(after)))
+    raise SolveError(
+        f"The correlations between criteria did not come to rest in {STEPS} steps (they still move by {moved:.2g}): "
+        "there is no result; use correlated=False."
+    )
+
+
+def _refuse_singular(matrix: Floats, criteria: Sequence[str]) -> NoReturn:
+    """Refuse correlations that are perfect, naming the pair that is closest to it."""
+    away = np.abs(np.nan_to_num(matrix)) - 2 * np.eye(len(criteria))
+    one, other = divmod(int(np.argmax(away)), len(criteria))
+    raise SolveError(
+        f"The errors of criteria {criteria[one]} and {criteria[other]} go together perfectly, or too few scores are "
+        "left over to tell: there is no result; use correlated=False, or give a weight to one of them only."
+    )
+
+
+def _freedoms(best: JointSolver, rows: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return degrees of freedom of variances of weighted sums, what not knowing Sigma adds to them, and the table.
+
+    Degrees of freedom are Satterthwaite's, 2 f^2 / Var f, f the mean variance of the sums over objects as a function
+    of Sigma, whose own covariance is the inverse of the observed information (REML). Not knowing the weights of the
+    least squares, which Sigma gives, adds as much as f would lose by that covariance, twice (Kenward and Roger 1997):
+    a factor of 1 or little more. For complete readings f is linear in Sigma: nu and 1, exactly.
+
+    Parameters
+    ----------
+    best
+        The solver for the best Sigma.
+    rows
+        Weights, a row for each sum.
+    """
+    sigma, count = best.covariance, best.covariance.shape[0]
+    sd = np.sqrt(np.diagonal(sigma))
+    pairs = [(k, m) for k in range(count) for m in range(k + 1) if best.readings.together[k, m] > 0]
+    step = _STEP * min(1.0, float(np.linalg.eigvalsh(sigma / np.outer(sd, sd))[0]))
+
+    def answers(solver: JointSolver) -> tuple[Floats, Floats]:
+        """Return the slopes of the log-likelihood along each pair, and f for each sum."""
+        inverse = np.linalg.inv(solver.covariance)
+        away = solver.expected(solver.solve()[2]) - solver.covariance
+        slope = solver.readings.count / 2 * inverse @ away @ inverse
+        slopes = np.array([slope[k, m] * (1 if k == m else 2) * sd[k] * sd[m] for k, m in pairs])
+        return slopes, solver.variances(rows).mean(axis=1)
+
+    slopes, level = answers(best)
+    bend, change = np.empty((len(pairs), len(pairs))), np.empty((level.size, len(pairs)))
+    for at, (k, m) in enumerate(pairs):
+        report("how sure the correlations are", at, len(pairs))
+        moved = sigma.copy()
+        moved[[k, m], [m, k]] = sigma[k, m] + step * sd[k] * sd[m]
+        further, higher = answers(replace(best, covariance=moved))
+        bend[:, at], change[:, at] = (slopes - further) / step, (higher - level) / step
+    try:
+        half = np.linalg.inv(np.linalg.cholesky((bend + bend.T) / 2))
+    except np.linalg.LinAlgError:
+        raise SolveError(
+            "The scores do not tell how errors go together between criteria: there is no result; use correlated=False."
+        ) from None
+    spread = half.T @ half
+    matrix, freedom = sigma / np.outer(sd, sd), np.zeros((count, count))
+    for k, m in pairs:
+        turn = np.array([float(pair == (k, m)) for pair in pairs])
+        if k != m:
+            turn -= matrix[k, m] / 2 * np.array([float(pair in ((k, k), (m, m))) for pair in pairs])
+        size = 2.0 if k == m else (1 - matrix[k, m] ** 2) ** 2
+        freedom[k, m] = freedom[m, k] = size / float(turn @ spread @ turn)
+    of_sums = np.asarray(2 * level**2 / np.einsum("ma,ab,mb->m", change, spread, change))
+    factor = np.ones(level.size)
+    if of_sums.min() < _MANY:
+        for way in half:
+            turned = np.zeros_like(sigma)
+            for part, (k, m) in zip(way, pairs, strict=True):
+                turned[k, m] = turned[m, k] = part * sd[k] * sd[m]
+            size = min(_STRIDE, 1e4 * step / float(np.abs(way).max()))
+            both = [
+                replace(best, covariance=sigma + sign * size * turned).variances(rows).mean(axis=1) for sign in (-1, 1)
+            ]
+            factor += (2 * level - both[0] - both[1]) / (size**2 * level)
+    return of_sums, factor, freedom
+
+
+def _ignored(correlation: Correlation, weight: Floats) -> list[Problem]:
+    """Return a note where errors clearly go together and that was not used."""
+    size = np.nan_to_num(correlation.matrix) * np.sqrt(correlation.freedom)
+    pairs = [(k, m) for k, m in combinations(range(weight.size), 2) if abs(size[k, m]) > _NOTABLE]
+    if not pairs:
+        return []
+    spread = weight * np.nan_to_num(correlation.sd)
+    with_them = float(spread @ np.nan_to_num(correlation.matrix) @ spread)
+    word = "small" if with_them > float(spread @ spread) else "large"
+    shown = name_some(
+        [
+            f"{correlation.criteria[k]} and {correlation.criteria[m]} {correlation.matrix[k, m]:.2f}"
+            for k, m in sorted(pairs, key=lambda pair: -abs(correlation.matrix[pair]))
+        ],
+        3,
+    )
+    message = (
+        f"errors go together between criteria ({shown}), so that combined sds are too {word}: use correlated=True."
+    )
+    return [Problem("correlated", message)]
+
+
+@dataclass(frozen=True, slots=True)
+class SummedNoise(EstimatedNoise):
+    """What sums of independent Student deviations come to: as Student's, with the same variance and tails (Patil 1965).
+
+    The deviations are drawn by the solver with tails of their own, so that nothing but their scale is left to give.
+    """
+
+    def draw_scale(self, generator: np.random.Generator, count: int) -> Floats | None:
+        """Return the scale, as often as asked."""
+        return None if self.variance is None else np.full(count, np.sqrt(self.variance))
+
+
+def _summed_noise(fits: Mapping[str, Fit], weight: Floats) -> Noise:
+    """Return what is known about the noise of weighted sums of independent criteria."""
+    posteriors = [fit.posterior for fit in fits.values()]
+    for label, one in zip(fits, posteriors, strict=True):
+        if one.noise.variance is None:
+            return NoDistribution(f"no uncertainties of combined values, for in criterion {label} {one.noise.reason}")
+    level = float(weight**2 @ [one.noise.variance for one in posteriors])
+    if all(isinstance(one.noise, KnownNoise) and not one.alternatives for one in posteriors):
+        declared = all(one.noise.kind == "declared" for one in posteriors)
+        return KnownNoise() if declared else KnownNoise(level, "estimated")
+    second, fourth = np.zeros(posteriors[0].value_precision.size), np.zeros(posteriors[0].value_precision.size)
+    few = [
+        noise.nu
+        for one in posteriors
+        for noise in one.of_values.noise
+        if isinstance(noise, EstimatedNoise) and noise.nu <= 4
+    ]
+    for part, one in zip(weight, posteriors, strict=True):
+        marginal = one.of_values
+        share = marginal.probability[:, None]
+        variance = np.array([[noise.variance or 0.0] for noise in marginal.noise]) * np.square(marginal.spread)
+        tails = np.array([[_tails(noise)] for noise in marginal.noise])
+        shift = np.square(marginal.shift)
+        own = (share * (variance + shift)).sum(axis=0)
+        second += part**2 * own
+        fourth += part**4 * ((share * (tails * variance**2 + 6 * variance * shift + shift**2)).sum(axis=0) - 3 * own**2)
+    there = second > 0
+    excess = float((fourth[there] / second[there] ** 2).mean()) if there.any() else 0.0
+    nu = min(few) if few else int(np.rint(min(_CERTAIN, 4 + 6 / max(excess, 6 / _CERTAIN))))
+    return SummedNoise((nu - 2) * level, nu)
+
+
+def _tails(noise: Noise) -> float:
+    """Return the fourth moment of a deviation over the square of its variance: 3 for a normal one."""
+    return 3 * (noise.nu - 2) / (noise.nu - 4) if isinstance(noise, EstimatedNoise) and noise.nu > 4 else 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class SummedSolver:
+    """Answers about weighted sums of independent posteriors: to a posterior it is a solver.
+
+    An assessor's biases are summed over the criteria that the assessor scored.
+
+    Attributes
+    ----------
+    posteriors, weights
+        The posterior and the weight of each criterion.
+    seats
+        For each criterion the positions of its assessors among all.
+    panel
+        The combined panel.
+    system
+        Its equations, as if its scores had been given as such.
+    variance
+        Covariances are divided by this, the noise variance of the sums; by 1 where it is None or 0.
+    """
+
+    posteriors: tuple[Posterior, ...]
+    weights: Floats
+    seats: tuple[Whole, ...]
+    panel: Panel
+    system: System
+    variance: float | None = None
+
+    @property
+    def reason(self) -> str:
+        """Which methods were used, and why."""
+        solvers = [one.solver for one in self.posteriors]
+        return (
+            f"each criterion on its own: {'; '.join(dict.fromkeys(one.reason for one in solvers if one is not None))}"
+        )
+
+    @property
+    def diagonal_error(self) -> float:
+        """Typical relative error of the diagonal; 0 where it is exact but for rounding."""
+        return max(0.0 if one.solver is None else one.solver.diagonal_error for one in self.posteriors)
+
+    @property
+    def log_determinant_error(self) -> float:
+        """Standard error of the log-determinant; 0 where it is exact but for rounding."""
+        return choose_solver(self.system).log_determinant_error
+
+    @property
+    def _parts(self) -> list[tuple[float, Posterior, Whole]]:
+        """For each criterion the factor of its covariance, its posterior and its seats."""
+        square = self.weights**2 / (self.variance or 1.0)
+        return list(zip(square.tolist(), self.posteriors, self.seats, strict=True))
+
+    def solve(self, score: Floats) -> NoReturn:
+        """Refuse: the scores of a sum do not tell those of its parts."""
+        refuse_sum()
+
+    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
+        """Return the covariance times a vector, or times each column of a matrix."""
+        values, biases = np.zeros(of_objects.shape), np.zeros(of_assessors.shape)
+        for factor, posterior, seat in self._parts:
+            more = _times(posterior, of_objects, of_assessors[seat])
+            values += factor * more[0]
+            biases[seat] += factor * more[1]
+        return values, biases
+
+    def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
+        """Return x^T C x for each column x, C the covariance."""
+        total = np.zeros(of_objects.shape[1:])
+        for factor, posterior, seat in self._parts:
+            if posterior.alternatives:
+                sd = posterior.of_contrasts(of_objects, of_assessors[seat]).sd
+                total = total + factor * np.square(0.0 if sd is None else sd)
+            else:
+                unit = posterior.contrast_variances(of_objects, of_assessors[seat])
+                total = total + factor * _variance(posterior) * unit
+        return np.asarray(total)
+
+    def diagonal(self) -> tuple[Floats, Floats]:
+        """Return variances of sums of values and of biases."""
+        return self._diagonal
+
+    @cached_property
+    def _diagonal(self) -> tuple[Floats, Floats]:
+        values, biases = np.zeros(self.panel.n_objects), np.zeros(self.panel.n_assessors)
+        for factor, posterior, seat in self._parts:
+            of_values, of_biases = (_variance(posterior) * side for side in posterior.unit_variances)
+            if posterior.alternatives:
+                of_values, of_biases = (
+                    np.square(0.0 if side.sd is None else side.sd)
+                    for side in (posterior.of_values, posterior.of_biases)
+                )
+            values += factor * of_values
+            biases[seat] += factor * of_biases
+        return values, biases
+
+    def edges(self) -> tuple[Floats, Floats, Floats]:
+        """Return for each combined score the covariances (o, o), (o, a) and (a, a)."""
+        return edges_of(self.apply, self.diagonal(), self.panel.object_index, self.panel.assessor_index)
+
+    def log_determinant(self) -> float:
+        """Return log det of the combined panel's own equations."""
+        return choose_solver(self.system).log_determinant()
+
+    def mu2(self) -> float:
+        """Return mu_2 of the combined panel."""
+        return choose_solver(self.system).mu2()
+
+    def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+        """Return draws (count rows) of sums of values and of biases about zero, each part with tails of its own."""
+        values, biases = np.zeros((count, self.panel.n_objects)), np.zeros((count, self.panel.n_assessors))
+        for factor, posterior, seat in self._parts:
+            drawn = posterior.draw(count, generator)
+            if drawn is None:
+                raise SolveError(f"There is no posterior to draw from: {posterior.noise.reason}.")
+            values += np.sqrt(factor) * drawn[0]
+            biases[:, seat] += np.sqrt(factor) * drawn[1]
+        return values, biases
+
+
+def _variance(posterior: Posterior) -> float:
+    """Return the noise variance, or 1 where there is none."""
+    return 1.0 if posterior.noise.variance is None else posterior.noise.variance
+
+
+def _times(posterior: Posterior, of_values: Floats, of_biases: Floats) -> tuple[Floats, Floats]:
+    """Return a posterior's covariance times a vector or columns."""
+    if posterior.alternatives:
+        values, biases = np.zeros(of_values.shape), np.zeros(of_biases.shape)
+        for one in posterior.alternatives:
+            more = _times(one.posterior, of_values, of_biases)
+            along = one.values @ of_values + one.biases @ of_biases
+            values += one.probability * (more[0] + np.multiply.outer(one.values, along))
+            biases += one.probability * (more[1] + np.multiply.outer(one.biases, along))
+        return values, biases
+    scale = _variance(posterior)
+    if posterior.solver is None:
+        return scale * (of_values.T / posterior.value_precision).T, np.zeros(of_biases.shape)
+    asked = of_values, of_biases
+    if posterior.condition is not None:
+        asked = transposed(posterior.condition, *asked)
+    found = posterior.solver.apply(*asked)
+    if posterior.condition is not None:
+        found = project(posterior.condition, *found)
+    return scale * found[0], scale * found[1]

@@ -26,7 +26,9 @@ from evenhand.solve import Solution, Solver, SolverKind
 from evenhand.system import System
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+
+MEDIANS: Final = "cwc+medians"
+"""Name of the method."""
 
 MOST: Final = 50_000
 """Up to this many assessments the least sum is found exactly, by a linear programme that takes some seconds."""
@@ -50,15 +52,22 @@ _STEPS: Final = 100
 """Least-squares fits that lead a large panel to where its medians are polished."""
 
 _RELAXED: Final = 1.6
+"""How far each of these goes beyond its aim, which is quicker."""
+
 _MARGIN: Final = 0.003
 """Forces are kept this part below the weights while the last of them are balanced."""
 
 _PROJECTIONS: Final = 30
+"""How often that is tried before all forces are scaled down."""
+
 _NORMAL: Final = 1.4826
 """A normal standard deviation over its median absolute deviation."""
 
 _ROUNDING: Final = 16 * float(np.finfo(np.float64).eps)
+"""A residual below this part of the numbers that it is the difference of is 0."""
+
 _PERFECT: Final = 1e-12
+"""If all residuals are below this part, the scores agree perfectly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +109,9 @@ class NoDistribution:
 
 
 def _refuse() -> NoReturn:
+    """Say that a question has no answer for medians."""
     raise InputError(
-        "Medians are no least squares, so they have no leverages, sensitivities or evidence: fit the panel by "
+        "Medians are no least squares, so they have no leverages, held-out errors or evidence: fit the panel by "
         'calibrate(panel) or refine(panel, tails="student") for those.',
         kind="bad_option",
     )
@@ -191,6 +201,21 @@ class Medians:
         """Whether the sum is the least possible, but for rounding."""
         return self.gap <= EXACT
 
+    @property
+    def refinements(self) -> NoReturn:
+        """There are none; asking for them, or for the next two, is refused in a sentence."""
+        _refuse()
+
+    @property
+    def node(self) -> NoReturn:
+        """There is no least-squares fit behind medians."""
+        _refuse()
+
+    @property
+    def search(self) -> NoReturn:
+        """There are no variances to search for."""
+        _refuse()
+
 
 def median_polish(
     panel: Panel,
@@ -259,7 +284,7 @@ def median_polish(
     notes = [*panel.notes, *kept, Problem("uncertainty", f"{unknown.reason}."), *_notes(panel, found, refined)]
     return replace(
         fit,
-        method="cwc+medians",
+        method=MEDIANS,
         values=replace(fit.values, posterior=posterior),
         biases=replace(fit.biases, posterior=posterior),
         posterior=posterior,
@@ -297,7 +322,10 @@ class Polished:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Task:
-    """What is to be made least: sum w |s - v - b|, with scores about their median and weights about 1."""
+    """What is to be made least: sum w |s - v - b|, with scores about their median and weights about 1.
+
+    ``typical`` is the size of a score, beside which rounding is measured.
+    """
 
     object_index: NDArray[np.intp]
     assessor_index: NDArray[np.intp]
@@ -405,6 +433,7 @@ def _places(labels: Sequence[str]) -> NDArray[np.intp]:
 
 
 def _polish(panel: Panel, parts: Connectivity) -> Polished:
+    """Return the same with the panel in the order that it has."""
     root = np.sqrt(panel.precision)
     unit = float(2.0 ** np.round(np.log2(np.median(root))))
     origin = float(np.median(panel.score))
@@ -544,6 +573,7 @@ def _certified(task: _Task, parts: Connectivity, values: Floats, biases: Floats,
 
 
 def _refined(panel: Panel, fit: Fit, found: Polished) -> Medians:
+    """Return what was found beside values and biases."""
     size = np.sqrt(panel.precision) * found.residuals
     scale = _scale(np.abs(size), fit.degrees_of_freedom)
     unknown = np.full(1, np.nan)
@@ -570,6 +600,7 @@ def _scale(size: Floats, freedom: int) -> float:
 
 
 def _notes(panel: Panel, found: Polished, refined: Medians) -> list[Problem]:
+    """Return the sum with its bound in words, and the outlying scores by name."""
     sum_ = f"the sum of sqrt(c) |s - v - b| is {refined.criterion:.6g}"
     above = f"which nothing lowers by more than {100 * refined.gap:.2g} %"
     how = "by a linear programme and" if found.is_programmed else "after"

@@ -26,6 +26,10 @@ _GRIDS: Final = {1: np.linspace(-3.0, 3.0, 13), 2: np.linspace(-2.4, 2.4, 7)}
 _FAR: Final = 1.1
 """With three or more unknowns, points on a sphere of this radius times the root of their number."""
 
+_NODES: Final = 15
+_BROAD: Final = 1.3
+"""Points of an integral to a side, and by how much they reach further than the curvature at the peak says."""
+
 _LEAST: Final = 1e-4
 """A part of the mixture less probable than this is left out."""
 
@@ -208,3 +212,27 @@ def _places(count: int) -> tuple[Floats, Floats]:
     places = np.concatenate([np.zeros((1, count)), sphere])
     share = np.concatenate([[1 - 1 / _FAR**2], share])
     return places, share * np.exp(np.square(places).sum(axis=1) / 2)
+
+
+def log_integral(height: Callable[[Floats], float], start: Floats) -> float:
+    """Return the logarithm of the integral of exp(height), by points of Gauss and Hermite about its peak."""
+    from scipy.optimize import minimize
+
+    found = minimize(lambda x: -height(x), np.clip(start, -8.0, 8.0), method="Nelder-Mead", options={"xatol": 1e-2})
+    peak, top = np.asarray(found.x), -float(found.fun)
+    count, step = peak.size, 0.05
+    unit = np.eye(count) * step
+    bend = np.empty((count, count))
+    for i in range(count):
+        bend[i, i] = 2 * top - height(peak + unit[i]) - height(peak - unit[i])
+        for j in range(i):
+            corners = [height(peak + a * unit[i] + b * unit[j]) * a * b for a in (1, -1) for b in (1, -1)]
+            bend[i, j] = bend[j, i] = -sum(corners) / 4
+    size, axes = np.linalg.eigh(bend / step**2)
+    turn = _BROAD * axes / np.sqrt(np.maximum(size, _WIDEST**-2))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    total = 0.0
+    for place in product(range(_NODES), repeat=count):
+        z = nodes[list(place)]
+        total += float(np.prod(weights[list(place)])) * np.exp(height(peak + turn @ z) - top + float(z @ z) / 2)
+    return top + float(np.log(total)) + float(np.linalg.slogdet(turn)[1])

@@ -174,6 +174,13 @@ class Node:
     border: BorderedSolver | None = None
 
     @property
+    def mean_variance(self) -> float:
+        """Variance, for w = 1, of the mean of the prior of values."""
+        solver = self.solver.base if isinstance(self.solver, StretchedSolver) else self.solver
+        solver = solver.base if isinstance(solver, BorderedSolver) else solver
+        return solver.mean_variance if isinstance(solver, PriorSolver) else np.inf
+
+    @property
     def w(self) -> float:
         """The noise variance: given, or its REML estimate R/nu."""
         return self.residual / max(self.freedom, 1) if self.setting.w is None else self.setting.w
@@ -429,6 +436,14 @@ def own_responses(solver: Solver) -> Floats:
         return solver.responses()
     of_objects, cross, _ = solver.edges()
     return np.asarray(of_objects + cross)
+
+
+def responses_along(solver: Solver, panel: Panel, of_objects: Floats, of_assessors: Floats) -> Floats:
+    """Return how a weighted sum of values and biases responds to each score, for a score of confidence 1."""
+    if isinstance(solver, BorderedSolver):
+        return solver.along(of_objects, of_assessors)
+    values, biases = solver.apply(of_objects, of_assessors)
+    return np.asarray(values[panel.object_index] + biases[panel.assessor_index])
 
 
 def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared: Floats) -> Node:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from evenhand.compare import Comparison
 from evenhand.decision import Decision, classify
 from evenhand.errors import EvenhandError, InputError, LimitError, NotRankableError, Problem
-from evenhand.evidence import Priors, evidence
+from evenhand.evidence import Evidence, Priors, default_priors, evidence
 from evenhand.explain import explain, explanation_columns
 from evenhand.fit import Fit
 from evenhand.gauge import gauge_name
@@ -19,11 +19,12 @@ from evenhand.graph import Connectivity, assessor_graph, connectivity
 from evenhand.influence import influence, robustness, without_assessors, without_columns
 from evenhand.loops import sum_by
 from evenhand.memory import require
+from evenhand.models.criteria import CriteriaFit
 from evenhand.next_best import NextBest
 from evenhand.panel import Panel
 from evenhand.ranking import DRAWS, Ranking, rank
-
-Summary = dict[str, Any]
+from evenhand.report.records import Summary, records_of
+from evenhand.report.refined import summarise_model
 
 _MOST_DELETIONS: Final = 50
 """Up to this many assessors are left out in turn: each takes as long as a fit."""
@@ -33,7 +34,7 @@ _LARGEST_GRAPH: Final = 200
 
 
 def summarise_fit(
-    fit: Fit,
+    found: Fit | CriteriaFit,
     *,
     priors: Priors | None = None,
     top: int | None = None,
@@ -46,12 +47,14 @@ def summarise_fit(
 
     With ``top`` each object also has ``p_top``, ``expected_rank``, ``rank_lower`` and ``rank_upper``; with ``grades``
     the probability of each class between those cut-offs, in ``grades``. The log-evidence takes time and notes of its
-    own and can be left out.
+    own and can be left out. Refined models have ``variances``, ``covariates``, ``scales``, ``noise_factors`` and
+    ``outlying`` too. With several criteria all this is of the combined fit, and ``criteria`` has that of each.
     """
+    fit = found.combined if isinstance(found, CriteriaFit) else found
     panel = fit.panel
-    found = evidence(fit, priors) if with_evidence else None
+    known = _evidence(fit, priors) if with_evidence else None
     mu2, notes = _mu2(fit.connectivity)
-    notes = [*fit.notes, *noise_notes(fit), *sampling_notes(fit), *(found.notes if found else ()), *notes]
+    notes = [*fit.notes, *noise_notes(fit), *sampling_notes(fit), *(known.notes if known else ()), *notes]
     objects = fit.values.columns()
     if grades:
         try:
@@ -91,12 +94,36 @@ def summarise_fit(
             "noise_variance_printed": fit.noise_variance_printed,
             "rms_uncertainty": fit.rms_uncertainty,
             "mu2": mu2,
-            "log_evidence": found.log_evidence if found else None,
+            "log_evidence": known.log_evidence if known else None,
         },
-        "objects": _records(objects),
-        "assessors": _records(fit.biases.columns()),
+        "objects": records_of(objects),
+        "assessors": records_of(fit.biases.columns()),
+        **summarise_model(fit),
+        **(_criteria(found) if isinstance(found, CriteriaFit) else {}),
         "notes": _problems(notes),
     }
+
+
+def _evidence(fit: Fit, priors: Priors | None) -> Evidence:
+    """Return the log-evidence; none for sums over criteria, which are not fitted to scores of their own."""
+    if not fit.method.endswith("+criteria"):
+        return evidence(fit, priors)
+    note = Problem("evidence", "no log-evidence for several criteria together: there is one for each on its own.")
+    return Evidence(None, default_priors(fit.panel) if priors is None else priors, (note,))
+
+
+def _criteria(found: CriteriaFit) -> Summary:
+    """Return the fits of the criteria, and how errors go together between them."""
+    criteria = [
+        {
+            "criterion": label,
+            "weight": found.weights[label],
+            "objects": records_of(fit.values.columns()),
+            "assessors": records_of(fit.biases.columns()),
+        }
+        for label, fit in found.fits.items()
+    ]
+    return {"criteria": criteria, "correlation": records_of(found.correlation.columns())}
 
 
 def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Summary:
@@ -107,7 +134,7 @@ def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Sum
         "draws": ranking.draws,
         "seed": ranking.seed,
         "interval": ranking.interval,
-        "objects": _records(ranking.columns()),
+        "objects": records_of(ranking.columns()),
         "notes": _problems(ranking.fit.notes),
     }
     if decision is not None:
@@ -159,9 +186,9 @@ def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
         "robustness": None
         if bounds is None
         else {"mu2": bounds.mu2, "lambda2": bounds.lambda2, "constant": bounds.constant},
-        "objects": _records(objects),
-        "assessors": _records(assessors),
-        "assessments": _records(effects.columns()),
+        "objects": records_of(objects),
+        "assessors": records_of(assessors),
+        "assessments": records_of(effects.columns()),
         "notes": _problems(notes),
     }
 
@@ -172,7 +199,7 @@ def summarise_next(found: NextBest, top: int | None) -> Summary:
         "criterion": found.criterion,
         "top": top,
         "now": found.now,
-        "assessments": _records(found.columns()),
+        "assessments": records_of(found.columns()),
         "notes": _problems(found.fit.notes),
     }
 
@@ -261,7 +288,7 @@ def summarise_refusal(error: InputError) -> Summary:
 def summarise_comparison(comparison: Comparison) -> Summary:
     """Return the methods side by side (``compare --json``)."""
     rows = []
-    for row, record in zip(comparison.methods, _records(comparison.columns()), strict=True):
+    for row, record in zip(comparison.methods, records_of(comparison.columns()), strict=True):
         if row.method == "sa":
             record["rms_uncertainty_printed"] = row.rms_uncertainty_printed
         rows.append(record)
@@ -298,11 +325,6 @@ def _links(panel: Panel) -> list[Summary] | None:
         for a, b, weight in zip(links.row, links.col, links.data, strict=True)
         if a < b
     ]
-
-
-def _records(columns: dict[str, Any]) -> list[Summary]:
-    plain = {name: cells.tolist() if isinstance(cells, np.ndarray) else list(cells) for name, cells in columns.items()}
-    return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
 
 
 def _problems(problems: Sequence[Problem]) -> list[Summary]:

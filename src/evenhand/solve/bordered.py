@@ -171,10 +171,14 @@ class BorderedSolver:
         )
 
     @cached_property
+    def _rows(self) -> Floats:
+        """F^-1 z for each row z of Z."""
+        return np.asarray(np.linalg.solve(self._factor, self.columns.toarray().T).T, dtype=np.float64)
+
+    @cached_property
     def _rest(self) -> Floats:
         """What values and biases do not take over of each row of Z, in units of the coefficients' deviations."""
-        taken = self._half[0][self.object_index] + self._half[1][self.assessor_index]
-        return np.asarray(np.linalg.solve(self._factor, self.columns.toarray().T).T - taken, dtype=np.float64)
+        return self._rows - self._half[0][self.object_index] - self._half[1][self.assessor_index]
 
     def leverages(self) -> Floats:
         """Return how far each fitted score follows its score, coefficients included."""
@@ -185,6 +189,12 @@ class BorderedSolver:
         """Return how each object's value responds to a score of its own, for a score of confidence 1."""
         first, cross, _ = self.base.edges()
         return np.asarray(first + cross - (self._half[0][self.object_index] * self._rest).sum(axis=1))
+
+    def along(self, of_objects: Floats, of_assessors: Floats) -> Floats:
+        """Return how a weighted sum of values and biases responds to each score, for a score of confidence 1."""
+        values, biases = self.apply(of_objects, of_assessors)
+        turn = self._half[0].T @ of_objects + self._half[1].T @ of_assessors
+        return np.asarray(values[self.object_index] + biases[self.assessor_index] - self._rows @ turn)
 
     def log_determinant(self) -> float:
         """Return log det of the bordered L without one row and column of each component."""

@@ -96,6 +96,16 @@ class Readings:
         present = self.present.astype(np.float64)
         return np.rint(present.T @ present).astype(np.int64)
 
+    @cached_property
+    def by_object(self) -> sp.csr_array[Any]:
+        """Ones where a reading (column) is of an object (row): sums over the readings of each object."""
+        return _chooser(self.object_index, self.n_objects)
+
+    @cached_property
+    def by_assessor(self) -> sp.csr_array[Any]:
+        """Ones where a reading (column) is by an assessor (row)."""
+        return _chooser(self.assessor_index, self.n_assessors)
+
     def require_room(self) -> None:
         """Refuse equations that are too many, or too large for the memory, with the figure."""
         count = self.n_criteria
@@ -207,14 +217,14 @@ class Gauges:
 def project(gauge: Condition, values: Floats, biases: Floats) -> tuple[Floats, Floats]:
     """Return P times columns of values and biases, for one criterion."""
     gauges = Gauges.of([gauge], [np.arange(biases.shape[0])], biases.shape[0])
-    moved = gauges.project(np.vstack([values, biases]))
+    moved = gauges.project(np.concatenate([values, biases]))
     return moved[: values.shape[0]], moved[values.shape[0] :]
 
 
 def transposed(gauge: Condition, values: Floats, biases: Floats) -> tuple[Floats, Floats]:
     """Return P^T times columns of values and biases, for one criterion."""
     gauges = Gauges.of([gauge], [np.arange(biases.shape[0])], biases.shape[0])
-    moved = gauges.transposed(np.vstack([values, biases]))
+    moved = gauges.transposed(np.concatenate([values, biases]))
     return moved[: values.shape[0]], moved[values.shape[0] :]
 
 
@@ -252,6 +262,10 @@ class JointSolver:
     def _sizes(self) -> tuple[int, int]:
         return self._orient(self.readings.n_objects, self.readings.n_assessors)
 
+    @property
+    def _choosers(self) -> tuple[sp.csr_array[Any], sp.csr_array[Any]]:
+        return self._orient(self.readings.by_object, self.readings.by_assessor)
+
     @cached_property
     def weight(self) -> Floats:
         """W for each reading (P x K x K), with zeros for criteria that were not scored."""
@@ -266,7 +280,7 @@ class JointSolver:
     @cached_property
     def _gone_inverse(self) -> Floats:
         """The inverse of each block of the eliminated side, with zeros for criteria that it lacks."""
-        blocks = _sums(self._ends[1], self.weight, self._sizes[1])
+        blocks = _sums(self._choosers[1], self.weight)
         every = np.arange(self.readings.n_criteria)
         absent = blocks[:, every, every] == 0
         blocks[:, every, every] += absent
@@ -297,7 +311,7 @@ class JointSolver:
     def _schur(self) -> tuple[Floats, Whole]:
         """What is left on the kept side, for those that are free: all but the heaviest of each condition's group."""
         count, size = self.readings.n_criteria, self._sizes[0] * self.readings.n_criteria
-        own = _sums(self._ends[0], self.weight, self._sizes[0])
+        own = _sums(self._choosers[0], self.weight)
         full = -(self._matrix(self.weight).T @ self._share).toarray()
         for at in range(count):
             for other in range(count):
@@ -346,16 +360,13 @@ class JointSolver:
     def solve(self) -> tuple[Floats, Floats, Floats]:
         """Return values (n_O x K) and biases (n_A x K) in the gauges, and residuals (P x K, 0 where not scored)."""
         readings = self.readings
-        origin = np.array([np.median(column[there]) for column, there in zip(readings.score.T, readings.present.T)])
+        origin = np.array([np.median(readings.score[there, at]) for at, there in enumerate(readings.present.T)])
         target = np.where(readings.present, readings.score - origin, 0.0)
         values, biases = np.zeros((readings.n_objects, origin.size)), np.zeros((readings.n_assessors, origin.size))
         residuals = target
         for _ in range(1 + _ROUNDS):
             forces = np.einsum("ikl,il->ik", self.weight, residuals)
-            more = self.apply(
-                _sums(readings.object_index, forces, readings.n_objects),
-                _sums(readings.assessor_index, forces, readings.n_assessors),
-            )
+            more = self.apply(_sums(readings.by_object, forces), _sums(readings.by_assessor, forces))
             values, biases = values + more[0], biases + more[1]
             fitted = values[readings.object_index] + biases[readings.assessor_index]
             residuals = np.where(readings.present, target - fitted, 0.0)
@@ -406,7 +417,7 @@ class JointSolver:
             rows = order[pointer[start] : pointer[stop]]
             image = (self._share[start * count : stop * count] @ inverse).reshape(stop - start, count, n_kept, count)
             cross[rows] = -image[(gone[rows] - start)[:, None], every, kept[rows][:, None]]
-        of_gone = self._gone_inverse - _sums(gone, cross @ self._shares.transpose(0, 2, 1), n_gone)
+        of_gone = self._gone_inverse - _sums(self._choosers[1], cross @ self._shares.transpose(0, 2, 1))
         squares = inverse.reshape(n_kept, count, n_kept, count)
         of_kept = squares[np.arange(n_kept), :, np.arange(n_kept), :]
         of_objects, of_assessors = self._orient(of_kept, (of_gone + of_gone.transpose(0, 2, 1)) / 2)
@@ -638,7 +649,11 @@ def edges_of(
     return of_objects[object_index], cross, of_assessors[assessor_index]
 
 
-def _sums(index: Whole, blocks: Floats, count: int) -> Floats:
+def _chooser(index: Whole, count: int) -> sp.csr_array[Any]:
+    """Return a matrix that sums what shares an index."""
+    return sp.csr_array((np.ones(index.size), (index, np.arange(index.size))), shape=(count, index.size))
+
+
+def _sums(choose: sp.csr_array[Any], blocks: Floats) -> Floats:
     """Return the sums of blocks that share an index."""
-    choose = sp.csr_array((np.ones(index.size), (index, np.arange(index.size))), shape=(count, index.size))
-    return np.asarray(choose @ blocks.reshape(index.size, -1)).reshape(count, *blocks.shape[1:])
+    return np.asarray(choose @ blocks.reshape(blocks.shape[0], -1)).reshape(-1, *blocks.shape[1:])

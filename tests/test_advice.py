@@ -1,0 +1,288 @@
+"""Advice: the simplest model that predicts held-out scores about as well as the best, or none."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+import evenhand as eh
+from evenhand.advice import NOTHING, THIN, Advice, advise, applicable
+from evenhand.fit import Fit
+from evenhand.heldout import HeldOut, held_out
+from evenhand.models import METHODS
+from evenhand.models.likelihoods import Student
+from evenhand.models.refined import Refinements, refine
+from evenhand.panel import Panel
+from panels import random_panel
+
+Floats = NDArray[np.float64]
+
+# --- the rule, on made-up predictions --------------------------------------------------------------
+
+COUNT = 60
+NOISY = np.random.default_rng(1).normal(-3.0, 1.0, COUNT)
+"""Log densities whose mean has a standard error of about 0.13."""
+TURNS = np.tile([1.0, -1.0], COUNT // 2) * np.sqrt((COUNT - 1) / COUNT)
+"""Differences with mean 0 and sample standard deviation 1."""
+
+
+@pytest.fixture(scope="module")
+def fits() -> dict[str, Fit | None]:
+    panel = eh.simulate_panel(20, 6, 3, seed=3).panel
+    assert panel.n_assessments == COUNT
+    return {method: METHODS[method](panel) for method in ("sa", "cwa", "iba", "cwc")}
+
+
+def advise_on(
+    fits: dict[str, Fit | None], densities: dict[str, Floats], predictable: NDArray[np.bool_] | None = None
+) -> Advice:
+    """Return the advice on made-up log densities of held-out scores."""
+    predicted = {method: HeldOut(np.zeros(COUNT), density) for method, density in densities.items()}
+    return advise(fits, predicted, np.ones(COUNT, dtype=bool) if predictable is None else predictable)
+
+
+def test_of_methods_that_predict_alike_the_simplest_is_advised(fits: dict[str, Fit | None]) -> None:
+    found = advise_on(fits, dict.fromkeys(fits, NOISY))
+    assert found.recommendation.method == "sa"
+    assert found.behind == dict.fromkeys(fits, (0.0, 0.0))
+
+
+@pytest.mark.parametrize(("total", "advised"), [(0.95 * NOTHING, "sa"), (1.05 * NOTHING, "cwc")])
+def test_a_loss_that_is_the_same_for_every_score_counts_once_it_is_more_than_nothing(
+    fits: dict[str, Fit | None], total: float, advised: str
+) -> None:
+    worse = NOISY - total / COUNT
+    found = advise_on(fits, {"sa": worse, "cwa": worse, "iba": worse, "cwc": NOISY})
+    assert found.recommendation.method == advised
+    assert found.behind["sa"] == pytest.approx((total / COUNT, 0.0))
+
+
+@pytest.mark.parametrize(("errors", "advised"), [(1.9, "iba"), (2.1, "cwc")])
+def test_a_loss_of_more_than_twice_its_own_standard_error_counts(
+    fits: dict[str, Fit | None], errors: float, advised: str
+) -> None:
+    error = 0.04
+    assert 2.1 * error < NOISY.std(ddof=1) / np.sqrt(COUNT)
+    assert 1.9 * error > NOTHING / COUNT
+    loss = error * (errors + np.sqrt(COUNT) * TURNS)
+    far = NOISY - 1.0
+    found = advise_on(fits, {"sa": far, "cwa": far, "iba": NOISY - loss, "cwc": NOISY})
+    assert found.recommendation.method == advised
+    assert found.behind["iba"] == pytest.approx((errors * error, error))
+
+
+@pytest.mark.parametrize(("margins", "advised"), [(0.9, "iba"), (1.1, "cwc")])
+def test_a_loss_of_more_than_one_standard_error_of_the_best_counts(
+    fits: dict[str, Fit | None], margins: float, advised: str
+) -> None:
+    margin = NOISY.std(ddof=1) / np.sqrt(COUNT)
+    loss = margin * (margins + np.sqrt(COUNT) * TURNS)
+    far = NOISY - 2.0
+    found = advise_on(fits, {"sa": far, "cwa": far, "iba": NOISY - loss, "cwc": NOISY})
+    assert found.recommendation.method == advised
+
+
+def test_a_richer_model_is_advised_where_all_simpler_ones_are_far_behind(fits: dict[str, Fit | None]) -> None:
+    rich = "cwc+shrunk+student"
+    found = advise_on({**fits, rich: fits["cwc"]}, {**dict.fromkeys(fits, NOISY - 1.0), rich: NOISY})
+    assert found.recommendation.method == rich
+    assert "predicts held-out scores best" in found.recommendation.reason
+
+
+def test_without_calibration_to_compare_by_nothing_is_advised(fits: dict[str, Fit | None]) -> None:
+    found = advise_on({**fits, "cwc": None}, dict.fromkeys(("sa", "cwa", "iba"), NOISY))
+    assert found.recommendation.method is None
+    assert "cwc cannot be computed" in found.recommendation.reason
+    assert set(found.behind) == {"sa", "cwa", "iba"}
+
+
+def test_a_refinement_that_was_refused_does_not_stand_in_the_way(fits: dict[str, Fit | None]) -> None:
+    found = advise_on({**fits, "cwc+shrunk+scaled": None}, {**dict.fromkeys(fits, NOISY - 1.0), "cwc": NOISY})
+    assert found.recommendation.method == "cwc"
+
+
+def test_a_method_that_cannot_predict_a_score_is_not_advised(fits: dict[str, Fit | None]) -> None:
+    gap = NOISY + 5.0
+    gap[7] = -np.inf
+    found = advise_on(fits, {"sa": NOISY - 1.0, "cwa": NOISY - 1.0, "iba": gap, "cwc": NOISY})
+    assert found.recommendation.method == "cwc"
+    assert "iba" not in found.behind
+
+
+@pytest.mark.parametrize(("count", "advised"), [(0, None), (THIN - 1, None), (THIN, "sa")])
+def test_with_hardly_any_score_that_can_be_predicted_the_panel_is_too_thin(
+    fits: dict[str, Fit | None], count: int, advised: str | None
+) -> None:
+    found = advise_on(fits, dict.fromkeys(fits, NOISY), np.arange(COUNT) < count)
+    assert found.recommendation.method == advised
+    assert ("too thin" in found.recommendation.reason) == (advised is None)
+
+
+def test_with_hardly_any_degrees_of_freedom_the_panel_is_too_thin() -> None:
+    panel = random_panel(5, 12, 5, 4)
+    fits: dict[str, Fit | None] = {method: fit_by(panel) for method, fit_by in METHODS.items()}
+    cwc = fits["cwc"]
+    assert cwc is not None
+    assert cwc.degrees_of_freedom == 4
+    flat = HeldOut(np.zeros(panel.n_assessments), np.zeros(panel.n_assessments))
+    found = advise(fits, dict.fromkeys(fits, flat), np.ones(panel.n_assessments, dtype=bool))
+    assert found.recommendation.method is None
+    assert "too thin" in found.recommendation.reason
+
+
+def test_refinements_are_tried_where_the_panel_could_tell() -> None:
+    names = [one.method for one in applicable(eh.simulate_panel(60, 12, 4, seed=1).panel)]
+    assert names == [
+        *("iba+shrunk", "cwc+shrunk", "cwc+shrunk+power", "cwc+shrunk+student"),
+        *("cwc+shrunk+confidences", "cwc+shrunk+scaled"),
+    ]
+    thin = eh.simulate_panel(20, 10, 2, seed=1, uncertainties=(5.0,)).panel
+    assert [one.method for one in applicable(thin)] == ["cwc+shrunk", "cwc+shrunk+student"]
+
+
+# --- held-out scores, by leaving them out ----------------------------------------------------------
+
+
+def without(panel: Panel, row: int) -> Panel | None:
+    """Return the panel without a score; None where that takes an object or an assessor away, or cuts it in two."""
+    rest = panel.restrict(np.arange(panel.n_assessments) != row)
+    if rest.n_objects < panel.n_objects or rest.n_assessors < panel.n_assessors:
+        return None
+    return rest if eh.connectivity(rest).is_connected else None
+
+
+@pytest.mark.parametrize("method", ["sa", "cwa", "iba", "cwc"])
+@pytest.mark.parametrize("seed", [81, 82])
+def test_densities_of_held_out_scores_are_those_of_refits(method: str, seed: int) -> None:
+    panel = random_panel(seed, 7, 4, 12)
+    whole = METHODS[method](panel)
+    found = held_out(whole)
+    checked = 0
+    for row in range(panel.n_assessments):
+        rest = without(panel, row)
+        if rest is None:
+            continue
+        fit = METHODS[method](rest)
+        o, a = int(panel.object_index[row]), int(panel.assessor_index[row])
+        error = panel.score[row] - fit.values.estimate[o] - fit.biases.estimate[a]
+        of_objects, of_assessors = np.zeros((panel.n_objects, 1)), np.zeros((panel.n_assessors, 1))
+        of_objects[o], of_assessors[a] = 1.0, 1.0
+        unit = fit.posterior.contrast_variances(of_objects, of_assessors)[0] + 1.0 / whole.weight[row]
+        spread = np.sqrt(fit.residual / fit.degrees_of_freedom * unit)
+        wanted = stats.t.logpdf(error, fit.degrees_of_freedom, scale=spread)
+        assert found.error[row] == pytest.approx(error, rel=1e-8, abs=1e-8)
+        assert found.log_density[row] == pytest.approx(wanted, rel=1e-8)
+        checked += 1
+    assert checked >= 10
+
+
+def prior_covariance(panel: Panel, value_variance: float, bias_variance: float) -> Floats:
+    """Return the covariance of values and biases as scores see them, without noise and without the common mean."""
+    same_object = panel.object_index[:, None] == panel.object_index
+    same_assessor = panel.assessor_index[:, None] == panel.assessor_index
+    return np.asarray(value_variance * same_object + bias_variance * same_assessor)
+
+
+def left_out(covariance: Floats, score: Floats, row: int) -> tuple[float, float, float]:
+    """Return mean and variance of a score given the others, with an unknown common mean, and their sum of squares."""
+    others = np.arange(score.size) != row
+    inverse = np.linalg.inv(covariance[np.ix_(others, others)])
+    ones = np.ones(score.size - 1)
+    precision = ones @ inverse @ ones
+    mean = (ones @ inverse @ score[others]) / precision
+    link = covariance[row, others] @ inverse
+    away = score[others] - mean
+    variance = covariance[row, row] - link @ covariance[others, row] + (1 - link @ ones) ** 2 / precision
+    return float(mean + link @ away), float(variance), float(away @ inverse @ away)
+
+
+def test_densities_with_known_priors_and_noise_are_those_of_a_dense_normal() -> None:
+    panel = eh.simulate_panel(9, 4, 2, seed=7, uncertainties=(4.0, 8.0)).panel
+    found = held_out(refine(panel, shrink=True, value_sd=12.0, bias_sd=6.0, noise="declared"))
+    covariance = prior_covariance(panel, 144.0, 36.0) + np.diag(1 / panel.precision)
+    for row in range(panel.n_assessments):
+        mean, variance, _ = left_out(covariance, panel.score, row)
+        assert found.error[row] == pytest.approx(panel.score[row] - mean, rel=1e-7, abs=1e-7)
+        assert found.log_density[row] == pytest.approx(stats.norm.logpdf(panel.score[row], mean, np.sqrt(variance)))
+
+
+def test_densities_with_estimated_priors_are_exact_for_these() -> None:
+    panel = eh.simulate_panel(15, 5, 3, seed=8).panel
+    fit = refine(panel, shrink=True)
+    found = held_out(fit)
+    setting = fit.refined.node.setting
+    covariance = prior_covariance(panel, setting.value_ratio, setting.bias_ratio) + np.diag(1 / panel.precision)
+    for row in range(panel.n_assessments):
+        mean, variance, squares = left_out(covariance, panel.score, row)
+        nu = panel.n_assessments - 2
+        wanted = stats.t.logpdf(panel.score[row], nu, mean, np.sqrt(squares / nu * variance))
+        assert found.log_density[row] == pytest.approx(wanted, rel=1e-6)
+
+
+def test_densities_with_heavy_tails_are_close_to_those_of_refits() -> None:
+    panel = eh.simulate_panel(14, 5, 3, seed=9, freedom=2.0, uncertainties=(5.0,), bounds=None, step=None).panel
+    priors: dict[str, Any] = {"shrink": True, "value_sd": 15.0, "bias_sd": 15.0}
+    options: dict[str, Any] = {**priors, "tails": "student", "freedom": 4.0, "noise": "declared"}
+    found = held_out(refine(panel, **options))
+    errors, densities = [], []
+    for row in range(panel.n_assessments):
+        rest = without(panel, row)
+        assert rest is not None
+        fit = refine(rest, **options)
+        o, a = int(panel.object_index[row]), int(panel.assessor_index[row])
+        error = panel.score[row] - fit.values.estimate[o] - fit.biases.estimate[a]
+        of_objects, of_assessors = np.zeros((panel.n_objects, 1)), np.zeros((panel.n_assessors, 1))
+        of_objects[o], of_assessors[a] = 1.0, 1.0
+        unsure = np.sqrt(fit.posterior.contrast_variances(of_objects, of_assessors)[0])
+        # what is expected is itself unsure: averaged over, by Gauss-Hermite quadrature
+        nodes, share = np.polynomial.hermite_e.hermegauss(40)
+        density = Student(4.0).log_density(error - unsure * nodes, np.full(40, panel.precision[row]), 1.0)
+        errors.append(error)
+        densities.append(float(np.log(np.exp(density) @ share / share.sum())))
+    apart = found.log_density - np.array(densities)
+    assert np.corrcoef(found.error, errors)[0, 1] > 0.95
+    assert abs(apart.mean()) < 0.1
+    assert np.abs(apart).max() < 1.0
+
+
+# --- the advice, on simulated panels ----------------------------------------------------------------
+
+SIZE = {"n_objects": 60, "n_assessors": 12, "per_object": 4}
+BASE: dict[str, Any] = {**SIZE, "bounds": None, "step": None, "bias_sd": 8.0, "uncertainties": (4.0, 8.0, 14.0)}
+SHRUNK = {"iba+shrunk", "cwc+shrunk"}
+EXPECTED: dict[str, tuple[dict[str, Any], set[str | None]]] = {
+    "scaled": ({"scale_sd": 0.4}, {"cwc+shrunk+scaled"}),
+    "confidences": ({"factor_sd": 1.2}, {"cwc+shrunk+confidences"}),
+    "student": ({"freedom": 2.0}, {"cwc+shrunk+student"}),
+    "power 0": ({"power": 0.0}, {"iba", "iba+shrunk", "cwc+shrunk+power"}),
+    "plain": ({"bias_sd": 12.0}, {"cwc", "cwc+shrunk"}),
+    "no biases": ({"bias_sd": 0.0}, {"cwa"}),
+    "no biases, equally sure": ({"bias_sd": 0.0, "uncertainties": (8.0,)}, {"sa", "cwa"}),
+    "thin, weak biases": (
+        {"n_objects": 43, "n_assessors": 11, "per_object": 2, "bias_sd": 3.0, "uncertainties": (10.0,)},
+        {"sa", "cwa", *SHRUNK, None},
+    ),
+    "tiny": ({"n_objects": 8, "n_assessors": 5, "per_object": 2}, {None}),
+}
+RUNS = 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_the_advice_is_right_nine_times_in_ten(kind: str) -> None:
+    options, expected = EXPECTED[kind]
+    advised = [eh.compare(eh.simulate_panel(**{**BASE, **options}, seed=seed).panel) for seed in range(RUNS)]
+    methods = [found.recommendation.method for found in advised]
+    assert sum(method in expected for method in methods) >= 0.9 * RUNS, methods
+    assert all("too thin" in found.recommendation.reason for found in advised if found.recommendation.method is None)
+
+
+def test_refinements_named_by_the_user_are_compared_too() -> None:
+    panel = eh.simulate_panel(20, 5, 3, seed=2).panel
+    found = eh.compare(panel, candidates=[Refinements(shrink="biases")])
+    assert [row.method for row in found.methods] == [*METHODS, "cwc+shrunk"]
+    row = found.methods[-1]
+    assert row.loo_behind is not None
+    assert row.log_evidence is None

@@ -1,0 +1,146 @@
+"""Intervals of refined models hold the truth as often as they say, on panels from their own model.
+
+Values of one panel err together, so that the check goes by how much coverage varies between panels. Panels are large
+and biases moderate to keep that small: a true coverage of 0.85 would be at least three standard errors off.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+import evenhand as eh
+from evenhand.fit import Fit
+from evenhand.models.bounded import Bounded, Logarithm
+from evenhand.models.likelihoods import Huber
+from evenhand.models.refined import Refinements, Table, refine
+
+pytestmark = pytest.mark.slow
+
+LEVEL, SHARPEST = 0.90, 0.05
+"""Probability of the intervals, and what the check must be able to see."""
+
+SIZE = {"n_objects": 120, "n_assessors": 12, "per_object": 4}
+BASE: dict[str, Any] = {**SIZE, "bounds": None, "step": None, "bias_sd": 4.0, "uncertainties": (4.0, 8.0, 14.0)}
+WIDE: dict[str, Any] = {"value_sd": 35.0, "bias_sd": 8.0}
+LOGIT, RATIONAL = Bounded(0.0, 100.0, "logit", 1e-6), Bounded(0.0, 100.0, "rational", 1e-6)
+EXACT = 1e-6
+"""An uncertainty next to nothing."""
+
+CASES: dict[str, tuple[int, dict[str, Any], Refinements]] = {
+    "shrunk": (24, {}, Refinements(shrink=True)),
+    "shrunk, thin": (40, {"n_objects": 60, "per_object": 2}, Refinements(shrink=True)),
+    "scaled": (14, {"scale_sd": 0.35}, Refinements(shrink=True, scale=True)),
+    "confidences": (14, {"factor_sd": 1.0}, Refinements(shrink=True, calibrate_confidence=True)),
+    "power": (24, {"power": 0.0}, Refinements(shrink=True, power="estimated")),
+    "student": (14, {"freedom": 4.0}, Refinements(shrink=True, tails="student")),
+    "student, free": (12, {"freedom": 2.0}, Refinements(shrink=True, tails="student", freedom=None)),
+    "huber": (12, {"uncertainties": (EXACT,)}, Refinements(shrink=True, tails="huber")),
+    "rounded": (20, {"step": 10.0, "uncertainties": (4.0,)}, Refinements(shrink=True, step=10.0)),
+    "covariates": (20, {"effects": {"order": 6.0}}, Refinements(shrink=True, covariates=("order",))),
+    "logit": (24, {"scores": LOGIT, **WIDE}, Refinements(shrink=True, scores=LOGIT)),
+    "rational": (24, {"scores": RATIONAL, **WIDE}, Refinements(shrink=True, scores=RATIONAL)),
+    "log": (24, {"scores": Logarithm(50.0), "value_sd": 20.0}, Refinements(shrink=True, scores=Logarithm())),
+}
+
+
+def draw(options: dict[str, Any], seed: int) -> eh.Simulation:
+    """Return a panel; with a map, uncertainties are declared in points, as the model takes them."""
+    drawn = eh.simulate_panel(**{**BASE, **options}, seed=seed)
+    scores, panel = options.get("scores"), drawn.panel
+    if options.get("uncertainties") == (EXACT,):
+        return with_huber_noise(drawn, 6.0, seed)
+    if scores is None:
+        return drawn
+    slope = scores.fitted_to(panel).slope(panel.score)
+    return replace(drawn, panel=replace(panel, precision=panel.precision * np.square(slope)))
+
+
+def with_huber_noise(drawn: eh.Simulation, sd: float, seed: int) -> eh.Simulation:
+    """Return a panel with noise that is normal in the middle and exponential beyond the bend."""
+    generator, bend = np.random.default_rng([seed, 1]), Huber().bend
+    count = drawn.panel.n_assessments
+    middle, beyond = np.sqrt(2 * np.pi) * (2 * ndtr(bend) - 1), 2 / bend * np.exp(-(bend**2) / 2)
+    inside = ndtri(generator.uniform(ndtr(-bend), ndtr(bend), count))
+    outside = generator.choice([-1.0, 1.0], count) * (bend + generator.exponential(1 / bend, count))
+    noise = sd * np.where(generator.random(count) < middle / (middle + beyond), inside, outside)
+    score, precision = drawn.panel.score + noise, np.full(count, sd**-2)
+    return replace(drawn, panel=replace(drawn.panel, score=score, precision=precision))
+
+
+def covered(ends: Fit | Table, truth: NDArray[np.float64]) -> float:
+    """Return which part of the truth lies in its intervals."""
+    table = ends.values if isinstance(ends, Fit) else ends
+    assert table.lower is not None
+    assert table.upper is not None
+    return float(((table.lower <= truth) & (truth <= table.upper)).mean())
+
+
+def check(coverage: Sequence[float]) -> None:
+    """Fail where the mean coverage of panels is more than three standard errors off, or cannot be told well enough."""
+    found, error = float(np.mean(coverage)), float(np.std(coverage, ddof=1) / np.sqrt(len(coverage)))
+    assert 3 * error < SHARPEST, f"a standard error of {error:.3f} is too large: more panels are needed"
+    assert abs(found - LEVEL) <= 3 * error, f"coverage {found:.3f}, standard error {error:.3f}"
+
+
+def check_independent(inside: Sequence[float], count: int) -> None:
+    """Fail where the part inside is more than three binomial standard errors off."""
+    found, error = float(np.mean(inside)), np.sqrt(LEVEL * (1 - LEVEL) / count)
+    assert abs(found - LEVEL) <= 3 * error, f"coverage {found:.3f} of {count}, standard error {error:.3f}"
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_intervals_of_values_hold_nine_true_values_in_ten(kind: str) -> None:
+    runs, options, assumed = CASES[kind]
+    coverage = []
+    for seed in range(runs):
+        drawn = draw(options, seed)
+        coverage.append(covered(refine(drawn.panel, assumed, interval=LEVEL), drawn.values))
+    check(coverage)
+
+
+def test_intervals_of_coefficients_hold_nine_true_effects_in_ten() -> None:
+    effects = {"order": 6.0, "length": 0.0, "hour": -3.0, "day": 1.0}
+    inside = []
+    for seed in range(40):
+        drawn = draw({"effects": effects, "n_objects": 30}, seed)
+        table = refine(drawn.panel, shrink=True, covariates=tuple(effects), interval=LEVEL).refined.covariates
+        inside.append(covered(table, np.array([effects[name] for name in table.labels])))
+    check_independent(inside, 40 * len(effects))
+
+
+def test_intervals_of_scales_hold_nine_true_scales_in_ten() -> None:
+    inside = []
+    for seed in range(12):
+        drawn = draw({"scale_sd": 0.35}, 100 + seed)
+        inside.append(
+            covered(refine(drawn.panel, shrink=True, scale=True, interval=LEVEL).refined.scales, drawn.scales)
+        )
+    check_independent(inside, 12 * SIZE["n_assessors"])
+
+
+def test_intervals_of_noise_factors_hold_nine_true_factors_in_ten() -> None:
+    inside = []
+    for seed in range(10):
+        drawn = draw({"factor_sd": 1.0}, 100 + seed)
+        fit = refine(drawn.panel, shrink=True, calibrate_confidence=True, interval=LEVEL)
+        # factors are relative to the noise variance of the fit
+        found = fit.refined.noise_factors
+        level = np.exp(np.mean(np.log(drawn.noise_factors)) - np.mean(np.log(found.estimate)))
+        inside.append(covered(found, drawn.noise_factors / level))
+    check_independent(inside, 10 * SIZE["n_assessors"])
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0])
+def test_intervals_of_the_power_hold_the_true_power_nine_times_in_ten(power: float) -> None:
+    inside = []
+    for seed in range(60):
+        drawn = draw({"power": power, "n_objects": 40}, seed)
+        table = refine(drawn.panel, shrink=True, power="estimated", interval=LEVEL).refined.variances
+        row = list(table.labels).index("power")
+        inside.append(float(table.lower[row] <= power <= table.upper[row]))
+    check_independent(inside, 60)
