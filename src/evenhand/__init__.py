@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from evenhand.models.additive import calibrate, incomplete_block
     from evenhand.models.average import simple_average, weighted_average
     from evenhand.models.bounded import Bounded, Logarithm
+    from evenhand.models.confidences import DeclaredConfidence, declared_confidence
     from evenhand.models.medians import Medians, median_polish
     from evenhand.models.refined import Refined, Refinements, refine
     from evenhand.next_best import NextBest, next_best
@@ -56,6 +57,7 @@ _HOME = {
     "Connectivity": "graph",
     "Contrast": "fit",
     "Decision": "decision",
+    "DeclaredConfidence": "models.confidences",
     "DistributedFit": "io.cluster",
     "Effects": "fit",
     "Evidence": "evidence",
@@ -86,6 +88,7 @@ _HOME = {
     "confidence_sensitivity": "influence",
     "connectivity": "graph",
     "decide": "decision",
+    "declared_confidence": "models.confidences",
     "default_priors": "evidence",
     "errors": "errors",
     "evidence": "evidence",
@@ -117,6 +120,7 @@ __all__ = [
     "Connectivity",
     "Contrast",
     "Decision",
+    "DeclaredConfidence",
     "DistributedFit",
     "Effects",
     "Evidence",
@@ -148,6 +152,7 @@ __all__ = [
     "confidence_sensitivity",
     "connectivity",
     "decide",
+    "declared_confidence",
     "default_priors",
     "errors",
     "evidence",

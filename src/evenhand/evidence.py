@@ -150,9 +150,13 @@ def _shrunk(fit: Fit, priors: Priors) -> Evidence:
         result += float(point.sum()) / 2 - log(4 * priors.sigma_O * priors.sigma_A)
         # the mean of the values has a normal prior, centred at v_ref, and not a flat one
         variance = priors.sigma_O**2 + node.w * node.mean_variance
-        return result - (log(2 * pi * variance) + (node.mean - priors.v_ref) ** 2 / variance) / 2
+        return float(result - (log(2 * pi * variance) + (node.mean - priors.v_ref) ** 2 / variance) / 2)
 
-    area, notes = log_integral(height, fit.refined.point), []
+    notes = []
+    try:
+        area = log_integral(height, fit.refined.point)
+    except SolveError as error:
+        return Evidence(None, priors, (Problem("evidence", f"no log-evidence for {fit.method}: {error}"),))
     result = area - log(log(priors.w_max / priors.w_min))
     if fit.values.scale is not None:
         result += float(np.log(fit.values.scale.slope(fit.panel.score)).sum())

@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from evenhand.cli import terminal
 from evenhand.cli.options import Output, parse_gauge
+from evenhand.cli.showing import hide
 
 if TYPE_CHECKING:
     from evenhand.io.cluster import DistributedFit
@@ -63,6 +64,7 @@ def _show(fit: DistributedFit, rows: int) -> None:
     """Print counts, residual, noise, the largest estimates of the smaller side, and where the rest is."""
     from evenhand.cells import count_of
 
+    hide()
     summary = fit.summary
     panel, found = summary["panel"], summary["fit"]
     counts = ", ".join(count_of(panel[f"{word}s"], word) for word in ("object", "assessor", "assessment"))

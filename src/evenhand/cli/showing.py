@@ -25,10 +25,11 @@ class Bar:
         self._begun = time.monotonic()
         self._progress: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
+        self._is_closed = False
 
     def __call__(self, task: str, done: float, total: float | None) -> None:
         """Show how far a task is."""
-        if time.monotonic() - self._begun < PATIENCE:
+        if self._is_closed or time.monotonic() - self._begun < PATIENCE:
             return
         if self._progress is None:
             self._progress = _start()
@@ -39,9 +40,21 @@ class Bar:
         self._progress.update(self._tasks[task], completed=done, total=total, visible=True)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Take the bar away, for good."""
+        self._is_closed = True
         if self._progress is not None:
             self._progress.stop()
+            self._progress = None
+
+
+_bars: list[Bar] = []
+"""The bar of the command that runs, if any."""
+
+
+def hide() -> None:
+    """Take the bar away before an answer is printed: it would wipe out the last lines of it."""
+    for bar in _bars:
+        bar.close()
 
 
 def _start() -> Progress:
@@ -71,6 +84,7 @@ def shown(*, verbose: bool) -> Iterator[None]:
         log.addHandler(handler)
         level, log.level = log.level, logging.INFO
     bar = Bar()
+    _bars.append(bar)
     try:
         if sys.stderr.isatty():
             with listening(bar):
@@ -79,6 +93,7 @@ def shown(*, verbose: bool) -> Iterator[None]:
             yield
     finally:
         bar.close()
+        _bars.remove(bar)
         if verbose:
             log.removeHandler(handler)
             log.setLevel(level)

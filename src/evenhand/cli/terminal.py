@@ -46,6 +46,9 @@ __all__ = [
 _SHOWN_AS_TABLE: Final = ("outlying",)
 """Notes on what has a table of its own."""
 
+_WIDE: Final = 125
+"""A terminal of fewer columns has no room for residuals beside the measures that methods are compared by."""
+
 _MOST_CRITERIA: Final = 4
 """Up to this many criteria the values of each stand beside those of all together."""
 
@@ -177,11 +180,19 @@ def show_problems(summary: Summary) -> None:
 def show_comparison(summary: Summary) -> None:
     """Print the methods side by side."""
     console = open_console()
-    columns = ["method", "residual", "scaled", "rms uncertainty", "of values", "log-evidence", "held-out error"]
-    table = make_table([*columns, "behind best"], text=("method",))
-    keys = ("residual", "residual_scaled", "rms_uncertainty", "rms_uncertainty_values", "log_evidence", "loo_rmse")
+    columns = {
+        "residual": "residual",
+        "scaled": "residual_scaled",
+        "rms uncertainty": "rms_uncertainty",
+        "of values": "rms_uncertainty_values",
+        "log-evidence": "log_evidence",
+        "held-out error": "loo_rmse",
+    }
+    if console.width < _WIDE:
+        del columns["residual"], columns["scaled"]
+    table = make_table(["method", *columns, "behind best"], text=("method",))
     for record in summary["methods"]:
-        add_row(table, record["method"], *(number_text(record[key]) for key in keys), _behind(record))
+        add_row(table, record["method"], *(number_text(record[key]) for key in columns.values()), _behind(record))
     console.print(table)
     if summary["r2"]:
         # the paper's methods beside each other and beside the one recommended; of refinements there are too many pairs

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from evenhand.cli.showing import hide
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -23,6 +25,7 @@ def printable(text: object) -> str:
 def show_json(summary: Summary) -> None:
     """Print the summary as JSON: UTF-8, full precision, null where something cannot be computed."""
     text = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2)
+    hide()
     sys.stdout.flush()
     sys.stdout.buffer.write(f"{text}\n".encode())
     sys.stdout.buffer.flush()
@@ -32,6 +35,7 @@ def open_console() -> Console:
     """Return where to print."""
     from rich.console import Console
 
+    hide()
     # without a terminal nobody folds lines: tables keep their width
     return Console(soft_wrap=False) if sys.stdout.isatty() else Console(width=200, no_color=True)
 

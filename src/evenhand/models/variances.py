@@ -218,7 +218,10 @@ def log_integral(height: Callable[[Floats], float], start: Floats) -> float:
     """Return the logarithm of the integral of exp(height), by points of Gauss and Hermite about its peak."""
     from scipy.optimize import minimize
 
-    found = minimize(lambda x: -height(x), np.clip(start, -8.0, 8.0), method="Nelder-Mead", options={"xatol": 1e-2})
+    def depth(x: Floats) -> float:
+        return -height(x)
+
+    found = minimize(depth, np.clip(start, -8.0, 8.0), method="Nelder-Mead", options={"xatol": 1e-2})
     peak, top = np.asarray(found.x), -float(found.fun)
     count, step = peak.size, 0.05
     unit = np.eye(count) * step
