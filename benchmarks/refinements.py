@@ -39,6 +39,8 @@ LEVEL: Final = 0.90
 """Probability of the intervals."""
 OWN, PLAIN = 1.0, 1.02
 """Largest ratio of errors on panels of its own model (to be below), and on plain ones (not to be above)."""
+FEW: Final = 10
+"""From fewer panels than this a standard error of coverage is not believed."""
 SHAPES: Final = {"panel": (60, 12, 4), "grants": (43, 11, 2), "peers": (80, 80, 5)}
 """Objects, assessors, and assessors of each object."""
 BASE: Final[dict[str, Any]] = {"bounds": None, "step": None, "bias_sd": 8.0, "uncertainties": (4.0, 8.0, 14.0)}
@@ -93,8 +95,8 @@ CASES: Final = {
     "medians": Case(None, {"freedom": 2.0}, "Student noise, 2 degrees"),
     "rounded": Case(
         Refinements(shrink=True, step=10.0),
-        {"step": 10.0, "uncertainties": (4.0,)},
-        "noise of sd 4, rounded to tens",
+        {"step": 10.0, "uncertainties": (2.0,)},
+        "noise of sd 2, rounded to tens",
         {"step": 1.0},
         Refinements(shrink=True, step=1.0),
     ),
@@ -222,7 +224,7 @@ class Ratio:
     def verdict(self, most: float, *, strict: bool) -> str:
         """Return whether the ratio is below what is allowed, and whether more panels might say otherwise."""
         reached = self.value < most if strict else self.value <= most
-        unsure = abs(self.value - most) <= 2 * self.error
+        unsure = not abs(self.value - most) > 2 * self.error  # so too where one panel gives no error
         return ("reached" if reached else "MISSED") + (", within 2 se" if unsure else "")
 
 
@@ -298,7 +300,9 @@ class Row:
         ]
         own = []
         if self.data == "own":
-            off = self.coverage is not None and abs(self.coverage - LEVEL) > 3 * self.coverage_error
+            off = (
+                self.coverage is not None and abs(self.coverage - LEVEL) > 3 * self.coverage_error and self.runs >= FEW
+            )
             covered = "—" if self.coverage is None else f"{self.coverage:.3f} ± {self.coverage_error:.3f}"
             own = [covered + (" OFF" if off else "")]
         seconds = f"{self.seconds:.2g}"
@@ -378,7 +382,9 @@ def main() -> None:
     order = {key: at for at, key in enumerate((n, s) for n in CASES for s in SHAPES)}
     rows = rows_of(sorted(runs, key=lambda run: order[run["name"], run["shape"]]))
     seeds = sorted({run["seed"] for run in runs})
-    conditions = f"Seeds from {seeds[0]} to {seeds[-1]}; fewer runs where a fit takes longest." if seeds else ""
+    conditions = f"Seeds from {seeds[0]} to {seeds[-1]}." if seeds else ""
+    if any(row.runs < FEW for row in rows):
+        conditions += f" PRELIMINARY: rows of fewer than {FEW} runs show what was seen so far and decide nothing."
     section = make_section(rows, conditions)
     say(section)
     if given.table:

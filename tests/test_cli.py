@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import evenhand as eh
-from evenhand.cli import main
+from evenhand.cli import main, showing
+from evenhand.cli.writing import open_console
 from evenhand.data import demo_path
 from evenhand.data.make_demo import make_demo
 
@@ -385,7 +386,7 @@ def test_compare_refuses_wrong_options_and_recommends_nothing_for_groups(scores:
     assert run("compare", scores, "--known", "nothing=5").exit_code == 2
     found = answer("compare", apart)
     assert found["recommendation"]["method"] is None
-    assert "iba and cwc cannot be computed" in found["recommendation"]["reason"]
+    assert {"method_refused"} <= {note["kind"] for note in found["notes"]}
     together = answer("compare", apart, "--per-component")
     assert "not_comparable" in {note["kind"] for note in together["notes"]}
 
@@ -454,9 +455,33 @@ def test_an_output_that_cannot_be_written_is_at_most_one_line(arguments: str, wh
 
 def test_an_output_that_knows_no_unicode_gets_question_marks() -> None:
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "evenhand", "compare", str(demo_path())]
+    command = [sys.executable, "-m", "evenhand", "compare", "--quick", str(demo_path())]
     done = subprocess.run(command, capture_output=True, check=True, env=environment)
     assert done.stdout.isascii()
+
+
+def test_the_progress_bar_is_gone_before_an_answer_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(showing, "PATIENCE", -1.0)
+    started: list[str] = []
+
+    class Progress:
+        def add_task(self, task: str, total: float | None) -> int:
+            return 0
+
+        def update(self, number: int, **how: object) -> None:
+            started.append("updated")
+
+        def stop(self) -> None:
+            started.append("stopped")
+
+    monkeypatch.setattr(showing, "_start", Progress)
+    with showing.shown(verbose=False):
+        (bar,) = showing._bars
+        bar("reading", 1, 2)
+        open_console()
+        bar("reading", 2, 2)
+    assert started == ["updated", "stopped"]
+    assert showing._bars == []
 
 
 def test_hostile_labels_stay_text_and_cannot_steer_the_terminal(tmp_path: Path) -> None:
@@ -480,20 +505,21 @@ def test_hostile_labels_stay_text_and_cannot_steer_the_terminal(tmp_path: Path) 
 
 
 def test_compare_json_has_every_agreed_key(scores: Path) -> None:
-    found = answer("compare", scores)
+    found = answer("compare", scores, "--quick")
     assert [row["method"] for row in found["methods"]] == ["sa", "cwa", "iba", "cwc"]
     assert set(found["methods"][0]) >= {
         *("method", "residual", "residual_scaled", "rms_uncertainty", "log_evidence", "loo_rmse"),
+        *("loo_behind", "loo_behind_error"),
     }
     assert len(found["r2"]) == 6
     assert set(found["r2"][0]) == {"a", "b", "r2"}
     assert set(found["recommendation"]) == {"method", "reason"}
-    assert "Recommended" in run("compare", scores).stdout
+    assert "Recommended" in run("compare", scores, "--quick").stdout
 
 
 def test_priors_of_the_evidence_can_be_given(shared_data: Path) -> None:
     scores = shared_data / "case_study_2_scores.csv"
-    found = answer("compare", scores, "--priors", "67,22.5,15,1,900")
+    found = answer("compare", scores, "--quick", "--priors", "67,22.5,15,1,900")
     logs = {row["method"]: row["log_evidence"] for row in found["methods"]}
     assert [logs[method] for method in ("sa", "iba", "cwc")] == pytest.approx([-384.80, -383.36, -384.65], abs=0.005)
     assert found["priors"] == {"v_ref": 67.0, "sigma_O": 22.5, "sigma_A": 15.0, "w_min": 1.0, "w_max": 900.0}

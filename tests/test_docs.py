@@ -247,9 +247,17 @@ def test_the_citation_and_the_changelog_name_this_version() -> None:
 
 
 JSON_EXAMPLES = {
-    "calibrate": ("calibrate scores.csv --top 5 --grades 50,60", "calibrate apart.csv --per-component", "demo"),
+    "calibrate": (
+        "calibrate scores.csv --top 5 --grades 50,60",
+        "calibrate apart.csv --per-component",
+        "calibrate rich.csv --shrink --scale",
+        "calibrate rich.csv --power estimated --covariate order",
+        "calibrate rich.csv --calibrate-confidence --tails student",
+        "calibrate criteria.csv --criterion criterion",
+        "demo",
+    ),
     "check": ("check scores.csv", "check apart.csv", "check chain.csv"),
-    "compare": ("compare scores.csv", "compare apart.csv"),
+    "compare": ("compare scores.csv --quick", "compare apart.csv"),
     "rank": ("rank scores.csv --top 9 --lottery-seed 1", "rank chain.csv --method sa"),
     "influence": ("influence scores.csv --top 9", "influence chain.csv"),
     "next": ("next scores.csv", "next ring.csv --top 2"),
@@ -264,6 +272,7 @@ def test_the_json_keys_are_those_of_the_tables(command: str, beside_the_demo: Pa
     ring = "x,A,1\nx,B,2\ny,A,3\ny,B,5\nz,A,4\nz,B,7\nx,C,4\ny,C,4\nz,C,\n"
     for name, rows in (("apart.csv", apart), ("chain.csv", chain), ("ring.csv", ring)):
         Path(name).write_text(f"object,assessor,score\n{rows}", encoding="utf-8")
+    write_rich_files()
     sections = re.split(r"^## ", (DOCS / "reference" / "json.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     table = next(part for part in sections if part.startswith(f"evenhand {command}\n"))
     keys = set(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE))
@@ -274,6 +283,19 @@ def test_the_json_keys_are_those_of_the_tables(command: str, beside_the_demo: Pa
     assert found == keys
 
 
+def write_rich_files() -> None:
+    """Write a panel with levels, an order of reading and a score that is far off, and one with two criteria."""
+    rows, criteria = ["object,assessor,score,level,order"], ["object,assessor,criterion,score"]
+    for o in range(8):
+        for a in range(4):
+            noise = (7 * o + 5 * a + 3 * o * a) % 11
+            score = 5 * o + 3 * a + noise if (o, a) != (4, 2) else 150
+            rows.append(f"{o},{a},{score},{('high', 'medium', 'low')[noise % 3]},{(3 * o + a * a) % 8}")
+            criteria += [f"{o},{a},merit,{score}", f"{o},{a},style,{4 * o - a + noise * noise % 7}"]
+    Path("rich.csv").write_text("\n".join(rows), encoding="utf-8")
+    Path("criteria.csv").write_text("\n".join(criteria), encoding="utf-8")
+
+
 WHOLE = {"assessor_graph", "robustness", "drawn"}
 """Keys of lists and objects that are null as a whole where they do not apply."""
 
@@ -282,6 +304,8 @@ def paths_of(value: Any, path: str = "") -> Iterator[str]:
     """Yield the paths of the leaves: ``panel.objects``, ``objects[].value``."""
     if path.endswith(".grades"):
         yield path  # its keys are the user's cut-offs
+    elif path in ("criteria[].objects[]", "criteria[].assessors[]"):
+        yield f"{path}.KEY"  # as in objects and assessors
     elif isinstance(value, dict):
         for key, inner in value.items():
             yield from paths_of(inner, f"{path}.{key}" if path else key)

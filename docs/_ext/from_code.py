@@ -14,7 +14,9 @@ from docutils import nodes  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-MADE_BY_USERS = frozenset({"Affine", "Anchor", "NoisePrior", "Priors", "Reference"})
+MADE_BY_USERS = frozenset(
+    {"Affine", "Anchor", "Bounded", "Logarithm", "NoisePrior", "Priors", "Reference", "Refinements"}
+)
 """Classes that are called by name; all others come out of functions."""
 
 OPTION = re.compile(r"((?<![\w-])--[a-z][a-z-]*|\bFILE\b)")
@@ -51,12 +53,18 @@ class CommandDirective(FromCode):
 
 def describe_command(name: str, command: click.Command) -> str:
     """Return a command as Markdown."""
+    from evenhand.cli.group import grouped
+
     context = click.Context(command, info_name=f"evenhand {name}", parent=None)
     arguments = [part.make_metavar(context) for part in command.params if isinstance(part, click.Argument)]
     usage = " ".join(["evenhand", name, *arguments, "[OPTIONS]"])
     blocks = [f"```text\n{usage}\n```", tidy(command.help or "")]
     blocks.append(f":::{{program}} evenhand {name}\n:::")
-    blocks += [describe_option(part, context) for part in command.params if isinstance(part, click.Option)]
+    groups = grouped(command.params)
+    for heading, options in groups.items():
+        if len(groups) > 1:
+            blocks.append(f"**{heading}**")
+        blocks += [describe_option(option, context) for option in options]
     if command.epilog:
         example = command.epilog.removeprefix("Example: ").strip()
         blocks.append(f"Example: `{example}`")

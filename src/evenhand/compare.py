@@ -150,10 +150,9 @@ def compare(
 
     Examples
     --------
-    >>> scores = [60.0, 70.0, 50.0, 62.0, 40.0, 49.0, 55.0, 66.0]
-    >>> found = compare(Panel.from_arrays([0, 0, 1, 1, 2, 2, 3, 3], [0, 1] * 4, scores), candidates=[])
-    >>> found.recommendation.method
-    'iba'
+    >>> from evenhand import simulate_panel
+    >>> compare(simulate_panel(40, 8, 4, seed=1).panel, candidates=[]).recommendation.method
+    'cwc'
     """
     notes: list[Problem] = []
     priors = default_priors(panel) if priors is None else priors

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -25,27 +26,28 @@ class HeadedOption(click.Option):
         self.heading = heading
 
 
-def heading_of(option: click.Parameter) -> str:
-    """Return the heading under which an option is listed."""
-    return option.heading if isinstance(option, HeadedOption) else REST
+def grouped(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
+    """Return the options of a command by their headings: those of the answer, which have none, last."""
+    groups: dict[str, list[click.Option]] = {}
+    rest: list[click.Option] = []
+    for option in parameters:
+        if isinstance(option, HeadedOption):
+            groups.setdefault(option.heading, []).append(option)
+        elif isinstance(option, click.Option):
+            rest.append(option)
+    return groups | {REST: rest}
 
 
 class EvenhandCommand(click.Command):
     """A command whose --help lists options under headings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options: those of the answer last."""
-        groups: dict[str, list[tuple[str, str]]] = {}
-        for option in self.get_params(ctx):
-            record = option.get_help_record(ctx)
-            if record is not None and isinstance(option, click.Option):
-                groups.setdefault(heading_of(option), []).append(record)
-        rest = groups.pop(REST)
-        for heading, records in groups.items():
-            with formatter.section(heading):
-                formatter.write_dl(records)
-        with formatter.section(REST if groups else "Options"):
-            formatter.write_dl(rest)
+        """Write the options."""
+        groups = grouped(self.get_params(ctx))
+        for heading, options in groups.items():
+            records = [option.get_help_record(ctx) for option in options]
+            with formatter.section(heading if len(groups) > 1 else "Options"):
+                formatter.write_dl([record for record in records if record is not None])
 
 
 class EvenhandGroup(click.Group):

@@ -185,8 +185,8 @@ def _score_map(bounds: tuple[float, ...], shape: Any, log_scores: bool) -> Score
         raise click.UsageError("--map is the shape of a bounded scale: use it with --bounds.")
     if bounds and log_scores:
         raise click.UsageError("--bounds and --log-scores are different scales: choose one of the two.")
+    if typed_options(("bounds",)) and len(bounds) != 2:
+        raise click.UsageError(f"--bounds takes two numbers, A,B, not {len(bounds)}.")
     if bounds:
-        if len(bounds) != 2:
-            raise click.UsageError(f"--bounds takes two numbers, A,B, not {len(bounds)}.")
         return Bounded(bounds[0], bounds[1], "logit" if shape is None else shape)
     return Logarithm() if log_scores else None

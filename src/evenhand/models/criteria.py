@@ -34,6 +34,7 @@ from evenhand.solve.joint import (
     Gauges,
     JointSolver,
     Readings,
+    certainty,
     edges_of,
     project,
     refuse_sum,
@@ -46,23 +47,18 @@ Whole = NDArray[np.int64]
 By = Callable[..., Fit] | str | Refinements
 """How each criterion is fitted: a function that takes a panel, the short name of a method, or refinements."""
 
-STEPS: Final = 500
+STEPS: Final = 300
 """Fits after which an estimate of the correlations that still moves is given up."""
 
 STEADY: Final = 1e-10
 """Correlations have come to rest when none moves by more than this."""
 
+_PERFECT: Final = 1e-4
+"""Errors go together perfectly, as far as scores tell, where their correlations have a smaller eigenvalue than this."""
+
 _SINGULAR: Final = 1e-8
-"""Correlations whose matrix has a smaller eigenvalue than this leave a criterion without noise of its own."""
-
-_STEP: Final = 1e-6
-"""Step of numerical derivatives, beside the noise variances."""
-
-_STRIDE: Final = 0.02
-"""Largest step of second derivatives, in standard errors of Sigma."""
-
-_MANY: Final = 300
-"""With so many degrees of freedom it does not matter that the weights of the least squares are estimated."""
+_DRAWN: Final = 1.0
+"""Correlations that go to 1 without end are drawn back by this many readings with independent errors."""
 
 _PROPORTIONAL: Final = 1e-9
 _CERTAIN: Final = 10**6
@@ -103,6 +99,11 @@ class Correlation:
     sd: Floats
     freedom: Floats
     backend: frames.Backend = frames.DEFAULT_BACKEND
+
+    @property
+    def covariance(self) -> Floats:
+        """Noise covariance Sigma between criteria, for precision 1."""
+        return np.asarray(self.matrix * np.outer(self.sd, self.sd))
 
     @property
     def error(self) -> Floats:
@@ -226,7 +227,9 @@ def calibrate_criteria(
     Where every reading has all criteria, with confidences in the same proportion, the estimates are those of separate
     fits, and the combined fit is the fit of the combined scores sum w_k s_k: it needs no Sigma. Where scores are
     missing, a criterion's errors tell something about those of others: values and biases of all criteria are fitted
-    together by generalised least squares, and Sigma by the EM algorithm. Degrees of freedom are then Satterthwaite's.
+    together by generalised least squares, and Sigma by the EM algorithm. Degrees of freedom are then Satterthwaite's,
+    and variances allow for an estimated Sigma as Kenward and Roger do. Where too few scores tell Sigma, it is drawn
+    towards independence, and a note says so.
 
     Parameters
     ----------
@@ -270,7 +273,7 @@ def calibrate_criteria(
     ... )
     >>> found = calibrate_criteria(panel, weights={"merit": 1, "style": 10})
     >>> found.combined.values.estimate.round(2)
-    array([140.  , 128.5 , 103.  ])
+    array([140. , 128.5, 103. ])
     """
     chosen = _weights(panel, weights)
     method = _method_of(by)
@@ -468,7 +471,8 @@ class _Fitter:
             message = f"Criterion {label}: {error}"
             raise NotConnectedError(message, components=error.components, suggestions=error.suggestions) from None
         except InputError as error:
-            raise InputError(f"Criterion {label}: {error}", kind=error.kind, where=error.where) from None
+            named = [replace(problem, message=f"Criterion {label}: {problem.message}") for problem in error.problems]
+            raise InputError(named) from None
 
 
 def _gauge_for(gauge: Gauge, base: Panel, panel: Panel) -> Gauge:
@@ -547,7 +551,10 @@ class _Task:
         precision = (present @ weight**2) / np.where(present, weight**2 / declared, 0.0).sum(axis=1)
         if correlation is not None:
             spread = weight / np.sqrt(np.where(present, declared, precision[:, None]))
-            precision = 1.0 / np.einsum("ik,kl,il->i", spread, correlation, spread)
+            variance = np.einsum("ik,kl,il->i", spread, correlation, spread)
+            if not (variance > _SINGULAR * np.square(spread).sum(axis=1)).all():
+                _refuse_singular(correlation, table.criteria)
+            precision = 1.0 / variance
         elif base.is_equally_confident:
             precision = np.broadcast_to(base.precision[0], score.shape).view()
         place = table.place.max(axis=1)
@@ -569,17 +576,17 @@ class _Task:
 
     def plain(self, correlation: Correlation) -> Fit:
         """Return the fit of the combined scores, where every reading is complete."""
-        declared = correlation.matrix if self.fitter.noise == "declared" else None
+        declared = np.nan_to_num(correlation.matrix) if self.fitter.noise == "declared" else None
         panel = self.combined_panel(self.table.readings.score @ self.weight, declared)
         return self.fitter.fit(panel, _scaled(self.gauge, float(self.weight.sum())))
 
-    def whole(self, values: Floats, biases: Floats, residuals: Floats, correlation: Floats | None) -> _Whole:
+    def found(self, values: Floats, biases: Floats, residuals: Floats, correlation: Floats | None) -> _Found:
         """Return the combined panel that weighted sums of values, biases and residuals make."""
         readings = self.table.readings
         score = values[readings.object_index] + biases[readings.assessor_index] + residuals
         panel = self.combined_panel(score, correlation)
         seen = panel.with_equal_confidence() if _method_of(self.fitter.by) in ("sa", "iba") else panel
-        return _Whole(panel, seen, connectivity(seen), values, biases, residuals)
+        return _Found(panel, seen, connectivity(seen), self.groups(), values, biases, residuals)
 
     def groups(self) -> tuple[Whole, Whole]:
         """Return the groups of objects that every criterion can compare, the largest first, and of assessors."""
@@ -596,10 +603,13 @@ class _Task:
     def notes(self, noise: Noise) -> list[Problem]:
         """Return what the fits of the criteria noticed, and how many readings are not complete."""
         notes = [
-            replace(note, message=f"criterion {label}: {note.message}")
-            for label, fit in self.fits.items()
-            for note in fit.notes[len(fit.panel.notes) :]
-            if note.kind != "uncertainty"
+            *self.base.notes,
+            *(
+                replace(note, message=f"criterion {label}: {note.message}")
+                for label, fit in self.fits.items()
+                for note in fit.notes[len(fit.panel.notes) :]
+                if note.kind != "uncertainty"
+            ),
         ]
         present = self.table.readings.present
         short = int((~present).any(axis=1).sum())
@@ -625,158 +635,151 @@ class _Task:
         for part, fit, seat in zip(weight, fits, self.seats, strict=True):
             biases[seat] += part * fit.biases.estimate
         values = weight @ np.stack([fit.values.estimate for fit in fits])
-        whole = self.whole(values, biases, self.residuals @ weight, None)
+        found = self.found(values, biases, self.residuals @ weight, None)
         noise = _summed_noise(self.fits, weight)
         summed = SummedSolver(
-            tuple(fit.posterior for fit in fits), weight, tuple(self.seats), whole.panel, whole.system, noise.variance
+            tuple(fit.posterior for fit in fits), weight, tuple(self.seats), found.panel, found.system, noise.variance
         )
         averaged = all(fit.posterior.solver is None for fit in fits)
         if averaged:
             with np.errstate(divide="ignore"):
                 posterior = Posterior(noise, 1.0 / summed.diagonal()[0], biases.size)
         else:
-            posterior = Posterior(noise, whole.seen.object_confidence, biases.size, summed)
+            posterior = Posterior(noise, found.seen.object_confidence, biases.size, summed)
         if isinstance(noise, EstimatedNoise):
             residual, freedom = noise.residual, noise.nu
         else:
             freedom = min(fit.degrees_of_freedom for fit in fits)
-            residual = float(weight**2 @ [max(freedom, 0) * _level(fit) for fit in fits]) if freedom > 0 else 0.0
-        return _make_fit(
-            whole,
+            shares = [freedom / fit.degrees_of_freedom if freedom > 0 else 1.0 for fit in fits]
+            residual = float(weight**2 @ [share * fit.residual for share, fit in zip(shares, fits, strict=True)])
+        return found.fit(
             fits[0].method if averaged else f"{fits[0].method}+criteria",
             None if fits[0].gauge is None else self.gauge,
             posterior,
-            self.groups(),
             self.fitter.interval,
             residual,
             freedom,
-            (*self.base.notes, *self.notes(noise), *_ignored(correlation, weight)),
+            [*self.notes(noise), *_ignored(correlation, weight)],
         )
 
     def joint(self) -> tuple[dict[str, Fit], Fit, Correlation]:
         """Return fits for each criterion and combined, where errors go together and scores are missing."""
         readings, fits, weight = self.table.readings, list(self.fits.values()), self.weight
-        start = np.array([_spread_of(label, fit) for label, fit in self.fits.items()])
-        conditions = [fit.posterior.condition for fit in fits]
-        gauges = Gauges.of([one for one in conditions if one is not None], self.seats, self.base.n_assessors)
-        best = _settle(readings, gauges, start, self.table.criteria)
+        start = np.array([_start(label, fit) for label, fit in self.fits.items()])
+        conditions = [fit.posterior.condition for fit in fits if fit.posterior.condition is not None]
+        gauges = Gauges.of(conditions, self.seats, self.base.n_assessors)
+        best, drawn = _estimate(readings, gauges, start)
         rows = np.vstack([weight, np.eye(weight.size)])
-        freedom, factor, of_correlations = _freedoms(best, rows)
-        sigma = best.covariance
-        sd = np.sqrt(np.diagonal(sigma))
-        matrix = sigma / np.outer(sd, sd)
+        freedom, factor, of_correlations = certainty(best, rows, drawn)
+        sd = np.sqrt(np.diagonal(best.covariance))
+        matrix = best.covariance / np.outer(sd, sd)
         shown = np.where(readings.together > 0, matrix, np.nan)
         correlation = Correlation(self.table.criteria, shown, sd, of_correlations, self.base.backend)
         declared = self.fitter.noise == "declared"
         used = JointSolver(readings, matrix, gauges) if declared else best
         values, biases, residuals = used.solve()
-        precision = np.where(readings.present, readings.precision, 1.0)
-        own = weight * gauges.has_bias
-        errors = used.completed(residuals) / np.sqrt(precision)
-        whole = self.whole(values @ weight, (biases * own).sum(axis=1), errors @ weight, matrix if declared else None)
-        method = f"{fits[0].method}+criteria"
-        found: list[Fit] = []
-        for at, part in enumerate(rows):
-            level = float(part @ sigma @ part)
-            nu = max(1, int(np.rint(freedom[at])))
-            noise: Noise = KnownNoise() if declared else EstimatedNoise(nu * level * float(factor[at]), nu)
-            unit = 1.0 if declared else level
-            if at == 0:
-                seen, seat, groups = whole, np.arange(self.base.n_assessors), self.groups()
-                notes = [*self.base.notes, *self.notes(noise)]
-            else:
-                fit, seat = fits[at - 1], self.seats[at - 1]
-                left = np.zeros(self.base.n_assessments)
-                left[self.table.place[readings.present]] = residuals[readings.present]
-                seen = _Whole(
-                    fit.panel,
-                    fit.connectivity.panel,
-                    fit.connectivity,
-                    np.ascontiguousarray(values[:, at - 1]),
-                    biases[seat, at - 1],
-                    left[self.rows[at - 1]],
-                )
-                groups = fit.values.component, fit.biases.component
-                notes = [note for note in fit.notes if note.kind != "uncertainty"]
-            solver = CombinedSolver(
-                used, part, seat, seen.panel.object_index, seen.panel.assessor_index, seen.system, unit
-            )
-            posterior = Posterior(noise, seen.seen.object_confidence, seat.size, solver)
-            scale = float(part @ matrix @ part) if declared else 1.0
+        errors = used.completed(residuals) / np.where(readings.present, readings.root, 1.0)
+        summed = (biases * weight * gauges.has_bias).sum(axis=1)
+        found = [self.found(values @ weight, summed, errors @ weight, matrix if declared else None)]
+        left = np.zeros(self.base.n_assessments)
+        left[self.table.place[readings.present]] = residuals[readings.present]
+        for at, (fit, seat, place) in enumerate(zip(fits, self.seats, self.rows, strict=True)):
+            parts, groups = fit.connectivity, (fit.values.component, fit.biases.component)
             found.append(
-                _make_fit(
-                    seen, method, self.gauge, posterior, groups, self.fitter.interval, nu * level / scale, nu, notes
-                )
+                _Found(fit.panel, parts.panel, parts, groups, np.array(values[:, at]), biases[seat, at], left[place])
             )
-        return dict(zip(self.fits, found[1:], strict=True)), found[0], correlation
+        made: list[Fit] = []
+        for at, (one, part) in enumerate(zip(found, rows, strict=True)):
+            seat = self.seats[at - 1] if at else np.arange(self.base.n_assessors)
+            level, nu = float(part @ best.covariance @ part), max(1, int(np.rint(freedom[at])))
+            noise: Noise = KnownNoise() if declared else EstimatedNoise(nu * level * float(factor[at]), nu)
+            solver = CombinedSolver(
+                used,
+                part,
+                seat,
+                one.panel.object_index,
+                one.panel.assessor_index,
+                one.system,
+                1.0 if declared else level,
+            )
+            posterior = Posterior(noise, one.seen.object_confidence, seat.size, solver)
+            own = [note for note in fits[at - 1].notes if note.kind != "uncertainty"] if at else self.notes(noise)
+            if drawn:
+                message = "too few scores tell how errors go together between criteria: drawn towards independence."
+                own.append(Problem("drawn", message))
+            residual = nu * level / (float(part @ matrix @ part) if declared else 1.0)
+            method = f"{fits[0].method}+criteria"
+            made.append(one.fit(method, self.gauge, posterior, self.fitter.interval, residual, nu, own))
+        return dict(zip(self.fits, made[1:], strict=True)), made[0], correlation
 
 
 @dataclass(frozen=True, eq=False)
-class _Whole:
-    """A panel with what was found of it: as given, as the method sees it, its groups, and the estimates."""
+class _Found:
+    """What was found of a panel otherwise than by least squares on it alone.
+
+    The panel as given, as the method sees it, how it hangs together, groups that can be compared, and the estimates.
+    """
 
     panel: Panel
     seen: Panel
     parts: Connectivity
+    groups: tuple[Whole, Whole]
     values: Floats
     biases: Floats
     residuals: Floats
 
     @cached_property
     def system(self) -> System:
-        """The equations of the panel."""
+        """The equations of the panel alone."""
         return make_system(self.seen, self.parts)
 
-
-def _make_fit(
-    whole: _Whole,
-    method: str,
-    gauge: Gauge | None,
-    posterior: Posterior,
-    groups: tuple[Whole, Whole],
-    interval: float,
-    residual: float,
-    freedom: int,
-    notes: Sequence[Problem],
-) -> Fit:
-    """Return a fit of what was found otherwise than by least squares on its own panel."""
-    panel, seen = whole.panel, whole.seen
-    for array in (whole.values, whole.biases, whole.residuals):
-        array.flags.writeable = False
-    values = Effects(
-        side="object",
-        labels=panel.objects,
-        estimate=whole.values,
-        assessments=seen.object_assessments,
-        total_confidence=seen.object_confidence,
-        component=groups[0],
-        interval=interval,
-        posterior=posterior,
-        backend=panel.backend,
-    )
-    biases = replace(
-        values,
-        side="assessor",
-        labels=panel.assessors,
-        estimate=whole.biases,
-        assessments=seen.assessor_assessments,
-        total_confidence=seen.assessor_confidence,
-        component=groups[1],
-    )
-    return Fit(
-        panel=panel,
-        method=method,
-        gauge=gauge,
-        values=values,
-        biases=biases,
-        weight=seen.precision,
-        residual=residual,
-        degrees_of_freedom=freedom,
-        connectivity=whole.parts,
-        posterior=posterior,
-        notes=tuple(notes),
-        given_residuals=whole.residuals,
-    )
+    def fit(
+        self,
+        method: str,
+        gauge: Gauge | None,
+        posterior: Posterior,
+        interval: float,
+        residual: float,
+        freedom: int,
+        notes: Sequence[Problem],
+    ) -> Fit:
+        """Return it as a fit."""
+        for array in (self.values, self.biases, self.residuals):
+            array.flags.writeable = False
+        values = Effects(
+            side="object",
+            labels=self.panel.objects,
+            estimate=self.values,
+            assessments=self.seen.object_assessments,
+            total_confidence=self.seen.object_confidence,
+            component=self.groups[0],
+            interval=interval,
+            posterior=posterior,
+            backend=self.panel.backend,
+        )
+        biases = replace(
+            values,
+            side="assessor",
+            labels=self.panel.assessors,
+            estimate=self.biases,
+            assessments=self.seen.assessor_assessments,
+            total_confidence=self.seen.assessor_confidence,
+            component=self.groups[1],
+        )
+        return Fit(
+            panel=self.panel,
+            method=method,
+            gauge=gauge,
+            values=values,
+            biases=biases,
+            weight=self.seen.precision,
+            residual=residual,
+            degrees_of_freedom=freedom,
+            connectivity=self.parts,
+            posterior=posterior,
+            notes=tuple(notes),
+            given_residuals=self.residuals,
+        )
 
 
 def _level(fit: Fit) -> float:
@@ -787,7 +790,7 @@ def _level(fit: Fit) -> float:
     return np.nan if variance is None else variance
 
 
-def _spread_of(label: str, fit: Fit) -> float:
+def _start(label: str, fit: Fit) -> float:
     """Return the noise variance from which the search for Sigma starts."""
     if fit.degrees_of_freedom < 1:
         raise SolveError(
@@ -802,13 +805,35 @@ def _spread_of(label: str, fit: Fit) -> float:
     return fit.residual / fit.degrees_of_freedom
 
 
-def _settle(readings: Readings, gauges: Gauges, start: Floats, criteria: Sequence[str]) -> JointSolver:
-    """Return the solver for the Sigma that the residuals themselves tell: REML, by the EM algorithm.
+def _estimate(readings: Readings, gauges: Gauges, start: Floats) -> tuple[JointSolver, float]:
+    """Return the solver for the best Sigma, and how many independent readings were added to find it.
 
-    Raises
-    ------
-    SolveError
-        If Sigma does not come to rest, or leaves a criterion without noise of its own.
+    None, mostly. Where the scores that go together are too few, the likelihood rises without end towards errors that
+    go together perfectly. Then correlations are drawn towards zero by as much as one reading would do.
+    """
+    best = _settle(readings, gauges, start, 0.0)
+    if best is not None:
+        return best, 0.0
+    best = _settle(readings, gauges, start, _DRAWN)
+    if best is None:
+        raise SolveError(
+            f"The correlations between criteria did not come to rest in {STEPS} steps: there is no result; use "
+            "correlated=False."
+        )
+    return best, _DRAWN
+
+
+def _settle(readings: Readings, gauges: Gauges, start: Floats, drawn: float) -> JointSolver | None:
+    """Return the solver for the Sigma that its own residuals tell: REML, by the EM algorithm; None where it has none.
+
+    Parameters
+    ----------
+    readings, gauges
+        The scores, and the gauges.
+    start
+        Noise variances to start from.
+    drawn
+        Readings with independent errors of the same variances that are added.
     """
     unit = np.sqrt(start)
     lower = np.tril_indices(start.size)
@@ -827,19 +852,20 @@ def _settle(readings: Readings, gauges: Gauges, start: Floats, criteria: Sequenc
     for step in range(STEPS):
         report("estimating correlations", step, None)
         solver = JointSolver(readings, sigma, gauges)
-        after = solver.expected(solver.solve()[2])
+        try:
+            mean = solver.expected(solver.solve()[2])
+        except SolveError:
+            if drawn:
+                raise
+            return None
+        after = (readings.count * mean + drawn * np.diag(np.diagonal(mean))) / (readings.count + drawn)
         sd = np.sqrt(np.diagonal(after))
-        matrix = after / np.outer(sd, sd)
-        if not np.isfinite(matrix).all() or float(np.linalg.eigvalsh(matrix)[0]) < _SINGULAR:
-            _refuse_singular(matrix, criteria)
-        moved = float(np.abs((after - sigma) / np.outer(sd, sd)).max())
-        if moved <= STEADY:
+        if float(np.linalg.eigvalsh(after / np.outer(sd, sd))[0]) < (_SINGULAR if drawn else _PERFECT):
+            return None
+        if float(np.abs((after - sigma) / np.outer(sd, sd)).max()) <= STEADY:
             return solver
         sigma = unpacked(mixing.next(packed(sigma), packed(after)))
-    raise SolveError(
-        f"The correlations between criteria did not come to rest in {STEPS} steps (they still move by {moved:.2g}): "
-        "there is no result; use correlated=False."
-    )
+    return None
 
 
 def _refuse_singular(matrix: Floats, criteria: Sequence[str]) -> NoReturn:
@@ -850,71 +876,6 @@ def _refuse_singular(matrix: Floats, criteria: Sequence[str]) -> NoReturn:
         f"The errors of criteria {criteria[one]} and {criteria[other]} go together perfectly, or too few scores are "
         "left over to tell: there is no result; use correlated=False, or give a weight to one of them only."
     )
-
-
-def _freedoms(best: JointSolver, rows: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return degrees of freedom of variances of weighted sums, what not knowing Sigma adds to them, and the table.
-
-    Degrees of freedom are Satterthwaite's, 2 f^2 / Var f, f the mean variance of the sums over objects as a function
-    of Sigma, whose own covariance is the inverse of the observed information (REML). Not knowing the weights of the
-    least squares, which Sigma gives, adds as much as f would lose by that covariance, twice (Kenward and Roger 1997):
-    a factor of 1 or little more. For complete readings f is linear in Sigma: nu and 1, exactly.
-
-    Parameters
-    ----------
-    best
-        The solver for the best Sigma.
-    rows
-        Weights, a row for each sum.
-    """
-    sigma, count = best.covariance, best.covariance.shape[0]
-    sd = np.sqrt(np.diagonal(sigma))
-    pairs = [(k, m) for k in range(count) for m in range(k + 1) if best.readings.together[k, m] > 0]
-    step = _STEP * min(1.0, float(np.linalg.eigvalsh(sigma / np.outer(sd, sd))[0]))
-
-    def answers(solver: JointSolver) -> tuple[Floats, Floats]:
-        """Return the slopes of the log-likelihood along each pair, and f for each sum."""
-        inverse = np.linalg.inv(solver.covariance)
-        away = solver.expected(solver.solve()[2]) - solver.covariance
-        slope = solver.readings.count / 2 * inverse @ away @ inverse
-        slopes = np.array([slope[k, m] * (1 if k == m else 2) * sd[k] * sd[m] for k, m in pairs])
-        return slopes, solver.variances(rows).mean(axis=1)
-
-    slopes, level = answers(best)
-    bend, change = np.empty((len(pairs), len(pairs))), np.empty((level.size, len(pairs)))
-    for at, (k, m) in enumerate(pairs):
-        report("how sure the correlations are", at, len(pairs))
-        moved = sigma.copy()
-        moved[[k, m], [m, k]] = sigma[k, m] + step * sd[k] * sd[m]
-        further, higher = answers(replace(best, covariance=moved))
-        bend[:, at], change[:, at] = (slopes - further) / step, (higher - level) / step
-    try:
-        half = np.linalg.inv(np.linalg.cholesky((bend + bend.T) / 2))
-    except np.linalg.LinAlgError:
-        raise SolveError(
-            "The scores do not tell how errors go together between criteria: there is no result; use correlated=False."
-        ) from None
-    spread = half.T @ half
-    matrix, freedom = sigma / np.outer(sd, sd), np.zeros((count, count))
-    for k, m in pairs:
-        turn = np.array([float(pair == (k, m)) for pair in pairs])
-        if k != m:
-            turn -= matrix[k, m] / 2 * np.array([float(pair in ((k, k), (m, m))) for pair in pairs])
-        size = 2.0 if k == m else (1 - matrix[k, m] ** 2) ** 2
-        freedom[k, m] = freedom[m, k] = size / float(turn @ spread @ turn)
-    of_sums = np.asarray(2 * level**2 / np.einsum("ma,ab,mb->m", change, spread, change))
-    factor = np.ones(level.size)
-    if of_sums.min() < _MANY:
-        for way in half:
-            turned = np.zeros_like(sigma)
-            for part, (k, m) in zip(way, pairs, strict=True):
-                turned[k, m] = turned[m, k] = part * sd[k] * sd[m]
-            size = min(_STRIDE, 1e4 * step / float(np.abs(way).max()))
-            both = [
-                replace(best, covariance=sigma + sign * size * turned).variances(rows).mean(axis=1) for sign in (-1, 1)
-            ]
-            factor += (2 * level - both[0] - both[1]) / (size**2 * level)
-    return of_sums, factor, freedom
 
 
 def _ignored(correlation: Correlation, weight: Floats) -> list[Problem]:

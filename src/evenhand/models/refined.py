@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 
 from evenhand import frames
 from evenhand.cells import count_of, name_some
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, SolveError
 from evenhand.fit import Effects, Fit
 from evenhand.gauge import Condition, Gauge, condition
 from evenhand.graph import Connectivity, connectivity
+from evenhand.loops import sum_by
 from evenhand.models.bounded import ScoreMap, map_scores
 from evenhand.models.covariates import code_covariates
 from evenhand.models.family import INTERVAL
 from evenhand.models.likelihoods import Huber, Likelihood, Normal, Rounded, Student
 from evenhand.models.variances import Search, Unknown
-from evenhand.models.working import Node, Setting, Work
+from evenhand.models.working import Node, Setting, Work, leverages_of, softened
 from evenhand.noise import NoiseKind
 from evenhand.panel import Panel
 from evenhand.posterior import Alternative, Marginal, Posterior
@@ -180,7 +181,10 @@ class Refined:
     def credible(self) -> list[tuple[float, Floats, Node]]:
         """Other variances that the scores leave credible, with probabilities; none for large panels."""
         small = min(self.panel.n_objects, self.panel.n_assessors) <= _LARGE
-        return self.search.credible(self.point) if self.search.unknowns and small else []
+        if not self.search.unknowns or not small:
+            return []
+        found = self.search.credible(self.point)
+        return [(share, point, softened(self.search.work, node)) for share, point, node in found]
 
     @property
     def _nodes(self) -> list[tuple[float, Node]]:
@@ -226,7 +230,7 @@ class Refined:
         """The assessors' factors kappa of the noise variance; above 1 for the over-confident."""
         if self.node.setting.strength is None:
             return None
-        return _factor_table(self.panel, self.node, self.interval)
+        return _factor_table(self.panel, self.node, self._nodes, self.interval)
 
     @cached_property
     def variances(self) -> Table:
@@ -301,11 +305,50 @@ def refine(
     work = Work(seen, parts, None if coding is None else coding.columns, solver)
     base, unknowns = _unknowns(work, chosen, noise)
     search = Search(work, base, unknowns)
+    _refuse_untold(panel, unknowns)
     point = search.peak() if unknowns else np.zeros(0)
+    _refuse_perfect(point, unknowns)
     refined = Refined(
-        panel, chosen, search.node(point), search, point, () if coding is None else coding.names, interval
+        panel,
+        chosen,
+        softened(work, search.node(point)),
+        search,
+        point,
+        () if coding is None else coding.names,
+        interval,
     )
     return _make_fit(refined, parts, gauge)
+
+
+def _refuse_untold(panel: Panel, unknowns: Sequence[Unknown]) -> None:
+    """Refuse a panel whose scores cannot tell variances of values, of biases and of the noise from each other."""
+    names = {one.name for one in unknowns}
+    if not names & {"value_ratio", "bias_ratio", "w"}:
+        return
+    reason = None
+    if panel.n_assessments == panel.n_objects:
+        reason = "no object was seen twice"
+    elif "bias_ratio" in names and panel.n_assessors < 2:
+        reason = f"{count_of(panel.n_assessors, 'assessor')} cannot tell how biases spread"
+    elif "value_ratio" in names and panel.n_objects < 2:
+        reason = f"{count_of(panel.n_objects, 'object')} cannot tell how values spread"
+    if reason is not None:
+        raise SolveError(
+            f"The variances of the model cannot be estimated, since {reason}: give value_sd and bias_sd, and declared "
+            "noise, or use a plain method."
+        )
+
+
+def _refuse_perfect(point: Floats, unknowns: Sequence[Unknown]) -> None:
+    """Refuse scores that leave no noise at all."""
+    for one, at in zip(unknowns, point.tolist(), strict=True):
+        if (one.name in ("value_ratio", "bias_ratio") and at > one.high - 0.5) or (
+            one.name == "w" and at < one.low + 0.5
+        ):
+            raise SolveError(
+                "The scores agree with values and biases so well that there is no noise to estimate: use calibrate, "
+                "which says the same without priors."
+            )
 
 
 def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind, interval: float) -> Refinements:
@@ -388,7 +431,7 @@ def _unknowns(work: Work, chosen: Refinements, noise: NoiseKind) -> tuple[Settin
     explicit = not likelihood.is_normal or any(sd is not None for sd in given.values())
     begin = _starts(work)
     if noise == "declared":
-        base = replace(base, w=1.0)
+        base = replace(base, w=1.0, is_declared=True)
     elif explicit:
         unknowns.append(_log("w", begin["w"], begin["w"] - 16, begin["w"] + 8, lambda x: 0.0))
     for name, wanted in (("value_ratio", shrinks_values), ("bias_ratio", chosen.shrink is not False)):
@@ -525,19 +568,26 @@ def _border_sd(node: Node) -> Floats:
     return np.zeros(0) if node.border is None else np.sqrt(np.diagonal(node.border.covariance))
 
 
-def _factor_table(panel: Panel, best: Node, interval: float) -> Table:
-    """Return the noise factors, each an inverse gamma given the others."""
-    from scipy.special import gammaincinv
+def _factor_table(panel: Panel, best: Node, nodes: Sequence[tuple[float, Node]], interval: float) -> Table:
+    """Return the noise factors, each close to an inverse gamma given the others, for all credible settings."""
+    from scipy.special import gammainccinv
 
-    strength = best.setting.strength
-    assert strength is not None  # noqa: S101  # it is set wherever factors are estimated
-    shape = (strength + panel.assessor_assessments) / 2
-    rate = shape * best.noise_factor
-    tail = (1 - interval) / 2
-    with np.errstate(divide="ignore"):
-        sd = np.where(shape > 2, rate / ((shape - 1) * np.sqrt(np.maximum(shape - 2, 1e-300))), np.nan)
-    lower, upper = rate / gammaincinv(shape, 1 - tail), rate / gammaincinv(shape, tail)
-    return Table("assessor", panel.assessors, best.noise_factor, sd, lower, upper, panel.backend)
+    tails = np.array([(1 - interval) / 2, (1 + interval) / 2])
+    grid = (np.arange(200) + 0.5) / 200
+    drawn, share = [], []
+    for part, node in nodes:
+        slack = np.square(1.0 - np.clip(leverages_of(node.solver, node.weight), 0.0, 1.0))
+        strength = node.setting.strength if node.setting.strength is not None else np.inf
+        shape = (strength + sum_by(panel.assessor_index, slack, panel.n_assessors)) / 2
+        drawn.append(shape * node.noise_factor / gammainccinv(shape, grid[:, None]))
+        share.append(np.full(grid.size, part / grid.size))
+    factors, weights = np.concatenate(drawn), np.concatenate(share)
+    sd = np.sqrt(weights @ np.square(factors - best.noise_factor))
+    ends = np.empty((2, panel.n_assessors))
+    for at in range(panel.n_assessors):
+        order = np.argsort(factors[:, at])
+        ends[:, at] = np.interp(tails, np.cumsum(weights[order]), factors[order, at])
+    return Table("assessor", panel.assessors, best.noise_factor, sd, ends[0], ends[1], panel.backend)
 
 
 _SHOWN: Final[dict[str, tuple[str, Callable[[Node], float]]]] = {
@@ -577,6 +627,10 @@ def _variance_table(
 
 def _notes(panel: Panel, chosen: Refinements, best: Node, refined: Refined, parts: Connectivity) -> list[Problem]:
     notes = []
+    for name, ratio in (("values", best.setting.value_ratio), ("biases", best.setting.bias_ratio)):
+        if ratio is not None and ratio < 1e-4:
+            message = f"the scores show no spread of {name} beyond the noise: its best estimate is zero."
+            notes.append(Problem("no_spread", message))
     if best.noise.reason is not None:
         notes.append(Problem("uncertainty", f"{best.noise.reason}."))
     if chosen.scores is not None:

@@ -63,6 +63,8 @@ class Setting:
         The noise variance; None where it is integrated out.
     likelihood
         How scores scatter.
+    is_declared
+        Whether w = 1 because declared uncertainties are taken at face value.
     """
 
     value_ratio: float | None = None
@@ -72,6 +74,7 @@ class Setting:
     strength: float | None = None
     w: float | None = None
     likelihood: Likelihood = field(default_factory=Normal)
+    is_declared: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,6 +433,41 @@ def leverages_of(solver: Solver, weight: Floats) -> Floats:
     return np.asarray(weight * (of_objects + 2 * cross + of_assessors))
 
 
+def softened(work: Work, node: Node) -> Node:
+    """Return a fit whose posterior knows that residuals are themselves unsure.
+
+    Where noise is not normal, how sharply a score determines the fit depends on its residual, and residuals at the fit
+    are smaller than those about the truth. So curvatures are averaged over where the fitted score may lie, which in
+    turn depends on them: a few rounds suffice.
+    """
+    likelihood, w = node.setting.likelihood, node.setting.w
+    if likelihood.is_normal or w is None:
+        return node
+    places, shares = np.polynomial.hermite_e.hermegauss(9)
+    shares = shares / shares.sum()
+    state = _State(node.values, node.biases, node.log_scale, node.noise_factor, node.residuals)
+    for _ in range(3):
+        leverage = np.clip(leverages_of(node.solver, node.weight), 0.0, 1.0 - 1e-9)
+        spread = np.sqrt(w * leverage / node.weight)
+        weight = sum(
+            share * likelihood.curvature(node.residuals + place * spread, node.precision, w)
+            for place, share in zip(places.tolist(), shares.tolist(), strict=True)
+        )
+        weight = np.asarray(weight, dtype=np.float64)
+        sharp = _fit(work, node.setting, state, weight, work.panel.score)
+        solver, border = _answering(work, node.setting, sharp, state.log_scale)
+        node = replace(node, weight=weight, solver=solver, border=border)
+    return node
+
+
+def _answering(work: Work, setting: Setting, found: _Fitted, log_scale: Floats) -> tuple[Solver, BorderedSolver | None]:
+    """Return what answers for values and biases, and the border with covariates and scales."""
+    if setting.scale_ratio is None:
+        return (found.plain if found.border is None else found.border), found.border
+    border = _scale_border(work, setting, found, log_scale)
+    return StretchedSolver(border, found.stretch), border
+
+
 def own_responses(solver: Solver) -> Floats:
     """Return for each assessment how its object's value responds to its score, for a score of confidence 1."""
     if isinstance(solver, BorderedSolver | StretchedSolver):
@@ -459,8 +497,6 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
         # the same equations, with weights that tell how sharply the fit is determined
         sharp = _fit(work, setting, state, weight, panel.score)
         found = replace(found, plain=sharp.plain, border=sharp.border)
-    solver: Solver = found.plain if found.border is None else found.border
-    border = found.border
     priors = [part for part in found.prior if part is not None]
     value_prior, bias_prior = found.prior
     freedom = _freedom(work, setting)
@@ -468,9 +504,8 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
     own = 0.0 if value_prior is None else float(value_prior @ np.square(found.values - mean))
     own += 0.0 if bias_prior is None else float(bias_prior @ np.square(found.biases / found.stretch))
     level = sum(float(np.log(part).sum()) for part in priors) / 2
-    if setting.scale_ratio is not None:
-        border = _scale_border(work, setting, found, state.log_scale)
-        solver = border
+    solver, border = _answering(work, setting, found, state.log_scale)
+    if setting.scale_ratio is not None and border is not None:
         own += float(np.square(state.log_scale).sum()) / setting.scale_ratio
         level += float(np.linalg.slogdet(border.prior[-panel.n_assessors :, -panel.n_assessors :])[1]) / 2
     residual = float(precision @ np.square(found.residuals)) + own
@@ -484,11 +519,9 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
     else:
         density = float(likelihood.log_density(found.residuals, precision, w).sum())
         marginal = density - own / (2 * w) + (panel.n_assessments - freedom) / 2 * log(2 * pi * w) + level
-        noise = KnownNoise(w, "estimated")
+        noise = KnownNoise(w, "declared" if setting.is_declared else "estimated")
     if setting.strength is not None:
         marginal += _factor_level(state.noise_factor, setting.strength, panel)
-    if setting.scale_ratio is not None and border is not None:
-        solver = StretchedSolver(border, found.stretch)
     return Node(
         setting=setting,
         values=found.values,

@@ -9,7 +9,7 @@ larger side is eliminated block by block, and what is left on the smaller side i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, NoReturn
 
@@ -21,6 +21,7 @@ from evenhand.errors import InputError, LimitError, SolveError
 from evenhand.gauge import Condition
 from evenhand.loops import sum_by
 from evenhand.memory import in_gib, require
+from evenhand.progress import report
 from evenhand.solve.choose import choose_solver
 from evenhand.system import Floats, System
 
@@ -34,6 +35,15 @@ _CANCELLED: Final = 1e-13
 
 _ROUNDS: Final = 2
 """Rounds of refinement: what the residuals still say is solved for as well."""
+
+_STEP: Final = 1e-6
+"""Step of first derivatives by Sigma, beside the noise variances."""
+
+_STRIDE: Final = 0.02
+"""Largest step of second derivatives, in standard errors of Sigma."""
+
+_MANY: Final = 300
+"""With so many degrees of freedom it does not matter that the weights of the least squares are estimated."""
 
 _AT_ONCE: Final = 2**22
 """Numbers held at a time while rows of the inverse are gathered."""
@@ -497,6 +507,74 @@ class JointSolver:
         """A matrix root of each eliminated block's inverse."""
         size, vectors = np.linalg.eigh(self._gone_inverse)
         return np.asarray(vectors * np.sqrt(np.maximum(size, 0.0))[:, None, :])
+
+
+def certainty(best: JointSolver, rows: Floats, drawn: float = 0.0) -> tuple[Floats, Floats, Floats]:
+    """Return degrees of freedom of variances of weighted sums, what not knowing Sigma adds to them, and the table.
+
+    Degrees of freedom are Satterthwaite's, 2 f^2 / Var f, f the mean variance of the sums over objects as a function
+    of Sigma, whose own covariance is the inverse of the observed information (REML). Not knowing the weights of the
+    least squares, which Sigma gives, adds as much as f would lose by that covariance, twice (Kenward and Roger 1997):
+    a factor of 1 or little more. For complete readings f is linear in Sigma: nu and 1, exactly.
+
+    Parameters
+    ----------
+    best
+        The solver for the best Sigma.
+    rows
+        Weights, a row for each sum.
+    drawn
+        How many readings with independent errors were added to find Sigma.
+    """
+    sigma, count = best.covariance, best.covariance.shape[0]
+    sd = np.sqrt(np.diagonal(sigma))
+    pairs = [(k, m) for k in range(count) for m in range(k + 1) if best.readings.together[k, m] > 0]
+    step = _STEP * min(1.0, float(np.linalg.eigvalsh(sigma / np.outer(sd, sd))[0]))
+
+    def answers(solver: JointSolver) -> tuple[Floats, Floats]:
+        """Return the slopes of the log-likelihood along each pair, and f for each sum."""
+        inverse = np.linalg.inv(solver.covariance)
+        away = solver.readings.count * (solver.expected(solver.solve()[2]) - solver.covariance)
+        away += drawn * (np.diag(sd**2) - solver.covariance)
+        slope = inverse @ away @ inverse / 2
+        slopes = np.array([slope[k, m] * (1 if k == m else 2) * sd[k] * sd[m] for k, m in pairs])
+        return slopes, solver.variances(rows).mean(axis=1)
+
+    slopes, level = answers(best)
+    bend, change = np.empty((len(pairs), len(pairs))), np.empty((level.size, len(pairs)))
+    for at, (k, m) in enumerate(pairs):
+        report("how sure the correlations are", at, len(pairs))
+        moved = sigma.copy()
+        moved[[k, m], [m, k]] = sigma[k, m] + step * sd[k] * sd[m]
+        further, higher = answers(replace(best, covariance=moved))
+        bend[:, at], change[:, at] = (slopes - further) / step, (higher - level) / step
+    try:
+        half = np.linalg.inv(np.linalg.cholesky((bend + bend.T) / 2))
+    except np.linalg.LinAlgError:
+        raise SolveError(
+            "The scores do not tell how errors go together between criteria: there is no result; use correlated=False."
+        ) from None
+    spread = half.T @ half
+    matrix, freedom = sigma / np.outer(sd, sd), np.zeros((count, count))
+    for k, m in pairs:
+        turn = np.array([float(pair == (k, m)) for pair in pairs])
+        if k != m:
+            turn -= matrix[k, m] / 2 * np.array([float(pair in ((k, k), (m, m))) for pair in pairs])
+        size = 2.0 if k == m else (1 - matrix[k, m] ** 2) ** 2
+        freedom[k, m] = freedom[m, k] = size / float(turn @ spread @ turn)
+    of_sums = np.asarray(2 * level**2 / np.einsum("ma,ab,mb->m", change, spread, change))
+    factor = np.ones(level.size)
+    if of_sums.min() < _MANY:
+        for way in half:
+            turned = np.zeros_like(sigma)
+            for part, (k, m) in zip(way, pairs, strict=True):
+                turned[k, m] = turned[m, k] = part * sd[k] * sd[m]
+            size = min(_STRIDE, 1e4 * step / float(np.abs(way).max()))
+            both = [
+                replace(best, covariance=sigma + sign * size * turned).variances(rows).mean(axis=1) for sign in (-1, 1)
+            ]
+            factor += (2 * level - both[0] - both[1]) / (size**2 * level)
+    return of_sums, factor, freedom
 
 
 @dataclass(frozen=True, eq=False)
