@@ -356,22 +356,13 @@ def test_degrees_of_freedom_and_the_factor_agree_with_full_matrices() -> None:
     assert not any(note.kind == "drawn" for note in found.combined.notes)
     dense, sigma = Dense(panel, found.criteria), found.correlation.covariance
     ways = [np.array([[1.0, 0], [0, 0]]), np.array([[0, 1.0], [1.0, 0]]), np.array([[0, 0], [0, 1.0]])]
-    step = 2e-3 * np.array([sigma[0, 0], np.sqrt(sigma[0, 0] * sigma[1, 1]), sigma[1, 1]])
-    bend = np.empty((3, 3))
-    for i in range(3):
-        for j in range(3):
-            corners = [
-                dense.restricted_likelihood(sigma + a * step[i] * ways[i] + b * step[j] * ways[j]) * a * b
-                for a in (-1, 1)
-                for b in (-1, 1)
-            ]
-            bend[i, j] = -sum(corners) / (4 * step[i] * step[j])
-    spread = np.linalg.inv(bend)
     design, noise = dense.design, dense.noise(sigma)
     inverse = np.linalg.inv(noise)
-    estimate, covariance = dense.fit(sigma, "zero_sum")
+    _, covariance = dense.fit(sigma, "zero_sum")
     residual_maker = inverse - inverse @ design @ covariance @ design.T @ inverse
     turns = [dense.noise(way) for way in ways]
+    reached = [residual_maker @ turn for turn in turns]
+    spread = np.linalg.inv([[np.trace(one @ other) / 2 for other in reached] for one in reached])
     for part, fit in (
         (np.array([0.5, 0.5]), found.combined),
         (np.array([1.0, 0.0]), found.fits[found.criteria[0]]),
@@ -393,7 +384,13 @@ def test_degrees_of_freedom_and_the_factor_agree_with_full_matrices() -> None:
         factor = noise_found.residual / fit.residual
         assert factor == pytest.approx(1 + 2 * added / mean, abs=2e-4)
         assert factor > 1.001
-    del estimate
+    for at in range(2):
+        variance = spread[2 * at, 2 * at]
+        assert found.correlation.freedom[at, at] == pytest.approx(2 * sigma[at, at] ** 2 / variance, rel=1e-3)
+    rho = found.correlation.matrix[0, 1]
+    turn = np.array([-rho / 2 / sigma[0, 0], 1 / np.sqrt(sigma[0, 0] * sigma[1, 1]), -rho / 2 / sigma[1, 1]])
+    error = np.sqrt(float(turn @ spread @ turn))
+    assert found.correlation.error[0, 1] == pytest.approx(error, rel=1e-3)
 
 
 def test_correlations_that_scores_leave_open_are_drawn_towards_independence() -> None:

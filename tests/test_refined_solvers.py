@@ -205,9 +205,7 @@ def test_draws_have_the_covariance_of_the_dense_inverse() -> None:
 
 
 def make_border(base: Solver, panel: Panel, columns: Floats, prior: Floats) -> BorderedSolver:
-    return BorderedSolver(
-        base, panel.object_index, panel.assessor_index, panel.precision, sp.csr_array(columns), prior
-    )
+    return BorderedSolver(base, panel.object_index, panel.assessor_index, panel.precision, sp.csr_array(columns), prior)
 
 
 @st.composite
@@ -264,7 +262,10 @@ def test_further_unknowns_without_priors_are_the_same_in_every_gauge(panel: Pane
     held = np.hstack([one_hot(panel.object_index, n_objects), one_hot(panel.assessor_index, panel.n_assessors)])
     keep = np.arange(members) != n_objects
     dense = Dense(
-        np.hstack([held[:, keep], columns]), panel.precision, block_diag(np.zeros((members - 1,) * 2), np.diag(prior)), 0
+        np.hstack([held[:, keep], columns]),
+        panel.precision,
+        block_diag(np.zeros((members - 1,) * 2), np.diag(prior)),
+        0,
     )
     inverse = dense.inverse
     found, coefficients = solver.fit(panel.score)

@@ -53,7 +53,7 @@ STEPS: Final = 300
 STEADY: Final = 1e-10
 """Correlations have come to rest when none moves by more than this."""
 
-_PERFECT: Final = 1e-4
+_PERFECT: Final = 1e-3
 """Errors go together perfectly, as far as scores tell, where their correlations have a smaller eigenvalue than this."""
 
 _SINGULAR: Final = 1e-8

@@ -513,9 +513,9 @@ def certainty(best: JointSolver, rows: Floats, drawn: float = 0.0) -> tuple[Floa
     """Return degrees of freedom of variances of weighted sums, what not knowing Sigma adds to them, and the table.
 
     Degrees of freedom are Satterthwaite's, 2 f^2 / Var f, f the mean variance of the sums over objects as a function
-    of Sigma, whose own covariance is the inverse of the observed information (REML). Not knowing the weights of the
-    least squares, which Sigma gives, adds as much as f would lose by that covariance, twice (Kenward and Roger 1997):
-    a factor of 1 or little more. For complete readings f is linear in Sigma: nu and 1, exactly.
+    of Sigma, whose own covariance is the inverse of Fisher's information (REML). Not knowing the weights of the least
+    squares, which Sigma gives, adds as much as f would lose by that covariance, twice (Kenward and Roger 1997): a
+    factor of 1 or little more. For complete readings f is linear in Sigma: nu and 1, exactly.
 
     Parameters
     ----------
@@ -532,10 +532,10 @@ def certainty(best: JointSolver, rows: Floats, drawn: float = 0.0) -> tuple[Floa
     step = _STEP * min(1.0, float(np.linalg.eigvalsh(sigma / np.outer(sd, sd))[0]))
 
     def answers(solver: JointSolver) -> tuple[Floats, Floats]:
-        """Return the slopes of the log-likelihood along each pair, and f for each sum."""
+        """Return the slopes of log det that information is the change of, along each pair, and f for each sum."""
         inverse = np.linalg.inv(solver.covariance)
-        away = solver.readings.count * (solver.expected(solver.solve()[2]) - solver.covariance)
-        away += drawn * (np.diag(sd**2) - solver.covariance)
+        fitted = solver.expected(np.zeros_like(solver.readings.score))
+        away = solver.readings.count * (fitted - solver.covariance) - drawn * solver.covariance
         slope = inverse @ away @ inverse / 2
         slopes = np.array([slope[k, m] * (1 if k == m else 2) * sd[k] * sd[m] for k, m in pairs])
         return slopes, solver.variances(rows).mean(axis=1)
@@ -547,7 +547,7 @@ def certainty(best: JointSolver, rows: Floats, drawn: float = 0.0) -> tuple[Floa
         moved = sigma.copy()
         moved[[k, m], [m, k]] = sigma[k, m] + step * sd[k] * sd[m]
         further, higher = answers(replace(best, covariance=moved))
-        bend[:, at], change[:, at] = (slopes - further) / step, (higher - level) / step
+        bend[:, at], change[:, at] = (further - slopes) / step, (higher - level) / step
     try:
         half = np.linalg.inv(np.linalg.cholesky((bend + bend.T) / 2))
     except np.linalg.LinAlgError:

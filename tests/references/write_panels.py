@@ -1,6 +1,9 @@
-"""Small panels of many kinds that another program fits too: python panels.py > panels.csv writes them down.
+"""Small panels of many kinds that another program fits too.
+
+To write them down anew, from this folder:   python write_panels.py > panels.csv
 
 What is stored is what is tested, so that a change of the generator changes nothing until the file is written anew.
+After that, lme4.R has to be run again.
 """
 
 from __future__ import annotations
@@ -15,9 +18,8 @@ import evenhand as eh
 
 def rows() -> list[tuple[str, int, int, str, str, str, str]]:
     """Return panel, object, assessor, score, confidence, order and round of every assessment."""
-    plain = {"bounds": None, "uncertainties": (1.0,)}
     sides = {
-        "balanced": eh.simulate_panel(10, 4, 4, seed=1, **plain),
+        "balanced": eh.simulate_panel(10, 4, 4, seed=1, bounds=None, uncertainties=(1.0,)),
         "unbalanced": eh.simulate_panel(25, 6, 3, seed=2, bounds=None, effects={"order": 4.0}),
         "wide": eh.simulate_panel(7, 18, 6, seed=3, bounds=None, bias_sd=8.0),
         "two_groups": eh.simulate_panel(24, 8, 5, seed=4, bounds=None),
@@ -30,7 +32,9 @@ def rows() -> list[tuple[str, int, int, str, str, str, str]]:
         panel = simulation.panel
         objects, assessors = panel.object_index.astype(int), panel.assessor_index.astype(int)
         keep = np.ones(objects.size, dtype=bool)
-        if name == "two_groups":  # objects with even numbers keep the assessors with even numbers, the others the others
+        if (
+            name == "two_groups"
+        ):  # objects with even numbers keep the assessors with even numbers, the others the others
             keep = objects % 2 == assessors % 2
         if name == "singles":  # from the sixth on, assessors keep one object each
             first = np.array([np.flatnonzero(assessors == at)[0] for at in assessors])
