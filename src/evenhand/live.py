@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -13,10 +13,10 @@ from evenhand.components import Components
 from evenhand.confidence import level_words, precision_of_level, precision_of_uncertainty
 from evenhand.errors import InputError
 from evenhand.fit import Fit
-from evenhand.gauge import condition
+from evenhand.gauge import Affine, Gauge, condition
 from evenhand.graph import connectivity
 from evenhand.models import METHODS
-from evenhand.models.additive import finish_additive, fit_additive
+from evenhand.models.additive import all_seen_once, finish_additive, fit_additive
 from evenhand.noise import NoiseKind, NoisePrior, PriorNoise
 from evenhand.panel import Panel
 from evenhand.solve import AutoSolver, Solution, Solver
@@ -34,7 +34,8 @@ def update(fit: Fit, *, put: Iterable[Sequence[Any]] = (), remove: Iterable[tupl
     """Return the fit after some scores were added, changed or removed: same method, gauge and options.
 
     A large panel is not fitted again: values, biases and their uncertainty are corrected for what changed, exactly,
-    in a small part of the time; where objects or assessors come or go, the fit starts from where it stood.
+    in a small part of the time; where objects or assessors come or go, the fit starts from where it stood. Weights of
+    an affine gauge stay with their assessors, and those who are new weigh nothing.
 
     Parameters
     ----------
@@ -46,6 +47,11 @@ def update(fit: Fit, *, put: Iterable[Sequence[Any]] = (), remove: Iterable[tupl
         level); a changed score without one keeps its own.
     remove
         Pairs (object, assessor) whose scores are withdrawn.
+
+    Raises
+    ------
+    NotConnectedError
+        If the panel would fall into groups, unless it had several and each was calibrated on its own.
 
     Examples
     --------
@@ -78,9 +84,11 @@ class _Edit:
 
     def keeps_members(self, panel: Panel) -> bool:
         """Whether objects and assessors are those of a panel before."""
-        return np.array_equal(self.object_before, np.arange(panel.n_objects)) and np.array_equal(
-            self.assessor_before, np.arange(panel.n_assessors)
-        )
+        return np.array_equal(self.object_before, np.arange(panel.n_objects)) and self.keeps_assessors(panel)
+
+    def keeps_assessors(self, panel: Panel) -> bool:
+        """Whether assessors are those of a panel before."""
+        return np.array_equal(self.assessor_before, np.arange(panel.n_assessors))
 
 
 def _edit(panel: Panel, put: list[Sequence[Any]], remove: list[tuple[str, str]]) -> _Edit:
@@ -218,6 +226,29 @@ def _noise(fit: Fit) -> NoiseKind | NoisePrior:
     return "declared" if noise.kind == "declared" else "estimated"
 
 
+def _per_component(fit: Fit) -> bool:
+    """Whether each group was to be calibrated on its own: surely so where there were several, seen more than once."""
+    return not fit.connectivity.is_connected and not all_seen_once(fit.panel)
+
+
+def _gauge(fit: Fit, edit: _Edit) -> Gauge:
+    """Return the gauge of a fit for the panel after the changes: weights of assessors go by label where they moved."""
+    gauge: Gauge = fit.gauge if fit.gauge is not None else "weighted"
+    if not isinstance(gauge, Affine) or edit.keeps_assessors(fit.panel):
+        return gauge
+    weights = gauge.beta if isinstance(gauge.beta, Mapping) else dict(zip(fit.panel.assessors, gauge.beta, strict=True))
+    here = set(edit.panel.assessors)
+    left = [label for label, weight in weights.items() if label not in here and weight != 0]
+    if left:
+        raise InputError(
+            f"The affine gauge gives a weight to {left[0]}, whose last score would be withdrawn: calibrate the panel "
+            "anew with weights for those who stay.",
+            kind="bad_gauge",
+            where=f"assessor {left[0]}",
+        )
+    return Affine({label: float(weight) for label, weight in weights.items() if label in here}, gauge.gamma)
+
+
 def _refitted(fit: Fit, edit: _Edit) -> Fit:
     """Fit anew, from where values and biases stood; newcomers start at the mean."""
 
@@ -231,8 +262,8 @@ def _refitted(fit: Fit, edit: _Edit) -> Fit:
     return fit_additive(
         edit.panel,
         fit.method,
-        fit.gauge if fit.gauge is not None else "weighted",
-        not fit.connectivity.is_connected,
+        _gauge(fit, edit),
+        _per_component(fit),
         _noise(fit),
         fit.values.interval,
         fit.connectivity.solver_kind,
