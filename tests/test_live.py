@@ -31,9 +31,13 @@ def anew(fit: eh.Fit, **options: Any) -> eh.Fit:
     ](again, **options)
 
 
-def assert_same(found: eh.Fit, wanted: eh.Fit, *, atol: float = 1e-7) -> None:
+def assert_estimates(found: eh.Fit, wanted: eh.Fit, *, atol: float = 1e-7) -> None:
     np.testing.assert_allclose(found.values.estimate, wanted.values.estimate, rtol=0, atol=atol)
     np.testing.assert_allclose(found.biases.estimate, wanted.biases.estimate, rtol=0, atol=atol)
+
+
+def assert_same(found: eh.Fit, wanted: eh.Fit, *, atol: float = 1e-7) -> None:
+    assert_estimates(found, wanted, atol=atol)
     assert found.residual == pytest.approx(wanted.residual, rel=1e-8)
     assert found.degrees_of_freedom == wanted.degrees_of_freedom
     assert found.values.sd is not None
@@ -136,6 +140,52 @@ def test_groups_that_change_members_are_noticed_though_their_number_stays() -> N
     fit = eh.calibrate(eh.Panel.from_arrays(o, a, score), per_component=True)
     found = eh.update(fit, remove=[("0", "3")], put=[("6", "3", 50.0)])
     assert_same(found, anew(found, per_component=True))
+
+
+@pytest.mark.parametrize("small", [0, 200])
+def test_groups_that_nobody_asked_to_calibrate_apart_are_refused_as_calibrate_does(
+    small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenhand.live.SMALL", small)
+    # every object seen once makes two groups here, which nobody had to ask for
+    fit = eh.calibrate(eh.Panel.from_arrays([0, 1, 2, 3], [0, 0, 1, 1], [40.0, 45.0, 50.0, 70.0]))
+    moved = eh.update(fit, put=[("0", "0", 50.0)])
+    np.testing.assert_allclose(moved.values.estimate - moved.values.estimate[1], [5.0, 0.0, 5.0, 25.0])
+    with pytest.raises(NotConnectedError, match="2 groups"):
+        eh.update(fit, put=[("0", "new", 3.0)])  # one object is seen twice now, and the others cannot be compared
+    joined = eh.update(fit, put=[("0", "1", 60.0)])
+    assert_estimates(joined, anew(joined))
+    with pytest.raises(NotConnectedError, match="2 groups"):
+        eh.update(eh.update(joined, put=[("1", "1", 60.0)]), remove=[("0", "1"), ("1", "1")], put=[("0", "new", 3.0)])
+
+
+@pytest.mark.parametrize("form", ["in order", "by label"])
+def test_weights_of_an_affine_gauge_stay_with_their_assessors(form: str) -> None:
+    panel = random_panel(8, 9, 6, 25)
+    weights = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    gauge = eh.Affine(weights if form == "in order" else dict(zip(panel.assessors, weights, strict=True)), 1.5)
+    fit = eh.calibrate(panel, gauge=gauge)
+    leaving = [
+        (panel.objects[o], panel.assessors[0])
+        for o, a in zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True)
+        if a == 0
+    ]
+    # as many assessors as before, each in another place
+    newcomer = [(panel.objects[0], "new", 55.0, 1.0), (panel.objects[1], "new", 60.0, 2.0)]
+    found = eh.update(fit, remove=leaving, put=newcomer)
+    assert found.panel.assessors == (*panel.assessors[1:], "new")
+    by_label = eh.Affine(dict(zip(panel.assessors[1:], weights[1:].tolist(), strict=True)), 1.5)
+    assert_same(found, anew(found, gauge=by_label))
+    assert weights[1:] @ found.biases.estimate[:5] == pytest.approx(1.5, abs=1e-9)
+    again = eh.update(found, put=[(panel.objects[2], "another", 50.0, 1.0)])
+    assert weights[1:] @ again.biases.estimate[:5] == pytest.approx(1.5, abs=1e-9)
+    last = [
+        (panel.objects[o], panel.assessors[5])
+        for o, a in zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True)
+        if a == 5
+    ]
+    with pytest.raises(InputError, match="gives a weight to 5, whose last score would be withdrawn"):
+        eh.update(fit, remove=last)
 
 
 def test_averages_are_updated_too() -> None:

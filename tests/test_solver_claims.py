@@ -1,6 +1,8 @@
 """What solvers and live updates claim, against dense algebra, networkx and many digits, on hostile panels."""
 
 import multiprocessing
+import os
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from evenhand import loops
 from evenhand.errors import NotConnectedError
 from evenhand.evidence import evidence
 from evenhand.heldout import leverages
+from evenhand.solve.direct import DirectSolver
 from evenhand.solve.updated import UpdatedSolver
 from panels import exact_fit
 
@@ -140,6 +143,18 @@ def test_a_preconditioned_iteration_keeps_the_same_promise(monkeypatch: pytest.M
     fit = eh.calibrate(panel_on(ladder(), decades=2.0))
     assert "approximate Cholesky" in fit.connectivity.solver.reason
     assert energy_of_error(fit) < 1e-7
+
+
+@pytest.mark.parametrize("solver", ["auto", "iterative"])
+@pytest.mark.parametrize("declared", [0.01, 1.0, 100.0])
+def test_errors_are_small_beside_declared_uncertainties_however_wrong_these_are(solver: Any, declared: float) -> None:
+    plain = panel_on(expander(220, 400, 4))
+    confidence = np.where(plain.object_index % 2, 1.0, 1.5) / declared**2
+    panel = eh.Panel.from_arrays(plain.object_index, plain.assessor_index, plain.score, confidence)
+    fit = eh.calibrate(panel, noise="declared", solver=solver)
+    assert "iterative" in fit.connectivity.solver.reason
+    estimated = np.sqrt(fit.residual / fit.degrees_of_freedom)  # what the errors below are measured by
+    assert energy_of_error(fit) * estimated < 1e-7
 
 
 @pytest.mark.parametrize("solver", ["auto", "sparse", "iterative"])
@@ -358,5 +373,38 @@ def test_a_forked_child_calibrates_as_its_parent_did() -> None:
         assert here.poll(60)
         np.testing.assert_array_equal(here.recv(), wanted)
     finally:
+        child.kill()
+        child.join()
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+def test_a_child_forked_while_another_thread_calibrates_does_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    panel = panel_on(expander(30, 60, 4))
+    wanted = eh.calibrate(panel).values.estimate
+    parent, schur = os.getpid(), DirectSolver._grounded_schur
+    busy, done = threading.Event(), threading.Event()
+
+    def slow(self: DirectSolver) -> Floats:
+        if os.getpid() == parent:
+            busy.set()
+            done.wait(120)
+        return schur(self)
+
+    monkeypatch.setattr(DirectSolver, "_grounded_schur", slow)
+    thread = threading.Thread(target=eh.calibrate, args=(panel,))
+    thread.start()
+    assert busy.wait(60)
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+    child = context.Process(target=_send, args=(panel, there))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child.start()
+    try:
+        assert here.poll(20)
+        np.testing.assert_array_equal(here.recv(), wanted)
+    finally:
+        done.set()
+        thread.join()
         child.kill()
         child.join()

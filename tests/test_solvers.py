@@ -1,6 +1,11 @@
 """All solvers against each other and a dense pseudo-inverse, on graphs that are easy, odd and hostile."""
 
+import json
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +18,8 @@ from evenhand.components import find_components
 from evenhand.errors import LimitError, SolveError
 from evenhand.models import calibrate
 from evenhand.panel import Panel
-from evenhand.solve import choose_solver
+from evenhand.solve import choose_solver, krylov
+from evenhand.solve import direct as direct_module
 from evenhand.solve.approximate import approximate_inverse
 from evenhand.solve.base import Solver
 from evenhand.solve.direct import DirectSolver
@@ -282,6 +288,145 @@ def test_a_weak_link_that_the_scores_say_nothing_about_is_not_overlooked() -> No
     assert found.sd == pytest.approx(exact.sd, rel=1e-6)
 
 
+def unexcited_barbell() -> tuple[Panel, Panel]:
+    """Two equal halves but for an offset of 1, joined by one assessment that weighs next to nothing; and one half.
+
+    What is left of the right-hand side along the weak link is so little that conjugate gradients stop without it.
+    """
+    generator = np.random.default_rng(0)
+    n_objects, n_assessors, each = 3000, 150, 6
+    o = np.repeat(np.arange(n_objects), each)
+    a = np.argsort(generator.random((n_objects, n_assessors)), axis=1)[:, :each].ravel()
+    score = generator.normal(60, 10, n_objects)[o] + generator.normal(0, 5, n_assessors)[a]
+    score += generator.standard_normal(o.size)
+    confidence = np.full(o.size, 999.0)
+    both = Panel.from_arrays(
+        np.concatenate([o, o + n_objects, [n_objects]]),
+        np.concatenate([a, a + n_assessors, [0]]),
+        np.concatenate([score, score + 1.0, [60.0]]),
+        np.concatenate([confidence, confidence, [1e-3]]),
+    )
+    return both, Panel.from_arrays(o, a, score, confidence)
+
+
+def test_an_iteration_that_stops_before_it_meets_a_weak_link_is_not_believed() -> None:
+    panel, _ = unexcited_barbell()
+    hasty = IterativeSolver(system_of(panel), patience=150)
+    assert hasty.attempt(panel.score) is None
+    assert hasty.steps.converged  # as far as it could see
+    assert hasty.steps.count < 20
+
+
+@pytest.mark.parametrize("factors", [True, False], ids=["a factor", "sampling"])
+def test_a_difference_across_a_link_that_scores_hardly_excite_has_its_sd(
+    factors: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not factors:
+        if not loops.is_compiled():
+            pytest.skip("numba is not installed")
+        monkeypatch.setattr("evenhand.solve.choose.DENSE", 0)
+        monkeypatch.setattr("evenhand.solve.choose._LINKS", 0)
+    panel, half = unexcited_barbell()
+    # v_i of one half less v_j of the other is (v_i + b_0) - (v_j - v_0') - (v_0' + b_0), whose last part only the
+    # weak link knows, and nothing but it
+    own = calibrate(half, solver="direct")
+    near = own.contrast(values={"17": 1.0}, biases={"0": 1.0})
+    far = own.contrast(values={"29": 1.0, "0": -1.0})
+    noise = own.residual / own.degrees_of_freedom
+    wanted = near.estimate - far.estimate - 60.0
+    unit = sum((c.sd or np.nan) ** 2 for c in (near, far)) / (own.noise_variance or np.nan) + 1.0 / 1e-3
+    fit = calibrate(panel)
+    found = fit.contrast({"17": 1.0, "3029": -1.0})
+    assert found.sd is not None
+    assert fit.residual / fit.degrees_of_freedom == pytest.approx(noise, rel=1e-9)
+    assert found.sd == pytest.approx(np.sqrt(unit * (fit.noise_variance or np.nan)), rel=1e-6)
+    assert abs(found.estimate - wanted) < 1e-6 * found.sd
+    assert fit.values.sd is not None
+    # in the weighted gauge each half lies half of that difference away from zero
+    np.testing.assert_allclose(fit.values.sd, found.sd / 2, rtol=1e-3 if factors else 0.3)
+
+
+@pytest.mark.parametrize("side", ["assessor", "object"])
+@pytest.mark.parametrize("decades", [0.0, 4.0])
+def test_who_is_alone_is_known_exactly_by_iteration_too(side: str, decades: float) -> None:
+    generator = np.random.default_rng(3)
+    many, one = np.repeat(np.arange(40), 3), np.zeros(120, dtype=np.int64)
+    confidence = 10.0 ** generator.uniform(-decades / 2, decades / 2, 120)
+    sides = (many, one) if side == "assessor" else (one, many)
+    panel = Panel.from_arrays(*sides, generator.normal(60, 10, 120), confidence)
+    system = system_of(panel)
+    solver = IterativeSolver(system)
+    found = solver.solve(panel.score)
+    total = np.bincount(many, weights=confidence)
+    means = np.bincount(many, weights=confidence * panel.score) / total
+    np.testing.assert_allclose(np.add.outer(found.values, found.biases).ravel(), means, rtol=1e-12)
+    kept, gone = system.orient(*solver.diagonal())
+    assert kept.tolist() == [0.0]
+    np.testing.assert_allclose(gone, 1 / total, rtol=1e-14)
+    assert solver.diagonal_error == 0.0
+    assert solver.log_determinant() == pytest.approx(np.log(total).sum(), rel=1e-14)
+    assert solver.log_determinant_error == 0.0
+    first, cross, last = solver.edges()
+    np.testing.assert_allclose(first + 2 * cross + last, 1 / total[many], rtol=1e-13)
+    drawn = system.orient(*solver.draw(generator, 3))
+    assert not drawn[0].any()
+    assert drawn[1].shape == (3, 40)
+
+
+def test_groups_of_one_assessor_beside_others_have_exact_variances() -> None:
+    edges = [(o, 0) for o in range(5)] + [(5 + o, 1 + a) for o in range(30) for a in range(4)]
+    panel = panel_on(edges)
+    fits = [calibrate(panel, per_component=True, solver=kind) for kind in ("iterative", "direct")]
+    found, wanted = (fit.values.sd for fit in fits)
+    assert found is not None
+    assert wanted is not None
+    np.testing.assert_allclose(found[:5], wanted[:5], rtol=1e-12)
+    assert fits[0].biases.sd is not None
+    assert fits[0].biases.sd[0] == 0.0
+    solver = fits[0].posterior.solver
+    assert solver is not None
+    assert 0 < solver.diagonal_error < 0.1
+
+
+def path_laplacian(n: int) -> Callable[[Floats], tuple[Floats, Floats]]:
+    """Multiplication by a quarter of the second difference, whose eigenvalues sin^2(k pi / 2(n + 1)) are well known."""
+
+    def apply(x: Floats) -> tuple[Floats, Floats]:
+        image = x / 2
+        image[1:] -= x[:-1] / 4
+        image[:-1] -= x[1:] / 4
+        return image, np.zeros(1)
+
+    return apply
+
+
+@pytest.mark.parametrize("most", [100_000, 300])
+def test_all_looks_at_the_spectrum_take_time_in_proportion_to_the_steps(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+    look = krylov._smallest_ritz
+
+    def counted(diagonal: list[float], off: list[float]) -> float:
+        looks.append(len(diagonal))
+        return look(diagonal, off)
+
+    monkeypatch.setattr(krylov, "_smallest_ritz", counted)
+    n = 3000
+    answer = np.random.default_rng(0).standard_normal(n)
+    operator = path_laplacian(n)
+    right = operator(answer)[0]
+    found = krylov.conjugate_gradients(operator, right, target=lambda _: 1e-6, most=most)
+    error = found.answer - answer
+    assert np.sqrt(error @ operator(error)[0]) <= found.error  # which a look at the last step stands behind
+    assert looks[-1] == found.count
+    assert sum(looks) < 30 * found.count
+    assert found.converged == (most > 300)
+    assert found.count >= min(n // 4, most)
+    if found.converged:
+        assert found.smallest == pytest.approx(np.sin(np.pi / 2 / (n + 1)) ** 2, rel=0.01)
+
+
 def test_groups_without_links_of_their_own_are_calibrated_too() -> None:
     edges = [(i, j) for j in range(300) for i in (j, j + 1)] + [(301, 300), (302, 300)]
     fit = calibrate(panel_on(edges), per_component=True)
@@ -322,6 +467,102 @@ def test_memory_for_a_dense_factor_is_foreseen(n: int, monkeypatch: pytest.Monke
     assert automatic.diagonal_error > 0  # falls back to sampling, and says that it did
 
 
+def test_memory_for_a_sparse_factor_is_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    panel = well_connected(500, 400, 3)
+    system = system_of(panel)
+    monkeypatch.setattr("evenhand.memory.TRIFLE", 0)
+
+    def refused(room: int, what: str, ask: Callable[[], object]) -> None:
+        monkeypatch.setattr("evenhand.memory.available", lambda: room)
+        with pytest.raises(LimitError, match=f"of memory for {what}"):
+            ask()
+
+    refused(2**16, "the links between 400 members", lambda: choose_solver(system, "sparse").solve(panel.score))
+    refused(2**19, "a sparse factor of 400 equations", lambda: choose_solver(system, "sparse").solve(panel.score))
+    monkeypatch.setattr("evenhand.memory.available", lambda: 2**28)
+    solver = choose_solver(system, "sparse")
+    solver.solve(panel.score)
+    refused(2**18, "entries of the inverse of 399 equations", solver.diagonal)
+
+
+def test_a_weakly_joined_panel_is_solved_though_no_factor_would_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    panel = panel_on(panels_joined_in_a_ring(300))
+    wanted = choose_solver(system_of(panel)).solve(panel.score)
+    monkeypatch.setattr("evenhand.memory.TRIFLE", 0)
+    monkeypatch.setattr("evenhand.memory.available", lambda: 2**10)
+    solver = choose_solver(system_of(panel))
+    found = solver.solve(panel.score)
+    assert solver.reason.startswith("iterative")
+    assert np.abs(differences(found.values, found.biases) - differences(wanted.values, wanted.biases)).max() < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["direct", "sparse", "iterative"])
+def test_memory_for_very_many_draws_is_foreseen(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    panel = random_panel(2, 12, 8, 40)
+    solver = choose_solver(system_of(panel), kind)
+    solver.solve(panel.score)
+    monkeypatch.setattr("evenhand.memory.TRIFLE", 0)
+    monkeypatch.setattr("evenhand.memory.available", lambda: 8 * 20 * 1999)
+    with pytest.raises(LimitError, match="memory for 2,000 draws of 20 values and biases"):
+        solver.draw(np.random.default_rng(0), 2000)
+    assert solver.draw(np.random.default_rng(0), 500)[0].shape == (500, 12)
+
+
+_MEASURE = """
+import json, resource
+import numpy as np
+import evenhand as eh
+
+n_assessors, n_objects, each = 1_000, 1_500_000, 4
+generator = np.random.default_rng(0)
+steps = np.cumsum(generator.integers(1, n_assessors // (each + 1), (n_objects, each)), axis=1)
+assessors = (generator.integers(0, n_assessors, (n_objects, 1)) + steps) % n_assessors
+objects = np.repeat(np.arange(n_objects, dtype=np.int32), each)
+panel = eh.Panel.from_arrays(objects, assessors.ravel().astype(np.int32), generator.normal(60, 10, objects.size))
+del objects, assessors, steps
+fit = eh.calibrate(panel)
+with open("/proc/self/statm") as file:
+    before = int(file.read().split()[1]) * resource.getpagesize()
+fit.values.sd
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps([after - before, fit.connectivity.solver._dense_bytes]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux tells it")
+def test_the_memory_foreseen_for_dense_work_is_what_it_takes() -> None:
+    run = subprocess.run([sys.executable, "-c", _MEASURE], capture_output=True, text=True, check=True)
+    taken, foreseen = json.loads(run.stdout)
+    assert foreseen / 1.5 < taken < 1.5 * foreseen
+
+
+def test_variances_of_objects_with_many_scores_come_from_the_quicker_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, many = (DirectSolver(system_of(well_connected(450, 400, each, decades=1.0))) for each in (3, 20))
+    assert few._by_pairs
+    assert not many._by_pairs
+    for solver in (few, many):
+        other = DirectSolver(solver.system)
+        with monkeypatch.context() as changed:
+            changed.setattr(direct_module, "_PAIR", 10**9 if solver is few else 0)
+            assert other._by_pairs != (solver is few)
+            wanted = (*other.diagonal(), *other.edges())
+        for one, two in zip((*solver.diagonal(), *solver.edges()), wanted, strict=True):
+            np.testing.assert_allclose(one, two, rtol=0, atol=1e-12 * np.abs(two).max())
+
+
+def test_a_factor_without_subtractions_is_the_factor() -> None:
+    system = system_of(well_connected(300, 260, 4, decades=3.0))
+    schur = system.schur()
+    free = np.delete(np.arange(system.n_kept), [7, 200])
+    before = schur.copy()
+    factor = direct_module.laplacian_factor(schur, free)
+    np.testing.assert_array_equal(schur, before)
+    assert not np.triu(factor, 1).any()
+    wanted = np.linalg.cholesky(schur[np.ix_(free, free)])
+    np.testing.assert_allclose(factor, wanted, rtol=0, atol=1e-12 * wanted.max())
+
+
 # The same answers from compiled loops
 
 
@@ -356,6 +597,28 @@ def test_compiled_loops_give_the_answers_of_plain_ones(decades: float, monkeypat
     for one, two in zip(of_looped, slow.diagonal(), strict=True):  # other draws, so only alike
         assert np.median(np.abs(one / two - 1)) < 0.2
     assert np.array_equal(plain.kept_total, looped.kept_total)
+
+
+@pytest.mark.usefixtures("_compiled")
+def test_threads_that_come_and_go_leave_no_memory_behind() -> None:
+    system = system_of(panel_on(power_law(300)))
+    blocks = system._blocks
+    assert blocks is not None
+    x = np.linspace(-1, 1, system.n_kept)
+    wanted = system.couple(x)[0]
+    arrived = threading.Barrier(20)
+
+    def ask() -> None:
+        arrived.wait()  # so that all of them are there at a time, and none has the number of one that has gone
+        np.testing.assert_array_equal(system.couple(x)[0], wanted)
+        arrived.wait()
+
+    threads = [threading.Thread(target=ask) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert 0 < len(blocks._rooms) <= loops.ROOMS
 
 
 @pytest.mark.usefixtures("_compiled")

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from evenhand.models.average import simple_average, weighted_average
     from evenhand.models.bounded import Bounded, Logarithm
     from evenhand.models.confidences import DeclaredConfidence, declared_confidence
+    from evenhand.models.criteria import Correlation, CriteriaFit, calibrate_criteria
     from evenhand.models.medians import Medians, median_polish
     from evenhand.models.refined import Refined, Refinements, refine
     from evenhand.next_best import NextBest, next_best
@@ -58,6 +59,8 @@ _HOME = {
     "Contrast": "fit",
     "Decision": "decision",
     "DeclaredConfidence": "models.confidences",
+    "Correlation": "models.criteria",
+    "CriteriaFit": "models.criteria",
     "DistributedFit": "io.cluster",
     "Effects": "fit",
     "Evidence": "evidence",
@@ -82,6 +85,7 @@ _HOME = {
     "WithoutAssessor": "influence",
     "assessor_graph": "graph",
     "calibrate": "models.additive",
+    "calibrate_criteria": "models.criteria",
     "calibrate_distributed": "io.cluster",
     "classify": "decision",
     "compare": "compare",
@@ -119,6 +123,8 @@ __all__ = [
     "Comparison",
     "Connectivity",
     "Contrast",
+    "Correlation",
+    "CriteriaFit",
     "Decision",
     "DeclaredConfidence",
     "DistributedFit",
@@ -146,6 +152,7 @@ __all__ = [
     "__version__",
     "assessor_graph",
     "calibrate",
+    "calibrate_criteria",
     "calibrate_distributed",
     "classify",
     "compare",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -13,11 +13,10 @@ from evenhand.components import Components
 from evenhand.confidence import level_words, precision_of_level, precision_of_uncertainty
 from evenhand.errors import InputError
 from evenhand.fit import Fit
-from evenhand.gauge import condition
+from evenhand.gauge import Affine, Gauge, condition
 from evenhand.graph import connectivity
-from evenhand.models import METHODS
-from evenhand.models.additive import finish_additive, fit_additive
-from evenhand.noise import NoiseKind, NoisePrior, PriorNoise
+from evenhand.models import noise_kind, refit
+from evenhand.models.additive import all_seen_once, finish_additive, fit_additive
 from evenhand.panel import Panel
 from evenhand.solve import AutoSolver, Solution, Solver
 from evenhand.solve.choose import SMALL
@@ -34,7 +33,8 @@ def update(fit: Fit, *, put: Iterable[Sequence[Any]] = (), remove: Iterable[tupl
     """Return the fit after some scores were added, changed or removed: same method, gauge and options.
 
     A large panel is not fitted again: values, biases and their uncertainty are corrected for what changed, exactly,
-    in a small part of the time; where objects or assessors come or go, the fit starts from where it stood.
+    in a small part of the time; where objects or assessors come or go, the fit starts from where it stood. Weights of
+    an affine gauge stay with their assessors, and those who are new weigh nothing.
 
     Parameters
     ----------
@@ -47,6 +47,11 @@ def update(fit: Fit, *, put: Iterable[Sequence[Any]] = (), remove: Iterable[tupl
     remove
         Pairs (object, assessor) whose scores are withdrawn.
 
+    Raises
+    ------
+    NotConnectedError
+        If the panel would fall into groups, unless it had several and each was calibrated on its own.
+
     Examples
     --------
     >>> from evenhand import Panel, calibrate
@@ -54,9 +59,14 @@ def update(fit: Fit, *, put: Iterable[Sequence[Any]] = (), remove: Iterable[tupl
     >>> update(fit, put=[("1", "1", 60.0)]).biases.estimate
     array([-5.,  5.])
     """
+    if fit.panel.covariates or fit.panel.criterion is not None:
+        raise InputError(
+            "A panel with covariates or criteria cannot be updated score by score: read it again and fit anew.",
+            kind="bad_change",
+        )
     edit = _edit(fit.panel, list(put), list(remove))
-    if not fit.is_calibrated:
-        return METHODS[fit.method](edit.panel, noise=_noise(fit), interval=fit.values.interval)
+    if fit.refined is not None or not fit.is_calibrated:
+        return refit(fit, edit.panel, **({} if fit.gauge is None else {"gauge": _gauge(fit, edit)}))
     corrected = _corrected(fit, edit)
     return _refitted(fit, edit) if corrected is None else corrected
 
@@ -78,9 +88,11 @@ class _Edit:
 
     def keeps_members(self, panel: Panel) -> bool:
         """Whether objects and assessors are those of a panel before."""
-        return np.array_equal(self.object_before, np.arange(panel.n_objects)) and np.array_equal(
-            self.assessor_before, np.arange(panel.n_assessors)
-        )
+        return np.array_equal(self.object_before, np.arange(panel.n_objects)) and self.keeps_assessors(panel)
+
+    def keeps_assessors(self, panel: Panel) -> bool:
+        """Whether assessors are those of a panel before."""
+        return np.array_equal(self.assessor_before, np.arange(panel.n_assessors))
 
 
 def _edit(panel: Panel, put: list[Sequence[Any]], remove: list[tuple[str, str]]) -> _Edit:
@@ -211,11 +223,27 @@ def _precision(panel: Panel, declared: Any, at: int | None, pair: tuple[str, str
     return float(precision_of_uncertainty(np.array(number))) if panel.confidence == "uncertainty" else number
 
 
-def _noise(fit: Fit) -> NoiseKind | NoisePrior:
-    noise = fit.posterior.noise
-    if isinstance(noise, PriorNoise):
-        return noise.prior
-    return "declared" if noise.kind == "declared" else "estimated"
+def _per_component(fit: Fit) -> bool:
+    """Whether each group was to be calibrated on its own: surely so where there were several, seen more than once."""
+    return not fit.connectivity.is_connected and not all_seen_once(fit.panel)
+
+
+def _gauge(fit: Fit, edit: _Edit) -> Gauge:
+    """Return the gauge of a fit for the panel after the changes: weights of assessors go by label where they moved."""
+    gauge: Gauge = fit.gauge if fit.gauge is not None else "weighted"
+    if not isinstance(gauge, Affine) or edit.keeps_assessors(fit.panel):
+        return gauge
+    weights = gauge.beta if isinstance(gauge.beta, Mapping) else dict(zip(fit.panel.assessors, gauge.beta, strict=True))
+    here = set(edit.panel.assessors)
+    left = [label for label, weight in weights.items() if label not in here and weight != 0]
+    if left:
+        raise InputError(
+            f"The affine gauge gives a weight to {left[0]}, whose last score would be withdrawn: calibrate the panel "
+            "anew with weights for those who stay.",
+            kind="bad_gauge",
+            where=f"assessor {left[0]}",
+        )
+    return Affine({label: float(weight) for label, weight in weights.items() if label in here}, gauge.gamma)
 
 
 def _refitted(fit: Fit, edit: _Edit) -> Fit:
@@ -231,9 +259,9 @@ def _refitted(fit: Fit, edit: _Edit) -> Fit:
     return fit_additive(
         edit.panel,
         fit.method,
-        fit.gauge if fit.gauge is not None else "weighted",
-        not fit.connectivity.is_connected,
-        _noise(fit),
+        _gauge(fit, edit),
+        _per_component(fit),
+        noise_kind(fit),
         fit.values.interval,
         fit.connectivity.solver_kind,
         start,
@@ -278,7 +306,7 @@ def _corrected(fit: Fit, edit: _Edit) -> Fit | None:
         raw,
         condition(gauge, seen, parts),
         gauge=gauge,
-        noise=_noise(fit),
+        noise=noise_kind(fit),
         interval=fit.values.interval,
         solver=uncertain,
     )

@@ -7,10 +7,11 @@ interpreter's lock, and are called on pieces of the assessments in as many threa
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, Final
 
@@ -25,6 +26,9 @@ LARGE: Final = 1_000_000
 
 WIDTH: Final = 8
 """Random vectors that are drawn at a time."""
+
+ROOMS: Final = 8
+"""Threads that ask a panel's equations and have memory kept for them."""
 
 SHIFT: Final = 11
 """Members of the eliminated side stand together in blocks of 2^11, whose sums stay in the nearest cache."""
@@ -64,8 +68,23 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads(), thread_name_prefix="evenhand")
 
 
+def _start_afresh() -> None:
+    """Let a forked child, which has none of its parent's threads, wait for none of them.
+
+    Up to Python 3.11 a cached property holds a lock, one for all objects of its class, as long as it is computed.
+    A child that was forked in the meantime would wait for ever, since nobody is left to release the lock.
+    """
+    _pool.cache_clear()
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == __package__:
+            for found in [thing for thing in vars(module).values() if isinstance(thing, type)]:
+                for member in vars(found).values():
+                    if isinstance(member, cached_property) and "lock" in vars(member):
+                        vars(member)["lock"] = threading.RLock()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has none of its parent's threads
+    os.register_at_fork(after_in_child=_start_afresh)
 
 
 def in_threads(work: Callable[[int], Any], count: int) -> list[Any]:
@@ -227,11 +246,18 @@ class Blocks:
         return self._in_order(sums), below
 
     def _room(self) -> tuple[Floats, Floats]:
-        """Return memory for sums and for the eliminated side, used again and again by the thread that asks."""
+        """Return memory for sums and for the eliminated side, used again and again by the thread that asks.
+
+        Threads come and go, so only the last few have memory kept for them; another one gets it anew.
+        """
         caller = threading.get_ident()
-        if caller not in self._rooms:
-            self._rooms[caller] = np.empty((threads(), self.n_kept)), np.empty(self.n_gone)
-        return self._rooms[caller]
+        room = self._rooms.pop(caller, None)
+        if room is None:
+            room = np.empty((threads(), self.n_kept)), np.empty(self.n_gone)
+        self._rooms[caller] = room  # as the last
+        for other in list(self._rooms)[:-ROOMS]:
+            self._rooms.pop(other, None)
+        return room
 
     def _in_order(self, sums: Floats) -> Floats:
         """Return the threads' sums together, in the panel's own order."""

@@ -78,7 +78,7 @@ def incomplete_block(
     return fit_additive(panel, "iba", gauge, per_component, noise, interval, solver)
 
 
-def _all_seen_once(panel: Panel) -> bool:
+def all_seen_once(panel: Panel) -> bool:
     """Whether no object was seen twice: then there is nothing to calibrate, and the values are the scores."""
     return panel.n_assessments == panel.n_objects
 
@@ -97,10 +97,10 @@ def fit_additive(
     check_options(panel, method, noise, interval)
     seen = panel if method == "cwc" else panel.with_equal_confidence()
     parts = connectivity(seen, solver)
-    if not per_component and not _all_seen_once(seen):
+    if not per_component and not all_seen_once(seen):
         parts.require_connected()
     fixed = condition(gauge, seen, parts)
-    raw = parts.solver.solve(seen.score, start)
+    raw = parts.solver.solve(seen.score, start, declared=noise == "declared")
     return finish_additive(panel, parts, method, raw, fixed, gauge=gauge, noise=noise, interval=interval)
 
 

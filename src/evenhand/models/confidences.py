@@ -84,5 +84,6 @@ def declared_confidence(panel: Panel, *, interval: float = INTERVAL) -> Declared
     table = free.refined.variances
     at = list(table.labels).index("power")
     power, lower, upper = (float(column[at]) for column in (table.estimate, table.lower, table.upper))
-    levels = [None if panel.factor is None else panel.factor**number for number in (power, lower, upper)]
-    return DeclaredConfidence(power, lower, upper, *levels, p_value(0.0), p_value(1.0), free)
+    base = panel.factor
+    factor, low, high = (None if base is None else base**number for number in (power, lower, upper))
+    return DeclaredConfidence(power, lower, upper, factor, low, high, p_value(0.0), p_value(1.0), free)

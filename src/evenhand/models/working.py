@@ -118,6 +118,8 @@ class Work:
         """Return the precisions with their differences raised to a power."""
         if power == 1.0:
             return self.panel.precision
+        if power == 0.0:
+            return np.ones(self.panel.n_assessments)
         level = float(np.log(self.panel.precision).mean())
         return np.asarray(np.exp(level + power * self.log_precision))
 

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.memory import require
 from evenhand.system import Floats, System
 
 
@@ -85,6 +86,12 @@ def eliminate(system: System, solve_kept: SolveKept, kept_side: Floats, gone_sid
     total = system.gone_total if gone_side.ndim == 1 else system.gone_total[:, None]
     kept = solve_kept(kept_side - system.up(gone_side / total))
     return kept, (gone_side - system.down(kept)) / total
+
+
+def require_draws(system: System, count: int, *, copies: int = 1) -> None:
+    """Refuse so many draws that they would not fit into memory; of the kept side there may be several copies."""
+    size = 8.0 * count * (copies * system.n_kept + system.n_gone)
+    require(size, f"{count:,} draws of {system.n_kept + system.n_gone:,} values and biases")
 
 
 def grounded(system: System) -> NDArray[np.int64]:

@@ -38,6 +38,13 @@ _FILL: Final = 50_000_000
 _WORK: Final = 1e10
 """... and takes at most this many products: some seconds."""
 
+_LINK_BYTES: Final = 50.0
+"""What a link takes while links are gathered, as measured."""
+
+_FILL_BYTES: Final = 20.0
+"""What a sparse factor takes for each entry that a banded order bounds, measured on panels drawn at random. In a better
+order it has one in two or three of those entries there, and far fewer where the panel is like a grid."""
+
 _UNEQUAL: Final = 1e6
 """Confidences more unequal than this go to a factor, whose rounding can be bounded, before anything iterative."""
 
@@ -64,9 +71,9 @@ class AutoSolver:
 
     @property
     def _dense_bytes(self) -> float:
-        """What a dense factor and inverse take, and the links between members while they are gathered."""
+        """What a dense factor and inverse take, as measured, with the links and assessments that go into them."""
         size = self.system.n_kept
-        return 24.0 * size**2 + 50.0 * min(self.system.n_links, size**2)
+        return 24.0 * size**2 + 40.0 * min(self.system.n_links, size**2) + 50.0 * self.system.n_edges
 
     @cached_property
     def _direct(self) -> DirectSolver:
@@ -76,14 +83,20 @@ class AutoSolver:
 
     @cached_property
     def _sparse(self) -> SparseSolver | None:
-        """The sparse factor, or None where it would not be sparse."""
+        """The sparse factor, or None where it would not be sparse or fit."""
+        system = self.system
+        links = _LINK_BYTES * min(system.n_links, system.n_kept**2)
         if self.kind == "auto":
-            if self.system.n_links > _LINKS:
+            if system.n_links > _LINKS or not fits(links):
                 return None
-            fill, work = envelope(self.system)
-            if fill > _FILL or work > _WORK:
+            fill, work = envelope(system)
+            if fill > _FILL or work > _WORK or not fits(_FILL_BYTES * fill):
                 return None
-        found = SparseSolver(self.system)
+        else:
+            require(links, f"the links between {system.n_kept:,} members")
+            fill, _ = envelope(system)
+            require(_FILL_BYTES * fill, f"a sparse factor of {system.n_kept:,} equations")
+        found = SparseSolver(system)
         try:
             found.factorise()
         except SolveError:
@@ -101,7 +114,7 @@ class AutoSolver:
         """The factor to turn to where conjugate gradients do not do."""
         if self._sparse is not None:
             return self._sparse
-        return self._direct if self.system.n_kept <= DENSE else None
+        return self._direct if self.system.n_kept <= DENSE and fits(self._dense_bytes) else None
 
     @cached_property
     def _is_unequal(self) -> bool:
@@ -155,7 +168,7 @@ class AutoSolver:
         self._reason.append(f"{solver.reason}; {why}")
         _log.info("estimates by %s", self._reason[-1])
 
-    def solve(self, score: Floats, start: tuple[Floats, Floats] | None = None) -> Solution:
+    def solve(self, score: Floats, start: tuple[Floats, Floats] | None = None, *, declared: bool = False) -> Solution:
         """Fit values and biases to N scores.
 
         Parameters
@@ -164,8 +177,15 @@ class AutoSolver:
             The scores.
         start
             Values and biases close to the answer, such as those before a few scores changed.
+        declared
+            Whether the noise is taken as declared: an iteration then goes on until its error is small beside the
+            declared standard deviations, even where the residual says that these are too small.
         """
         system = self.system
+        if self.kind == "iterative":
+            found = self._iterative.solve(score, declared=declared)
+            self._because(self._iterative, "as asked for")
+            return found
         if self.kind != "auto":
             found = self.exact.solve(score)
             self._because(self.exact, "as asked for")
@@ -180,7 +200,7 @@ class AutoSolver:
             return found
         begun = None if start is None else system.orient(*start)[0]
         hasty = IterativeSolver(system, patience=_PATIENCE)
-        attempt = hasty.attempt(score, begun)
+        attempt = hasty.attempt(score, begun, declared=declared)
         if attempt is not None:
             steps = hasty.steps
             self._because(hasty, f"the panel is well connected (smallest eigenvalue met {steps.smallest:.2g})")
@@ -190,7 +210,7 @@ class AutoSolver:
             found = self._by_factor(score)
         else:
             patient = self._preconditioned()
-            found = patient.solve(score)
+            found = patient.solve(score, declared=declared)
             self.__dict__["estimator"] = patient
         self._because(self.estimator, why)
         return found

@@ -17,6 +17,8 @@ _CANCELLED: Final = (1e-3, 1e-5)
 """A pivot smaller than this part of its diagonal has lost too many digits; up to 300 equations none is spared."""
 
 _BLOCK: Final = 64
+_PAIR: Final = 64
+"""To look up the entry of a pair takes as long as so many terms of a product with the whole inverse."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,7 @@ class DirectSolver(FactoredSolver):
         if not failed and (np.square(np.diagonal(factor)) > scale).all():
             return np.asarray(factor)
         # a pivot lost digits to cancellation: once more, without subtractions
+        del matrix, factor
         return laplacian_factor(self.system.schur(), self.free)
 
     def _grounded_schur(self) -> Floats:
@@ -82,7 +85,7 @@ class DirectSolver(FactoredSolver):
 
     @property
     def _by_pairs(self) -> bool:
-        return 4 * self.system.n_links < self.system.n_edges * self.system.n_kept
+        return _PAIR * self.system.n_links < self.system.n_edges * self.system.n_kept
 
     def _cost(self) -> Floats:
         return super()._cost() if self._by_pairs else np.full(self.system.n_gone, float(self.system.n_kept))
@@ -103,9 +106,14 @@ class DirectSolver(FactoredSolver):
     @cached_property
     def _full_inverse(self) -> Floats:
         """The inverse with both halves, bordered by zeros for the grounded vertices."""
-        lower = np.tril(self._inverse)
-        full = np.zeros((self.system.n_kept, self.system.n_kept))
-        full[np.ix_(self.free, self.free)] = lower + np.tril(lower, -1).T
+        size = self.system.n_kept
+        full = np.zeros((size, size))
+        full[np.ix_(self.free, self.free)] = self._inverse
+        for start in range(0, size, _BLOCK):  # in place, for want of memory
+            stop = min(start + _BLOCK, size)
+            inner = np.tril(full[start:stop, start:stop])
+            full[start:stop, start:stop] = inner + np.tril(inner, -1).T
+            full[start:stop, stop:] = full[stop:, start:stop].T
         return full
 
 
@@ -125,9 +133,12 @@ def laplacian_factor(laplacian: Floats, free: NDArray[np.int64]) -> Floats:
         The vertices that are not grounded.
     """
     size = free.size
-    links = -laplacian[np.ix_(free, free)]
+    links = laplacian[np.ix_(free, free)]
+    np.negative(links, out=links)
     np.fill_diagonal(links, 0.0)
-    to_ground = np.maximum(-np.delete(laplacian[free], free, axis=1).sum(axis=1), 0.0)
+    grounds = np.delete(np.arange(laplacian.shape[0]), free)
+    to_ground = np.maximum(-laplacian[np.ix_(free, grounds)].sum(axis=1), 0.0)
+    del laplacian  # which nobody needs any more, and whose memory somebody may
     pivots = np.empty(size)
     for start in range(0, size, _BLOCK):
         stop = min(start + _BLOCK, size)
@@ -146,6 +157,8 @@ def laplacian_factor(laplacian: Floats, free: NDArray[np.int64]) -> Floats:
         rest = np.arange(stop, size)
         links[rest, rest] = 0.0
     root = np.sqrt(pivots)
-    factor = np.tril((-links / root[:, None]).T, -1)
-    factor[np.arange(size), np.arange(size)] = root
-    return np.asarray(factor, dtype=np.float64)
+    links /= -root[:, None]
+    for k in range(size):  # in place, for want of memory
+        links[k, :k] = 0.0
+    np.fill_diagonal(links, root)
+    return np.asarray(links.T)

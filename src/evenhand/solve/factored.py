@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.solve.base import Solution, eliminate, grounded, pairs_of
+from evenhand.solve.base import Solution, eliminate, grounded, pairs_of, require_draws
 from evenhand.solve.refine import refined
 from evenhand.solve.spectrum import dense_mu2, mu2_through
 from evenhand.system import Floats, System
@@ -159,6 +159,7 @@ class FactoredSolver:
         import scipy.sparse as sp
 
         system = self.system
+        require_draws(system, count, copies=3)
         kept = np.zeros((count, system.n_kept))
         if self.free.size:
             kept[:, self.free] = self._draw_free(generator, count)

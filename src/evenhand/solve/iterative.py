@@ -12,7 +12,7 @@ import numpy as np
 from evenhand import progress
 from evenhand.errors import SolveError
 from evenhand.loops import WIDTH, dot, squares_of_residuals, sum_by, sums_of_scores, wants_loops
-from evenhand.solve.base import Solution, eliminate
+from evenhand.solve.base import Solution, eliminate, require_draws
 from evenhand.solve.krylov import SAFETY, Steps, conjugate_gradients, conjugate_gradients_columns
 from evenhand.solve.spectrum import dense_mu2, mu2_through
 from evenhand.system import Floats, System
@@ -139,9 +139,9 @@ class IterativeSolver:
         """What the last attempt at estimates did."""
         raise AttributeError("nothing was solved yet")
 
-    def solve(self, score: Floats) -> Solution:
+    def solve(self, score: Floats, *, declared: bool = False) -> Solution:
         """Fit values and biases to N scores, to a small part of a posterior standard deviation, or refuse."""
-        found = self.attempt(score)
+        found = self.attempt(score, declared=declared)
         if found is None:
             raise SolveError(
                 f"The answer did not converge in {self.steps.count:,} steps: parts of the panel are joined too weakly "
@@ -149,7 +149,7 @@ class IterativeSolver:
             )
         return found
 
-    def attempt(self, score: Floats, start: Floats | None = None) -> Solution | None:
+    def attempt(self, score: Floats, start: Floats | None = None, *, declared: bool = False) -> Solution | None:
         """Return the fit, or None where it did not converge or more steps than ``patience`` were forecast.
 
         Parameters
@@ -158,6 +158,8 @@ class IterativeSolver:
             The N scores.
         start
             A first guess for the kept side, such as the answer before a few scores changed.
+        declared
+            Whether standard deviations will be those declared, w = 1, however large the residual is.
         """
         system = self.system
         with np.errstate(over="ignore", invalid="ignore"):
@@ -177,7 +179,7 @@ class IterativeSolver:
 
         def target(energy: float) -> float:
             noise = max(left - taken - energy, 0.0) / freedom
-            return float(max(TOLERANCE * np.sqrt(noise), least))
+            return float(max(TOLERANCE * np.sqrt(min(noise, 1.0) if declared else noise), least))
 
         steps = self._run(right, target, begun)
         self.__dict__["steps"] = steps
@@ -276,6 +278,9 @@ class IterativeSolver:
             # what lies along the null vectors but for rounding has no answer to look for
             whole = np.linalg.norm(padded / self._root[:, None], axis=0)
             scaled[:, np.linalg.norm(scaled, axis=0) <= _NOTHING * whole] = 0.0
+            if not scaled.any():
+                answer[:, start : start + WIDTH] = 0.0
+                continue
             found, converged = conjugate_gradients_columns(
                 self._only_scaled,
                 scaled,
@@ -300,6 +305,8 @@ class IterativeSolver:
     @cached_property
     def _smallest(self) -> float:
         """The smallest eigenvalue, as conjugate gradients meet it from a random start, which leaves nothing out."""
+        if self.system.n_kept == self.system.n_components:
+            return 1.0  # nobody is compared with anybody, and there is nothing to iterate
         noise = np.random.default_rng(self.seed).standard_normal(self.system.n_kept) * self._root
         right = self._balanced(noise) / self._root
         steps = self._iterate(right, lambda energy: 1e-6 * float(np.sqrt(energy)), None)
@@ -350,6 +357,8 @@ class IterativeSolver:
         progress.report("estimating uncertainties", batches, batches)
         count = batches * WIDTH
         group = system.kept_component
+        lone = (np.bincount(group) == 1)[group]  # the gauge fixes who is alone, and nothing is sampled
+        second[0][lone] = fourth[0][lone] = 0.0
         whole = sum_by(group, system.kept_total, system.n_components)[group]
         known = [1.0 / system.kept_total - 1.0 / whole, 1.0 / system.gone_total]
         variances, errors = [], []
@@ -357,7 +366,7 @@ class IterativeSolver:
             mean = moments / count
             spread = np.sqrt(np.maximum(fourths / count - mean**2, 0.0) / (count - 1))
             variances.append(np.maximum(exact, 0.0) + mean)
-            errors.append(spread / variances[-1])
+            errors.append(np.divide(spread, variances[-1], out=np.zeros_like(spread), where=variances[-1] > 0))
         of_objects, of_assessors = system.orient(*variances)
         return of_objects, of_assessors, float(np.median(np.concatenate(errors)))
 
@@ -436,6 +445,8 @@ class IterativeSolver:
         vectors = [probes / np.where(sizes > 0, sizes, 1.0)]
         diagonal, off = [], []
         steps = min(_LANCZOS, self.system.n_kept - self.system.n_components)
+        if not steps:
+            return [0.0] * probes.shape[1]
         for _ in range(steps):
             image = self._only_scaled(vectors[-1])
             diagonal.append(np.einsum("ij,ij->j", vectors[-1], image))
@@ -461,6 +472,7 @@ class IterativeSolver:
     def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
         """Return draws (count rows) with covariance L^-: the answers to normal noise on every score."""
         system = self.system
+        require_draws(system, count)
         kept, gone = np.empty((count, system.n_kept)), np.empty((count, system.n_gone))
         for start in range(0, count, WIDTH):
             progress.report("drawing", start, count)

@@ -20,7 +20,13 @@ SAFETY: Final = 10.0
 """Residual over the smallest Ritz value indicates the error; it has been seen several times too small."""
 
 _LOOK: Final = 4
-"""The smallest Ritz value is looked at every so many steps, and at each where few are left."""
+"""The smallest Ritz value is looked at every so many steps. A look takes time in proportion to the steps so far ..."""
+
+_SELDOM: Final = 16
+"""... so that later there is one whenever one part in so many has been added to the steps ..."""
+
+_NEAR: Final = 64
+"""... and one part in so many where the end seems near. All looks together then take time as all steps do."""
 
 Operator = Callable[[Floats], Floats]
 Pair = Callable[[Floats], tuple[Floats, Floats]]
@@ -104,6 +110,7 @@ def conjugate_gradients(
     energy, smallest, forecast, error = 0.0, 1.0, 0, np.sqrt(max(rz, 0.0))
     beta = alpha = 0.0
     count = 0
+    look = soon = 1  # the next step at which to look, and where the end seems near
     while rz > 0.0 and count < most:
         q, side = operator(p)
         curvature = float(dot(p, q))
@@ -124,7 +131,9 @@ def conjugate_gradients(
         rz = max(after, 0.0)
         wanted = target(energy)
         near = SAFETY * np.sqrt(rz / smallest) <= wanted
-        if near or count % _LOOK == 0 or count <= 2:
+        if count >= (soon if near else look):
+            look = count + max(_LOOK - count % _LOOK, count // _SELDOM) if count > 1 else 2
+            soon = count + 1 + count // _NEAR
             smallest = min(smallest, _smallest_ritz(diagonal, off))
             error = SAFETY * float(np.sqrt(rz / smallest))
             if error <= wanted:
@@ -139,6 +148,8 @@ def conjugate_gradients(
         p += z
     if image is None:
         image = operator(x)[1]
+    if diagonal:
+        smallest = min(smallest, _smallest_ritz(diagonal, off))
     error = SAFETY * float(np.sqrt(rz / smallest))
     return Steps(x, image, count, smallest, error, energy, error <= target(energy), max(forecast, count))
 

@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 
 from evenhand.errors import SolveError
 from evenhand.loops import compiled, is_compiled
+from evenhand.memory import require
 from evenhand.solve.factored import FactoredSolver
 from evenhand.system import Floats, System
 
 _CANCELLED: Final = 1e-9
 """A pivot that is smaller than this part of its diagonal has lost too many digits."""
+
+_ENTRY_BYTES: Final = 50.0
+"""What the inverse takes for each entry of L, as measured."""
 
 _ORDER: Final[dict[str, Any]] = {
     "permc_spec": "MMD_AT_PLUS_A",
@@ -74,6 +78,7 @@ class SparseSolver(FactoredSolver):
     @cached_property
     def _selected(self) -> tuple[NDArray[np.int64], Floats]:
         """The inverse on the pattern of L: places column * n + row in rising order, and the entries there."""
+        require(_ENTRY_BYTES * self._factor.nnz / 2, f"entries of the inverse of {self.free.size:,} equations")
         lower = self._factor.L.tocsc()
         lower.sort_indices()
         size = self.free.size
