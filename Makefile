@@ -12,7 +12,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint types tests docs format bench bench-quick bench-table clean
+.PHONY: help demo test quick lint types tests docs format study bench bench-quick bench-table clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -43,7 +43,7 @@ demo: $(VENV)/.user  ## calibrate the shipped panel, print the result, write the
 test: lint types tests docs  ## everything that must hold: lint, types, tests, documentation
 
 quick: $(VENV)/.developer  ## the fast tests only
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not study"
 
 lint: $(VENV)/.developer  ## ruff: rules and format
 	@echo "== lint"
@@ -56,7 +56,11 @@ types: $(VENV)/.developer  ## mypy, strict
 
 tests: $(VENV)/.developer  ## pytest, slow tests too
 	@echo "== tests"
-	@$(BIN)/python -m pytest -n $(JOBS)
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not study"
+
+study: $(VENV)/.developer  ## long simulations: coverage of intervals, advice, the table of refinements
+	@$(BIN)/python -m pytest -n $(JOBS) -m study
+	@$(BIN)/python benchmarks/refinements.py --table docs/refinements-study.md
 
 docs: $(VENV)/.developer  ## the documentation, warnings are errors
 	@echo "== documentation"

@@ -269,7 +269,7 @@ EXPECTED: dict[str, tuple[dict[str, Any], set[str | None]]] = {
 RUNS = 10
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("kind", EXPECTED)
 def test_the_advice_is_right_nine_times_in_ten(kind: str) -> None:
     options, expected = EXPECTED[kind]

@@ -981,18 +981,21 @@ def test_borrowing_from_other_criteria_narrows_what_is_missing() -> None:
     assert np.mean(together) < 0.92 * np.mean(alone)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize(
-    ("missing", "rho", "count"), [(0.0, 0.6, 3), (0.25, 0.6, 3), (0.25, 0.0, 3), (0.2, -0.5, 2), (0.35, 0.8, 2)]
+    ("missing", "rho", "count", "n_objects"),
+    [(0.0, 0.6, 3, 14), (0.25, 0.6, 3, 14), (0.25, 0.0, 3, 14), (0.2, -0.5, 2, 14), (0.35, 0.8, 2, 24)],
 )
-def test_combined_intervals_cover_and_ignoring_correlation_does_not(missing: float, rho: float, count: int) -> None:
+def test_combined_intervals_cover_and_ignoring_correlation_does_not(
+    missing: float, rho: float, count: int, n_objects: int
+) -> None:
     generator = np.random.default_rng(20260201)
     covered: list[float] = []
     ignored: list[float] = []
     singly: list[float] = []
     ratios: list[float] = []
-    for _ in range(250):
-        truth = simulate(generator, n_objects=14, n_assessors=5, count=count, missing=missing, rho=rho)
+    for _ in range(160):
+        truth = simulate(generator, n_objects=n_objects, n_assessors=5, count=count, missing=missing, rho=rho)
         found = calibrate_criteria(truth.panel)
         alone = calibrate_criteria(truth.panel, correlated=False)
         wanted = truth.combined(found)
@@ -1005,16 +1008,16 @@ def test_combined_intervals_cover_and_ignoring_correlation_does_not(missing: flo
         for label in found.criteria:
             own, true = found.fits[label].values, truth.of(label)
             singly.append(float(((np.asarray(own.lower) <= true) & (true <= np.asarray(own.upper))).mean()))
-    assert np.mean(covered) == pytest.approx(0.9, abs=0.015)
-    assert np.mean(singly) == pytest.approx(0.9, abs=0.015)
-    assert np.mean(ratios) == pytest.approx(1.0, abs=0.1)
+    assert np.mean(covered) == pytest.approx(0.9, abs=0.02)
+    assert np.mean(singly) == pytest.approx(0.9, abs=0.02)
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.12)
     if rho > 0.5:
         assert np.mean(ignored) < 0.87
     elif rho < -0.4:
         assert np.mean(ignored) > 0.93
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_ranks_of_the_truth_among_draws_are_uniform() -> None:
     generator = np.random.default_rng(20260202)
     places: dict[bool, list[int]] = {True: [], False: []}

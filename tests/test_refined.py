@@ -653,20 +653,19 @@ def test_weights_are_derivatives_of_the_log_density(likelihood: Likelihood, left
     def height(r: float) -> float:
         return float(likelihood.log_density(np.array([r]), precision, variance)[0])
 
+    weight, move = likelihood.working(residual, precision, variance)
+    found, least = float(likelihood.curvature(residual, precision, variance)[0]), 1e-3 * precision[0]
+    assert weight[0] > 0
+    assert found >= least
+    if isinstance(likelihood, Huber) and abs(abs(left) / sd - likelihood.bend) < 0.01:
+        return  # where it bends it has no second derivative
     step = 2e-4 * sd
     slope = (height(left + step) - height(left - step)) / (2 * step)
-    weight, move = likelihood.working(residual, precision, variance)
-    assert (weight > 0).all()
     # the step of the iteration pulls towards the scores by the derivative of the log density
     assert weight[0] * move[0] / variance == pytest.approx(-slope, abs=2e-6 / sd * (1 + abs(left) / sd))
     step = 3e-3 * sd
     bend = -(height(left + step) - 2 * height(left) + height(left - step)) / step**2
-    found = float(likelihood.curvature(residual, precision, variance)[0])
-    least = 1e-3 * precision[0]
-    is_kink = isinstance(likelihood, Huber) and abs(abs(left) / sd - likelihood.bend) < 0.01
-    if not is_kink:
-        assert found == pytest.approx(max(bend * variance, least), abs=2e-4 * precision[0])
-    assert found >= least
+    assert found == pytest.approx(max(bend * variance, least), abs=2e-4 * precision[0])
 
 
 SMALL = eh.simulate_panel(8, 4, 3, seed=11, bounds=None, step=1.0, freedom=3, effects={"z": 5.0}).panel
@@ -1033,9 +1032,20 @@ def test_intervals_of_noise_factors_have_their_probability(exact_factors: dict[s
     for at in range(3):
         density = chance.reshape((line.size,) * 3).sum(axis=tuple({0, 1, 2} - {at}))
         below = np.interp(np.log([table.lower[at], table.upper[at]]), line, np.cumsum(density) - density / 2)
-        assert below[1] - below[0] == pytest.approx(0.9, abs=0.07)
+        assert below[1] - below[0] == pytest.approx(0.9, abs=0.05)
         mean = density @ np.exp(line)
-        assert table.sd[at] == pytest.approx(np.sqrt(density @ np.square(np.exp(line) - mean)), rel=0.3)
+        assert table.sd[at] == pytest.approx(np.sqrt(density @ np.square(np.exp(line) - mean)), rel=0.5)
+
+
+@pytest.mark.parametrize(
+    "options", [{"calibrate_confidence": True}, {"tails": "student", "freedom": None}], ids=["strength", "freedom"]
+)
+def test_credible_settings_near_a_bound_are_not_counted_twice(options: dict[str, Any]) -> None:
+    panel = eh.simulate_panel(30, 5, 3, seed=3, bounds=None, step=None, factor_sd=1.0).panel
+    credible = refine(panel, **options).refined.credible
+    points = np.array([point for _, point, _ in credible])
+    assert len(np.unique(points.round(9), axis=0)) == len(points) > 5
+    assert sum(share for share, _, _ in credible) == pytest.approx(1)
 
 
 def test_noise_factors_are_found_again() -> None:
@@ -1481,7 +1491,12 @@ def some_slow(cases: dict[str, Any], *slow: str) -> list[Any]:
     return [pytest.param(case, marks=pytest.mark.slow) if case in slow else case for case in cases]
 
 
-@pytest.mark.parametrize("case", some_slow(COMBINED, "shrunk huber", "covariate huber", "shrunk scaled"))
+@pytest.mark.parametrize(
+    "case",
+    some_slow(
+        COMBINED, "shrunk huber", "covariate huber", "shrunk scaled", "shrunk confidences", "covariate confidences"
+    ),
+)
 def test_another_unit_and_origin_of_the_scores_change_nothing_else(case: str) -> None:
     panel = eh.simulate_panel(24, 6, 4, seed=12, bounds=None, step=None, freedom=5, effects={"order": 3.0}).panel
     options = COMBINED[case]

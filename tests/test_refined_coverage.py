@@ -20,7 +20,7 @@ from evenhand.models.bounded import Bounded, Logarithm
 from evenhand.models.likelihoods import Huber
 from evenhand.models.refined import Refinements, Table, refine
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.study
 
 LEVEL, SHARPEST = 0.90, 0.05
 """Probability of the intervals, and what the check must be able to see."""

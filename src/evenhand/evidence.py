@@ -136,7 +136,7 @@ def _shrunk(fit: Fit, priors: Priors) -> Evidence:
     average over these is taken at points of Gauss and Hermite about its peak.
     """
     search, names = fit.refined.search, [one.name for one in fit.refined.search.unknowns]
-    if names != ["value_ratio", "bias_ratio"] or not fit.refined.node.setting.likelihood.is_normal:
+    if names != ["value_ratio", "bias_ratio"] or fit.refined.names:  # coefficients have no prior of their own
         message = f"no log-evidence for {fit.method}: it is defined for the four methods, and for them shrunk."
         return Evidence(None, priors, (Problem("evidence", message),))
     if fit.refined.node.freedom <= 2:

@@ -41,6 +41,7 @@ REFINEMENT_NAMES: Final = {
     "log": "log scores",
     "covariates": "covariates",
     "medians": "medians",
+    "criteria": "several criteria",
 }
 
 
@@ -398,7 +399,7 @@ class Fit:
     def __str__(self) -> str:
         panel, dof = self.panel, self.degrees_of_freedom
         lines = [
-            f"{method_name(self.method).capitalize()} ({self.method.upper()})"
+            f"{_sentence(method_name(self.method))} ({self.method.upper()})"
             + (f", gauge {gauge_name(self.gauge)}" if self.gauge is not None else ""),
             f"{count_of(panel.n_objects, 'object')}, {count_of(panel.n_assessors, 'assessor')}, "
             f"{count_of(panel.n_assessments, 'assessment')}, {panel.describe_confidence()}",
@@ -417,6 +418,11 @@ class Fit:
 
     def __repr__(self) -> str:
         return f"Fit({self.method}, {self.panel!r}, residual {self.residual:.6g})"
+
+
+def _sentence(words: str) -> str:
+    """Return words with a capital at the beginning."""
+    return words[:1].upper() + words[1:]
 
 
 def _weights(given: Mapping[str, float], effects: Effects) -> Floats:

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.fit import Fit
+from evenhand.models import MEDIANS
 from evenhand.models.working import Node, leverages_of
+from evenhand.solve.base import Solver
 
 Floats = NDArray[np.float64]
 
@@ -42,9 +44,9 @@ class HeldOut:
 def leverages(fit: Fit) -> Floats:
     """Return h = c x^T L^- x of each assessment: how far its own fitted score follows it; 1 marks a bridge."""
     panel = fit.panel
-    if fit.posterior.solver is None:
+    solver = pulling_solver(fit)
+    if solver is None:
         return np.asarray(fit.weight / fit.values.total_confidence[panel.object_index], dtype=np.float64)
-    solver = fit.posterior.solver
     leverage = np.clip(leverages_of(solver, fit.weight), 0.0, 1.0)
     if solver.diagonal_error > 0 and fit.posterior.condition is not None:  # sampled: what is known exactly is put in
         leverage[fit.connectivity.bridges] = 1.0
@@ -54,17 +56,20 @@ def leverages(fit: Fit) -> Floats:
 def held_out_errors(fit: Fit, leverage: Floats | None = None) -> Floats:
     """Return the error r/(1 - h) with which all other scores predict each score; infinite at bridges."""
     slack = 1.0 - (leverages(fit) if leverage is None else leverage)
-    pull = fit.residuals
-    if fit.refined is not None:  # an outlying score does not pull by all of its residual
-        pull = _pull(fit, fit.refined.node)
+    move = fit.residuals
+    if fit.method != MEDIANS and fit.refined is not None:  # a rounded score pulls towards its interval
+        node: Node = fit.refined.node
+        move = node.setting.likelihood.working(node.residuals, node.precision, node.w)[1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(slack > BRIDGE, fit.residuals + pull * (1 - slack) / slack, np.inf)
+        return np.where(slack > BRIDGE, fit.residuals + move * (1 - slack) / slack, np.inf)
 
 
-def _pull(fit: Fit, node: Node) -> Floats:
-    """Return the residual that would pull as much with the weights of the fit: r itself for normal noise."""
-    weight, move = node.setting.likelihood.working(node.residuals, node.precision, node.w)
-    return np.asarray(weight * move / node.weight, dtype=np.float64)
+def pulling_solver(fit: Fit) -> Solver | None:
+    """Return what answers for how scores pull at the fit: that of the posterior, unless noise is not normal."""
+    if fit.method == MEDIANS or fit.refined is None:
+        return fit.posterior.solver
+    node: Node = fit.refined.node
+    return node.pulling
 
 
 def held_out(fit: Fit) -> HeldOut:
@@ -77,7 +82,7 @@ def held_out(fit: Fit) -> HeldOut:
     slack = np.maximum(1.0 - leverage, BRIDGE)
     node: Node | None = None if fit.refined is None else fit.refined.node
     if node is not None and not node.setting.likelihood.is_normal:
-        spread = 1.0 / node.precision + leverage / (node.weight * slack)
+        spread = 1.0 / node.precision + leverage / (node.pull * slack)
         density = node.setting.likelihood.log_density(np.where(np.isfinite(error), error, 0.0), 1.0 / spread, node.w)
     else:
         residual, nu = (fit.residual, fit.degrees_of_freedom) if node is None else (node.residual, node.freedom)

@@ -14,7 +14,7 @@ from evenhand.errors import EvenhandError, InputError
 from evenhand.fit import Fit
 from evenhand.gauge import Reference
 from evenhand.graph import connectivity
-from evenhand.heldout import held_out_errors, leverages
+from evenhand.heldout import held_out_errors, leverages, pulling_solver
 from evenhand.loops import sum_by
 from evenhand.models import refit
 from evenhand.models.working import own_responses, responses_along
@@ -228,12 +228,13 @@ def influence(fit: Fit) -> Influence:
 def _own_response(fit: Fit) -> Floats:
     """Return for each assessment the entry of P L^- x at its own object, from entries of L^- at assessments alone."""
     panel, gauge = fit.panel, fit.posterior.condition
-    if fit.posterior.solver is None:
+    solver = pulling_solver(fit)
+    if solver is None:
         return np.asarray(1.0 / fit.values.total_confidence[panel.object_index], dtype=np.float64)
-    own = own_responses(fit.posterior.solver)
+    own = own_responses(solver)
     if gauge is None:
         return own
-    along = responses_along(fit.posterior.solver, panel, gauge.value_weight, gauge.bias_weight)
+    along = responses_along(solver, panel, gauge.value_weight, gauge.bias_weight)
     level = along / gauge.slope[gauge.object_component[panel.object_index]]
     return np.asarray(own - level, dtype=np.float64)
 

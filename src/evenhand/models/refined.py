@@ -536,7 +536,7 @@ def _make_fit(refined: Refined, parts: Connectivity, gauge: Gauge) -> Fit:
         gauge=None if fixed is None else gauge,
         values=table,
         biases=of_biases,
-        weight=best.weight,
+        weight=best.pull,
         residual=float(best.precision @ np.square(best.residuals)),
         degrees_of_freedom=best.freedom,
         connectivity=parts,

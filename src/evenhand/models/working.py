@@ -159,6 +159,11 @@ class Node:
         with the same priors.
     mean
         Mean of the prior of values.
+    border
+        The solver with covariates and scales, where there are any.
+    pulling, pull
+        The weights by which scores pull at the fit, and what answers for them: the same as the others where noise is
+        normal; an outlying score pulls little, whatever it determines.
     """
 
     setting: Setting
@@ -176,7 +181,9 @@ class Node:
     noise: Noise
     log_marginal: float
     mean: float
-    border: BorderedSolver | None = None
+    border: BorderedSolver | None
+    pulling: Solver
+    pull: Floats
 
     @property
     def mean_variance(self) -> float:
@@ -491,10 +498,12 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
     panel = work.panel
     precision = declared / state.noise_factor[panel.assessor_index]
     likelihood, w = setting.likelihood, setting.w
-    weight = precision
+    weight = pull = precision
+    pulling, _ = _answering(work, setting, found, state.log_scale)
     if not likelihood.is_normal:
         if w is None:
             raise SolveError("A likelihood that is not normal needs a noise variance.")
+        pull = likelihood.working(found.residuals, precision, w)[0]
         weight = likelihood.curvature(found.residuals, precision, w)
         # the same equations, with weights that tell how sharply the fit is determined
         sharp = _fit(work, setting, state, weight, panel.score)
@@ -541,6 +550,8 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
         log_marginal=marginal,
         mean=mean,
         border=border,
+        pulling=pulling,
+        pull=pull,
     )
 
 

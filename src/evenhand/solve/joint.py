@@ -27,8 +27,8 @@ from evenhand.system import Floats, System
 
 Whole = NDArray[np.int64]
 
-MOST: Final = 5_000
-"""Up to this many equations, criteria times members of the smaller side, are solved (a few minutes on two cores)."""
+MOST: Final = 4_000
+"""Up to this many equations, criteria times members of the smaller side, are solved (some minutes on two cores)."""
 
 _CANCELLED: Final = 1e-13
 """A pivot that is smaller than this part of its diagonal has lost too many digits."""
