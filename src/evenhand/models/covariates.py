@@ -58,8 +58,10 @@ def code_covariates(panel: Panel, chosen: Sequence[str]) -> Coding | None:
         more_names, more = _code(panel, name)
         names += more_names
         columns += more
+        if not more:
+            raise InputError(f"Covariate {name} is the same for every assessment.", kind="bad_covariate")
     matrix = np.stack([column - np.average(column, weights=panel.precision) for column in columns], axis=1)
-    _refuse_unidentified(panel, names, matrix)
+    _refuse_unidentified(panel, names, columns, matrix)
     return Coding(tuple(names), sp.csr_array(matrix))
 
 
@@ -90,13 +92,12 @@ def _code(panel: Panel, name: str) -> tuple[list[str], list[Floats]]:
     return [f"{name}={levels[at]}" for at in others], [(code == at).astype(np.float64) for at in others]
 
 
-def _refuse_unidentified(panel: Panel, names: Sequence[str], matrix: Floats) -> None:
+def _refuse_unidentified(panel: Panel, names: Sequence[str], columns: Sequence[Floats], matrix: Floats) -> None:
     """Refuse a column that values, biases and the columns before it explain already."""
-    if not matrix.shape[1]:
-        raise InputError("The covariates do not vary: there is nothing to fit.", kind="bad_covariate")
+    columns_of = dict(zip(names, columns, strict=True))
     for name, column in zip(names, matrix.T, strict=True):
         size = float(np.abs(column).max())
-        if size == 0:
+        if size <= _ALIKE * max(1.0, float(np.abs(columns_of[name]).max())):
             raise InputError(f"Covariate {name} is the same for every assessment.", kind="bad_covariate")
         for index, count, side in (
             (panel.object_index, panel.n_objects, "object"),

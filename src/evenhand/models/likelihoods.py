@@ -15,6 +15,10 @@ LEAST: Final = 1e-3
 """An outlying score keeps this part of its confidence, so that no object or assessor is left without any."""
 
 
+_FINE: Final = 0.02
+"""A step below this part of the noise is treated as noise with its variance."""
+
+
 class Likelihood(Protocol):
     """The density of residuals r = s - fitted, for precisions c and noise variance w: what an iteration must know."""
 
@@ -143,12 +147,20 @@ class Rounded:
         away = np.abs(residual)
         low, high = (away - self.step / 2) * root, (away + self.step / 2) * root
         below, above = log_ndtr(-low), log_ndtr(-high)
-        log_mass = below + np.log1p(-np.exp(above - below))
+        log_mass = below + np.log(-np.expm1(np.minimum(above - below, -1e-300)))
         first_low = np.exp(-np.square(low) / 2 - log_mass) / np.sqrt(2 * pi)
         first_high = np.exp(-np.square(high) / 2 - log_mass) / np.sqrt(2 * pi)
         slope = first_low - first_high
         bend = np.square(slope) - (low * first_low - high * first_high)
-        return log_mass, side * slope * root, bend * np.square(root)
+        # a step far below the noise is noise of its own: differences of tails would lose their digits
+        fine = self.step * root < _FINE
+        inner = np.square(root) / (1 + np.square(self.step * root) / 12)
+        log_fine = log(self.step) + (np.log(inner / (2 * pi)) - inner * np.square(residual)) / 2
+        return (
+            np.where(fine, log_fine, log_mass),
+            np.where(fine, inner * residual, side * slope * root),
+            np.where(fine, inner, bend * np.square(root)),
+        )
 
     def working(self, residual: Floats, precision: Floats, w: float) -> tuple[Floats, Floats]:
         """Return the step of Newton's method: the interval's own curvature, and slope over curvature."""

@@ -393,8 +393,10 @@ def _scales(work: Work, setting: Setting, found: _Fitted, log_scale: Floats, tar
         stretch = np.exp(logs)
         slope = stretch * (stretch * squares - product) + logs / ratio
         bend = np.maximum(stretch * (2 * stretch * squares - product), 0.1 * stretch**2 * squares) + 1.0 / ratio
-        logs = logs - np.clip(slope / bend, -0.5, 0.5)
-    return np.asarray(logs - logs.mean())
+        level = float((slope / bend).sum() / (1.0 / bend).sum())  # holds the sum of the logs
+        step = (slope - level) / bend
+        logs = logs - step * min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
+    return np.asarray(logs)
 
 
 def _residuals(found: Solution, score: Floats, panel: Panel) -> Floats:
