@@ -20,7 +20,7 @@ from evenhand.solve.base import Solver
 Floats = NDArray[np.float64]
 _LARGEST_COVARIANCE: Final = 20_000
 _HALVINGS: Final = 60
-_SLICES: Final = 64
+_SLICES: Final = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,12 @@ class Alternative:
     posterior: Posterior
     values: Floats
     biases: Floats
+
+    def in_gauge(self, condition: Condition) -> Alternative:
+        """Return the same in another gauge."""
+        posterior = self.posterior.in_gauge(condition)
+        values, biases = posterior.project(self.values[None], self.biases[None])
+        return Alternative(self.probability, posterior, values[0], biases[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +86,10 @@ class Posterior:
 
     def in_gauge(self, condition: Condition) -> Posterior:
         """Return the same posterior in another gauge."""
-        return replace(self, condition=condition)
+        others = self.others
+        if others is None:
+            return replace(self, condition=condition)
+        return replace(self, condition=condition, others=lambda: tuple(one.in_gauge(condition) for one in others()))
 
     @property
     def unit_value_variance(self) -> Floats:
@@ -346,14 +355,17 @@ def mapped_sd(marginal: Marginal, centre: Floats, back: Callable[[Floats], Float
     back
         The map to points.
     """
-    slices = []
-    for at in range(_SLICES):
-        ends = marginal.interval(abs(2 * (at + 0.5) / _SLICES - 1))
-        if ends is None:
+    total = np.zeros_like(centre)
+    for chance, noise, shift, spread in zip(
+        marginal.probability, marginal.noise, marginal.shift, marginal.spread, strict=True
+    ):
+        places = [noise.quantile((at + 0.5) / _SLICES) for at in range(_SLICES)]
+        known = [place for place in places if place is not None]
+        if len(known) < _SLICES:
             return None
-        slices.append(back(centre + ends[0 if at < _SLICES / 2 else 1]))
-    about = np.stack(slices) - back(centre)
-    return np.asarray(np.sqrt(np.square(about).mean(axis=0)))
+        about = back(centre + shift + np.outer(known, spread)) - back(centre)
+        total += chance * np.square(about).mean(axis=0)
+    return np.asarray(np.sqrt(total))
 
 
 def _spread(weight: Floats, component: NDArray[np.int64], count: int) -> sp.csr_array[Any]:

@@ -32,6 +32,9 @@ class Likelihood(Protocol):
     def curvature(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return weights that tell how sharply each score determines the fit: -w times the second derivative."""
 
+    def scatter(self, residual: Floats, precision: Floats, w: float) -> Floats:
+        """Return what each score says of the noise, 1 - 2 d log p / d log c: c r^2 / w where it is normal."""
+
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log density of each residual."""
 
@@ -49,6 +52,10 @@ class Normal:
     def curvature(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the precisions."""
         return precision
+
+    def scatter(self, residual: Floats, precision: Floats, w: float) -> Floats:
+        """Return c r^2 / w."""
+        return np.asarray(precision * np.square(residual) / w)
 
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log density of each residual."""
@@ -82,6 +89,11 @@ class Student:
         observed = (nu + 1) * (nu - squares) / np.square(nu + squares)
         return np.asarray(precision * np.maximum(observed, LEAST))
 
+    def scatter(self, residual: Floats, precision: Floats, w: float) -> Floats:
+        """Return (nu + 1) z^2 / (nu + z^2), to which an outlier adds no more than nu + 1."""
+        squares = self._squares(residual, precision, w)
+        return (self.freedom + 1) * squares / (self.freedom + squares)
+
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log density of each residual."""
         nu = self.freedom
@@ -112,6 +124,11 @@ class Huber:
         """Return the precisions, and next to nothing beyond the bend."""
         size = np.abs(residual) * np.sqrt(precision / w)
         return np.where(size <= self.bend, precision, LEAST * precision)
+
+    def scatter(self, residual: Floats, precision: Floats, w: float) -> Floats:
+        """Return z^2, and k |z| beyond the bend."""
+        size = np.abs(residual) * np.sqrt(precision / w)
+        return np.asarray(size * np.minimum(size, self.bend))
 
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log density of each residual."""
@@ -171,6 +188,11 @@ class Rounded:
     def curvature(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the curvature of the log probability of each interval."""
         return np.maximum(w * self._slopes(residual, precision, w)[2], LEAST * precision)
+
+    def scatter(self, residual: Floats, precision: Floats, w: float) -> Floats:
+        """Return what is expected of z^2 within the interval."""
+        _, slope, bend = self._slopes(residual, precision, w)
+        return np.asarray(1 + (np.square(slope) - bend) * w / precision)
 
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log probability of each interval, per unit of the step."""

@@ -298,11 +298,13 @@ def refine(
         chosen.scores.refuse(panel)
         scores = chosen.scores.fitted_to(panel)
         chosen, seen = replace(chosen, scores=scores), map_scores(panel, scores)
-    parts = connectivity(seen if chosen.power != 0 else seen.with_equal_confidence(), solver)
+    equal = panel.with_equal_confidence()
+    equal = equal if chosen.scores is None else map_scores(equal, chosen.scores)
+    parts = connectivity(seen if chosen.power != 0 else equal, solver)
     if chosen.shrink is False and not per_component:
         parts.require_connected()
     coding = code_covariates(panel, chosen.covariates)
-    work = Work(seen, parts, None if coding is None else coding.columns, solver)
+    work = Work(seen, parts, None if coding is None else coding.columns, solver, panel.precision)
     base, unknowns = _unknowns(work, chosen, noise)
     search = Search(work, base, unknowns)
     _refuse_untold(panel, unknowns)
@@ -357,6 +359,18 @@ def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind, interval: floa
     def refuse(message: str) -> None:
         raise InputError(message, kind="bad_option")
 
+    if isinstance(chosen.shrink, str) and chosen.shrink != "biases":
+        refuse(f"shrink can be True, False or 'biases', not {chosen.shrink!r}.")
+    if not isinstance(chosen.shrink, str | bool | np.bool_):
+        refuse(f"shrink can be True, False or 'biases', not {chosen.shrink!r}.")
+    if isinstance(chosen.shrink, np.bool_):
+        chosen = replace(chosen, shrink=bool(chosen.shrink))
+    if isinstance(chosen.covariates, str):
+        chosen = replace(chosen, covariates=(chosen.covariates,))
+    if chosen.scores is not None and (isinstance(chosen.scores, type) or not hasattr(chosen.scores, "forward")):
+        refuse(f"scores is a map such as Bounded(0, 100) or Logarithm(), not {chosen.scores!r}.")
+    if chosen.power != "estimated" and not (_is_number(chosen.power) and -3 <= chosen.power <= 5):
+        refuse(f"The power of confidence is a number from -3 to 5 or 'estimated', not {chosen.power!r}.")
     if not 0 < interval < 1:
         refuse(f"An interval needs a probability between 0 and 1, not {interval:g}.")
     if noise not in ("estimated", "declared"):
@@ -367,8 +381,8 @@ def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind, interval: floa
         refuse("With shrink biases the values have no prior, and so no standard deviation to be given.")
     for name in ("value_sd", "bias_sd", "step", "freedom"):
         given = getattr(chosen, name)
-        if given is not None and not (np.isfinite(given) and given > 0):
-            refuse(f"{name} must be positive, not {given:g}.")
+        if given is not None and not (_is_number(given) and given > 0):
+            refuse(f"{name} must be a positive number, not {given!r}.")
     if chosen.tails not in (None, "student", "huber"):
         refuse(f"Tails can be student or huber, not {chosen.tails!r}.")
     if chosen.step is not None:
@@ -394,6 +408,10 @@ def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind, interval: floa
     if chosen.calibrate_confidence and panel.n_assessors < 3:
         refuse("Noise factors of assessors are relative to each other: at least three assessors are needed.")
     return chosen
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int | float | np.number) and not isinstance(given, bool) and bool(np.isfinite(given))
 
 
 def _log(name: str, start: float, low: float, high: float, prior: Callable[[float], float]) -> Unknown:
@@ -474,7 +492,7 @@ def _starts(work: Work) -> dict[str, float]:
     residuals = panel.score - found.values[panel.object_index] - found.biases[panel.assessor_index]
     nu = panel.n_assessments - panel.n_objects - panel.n_assessors + work.parts.n_components
     w = float(panel.precision @ np.square(residuals)) / max(nu, 1)
-    if not w > 0:
+    if not w > 1e-12 * work.spread**2 * float(panel.precision.mean()):  # nothing but rounding
         w = 1e-6 * work.spread**2 * float(panel.precision.mean())
 
     def ratio(estimate: Floats, confidence: Floats) -> float:

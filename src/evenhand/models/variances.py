@@ -155,7 +155,9 @@ class Search:
         """
 
         def drop(distance: float) -> float:
-            return height - self.height(np.clip(peak + distance * axis, low, high), prior=True)
+            point = peak + distance * axis
+            outside = ((point < low) | (point > high)).any()
+            return np.inf if outside else height - self.height(point, prior=True)
 
         near, far = 0.0, 2.0
         while drop(far) < 2.0 and far < 12.0:
@@ -181,7 +183,9 @@ class Search:
         found = []
         for place, part in zip(places, share, strict=True):
             side = np.where(place < 0, reach[:, 0], np.where(place > 0, reach[:, 1], reach.mean(axis=1)))
-            point = np.clip(peak + axes @ (side * place), low, high)
+            point = peak + axes @ (side * place)
+            if ((point < low) | (point > high)).any():  # there the prior has no mass
+                continue
             node = self.node(point)
             found.append((np.log(part * side.prod()) + node.log_marginal + self._log_prior(point), point, node))
         top = max(height for height, _, _ in found)

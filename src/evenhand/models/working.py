@@ -41,6 +41,8 @@ DEPTH: Final = 8
 _FIRM: Final = 1e6
 """How much firmer than each log scale their sum is held at zero."""
 
+NOTHING_LEFT: Final = "The scores leave nothing over to estimate variances from: more assessments are needed."
+
 STEADY: Final = 1e-8
 """An iteration has come to rest when no fitted score moves by more than this part of the spread of the scores."""
 
@@ -91,12 +93,15 @@ class Work:
         Covariates, a row for each assessment; None for none.
     solver
         How the equations are solved.
+    declared
+        Precisions as they were declared, where those of the panel have been scaled by the slope of a map.
     """
 
     panel: Panel
     parts: Components
     columns: sp.csr_array[Any] | None = None
     solver: SolverKind = "auto"
+    declared: Floats | None = None
 
     @cached_property
     def centre(self) -> float:
@@ -111,7 +116,7 @@ class Work:
     @cached_property
     def log_precision(self) -> Floats:
         """Logarithms of the declared precisions about their mean, so that the power does not change their level."""
-        logs = np.log(self.panel.precision)
+        logs = np.log(self.panel.precision if self.declared is None else self.declared)
         return np.asarray(logs - logs.mean())
 
     def precision(self, power: float) -> Floats:
@@ -119,9 +124,8 @@ class Work:
         if power == 1.0:
             return self.panel.precision
         if power == 0.0:
-            return np.ones(self.panel.n_assessments)
-        level = float(np.log(self.panel.precision).mean())
-        return np.asarray(np.exp(level + power * self.log_precision))
+            return np.ones(self.panel.n_assessments) if self.declared is None else self.panel.precision / self.declared
+        return np.asarray(self.panel.precision * np.exp((power - 1.0) * self.log_precision))
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +270,7 @@ def _step(work: Work, setting: Setting, state: _State, declared: Floats) -> tupl
     weight, move = setting.likelihood.working(state.residuals, precision, setting.w if setting.w is not None else 1.0)
     target = panel.score - state.residuals + move
     found = _fit(work, setting, state, weight, target)
-    factor = _noise_factors(work, setting, found, precision, state.noise_factor)
+    factor = _noise_factors(work, setting, found, precision, state)
     log_scale = _scales(work, setting, found, state.log_scale, target, weight)
     return found, _State(found.values, found.biases, log_scale, factor, found.residuals)
 
@@ -379,7 +383,7 @@ def _scales(work: Work, setting: Setting, found: _Fitted, log_scale: Floats, tar
     if setting.scale_ratio is None:
         return log_scale
     panel, ratio = work.panel, setting.scale_ratio
-    w = setting.w if setting.w is not None else found.residual / max(_freedom(work, setting), 1)
+    w = _noise_variance(work, setting, found, log_scale)
     of_values, cross, _ = (found.plain if found.border is None else found.border).edges()
     own = found.stretch[panel.assessor_index]
     away = found.values[panel.object_index] - work.centre
@@ -387,7 +391,11 @@ def _scales(work: Work, setting: Setting, found: _Fitted, log_scale: Floats, tar
     if work.columns is not None:
         left = left - work.columns @ found.coefficients
     squares = sum_by(panel.assessor_index, weight * (np.square(away) + w * of_values), panel.n_assessors)
-    product = sum_by(panel.assessor_index, weight * (away * left - w * own * cross), panel.n_assessors)
+    joint = own * cross  # of a value with all else that a score is made of
+    if found.border is not None and work.columns is not None:
+        with_coefficients = (found.border.images[0] @ found.border.covariance)[panel.object_index]
+        joint = joint - (work.columns.toarray() * with_coefficients).sum(axis=1)
+    product = sum_by(panel.assessor_index, weight * (away * left - w * joint), panel.n_assessors)
     logs = log_scale
     for _ in range(8):
         stretch = np.exp(logs)
@@ -413,17 +421,32 @@ def _prior(panel: Panel, setting: Setting, stretch: Floats) -> tuple[Floats | No
     return of_values, np.square(stretch) / setting.bias_ratio
 
 
-def _noise_factors(work: Work, setting: Setting, found: _Fitted, precision: Floats, factor: Floats) -> Floats:
+def _noise_variance(work: Work, setting: Setting, found: _Fitted, log_scale: Floats) -> float:
+    """Return w: given, or R/nu with what all priors add to R."""
+    if setting.w is not None:
+        return setting.w
+    own = 0.0 if setting.scale_ratio is None else float(np.square(log_scale).sum()) / setting.scale_ratio
+    total, freedom = found.residual + own, _freedom(work, setting)
+    if total <= 0 or freedom <= 0:
+        raise SolveError(NOTHING_LEFT)
+    return total / freedom
+
+
+def _noise_factors(work: Work, setting: Setting, found: _Fitted, precision: Floats, state: _State) -> Floats:
     """Return kappa_a = (nu_0 + sum c r^2 / w) / (nu_0 + sum (1 - h)): REML, drawn to 1 by the prior."""
-    panel = work.panel
+    panel, factor = work.panel, state.noise_factor
     if setting.strength is None:
         return factor
-    leverage = leverages_of(found.plain if found.border is None else found.border, precision)
-    w = setting.w if setting.w is not None else found.residual / max(_freedom(work, setting), 1)
-    squares = precision * np.square(found.residuals) / w
+    w = _noise_variance(work, setting, found, state.log_scale)
+    squares = setting.likelihood.scatter(found.residuals, precision, w)
     own = sum_by(panel.assessor_index, squares, panel.n_assessors) * factor  # precisions carry the factors already
-    left = sum_by(panel.assessor_index, np.clip(1.0 - leverage, 0.0, 1.0), panel.n_assessors)
-    return np.asarray((setting.strength + own) / (setting.strength + left))
+    return np.asarray((setting.strength + own) / (setting.strength + _left_over(panel, found)))
+
+
+def _left_over(panel: Panel, found: _Fitted) -> Floats:
+    """Return for each assessor the number of scores less what was fitted to them: sum (1 - h)."""
+    leverage = leverages_of(found.plain if found.border is None else found.border, found.weight)
+    return sum_by(panel.assessor_index, np.clip(1.0 - leverage, 0.0, 1.0), panel.n_assessors)
 
 
 def _freedom(work: Work, setting: Setting) -> int:
@@ -509,7 +532,7 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
         weight = likelihood.curvature(found.residuals, precision, w)
         # the same equations, with weights that tell how sharply the fit is determined
         sharp = _fit(work, setting, state, weight, panel.score)
-        found = replace(found, plain=sharp.plain, border=sharp.border)
+        found = replace(found, plain=sharp.plain, border=sharp.border, weight=sharp.weight)
     priors = [part for part in found.prior if part is not None]
     value_prior, bias_prior = found.prior
     freedom = _freedom(work, setting)
@@ -526,7 +549,7 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
     noise: Noise
     if w is None:
         if residual <= 0 or freedom <= 0:
-            raise SolveError("The scores leave nothing over to estimate variances from: more assessments are needed.")
+            raise SolveError(NOTHING_LEFT)
         marginal = lgamma(freedom / 2) - freedom / 2 * log(pi * residual) + float(np.log(precision).sum()) / 2 + level
         noise = EstimatedNoise(residual, freedom)
     else:
@@ -534,7 +557,7 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
         marginal = density - own / (2 * w) + (panel.n_assessments - freedom) / 2 * log(2 * pi * w) + level
         noise = KnownNoise(w, "declared" if setting.is_declared else "estimated")
     if setting.strength is not None:
-        marginal += _factor_level(state.noise_factor, setting.strength, panel)
+        marginal += _factor_level(state.noise_factor, setting.strength, _left_over(panel, found))
     return Node(
         setting=setting,
         values=found.values,
@@ -572,9 +595,9 @@ def _scale_border(work: Work, setting: Setting, found: _Fitted, log_scale: Float
     return BorderedSolver(found.plain, panel.object_index, panel.assessor_index, found.weight, columns, prior)
 
 
-def _factor_level(factor: Floats, strength: float, panel: Panel) -> float:
+def _factor_level(factor: Floats, strength: float, left_over: Floats) -> float:
     """Return the log prior density of log kappa at the fit, with Laplace's factor for integrating it out."""
     half = strength / 2
     density = half * log(half) - lgamma(half) - half * (np.log(factor) + 1.0 / factor)
-    bend = (strength + panel.assessor_assessments) / 2
+    bend = (strength + left_over) / 2
     return float((density + 0.5 * np.log(2 * pi / bend)).sum())
