@@ -359,14 +359,14 @@ def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind, interval: floa
     def refuse(message: str) -> None:
         raise InputError(message, kind="bad_option")
 
-    if isinstance(chosen.shrink, str) and chosen.shrink != "biases":
-        refuse(f"shrink can be True, False or 'biases', not {chosen.shrink!r}.")
-    if not isinstance(chosen.shrink, str | bool | np.bool_):
-        refuse(f"shrink can be True, False or 'biases', not {chosen.shrink!r}.")
-    if isinstance(chosen.shrink, np.bool_):
-        chosen = replace(chosen, shrink=bool(chosen.shrink))
-    if isinstance(chosen.covariates, str):
-        chosen = replace(chosen, covariates=(chosen.covariates,))
+    shrink: Any = chosen.shrink  # whatever a user may hand in
+    covariates: Any = chosen.covariates
+    if shrink != "biases" and not isinstance(shrink, bool | np.bool_):
+        refuse(f"shrink can be True, False or 'biases', not {shrink!r}.")
+    if isinstance(shrink, np.bool_):
+        chosen = replace(chosen, shrink=bool(shrink))
+    if isinstance(covariates, str):
+        chosen = replace(chosen, covariates=(covariates,))
     if chosen.scores is not None and (isinstance(chosen.scores, type) or not hasattr(chosen.scores, "forward")):
         refuse(f"scores is a map such as Bounded(0, 100) or Logarithm(), not {chosen.scores!r}.")
     if chosen.power != "estimated" and not (_is_number(chosen.power) and -3 <= chosen.power <= 5):
