@@ -1,10 +1,12 @@
-"""What all tests share: hypothesis profiles and the published data, where it is there."""
+"""What all tests share: hypothesis profiles, compiled loops, and the published data, where it is there."""
 
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from evenhand import loops
 
 settings.register_profile("default", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
@@ -19,3 +21,11 @@ def shared_data() -> Path:
     if not (SHARED_DATA / "case_study_2_scores.csv").is_file():
         pytest.skip(f"the published data of the paper is not at {SHARED_DATA}")
     return SHARED_DATA
+
+
+@pytest.fixture
+def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use compiled loops on panels of any size."""
+    if not loops.is_compiled():
+        pytest.skip("numba is not installed")
+    monkeypatch.setattr(loops, "LARGE", 1)

@@ -122,13 +122,6 @@ def test_no_contrast_is_off_by_a_ten_millionth_of_its_own_sd(graph: Callable[[],
     assert energy_of_error(eh.calibrate(panel_on(graph(), decades=decades))) < 1e-7
 
 
-@pytest.fixture
-def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not loops.is_compiled():
-        pytest.skip("numba is not installed")
-    monkeypatch.setattr(loops, "LARGE", 1)
-
-
 @pytest.mark.usefixtures("_compiled")
 @pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.__name__)
 def test_compiled_loops_keep_the_same_promise(graph: Callable[[], Edges]) -> None:
@@ -358,11 +351,8 @@ def _send(panel: eh.Panel, end: Any) -> None:
     end.send(eh.calibrate(panel).values.estimate)
 
 
-@pytest.mark.usefixtures("_compiled")
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
-def test_a_forked_child_calibrates_as_its_parent_did() -> None:
-    panel = panel_on(expander(300, 5000, 4))
-    wanted = eh.calibrate(panel).values.estimate  # starts the threads, which a child does not inherit
+def _by_child(panel: eh.Panel) -> Floats:
+    """Return the values that a forked child finds."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
     child = context.Process(target=_send, args=(panel, there))
@@ -370,11 +360,19 @@ def test_a_forked_child_calibrates_as_its_parent_did() -> None:
         warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads, which is the point
         child.start()
     try:
-        assert here.poll(60)
-        np.testing.assert_array_equal(here.recv(), wanted)
+        assert here.poll(30), "the child hangs"
+        return np.asarray(here.recv())
     finally:
         child.kill()
         child.join()
+
+
+@pytest.mark.usefixtures("_compiled")
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+def test_a_forked_child_calibrates_as_its_parent_did() -> None:
+    panel = panel_on(expander(300, 5000, 4))
+    wanted = eh.calibrate(panel).values.estimate  # starts the threads, which a child does not inherit
+    np.testing.assert_array_equal(_by_child(panel), wanted)
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
@@ -394,17 +392,8 @@ def test_a_child_forked_while_another_thread_calibrates_does_not_wait_for_it(mon
     thread = threading.Thread(target=eh.calibrate, args=(panel,))
     thread.start()
     assert busy.wait(60)
-    context = multiprocessing.get_context("fork")
-    here, there = context.Pipe(duplex=False)
-    child = context.Process(target=_send, args=(panel, there))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child.start()
     try:
-        assert here.poll(20)
-        np.testing.assert_array_equal(here.recv(), wanted)
+        np.testing.assert_array_equal(_by_child(panel), wanted)
     finally:
         done.set()
         thread.join()
-        child.kill()
-        child.join()

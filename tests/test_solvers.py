@@ -566,13 +566,6 @@ def test_a_factor_without_subtractions_is_the_factor() -> None:
 # The same answers from compiled loops
 
 
-@pytest.fixture
-def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not loops.is_compiled():
-        pytest.skip("numba is not installed")
-    monkeypatch.setattr(loops, "LARGE", 1)
-
-
 @pytest.mark.usefixtures("_compiled")
 @pytest.mark.parametrize("decades", [0.0, 2.0])
 def test_compiled_loops_give_the_answers_of_plain_ones(decades: float, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -298,7 +298,7 @@ def _corrected(fit: Fit, edit: _Edit) -> Fit | None:
         uncertain = UpdatedSolver(base, system, pairs[:, 0], pairs[:, 1], total)
     step_values, step_biases = estimator.apply(of_objects, of_assessors)
     raw = Solution(fit.values.estimate + step_values, fit.biases.estimate + step_biases)
-    gauge = fit.gauge if fit.gauge is not None else "weighted"
+    gauge = _gauge(fit, edit)
     return finish_additive(
         panel,
         parts,
