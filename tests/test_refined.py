@@ -93,8 +93,8 @@ def variances(fit: Fit) -> dict[str, float]:
     return found
 
 
-class Laplace:
-    """The penalised log density of (v, b, m, beta) for a setting, as it is written down, and its curvature."""
+class Dense:
+    """The log density of scores and (v, b, m, beta) for a setting, as it is written down, and its integrals."""
 
     def __init__(self, panel: Panel, setting: Setting, columns: Floats | None = None, kappa: Any = 1.0) -> None:
         assert setting.w is not None
@@ -130,24 +130,35 @@ class Laplace:
         inverse = np.linalg.inv(self.design.T @ (self.precision[:, None] * self.design) + self.prior)
         return inverse @ self.design.T @ (self.precision * self.panel.score), inverse
 
+    def covariance(self, weight: Floats) -> Floats:
+        """Return the covariance of all unknowns for normal scores of given weights."""
+        return np.asarray(self.w * np.linalg.inv(self.design.T @ (weight[:, None] * self.design) + self.prior))
+
     def height(self, unknowns: Floats) -> float:
         left = self.panel.score - self.design @ unknowns
         density = self.setting.likelihood.log_density(left, self.precision, self.w).sum()
         return float(density - unknowns @ self.prior @ unknowns / (2 * self.w))
 
-    def peak(self, start: Floats) -> Floats:
-        """Return the mode by a general optimiser."""
-        found = minimize(lambda x: -self.height(x), start, method="BFGS", options={"gtol": 1e-9})
-        again = minimize(lambda x: -self.height(x), found.x, method="Nelder-Mead", options={"maxfev": 200})
-        best = found.x if found.fun <= again.fun else again.x
-        return np.asarray(best)
+    def integrals(self, centre: Floats, weight: Floats, count: int = 100_000) -> tuple[float, Floats, Floats]:
+        """Return the log integral over all unknowns, with the priors' constants, and posterior means and deviations.
 
-    def log_marginal(self, unknowns: Floats) -> float:
-        left = self.panel.score - self.design @ unknowns
-        sharp = self.setting.likelihood.curvature(left, self.precision, self.w)
-        bend = self.design.T @ (sharp[:, None] * self.design) + self.prior
-        level = self.level - np.linalg.slogdet(bend)[1] / 2 + self.flat / 2 * log(2 * pi * self.w)
-        return float(self.height(unknowns) + level)
+        By importance sampling from a multivariate Student density, of which centre and covariance are given.
+        """
+        root = np.linalg.cholesky(self.covariance(weight))
+        size = centre.size
+        drawn = stats.multivariate_t(shape=np.eye(size), df=8, seed=5)
+        z = drawn.rvs(count)
+        unknowns = centre + z @ root.T
+        left = self.panel.score - unknowns @ self.design.T
+        precision = np.broadcast_to(self.precision, left.shape).ravel()
+        density = self.setting.likelihood.log_density(left.ravel(), precision, self.w).reshape(left.shape).sum(axis=1)
+        height = density - np.einsum("ij,jk,ik->i", unknowns, self.prior, unknowns) / (2 * self.w)
+        height = height - drawn.logpdf(z) + np.linalg.slogdet(root)[1]
+        chance = np.exp(height - logsumexp(height))
+        assert 1 / np.square(chance).sum() > 0.005 * count, "too few draws count"
+        mean = chance @ unknowns
+        level = self.level + (self.flat - size) / 2 * log(2 * pi * self.w)
+        return float(logsumexp(height) - log(count) + level), mean, np.sqrt(chance @ np.square(unknowns - mean))
 
 
 # ------------------------------------------------------------------------------------------------------------- lme4
@@ -253,7 +264,7 @@ def test_lme4_still_finds_what_is_stored() -> None:
 @given(connected_panels(repeats=True), st.floats(-4, 6), st.floats(-4, 6), st.booleans())
 def test_given_ratios_the_posterior_is_the_dense_one(panel: Panel, values: float, biases: float, both: bool) -> None:
     setting = Setting(value_ratio=float(np.exp(values)) if both else None, bias_ratio=float(np.exp(biases)), w=1.0)
-    node, dense = settle(work_for(panel), setting), Laplace(panel, setting)
+    node, dense = settle(work_for(panel), setting), Dense(panel, setting)
     members = panel.n_objects + panel.n_assessors
     mean, covariance = dense.solution()
     identity = np.eye(members)
@@ -328,7 +339,7 @@ def test_known_standard_deviations_leave_only_the_noise_to_be_found() -> None:
 
 def posterior_of(panel: Panel, w: float, value_sd: float, bias_sd: float) -> tuple[Floats, Floats]:
     """Return posterior means and variances of values and biases for known variances."""
-    dense = Laplace(panel, Setting(value_ratio=value_sd**2 / w, bias_ratio=bias_sd**2 / w, w=w))
+    dense = Dense(panel, Setting(value_ratio=value_sd**2 / w, bias_ratio=bias_sd**2 / w, w=w))
     mean, covariance = dense.solution()
     return mean[:-1], w * np.diagonal(covariance)[:-1]
 
@@ -360,7 +371,7 @@ def test_shrinking_biases_alone_is_reml_with_fixed_values(noise: Any) -> None:
     assert found["bias_sd"] == pytest.approx(bias_sd, rel=2e-5)
     w = float(np.exp(best[0])) if noise == "estimated" else 1.0
     assert found["noise_sd"] == pytest.approx(np.sqrt(w), rel=2e-5)
-    mean, _ = Laplace(panel, Setting(bias_ratio=bias_sd**2 / w, w=w)).solution()
+    mean, _ = Dense(panel, Setting(bias_ratio=bias_sd**2 / w, w=w)).solution()
     close(np.concatenate([fit.values.estimate, fit.biases.estimate]), mean, atol=1e-3)
 
 
@@ -410,7 +421,7 @@ def prior_of_ratio(x: float) -> float:
 
 def exact_mixture(panel: Panel, count: int = 45) -> tuple[Floats, Floats, Floats, int]:
     """Return probabilities of ratios on a fine grid, and given each the means and squared scales of Student's t."""
-    dense = Laplace(panel, Setting(value_ratio=1.0, bias_ratio=1.0, w=1.0))
+    dense = Dense(panel, Setting(value_ratio=1.0, bias_ratio=1.0, w=1.0))
     n_objects, n_assessors, nu = panel.n_objects, panel.n_assessors, panel.n_assessments - 1
     of_values, of_biases = dense.prior.copy(), dense.prior.copy()
     of_values[n_objects:-1, n_objects:-1] = 0
@@ -645,57 +656,70 @@ def test_the_probability_of_a_rounded_score_keeps_its_digits_far_out() -> None:
 
 
 @each_likelihood
-@given(st.floats(-30, 30), st.floats(-2, 2), st.floats(-2, 2))
-def test_weights_are_derivatives_of_the_log_density(likelihood: Likelihood, left: float, c: float, w: float) -> None:
-    residual, precision, variance = np.array([left]), np.exp([c]), float(np.exp(w))
-    sd = float(np.sqrt(variance / precision[0]))
+@given(st.floats(-30, 30), st.floats(-3, 4), st.floats(-2, 2), st.floats(-2, 2))
+def test_what_a_score_says_beside_all_others_is_that_of_integrals(
+    likelihood: Likelihood, away: float, u: float, c: float, w: float
+) -> None:
+    precision, variance, spread = np.exp([c]), float(np.exp(w)), np.exp([u])
+    noise, sd = float(np.sqrt(variance / precision[0])), float(np.sqrt(spread[0]))
+    step = likelihood.step if isinstance(likelihood, Rounded) else 0.0
+    low, high = min(away - 14 * sd, -14 * noise - step), max(away + 14 * sd, 14 * noise + step)
+    fine = np.union1d(np.linspace(low, high, 60_001), np.linspace(-14 * noise - step, 14 * noise + step, 60_001))
+    height = likelihood.log_density(fine, np.full(fine.size, precision[0]), variance)
+    height = height + stats.norm.logpdf(fine, away, sd)
+    chance = np.exp(height - height.max())
+    mass = np.trapezoid(chance, fine)
+    mean = np.trapezoid(chance * fine, fine) / mass
+    left = np.trapezoid(chance * np.square(fine - mean), fine) / mass
+    found = likelihood.tilted(np.array([away]), spread, precision, variance)
+    assert found.log_mass[0] == pytest.approx(np.log(mass) + height.max(), abs=2e-6)
+    assert away - spread[0] * found.slope[0] == pytest.approx(mean, abs=1e-5 * np.sqrt(left))
+    assert spread[0] * (1 - spread[0] * found.bend[0]) == pytest.approx(left, rel=1e-4)
+    up, down = (
+        likelihood.tilted(np.array([away]), spread, precision * np.exp(turn), variance).log_mass[0]
+        for turn in (1e-4, -1e-4)
+    )
+    assert found.scatter[0] == pytest.approx(1 - (up - down) / 1e-4, abs=1e-4 * (1 + abs(found.scatter[0])))
 
-    def height(r: float) -> float:
-        return float(likelihood.log_density(np.array([r]), precision, variance)[0])
 
-    weight, move = likelihood.working(residual, precision, variance)
-    found, least = float(likelihood.curvature(residual, precision, variance)[0]), 1e-3 * precision[0]
-    assert weight[0] > 0
-    assert found >= least
-    if isinstance(likelihood, Huber) and abs(abs(left) / sd - likelihood.bend) < 0.01:
-        return  # where it bends it has no second derivative
-    step = 2e-4 * sd
-    slope = (height(left + step) - height(left - step)) / (2 * step)
-    # the step of the iteration pulls towards the scores by the derivative of the log density
-    assert weight[0] * move[0] / variance == pytest.approx(-slope, abs=2e-6 / sd * (1 + abs(left) / sd))
-    step = 3e-3 * sd
-    bend = -(height(left + step) - 2 * height(left) + height(left - step)) / step**2
-    assert found == pytest.approx(max(bend * variance, least), abs=2e-4 * precision[0])
-
-
-SMALL = eh.simulate_panel(8, 4, 3, seed=11, bounds=None, step=1.0, freedom=3, effects={"z": 5.0}).panel
+SMALL = {
+    columns: eh.simulate_panel(9, 5, 4, seed=11, bounds=None, step=1.0, freedom=3, effects={"z": effect}).panel
+    for columns, effect in ((True, 5.0), (False, 0.0))
+}
 PRIORS = {"plain": (None, None), "biases": (None, 150.0), "shrunk": (200.0, 150.0)}
 
 
 @each_likelihood
 @pytest.mark.parametrize("priors", PRIORS)
 @pytest.mark.parametrize("columns", [False, True], ids=["", "covariate"])
-def test_an_optimiser_finds_the_same_mode(likelihood: Likelihood, priors: str, columns: bool) -> None:
+def test_the_posterior_and_the_marginal_likelihood_are_those_of_sampling(
+    likelihood: Likelihood, priors: str, columns: bool
+) -> None:
     value_ratio, bias_ratio = PRIORS[priors]
     setting = Setting(value_ratio=value_ratio, bias_ratio=bias_ratio, w=1.3, likelihood=likelihood)
-    panel, more = SMALL, coded(SMALL, "z") if columns else None
+    panel = SMALL[columns]
+    more = coded(panel, "z") if columns else None
     if isinstance(likelihood, Rounded):
         panel = replace(panel, score=np.round(panel.score / likelihood.step) * likelihood.step)
-    node, dense = settle(work_for(panel, more), setting), Laplace(panel, setting, more)
+    node, dense = settle(work_for(panel, more), setting), Dense(panel, setting, more)
     shift = node.biases[0] if priors == "plain" else 0.0  # the gauge of the written-down model
     biases = node.biases[1:] - shift if priors == "plain" else node.biases
     level = [node.mean] if priors == "shrunk" else []
     found = np.concatenate([node.values + shift, biases, level, node.coefficients])
-    best = dense.peak(found + np.random.default_rng(2).normal(0, 0.5, found.size))
-    assert dense.height(found) >= dense.height(best) - 1e-9
-    close(found, best, atol=2e-3)
-    assert node.log_marginal == pytest.approx(dense.log_marginal(found), abs=1e-7)
-    slope = optimize.approx_fprime(found, dense.height, 1e-6)
-    assert np.abs(slope).max() < 1e-4
+    marginal, mean, sd = dense.integrals(found, node.weight)
+    sure = np.sqrt(np.diagonal(dense.covariance(node.weight)))
+    # an outlier makes the posterior wider, or gives it two peaks: no normal score can stand for that
+    freedom = likelihood.freedom if isinstance(likelihood, Student) else np.inf
+    level, centre, spread = (
+        (0.02, 0.03, 0.03) if freedom > 10 else (0.04, 0.09, 0.2) if freedom > 2 else (0.1, 0.2, 0.3)
+    )
+    assert node.log_marginal == pytest.approx(marginal, abs=level)
+    close((found - mean) / sd, 0.0, atol=centre)
+    close(sure / sd, 1.0, atol=spread)
 
 
 @pytest.mark.parametrize("likelihood", [Student(4.0), Student(10.0), Huber(), Rounded(1.0), Rounded(4.0)], ids=str)
-def test_laplaces_method_is_close_to_the_integral(likelihood: Likelihood) -> None:
+def test_the_marginal_likelihood_is_close_to_the_integral(likelihood: Likelihood) -> None:
     panel = Panel.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [60.0, 66.0, 50.0, 59.0], [1.0, 0.5, 2.0, 1.0])
     errors, ratios = [], []
     for value_ratio, bias_ratio, w in [(10.0, 10.0, 2.0), (10.0, 10.0, 6.0), (40.0, 10.0, 3.0)]:
@@ -719,9 +743,8 @@ def test_laplaces_method_is_close_to_the_integral(likelihood: Likelihood) -> Non
         chance = np.exp(height - logsumexp(height))
         sd = np.sqrt([chance @ np.square(part - chance @ part) for part in (v, w_, b, d)])
         ratios.append(np.sqrt(np.diagonal(covariance)) / sd)
-    # four scores for four unknowns: the level is off, but alike for all settings
-    assert np.abs(errors).max() < (0.1 if isinstance(likelihood, Rounded) else 0.45)
-    assert np.ptp(errors) < 0.12
+    # four scores for four unknowns
+    assert np.abs(errors).max() < 0.05
     close(ratios, 1, atol=0.09)
 
 
@@ -842,13 +865,12 @@ def test_scales_are_allowed_for_in_the_covariance_and_the_marginal_likelihood(
         own = np.exp(node.log_scale)[panel.assessor_index][:, None]
         objects, assessors = sides(panel)
         away = node.values[panel.object_index][:, None] - work.centre
-        dense = Laplace(panel, replace(setting, scale_ratio=None), more)
+        dense = Dense(panel, replace(setting, scale_ratio=None), more)
         n_objects, n_assessors = panel.n_objects, panel.n_assessors
         sum_of_logs = np.eye(n_assessors) + 1e6 / n_assessors  # held at zero
         design = np.hstack([own * objects, dense.design[:, n_objects:], own * away * assessors])
         prior = block_diag(dense.prior, sum_of_logs / scale_ratio)
-        sharp = likelihood.curvature(node.residuals, panel.precision, 1.5)
-        bend = design.T @ (sharp[:, None] * design) + prior
+        bend = design.T @ (node.weight[:, None] * design) + prior
         covariances.append((node, np.linalg.inv(bend)))
         unknowns = np.concatenate([node.values, node.biases, [node.mean], node.coefficients, node.log_scale])
         height = likelihood.log_density(node.residuals, panel.precision, 1.5).sum() - unknowns @ prior @ unknowns / 3.0
@@ -864,7 +886,8 @@ def test_scales_are_allowed_for_in_the_covariance_and_the_marginal_likelihood(
             atol=1e-5,
         )
     ours, dense_ = np.array(found).T
-    assert np.diff(ours)[0] == pytest.approx(np.diff(dense_)[0], abs=1e-5)
+    if likelihood.is_normal:
+        assert np.diff(ours)[0] == pytest.approx(np.diff(dense_)[0], abs=1e-5)
     for node, covariance in covariances:
         members = panel.n_objects + panel.n_assessors
         identity = np.eye(members)
@@ -1072,21 +1095,16 @@ def test_an_outlier_does_not_make_an_assessor_look_over_confident_where_tails_ar
         node = settle(work_for(panel), replace(setting, likelihood=likelihood))
 
         def height(logs: Floats, likelihood: Likelihood = likelihood, start: Node = node) -> float:
-            """Return the marginal likelihood of noise factors by Laplace's method, with their prior."""
+            """Return the marginal likelihood of noise factors that are held, with their prior."""
             kappa = np.exp(logs)
-            dense = Laplace(panel, replace(setting, strength=None, likelihood=likelihood), kappa=kappa)
-            unknowns = np.concatenate([start.values, start.biases, [start.mean]])
-            for _ in range(60):  # reweighted least squares
-                left = panel.score - dense.design @ unknowns
-                weight = likelihood.working(left, dense.precision, 1.0)[0]
-                bend = dense.design.T @ (weight[:, None] * dense.design) + dense.prior
-                unknowns = np.linalg.solve(bend, dense.design.T @ (weight * panel.score))
-            return dense.log_marginal(unknowns) + log_prior_of_factors(kappa, 8.0)
+            held = replace(panel, precision=panel.precision / kappa[panel.assessor_index])
+            found = settle(work_for(held), replace(setting, strength=None, likelihood=likelihood), start)
+            return found.log_marginal + log_prior_of_factors(kappa, 8.0)
 
         found = np.log(node.noise_factor)
-        best = minimize(lambda x: -height(x), found, method="Nelder-Mead", options={"xatol": 1e-3, "maxfev": 400})
-        assert height(found) > -best.fun - 0.5
-        close(found, best.x, atol=0.3)
+        best = minimize(lambda x: -height(x), found, method="Nelder-Mead", options={"xatol": 1e-3, "maxfev": 300})
+        assert height(found) > -best.fun - 0.001
+        close(found, best.x, atol=0.02)
 
 
 # ------------------------------------------------------------------------------------- the power of the confidences
@@ -1364,7 +1382,7 @@ def brute_draws(fit: Fit, count: int, seed: int) -> tuple[Floats, Floats]:
     drawn = np.empty((count, panel.n_objects + panel.n_assessors))
     for at, (_, _, node) in enumerate(credible):
         rows = np.flatnonzero(chosen == at)
-        dense = Laplace(panel, replace(node.setting, w=1.0))
+        dense = Dense(panel, replace(node.setting, w=1.0))
         mean, covariance = dense.solution()
         root = np.linalg.cholesky(covariance)
         left = panel.score - dense.design @ mean

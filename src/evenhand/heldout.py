@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from evenhand.fit import Fit
 from evenhand.models import MEDIANS
 from evenhand.models.working import Node, leverages_of
-from evenhand.solve.base import Solver
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +43,7 @@ class HeldOut:
 def leverages(fit: Fit) -> Floats:
     """Return h = c x^T L^- x of each assessment: how far its own fitted score follows it; 1 marks a bridge."""
     panel = fit.panel
-    solver = pulling_solver(fit)
+    solver = fit.posterior.solver
     if solver is None:
         return np.asarray(fit.weight / fit.values.total_confidence[panel.object_index], dtype=np.float64)
     leverage = np.clip(leverages_of(solver, fit.weight), 0.0, 1.0)
@@ -56,20 +55,15 @@ def leverages(fit: Fit) -> Floats:
 def held_out_errors(fit: Fit, leverage: Floats | None = None) -> Floats:
     """Return the error r/(1 - h) with which all other scores predict each score; infinite at bridges."""
     slack = 1.0 - (leverages(fit) if leverage is None else leverage)
-    move = fit.residuals
-    if fit.method != MEDIANS and fit.refined is not None:  # a rounded score pulls towards its interval
-        node: Node = fit.refined.node
-        move = node.setting.likelihood.working(node.residuals, node.precision, node.w)[1]
+    node = _node(fit)
+    move = fit.residuals if node is None else fit.residuals + node.aim  # what a rounded or outlying score stands for
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(slack > BRIDGE, fit.residuals + move * (1 - slack) / slack, np.inf)
 
 
-def pulling_solver(fit: Fit) -> Solver | None:
-    """Return what answers for how scores pull at the fit: that of the posterior, unless noise is not normal."""
-    if fit.method == MEDIANS or fit.refined is None:
-        return fit.posterior.solver
-    node: Node = fit.refined.node
-    return node.pulling
+def _node(fit: Fit) -> Node | None:
+    """Return the fit behind a refined one."""
+    return None if fit.refined is None or fit.method == MEDIANS else fit.refined.node
 
 
 def held_out(fit: Fit) -> HeldOut:
@@ -80,10 +74,9 @@ def held_out(fit: Fit) -> HeldOut:
     leverage = leverages(fit)
     error = held_out_errors(fit, leverage)
     slack = np.maximum(1.0 - leverage, BRIDGE)
-    node: Node | None = None if fit.refined is None else fit.refined.node
-    if node is not None and not node.setting.likelihood.is_normal:
-        spread = 1.0 / node.precision + leverage / (node.pull * slack)
-        density = node.setting.likelihood.log_density(np.where(np.isfinite(error), error, 0.0), 1.0 / spread, node.w)
+    node = _node(fit)
+    if node is not None and node.log_predictive is not None:
+        density = node.log_predictive
     else:
         residual, nu = (fit.residual, fit.degrees_of_freedom) if node is None else (node.residual, node.freedom)
         known = None if fit.posterior.noise.kind == "estimated" and (node is None or node.setting.w is None) else 1.0

@@ -14,7 +14,7 @@ from evenhand.errors import EvenhandError, InputError
 from evenhand.fit import Fit
 from evenhand.gauge import Reference
 from evenhand.graph import connectivity
-from evenhand.heldout import held_out_errors, leverages, pulling_solver
+from evenhand.heldout import held_out_errors, leverages
 from evenhand.loops import sum_by
 from evenhand.models import refit
 from evenhand.models.working import own_responses, responses_along
@@ -228,7 +228,7 @@ def influence(fit: Fit) -> Influence:
 def _own_response(fit: Fit) -> Floats:
     """Return for each assessment the entry of P L^- x at its own object, from entries of L^- at assessments alone."""
     panel, gauge = fit.panel, fit.posterior.condition
-    solver = pulling_solver(fit)
+    solver = fit.posterior.solver
     if solver is None:
         return np.asarray(1.0 / fit.values.total_confidence[panel.object_index], dtype=np.float64)
     own = own_responses(solver)

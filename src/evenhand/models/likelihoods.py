@@ -1,39 +1,65 @@
-"""How a score scatters about what the model expects: normal, Student, Huber, or normal and then rounded."""
+"""How a score scatters about what the model expects: normal, Student, Huber, or normal and then rounded.
+
+Where noise is not normal, what is asked of it is how one score bears on what all the others expect of it: the mass,
+mean and variance of a normal density times the density of the score. These are closed forms.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import lgamma, log, pi
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-LEAST: Final = 1e-3
-"""An outlying score keeps this part of its confidence, so that no object or assessor is left without any."""
-
+_LEAST: Final = 1e-6
+"""A score keeps this part of its precision at least, so that no object or assessor is left without any."""
 
 _FINE: Final = 0.02
 """A step below this part of the noise is treated as noise with its variance."""
 
 
+_HIGH: Final = 200.0
+"""Logs of ratios above this belong to pieces of a density without any mass."""
+
+
+class Tilted(NamedTuple):
+    """What a score says where all others expect a residual r = s - fitted of ``away``, with a variance u.
+
+    Once it has been seen, the mean of r is away - u slope, and its variance u (1 - u bend).
+
+    Attributes
+    ----------
+    log_mass
+        Log of the predictive density of the score, given all others.
+    slope, bend
+        Minus the first and second derivatives of the log mass in ``away``.
+    scatter
+        What the score says of the noise, the expectation of 1 - 2 d log p / d log c: of c r^2 / w where it is normal.
+    """
+
+    log_mass: Floats
+    slope: Floats
+    bend: Floats
+    scatter: Floats
+
+
 class Likelihood(Protocol):
-    """The density of residuals r = s - fitted, for precisions c and noise variance w: what an iteration must know."""
+    """The density of residuals r = s - fitted, for precisions c and noise variance w."""
 
     @property
     def is_normal(self) -> bool:
         """Whether one weighted least-squares fit is the answer."""
 
-    def working(self, residual: Floats, precision: Floats, w: float) -> tuple[Floats, Floats]:
-        """Return weights, and how far from the fit the scores to be fitted next lie."""
+    @property
+    def least(self) -> float:
+        """The smallest part of its precision that a score weighs."""
 
-    def curvature(self, residual: Floats, precision: Floats, w: float) -> Floats:
-        """Return weights that tell how sharply each score determines the fit: -w times the second derivative."""
-
-    def scatter(self, residual: Floats, precision: Floats, w: float) -> Floats:
-        """Return what each score says of the noise, 1 - 2 d log p / d log c: c r^2 / w where it is normal."""
+    def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
+        """Return what each score says beside what all others expect."""
 
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log density of each residual."""
@@ -44,22 +70,22 @@ class Normal:
     """The paper's own: s = fitted + sigma eta."""
 
     is_normal: bool = True
+    least: float = _LEAST
 
-    def working(self, residual: Floats, precision: Floats, w: float) -> tuple[Floats, Floats]:
-        """Return the precisions and the residuals themselves."""
-        return precision, residual
-
-    def curvature(self, residual: Floats, precision: Floats, w: float) -> Floats:
-        """Return the precisions."""
-        return precision
-
-    def scatter(self, residual: Floats, precision: Floats, w: float) -> Floats:
-        """Return c r^2 / w."""
-        return np.asarray(precision * np.square(residual) / w)
+    def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
+        """Return the product of two normal densities."""
+        noise = w / precision
+        total = variance + noise
+        squares = np.square(away / total) * noise + variance / total
+        return Tilted(_log_normal(away, total), away / total, 1.0 / total, squares)
 
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log density of each residual."""
-        return (np.log(precision / (2 * pi * w)) - precision * np.square(residual) / w) / 2
+        return _log_normal(residual, w / precision)
+
+
+def _log_normal(away: Floats, variance: Floats) -> Floats:
+    return np.asarray(-(np.log(2 * pi * variance) + np.square(away) / variance) / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,32 +100,47 @@ class Student:
 
     freedom: float = 4.0
     is_normal: bool = False
+    least: float = 0.03  # an outlier makes the fit less sure, which no positive weight can
 
-    def _squares(self, residual: Floats, precision: Floats, w: float) -> Floats:
-        return np.asarray(precision * np.square(residual) / w)
+    def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
+        """Return a mixture of normal products: the noise variance of each score is w/c over a gamma variable."""
+        noise = (w / precision)[:, None]
+        furthest = float(((np.square(away) + variance) * precision / w).max(initial=0.0))
+        factor, log_share = self._factors(furthest)
+        own = noise / factor
+        total = variance[:, None] + own
+        height = _log_normal(away[:, None], total) + log_share
+        top = height.max(axis=1, keepdims=True)
+        part = np.exp(height - top)
+        mass = part.sum(axis=1)
+        part /= mass[:, None]
+        slopes = away[:, None] / total
+        slope = (part * slopes).sum(axis=1)
+        bend = (part * (1.0 / total - np.square(slopes - slope[:, None]))).sum(axis=1)
+        scatter = (part * (variance[:, None] / total + np.square(slopes) * own)).sum(axis=1)
+        return Tilted(np.log(mass) + top[:, 0], slope, bend, scatter)
 
-    def working(self, residual: Floats, precision: Floats, w: float) -> tuple[Floats, Floats]:
-        """Return precisions times (nu + 1)/(nu + z^2), which an outlier has little of."""
-        squares = self._squares(residual, precision, w)
-        return precision * (self.freedom + 1) / (self.freedom + squares), residual
+    def _factors(self, furthest: float) -> tuple[Floats, Floats]:
+        """Return points of a gamma variable of mean 1 and logs of their shares: the trapezium rule in its logarithm.
 
-    def curvature(self, residual: Floats, precision: Floats, w: float) -> Floats:
-        """Return the observed curvature; that of an outlier is negative, and held at next to nothing."""
-        squares, nu = self._squares(residual, precision, w), self.freedom
-        observed = (nu + 1) * (nu - squares) / np.square(nu + squares)
-        return np.asarray(precision * np.maximum(observed, LEAST))
+        The rule is exact to rounding for so smooth a density, once it reaches as far as the furthest score needs.
+        """
+        from scipy.special import polygamma
 
-    def scatter(self, residual: Floats, precision: Floats, w: float) -> Floats:
-        """Return (nu + 1) z^2 / (nu + z^2), to which an outlier adds no more than nu + 1."""
-        squares = self._squares(residual, precision, w)
-        return (self.freedom + 1) * squares / (self.freedom + squares)
+        half = self.freedom / 2
+        sd = float(np.sqrt(polygamma(1, half)))
+        step = min(0.4, 0.7 * sd)
+        low = -np.log1p(furthest / self.freedom) - max(40.0 / (self.freedom + 1), 8 * sd)
+        logs = np.arange(low, max(np.log1p(80.0 / self.freedom), 8 * sd) + step, step)
+        density = half * log(half) - lgamma(half) + half * (logs - np.exp(logs))
+        return np.exp(logs), density + log(step)
 
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log density of each residual."""
         nu = self.freedom
         level = lgamma((nu + 1) / 2) - lgamma(nu / 2) - log(nu * pi * w) / 2
-        squares = self._squares(residual, precision, w)
-        return level + np.log(precision) / 2 - (nu + 1) / 2 * np.log1p(squares / nu)
+        squares = precision * np.square(residual) / w
+        return np.asarray(level + np.log(precision) / 2 - (nu + 1) / 2 * np.log1p(squares / nu))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,31 +155,65 @@ class Huber:
 
     bend: float = 1.345
     is_normal: bool = False
+    least: float = _LEAST
 
-    def working(self, residual: Floats, precision: Floats, w: float) -> tuple[Floats, Floats]:
-        """Return precisions that fall as 1/|z| beyond the bend."""
-        size = np.abs(residual) * np.sqrt(precision / w)
-        return precision * np.minimum(1.0, self.bend / np.maximum(size, self.bend)), residual
-
-    def curvature(self, residual: Floats, precision: Floats, w: float) -> Floats:
-        """Return the precisions, and next to nothing beyond the bend."""
-        size = np.abs(residual) * np.sqrt(precision / w)
-        return np.where(size <= self.bend, precision, LEAST * precision)
-
-    def scatter(self, residual: Floats, precision: Floats, w: float) -> Floats:
-        """Return z^2, and k |z| beyond the bend."""
-        size = np.abs(residual) * np.sqrt(precision / w)
-        return np.asarray(size * np.minimum(size, self.bend))
-
-    def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
-        """Return the log density of each residual."""
+    @property
+    def _area(self) -> float:
         from scipy.special import ndtr
 
         k = self.bend
-        area = np.sqrt(2 * pi) * (2 * ndtr(k) - 1) + 2 / k * np.exp(-(k**2) / 2)
+        return float(np.sqrt(2 * pi) * (2 * ndtr(k) - 1) + 2 / k * np.exp(-(k**2) / 2))
+
+    def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
+        """Return three pieces of normal densities: the middle, and an exponential tail on either side."""
+        unit, k = np.sqrt(w / precision), self.bend
+        at, spread = away / unit, variance / np.square(unit)  # in units of the noise
+        narrow = spread / (1 + spread)
+        middle = _piece(at / (1 + spread), narrow, np.full(at.size, -k), np.full(at.size, k))
+        pieces = [(_log_normal(at, 1 + spread) + log(2 * pi) / 2, 1.0, middle)]
+        far = np.full(at.size, np.inf)
+        for side in (1.0, -1.0):
+            tail = _piece(side * at - k * spread, spread, np.full(at.size, k), far)
+            pieces.append((k * (k / 2 + k * spread / 2 - side * at), side, tail))
+        heights = np.stack([level + piece[0] for level, _, piece in pieces])
+        top = heights.max(axis=0)
+        part = np.exp(heights - top)
+        mass = part.sum(axis=0)
+        part /= mass
+        means = np.stack([side * piece[1] for _, side, piece in pieces])
+        squares = np.stack([piece[2] + np.square(piece[1]) for _, _, piece in pieces])
+        mean = (part * means).sum(axis=0)
+        left = (part * (np.stack([piece[2] for _, _, piece in pieces]) + np.square(means - mean))).sum(axis=0)
+        scatter = part[0] * squares[0] + k * (part[1] * means[1] - part[2] * means[2])
+        log_mass = np.log(mass) + top - log(self._area) - np.log(unit)
+        slope, bend = (at - mean) / spread, (1.0 - left / spread) / spread
+        return Tilted(log_mass, slope / unit, bend / np.square(unit), scatter)
+
+    def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
+        """Return the log density of each residual."""
+        k = self.bend
         size = np.abs(residual) * np.sqrt(precision / w)
         loss = np.where(size <= k, np.square(size) / 2, k * size - k**2 / 2)
-        return np.asarray(np.log(precision / w) / 2 - np.log(area) - loss)
+        return np.asarray(np.log(precision / w) / 2 - np.log(self._area) - loss)
+
+
+def _piece(mean: Floats, variance: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return log mass, mean and variance of a normal density between two ends."""
+    from scipy.special import log_ndtr
+
+    sd = np.sqrt(variance)
+    # by symmetry most of the density lies below, where differences of tails keep their digits
+    turned = mean < (low + np.minimum(high, np.abs(low) + 2 * np.abs(mean))) / 2
+    below, above = np.where(turned, mean - high, low - mean) / sd, np.where(turned, mean - low, high - mean) / sd
+    log_above = log_ndtr(above)
+    log_mass = log_above + np.log(-np.expm1(np.minimum(log_ndtr(below) - log_above, -1e-300)))
+    first = np.exp(np.minimum(-np.square(below) / 2 - log_mass, _HIGH)) / np.sqrt(2 * pi)
+    second = np.exp(np.minimum(-np.square(above) / 2 - log_mass, _HIGH)) / np.sqrt(2 * pi)
+    shift = first - second
+    ends = np.where(np.isfinite(below), below, 0.0) * first - np.where(np.isfinite(above), above, 0.0) * second
+    left = np.clip(1 + ends - np.square(shift), 0.0, 1.0)
+    centre = mean + np.where(turned, -1.0, 1.0) * shift * sd
+    return log_mass, np.clip(centre, low, high), variance * left
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +228,7 @@ class Rounded:
 
     step: float
     is_normal: bool = False
+    least: float = _LEAST
 
     def _slopes(self, residual: Floats, precision: Floats, w: float) -> tuple[Floats, Floats, Floats]:
         """Return the log probability of each interval, and its first and minus its second derivative in the fit."""
@@ -179,20 +255,11 @@ class Rounded:
             np.where(fine, inner, bend * np.square(root)),
         )
 
-    def working(self, residual: Floats, precision: Floats, w: float) -> tuple[Floats, Floats]:
-        """Return the step of Newton's method: the interval's own curvature, and slope over curvature."""
-        _, slope, bend = self._slopes(residual, precision, w)
-        bend = np.maximum(bend, LEAST * precision / w)
-        return w * bend, slope / bend
-
-    def curvature(self, residual: Floats, precision: Floats, w: float) -> Floats:
-        """Return the curvature of the log probability of each interval."""
-        return np.maximum(w * self._slopes(residual, precision, w)[2], LEAST * precision)
-
-    def scatter(self, residual: Floats, precision: Floats, w: float) -> Floats:
-        """Return what is expected of z^2 within the interval."""
-        _, slope, bend = self._slopes(residual, precision, w)
-        return np.asarray(1 + (np.square(slope) - bend) * w / precision)
+    def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
+        """Return what an interval says of normal noise and a normal fit: their sum lies in it."""
+        noise = w / precision
+        log_mass, slope, bend = self._slopes(away, 1.0 / (variance + noise), 1.0)
+        return Tilted(log_mass - log(self.step), slope, bend, 1 + noise * (np.square(slope) - bend))
 
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log probability of each interval, per unit of the step."""

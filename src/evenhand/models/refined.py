@@ -23,7 +23,7 @@ from evenhand.models.covariates import code_covariates
 from evenhand.models.family import INTERVAL
 from evenhand.models.likelihoods import Huber, Likelihood, Normal, Rounded, Student
 from evenhand.models.variances import Search, Unknown
-from evenhand.models.working import Node, Setting, Work, leverages_of, softened
+from evenhand.models.working import Node, Setting, Work, leverages_of
 from evenhand.noise import NoiseKind
 from evenhand.panel import Panel
 from evenhand.posterior import Alternative, Marginal, Posterior
@@ -183,8 +183,7 @@ class Refined:
         small = min(self.panel.n_objects, self.panel.n_assessors) <= _LARGE
         if not self.search.unknowns or not small:
             return []
-        found = self.search.credible(self.point)
-        return [(share, point, softened(self.search.work, node)) for share, point, node in found]
+        return self.search.credible(self.point)
 
     @property
     def _nodes(self) -> list[tuple[float, Node]]:
@@ -313,7 +312,7 @@ def refine(
     refined = Refined(
         panel,
         chosen,
-        softened(work, search.node(point)),
+        search.node(point),
         search,
         point,
         () if coding is None else coding.names,
@@ -554,7 +553,7 @@ def _make_fit(refined: Refined, parts: Connectivity, gauge: Gauge) -> Fit:
         gauge=None if fixed is None else gauge,
         values=table,
         biases=of_biases,
-        weight=best.pull,
+        weight=best.weight,
         residual=float(best.precision @ np.square(best.residuals)),
         degrees_of_freedom=best.freedom,
         connectivity=parts,

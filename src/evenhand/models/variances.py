@@ -19,6 +19,18 @@ Floats = NDArray[np.float64]
 _STEP: Final = 1e-3
 """Step of numerical second derivatives, in logarithms of variances."""
 
+_DIFFERENCE: Final = 1e-4
+"""Step of numerical first derivatives, on the way to the peak."""
+
+_STRIDE: Final = 1.0
+"""Longest step on the way: further out the fit may not come to rest."""
+
+_CLIMBS: Final = 200
+"""Steps after which the way to the peak is given up."""
+
+_FLAT: Final = 1e-7
+"""Where a step would raise the log marginal likelihood by less than this, the peak is near."""
+
 _WIDEST: Final = 3.0
 """Largest standard deviation of the logarithm of a variance that is believed."""
 
@@ -88,25 +100,51 @@ class Search:
 
     def peak(self, start: Floats | None = None, *, prior: bool = False) -> Floats:
         """Return the point where the marginal likelihood, or the posterior, is highest."""
-        from scipy.optimize import minimize
-
         low = np.array([one.low for one in self.unknowns])
         high = np.array([one.high for one in self.unknowns])
         point = np.array([one.start for one in self.unknowns]) if start is None else start
+        height, slope = self._climbable(point, low, high, prior=prior)
+        bend = np.eye(point.size)  # minus the second derivatives, learnt on the way (BFGS)
+        for _ in range(_CLIMBS):
+            free = ~(((point <= low) & (slope < 0)) | ((point >= high) & (slope > 0)))
+            step = np.zeros(point.size)
+            step[free] = np.linalg.solve(bend[np.ix_(free, free)], slope[free])
+            if step @ slope < _FLAT:
+                return self._polished(point, low, high, prior=prior)
+            step *= min(1.0, _STRIDE / float(np.abs(step).max()))
+            size, risen = 1.0, False
+            while not risen and size > 1e-6:
+                moved = np.clip(point + size * step, low, high)
+                found = self._tried(moved, prior=prior)
+                risen = found > height
+                size /= 2.5
+            if not risen:  # as high as differences can tell
+                return self._polished(point, low, high, prior=prior)
+            height, turned = self._climbable(moved, low, high, prior=prior)
+            way, change = moved - point, slope - turned
+            if way @ change > 1e-10:
+                pushed = bend @ way
+                bend = bend + np.outer(change, change) / (way @ change) - np.outer(pushed, pushed) / (way @ pushed)
+            point, slope = moved, turned
+        raise SolveError("The variances of the model could not be found: the scores do not determine them.")
 
-        def depth(x: Floats) -> float:
-            return -self.height(x, prior=prior)
+    def _tried(self, point: Floats, *, prior: bool = False) -> float:
+        """Return the height at a point, or minus infinity where the fit does not come to rest."""
+        nearest = self.nearest
+        try:
+            return self.height(point, prior=prior)
+        except SolveError:
+            self.nearest = nearest
+            return -np.inf
 
-        found = minimize(
-            depth,
-            point,
-            method="L-BFGS-B",
-            bounds=list(zip(low.tolist(), high.tolist(), strict=True)),
-            options={"maxiter": 200, "ftol": 1e-11, "gtol": 1e-3, "eps": 1e-3},
-        )
-        if not np.isfinite(found.fun):
-            raise SolveError("The variances of the model could not be found: the scores do not determine them.")
-        return self._polished(np.asarray(found.x), low, high, prior=prior)
+    def _climbable(self, point: Floats, low: Floats, high: Floats, *, prior: bool) -> tuple[float, Floats]:
+        """Return height and slope at a point within its bounds, by differences."""
+        height, slope = self.height(point, prior=prior), np.zeros(point.size)
+        for at in range(point.size):
+            way = np.zeros(point.size)
+            way[at] = _DIFFERENCE if point[at] + _DIFFERENCE <= high[at] else -_DIFFERENCE
+            slope[at] = (self._tried(point + way, prior=prior) - height) / way[at]
+        return height, np.nan_to_num(slope, posinf=0.0, neginf=0.0)
 
     def _polished(self, point: Floats, low: Floats, high: Floats, *, prior: bool) -> Floats:
         """Return the point after Newton's steps in the coordinates that are free to move."""
@@ -122,7 +160,7 @@ class Search:
                 break
             moved = point.copy()
             moved[free] = np.clip(point[free] + step, low[free], high[free])
-            found = self.height(moved, prior=prior)
+            found = self._tried(moved, prior=prior)
             if found <= height:
                 break
             point, height = moved, found
@@ -157,7 +195,7 @@ class Search:
         def drop(distance: float) -> float:
             point = peak + distance * axis
             outside = ((point < low) | (point > high)).any()
-            return np.inf if outside else height - self.height(point, prior=True)
+            return np.inf if outside else height - self._tried(point, prior=True)
 
         near, far = 0.0, 2.0
         while drop(far) < 2.0 and far < 12.0:
@@ -186,7 +224,10 @@ class Search:
             point = peak + axes @ (side * place)
             if ((point < low) | (point > high)).any():  # there the prior has no mass
                 continue
-            node = self.node(point)
+            try:
+                node = self.node(point)
+            except SolveError:  # far out, where nothing is credible
+                continue
             found.append((np.log(part * side.prod()) + node.log_marginal + self._log_prior(point), point, node))
         top = max(height for height, _, _ in found)
         weights = np.array([np.exp(height - top) for height, _, _ in found])

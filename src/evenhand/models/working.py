@@ -1,9 +1,12 @@
 """The iteration behind every refinement: weighted least squares on the paper's graph until nothing moves.
 
 For given variances each refinement is the additive model once more, with other weights (robust, rounded, calibrated
-confidences), further columns (covariates, scales of assessors) or a larger graph (priors). What is fitted again until
-it stays the same is the mode of the posterior, and Laplace's method gives the marginal likelihood, which is exact
-where all is normal.
+confidences), further columns (covariates, scales of assessors) or a larger graph (priors).
+
+Where noise is not normal, each score is replaced by a normal one (its *site*: a weight and a target) that has the same
+effect on what all other scores expect of it, and the fit is repeated until sites stay the same: expectation propagation
+(Minka 2001). The fit is then the mean of the posterior, its covariance comes with it, and so do the marginal likelihood
+and the density of each score given all others. All are exact where noise is normal.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from numpy.typing import NDArray
 from evenhand.components import Components
 from evenhand.errors import SolveError
 from evenhand.loops import sum_by
-from evenhand.models.likelihoods import Likelihood, Normal
+from evenhand.models.likelihoods import Likelihood, Normal, Tilted
 from evenhand.noise import EstimatedNoise, KnownNoise, Noise
 from evenhand.panel import Panel
 from evenhand.solve.base import Solution, Solver
@@ -45,6 +48,22 @@ NOTHING_LEFT: Final = "The scores leave nothing over to estimate variances from:
 
 STEADY: Final = 1e-8
 """An iteration has come to rest when no fitted score moves by more than this part of the spread of the scores."""
+
+_STILL: Final = 1e-6
+"""And when no weight, scale or noise factor moves by more than this."""
+
+_ROUGH: Final = 10.0
+"""By how much sites may move further than that: the marginal likelihood depends on the square of it."""
+
+_PATIENCE: Final = 80
+_CALMED: Final = 0.3
+"""Steps after which sites that still move are moved by a part of the way only, and that part."""
+
+_MOST: Final = 10.0
+"""No score weighs more than this many times its precision."""
+
+_BRIDGE: Final = 1e-9
+"""What other scores are taken to expect of one that nothing else can check: next to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +169,10 @@ class Node:
         Precisions without the reweighting of outlying or rounded scores.
     residuals
         s - fitted.
+    aim
+        What each score stands for beside itself: its site's target less the score; zeros where noise is normal.
+    log_predictive
+        Log density of each score given all others, where noise is not normal.
     residual
         The sum of squares behind w, with what priors add.
     freedom
@@ -165,9 +188,6 @@ class Node:
         Mean of the prior of values.
     border
         The solver with covariates and scales, where there are any.
-    pulling, pull
-        The weights by which scores pull at the fit, and what answers for them: the same as the others where noise is
-        normal; an outlying score pulls little, whatever it determines.
     """
 
     setting: Setting
@@ -186,8 +206,8 @@ class Node:
     log_marginal: float
     mean: float
     border: BorderedSolver | None
-    pulling: Solver
-    pull: Floats
+    aim: Floats
+    log_predictive: Floats | None = None
 
     @property
     def mean_variance(self) -> float:
@@ -204,24 +224,44 @@ class Node:
 
 @dataclass(eq=False)
 class _State:
-    """What changes from fit to fit."""
+    """What changes from fit to fit.
 
-    values: Floats
-    biases: Floats
+    Attributes
+    ----------
+    log_scale, noise_factor
+        Of the assessors.
+    share
+        Weight of each score's site over the precision of the score.
+    lift
+        Weight times aim of each site, over the precision.
+    residuals
+        Of the last fit.
+    """
+
     log_scale: Floats
     noise_factor: Floats
+    share: Floats
+    lift: Floats
     residuals: Floats
 
     def packed(self, unit: float) -> Floats:
         """Return all that a further fit depends on as one vector of numbers of a like size."""
-        parts = (self.residuals / unit, self.values / unit, self.log_scale, np.log(self.noise_factor))
+        parts = (self.share, self.lift / unit, self.log_scale, np.log(self.noise_factor))
         return np.concatenate(parts)
 
-    def unpacked(self, vector: Floats, unit: float) -> _State:
+    def unpacked(self, vector: Floats, unit: float, least: float) -> _State:
         """Return the state that a vector stands for."""
-        sizes = np.cumsum([self.residuals.size, self.values.size, self.log_scale.size])
-        residuals, values, log_scale, factor = np.split(vector, sizes)
-        return _State(values * unit, self.biases, log_scale, np.exp(np.clip(factor, -20.0, 20.0)), residuals * unit)
+        sizes = np.cumsum([self.share.size, self.lift.size, self.log_scale.size])
+        share, lift, log_scale, factor = np.split(vector, sizes)
+        share = np.clip(share, least, _MOST)
+        return _State(log_scale, np.exp(np.clip(factor, -20.0, 20.0)), share, lift * unit, self.residuals)
+
+    def distance(self, other: _State, unit: float) -> float:
+        """Return how far another state is, in the worst of what matters to a fit."""
+        lift = np.abs(self.lift - other.lift) / unit
+        turned = (np.log(self.noise_factor / other.noise_factor), self.log_scale - other.log_scale)
+        moved = np.abs(self.share - other.share), lift, *(np.abs(one) for one in turned)
+        return float(max(one.max(initial=0.0) for one in moved))
 
 
 def settle(work: Work, setting: Setting, start: Node | None = None) -> Node:
@@ -234,45 +274,93 @@ def settle(work: Work, setting: Setting, start: Node | None = None) -> Node:
     """
     panel = work.panel
     declared = work.precision(setting.power)
+    none, each = np.zeros(panel.n_assessors), np.zeros(panel.n_assessments)
     if start is not None:
-        state = _State(start.values, start.biases, start.log_scale, start.noise_factor, start.residuals)
+        log_scale = none if setting.scale_ratio is None else start.log_scale
+        factor = np.exp(none) if setting.strength is None else start.noise_factor
+        share = np.clip(start.weight / start.precision, setting.likelihood.least, _MOST)
+        state = _State(log_scale, factor, share, share * start.aim, start.residuals)
     else:  # from the plain fit
-        state = _State(
-            np.zeros(panel.n_objects),
-            np.zeros(panel.n_assessors),
-            np.zeros(panel.n_assessors),
-            np.ones(panel.n_assessors),
-            np.zeros(panel.n_assessments),
-        )
-        plain = replace(setting, likelihood=Normal(), strength=None, scale_ratio=None)
-        first = _fit(work, plain, state, declared, panel.score)
-        state.values, state.biases, state.residuals = first.values, first.biases, first.residuals
+        state = _State(none, np.exp(none), np.exp(each), each, np.full(panel.n_assessments, np.inf))
+    slack = 1.0 if setting.likelihood.is_normal else _ROUGH
     once = setting.likelihood.is_normal and setting.strength is None and setting.scale_ratio is None
     mixing = Mixing()
-    for _ in range(STEPS):
-        found, after = _step(work, setting, state, declared)
+    for count in range(STEPS):
+        precision = declared / state.noise_factor[panel.assessor_index]
+        found, sites, after = _step(work, setting, state, precision)
         moved = float(np.abs(after.residuals - state.residuals).max())
-        turned = float(np.abs(np.log(after.noise_factor / state.noise_factor)).max())
-        turned = max(turned, float(np.abs(after.log_scale - state.log_scale).max()))
-        if once or (moved <= STEADY * work.spread and turned <= 1e-6):
-            return _node(work, setting, found, after, declared)
-        state = after.unpacked(mixing.next(state.packed(work.spread), after.packed(work.spread)), work.spread)
+        if once or (moved <= slack * STEADY * work.spread and after.distance(state, work.spread) <= slack * _STILL):
+            return _node(work, setting, found, sites, state, precision)
+        before, ahead = state.packed(work.spread), after.packed(work.spread)
+        restless = count >= _PATIENCE and not setting.likelihood.is_normal
+        mixed = before + _CALMED * (ahead - before) if restless else mixing.next(before, ahead)
+        state = after.unpacked(mixed, work.spread, setting.likelihood.least)
     raise SolveError(
         f"The fit did not come to rest in {STEPS} steps (fitted scores still move by {moved:.2g}): there is no "
         "result. Leave out a refinement, or ask for fewer at a time."
     )
 
 
-def _step(work: Work, setting: Setting, state: _State, declared: Floats) -> tuple[_Fitted, _State]:
-    """Return the next fit."""
-    panel = work.panel
-    precision = declared / state.noise_factor[panel.assessor_index]
-    weight, move = setting.likelihood.working(state.residuals, precision, setting.w if setting.w is not None else 1.0)
-    target = panel.score - state.residuals + move
+@dataclass(frozen=True, eq=False)
+class _Sites:
+    """The normal scores that stand for scores whose noise is not normal, at a fit.
+
+    Attributes
+    ----------
+    weight, aim
+        Of the sites that were fitted.
+    leverage
+        How far each fitted score follows its own site.
+    tilted
+        What each score says beside all others.
+    """
+
+    weight: Floats
+    aim: Floats
+    leverage: Floats
+    tilted: Tilted
+
+    def log_density(self, residuals: Floats, w: float) -> float:
+        """Return what the scores add to the log marginal likelihood beside the normalisation of the sites' fit."""
+        left = residuals + self.aim
+        turned = self.weight * np.square(left) / w * self.leverage / (1 - self.leverage)
+        return float((self.tilted.log_mass + (turned - np.log1p(-self.leverage)) / 2).sum())
+
+
+def _step(work: Work, setting: Setting, state: _State, precision: Floats) -> tuple[_Fitted, _Sites | None, _State]:
+    """Return the fit of a state, the sites it was made of, and the next state."""
+    panel, likelihood, w = work.panel, setting.likelihood, setting.w
+    if likelihood.is_normal:
+        weight, aim = precision, np.zeros(panel.n_assessments)
+    else:
+        weight, aim = precision * state.share, state.lift / state.share
+    target = panel.score + aim
     found = _fit(work, setting, state, weight, target)
-    factor = _noise_factors(work, setting, found, precision, state)
+    sites, share, lift = None, state.share, state.lift
+    if not likelihood.is_normal:
+        if w is None:
+            raise SolveError("A likelihood that is not normal needs a noise variance.")
+        solver, _ = _answering(work, setting, found, state.log_scale)
+        leverage = np.clip(leverages_of(solver, weight), 1e-12, 1.0 - _BRIDGE)
+        slack = 1.0 - leverage
+        without = found.residuals + (found.residuals + aim) * leverage / slack  # what all others expect
+        spread = w / weight * leverage / slack
+        tilted = likelihood.tilted(without, spread, precision, w)
+        sites = _Sites(weight, aim, leverage, tilted)
+        share, lift = _next_sites(tilted, without, spread, precision, w, likelihood.least)
+    factor = _noise_factors(work, setting, found, precision, state, sites)
     log_scale = _scales(work, setting, found, state.log_scale, target, weight)
-    return found, _State(found.values, found.biases, log_scale, factor, found.residuals)
+    return found, sites, _State(log_scale, factor, share, lift, found.residuals)
+
+
+def _next_sites(
+    tilted: Tilted, without: Floats, spread: Floats, precision: Floats, w: float, least: float
+) -> tuple[Floats, Floats]:
+    """Return share and lift of the sites that have the effect of the scores: the same mean and variance after them."""
+    weight = w * tilted.bend / np.maximum(1.0 - spread * tilted.bend, 1e-12)
+    share = np.clip(weight / precision, least, _MOST)
+    mean = without - spread * tilted.slope  # which it has after the score, whatever the weight
+    return share, np.asarray(w / precision * tilted.slope - share * mean)
 
 
 @dataclass(eq=False)
@@ -291,6 +379,8 @@ class Mixing:
     def next(self, before: Floats, after: Floats) -> Floats:
         """Return where to go on, given that the iteration would go from one point to another."""
         step = after - before
+        if not np.isfinite(step).all():
+            raise SolveError("The fit ran away: there is no result. Leave out a refinement.")
         if self.was_mixed and np.linalg.norm(step) > np.linalg.norm(self.steps[-1]):
             plain = self.points[-1]
             self.points.clear()
@@ -432,15 +522,21 @@ def _noise_variance(work: Work, setting: Setting, found: _Fitted, log_scale: Flo
     return total / freedom
 
 
-def _noise_factors(work: Work, setting: Setting, found: _Fitted, precision: Floats, state: _State) -> Floats:
+def _noise_factors(
+    work: Work, setting: Setting, found: _Fitted, precision: Floats, state: _State, sites: _Sites | None
+) -> Floats:
     """Return kappa_a = (nu_0 + sum c r^2 / w) / (nu_0 + sum (1 - h)): REML, drawn to 1 by the prior."""
     panel, factor = work.panel, state.noise_factor
     if setting.strength is None:
         return factor
-    w = _noise_variance(work, setting, found, state.log_scale)
-    squares = setting.likelihood.scatter(found.residuals, precision, w)
+    if sites is None:
+        w = _noise_variance(work, setting, found, state.log_scale)
+        squares, left_over = precision * np.square(found.residuals) / w, _left_over(panel, found)
+    else:  # of which what is expected of c r^2 / w already has the variance of the fit in it
+        squares = sites.tilted.scatter - sites.leverage
+        left_over = sum_by(panel.assessor_index, 1.0 - sites.leverage, panel.n_assessors)
     own = sum_by(panel.assessor_index, squares, panel.n_assessors) * factor  # precisions carry the factors already
-    return np.asarray((setting.strength + own) / (setting.strength + _left_over(panel, found)))
+    return np.asarray(np.maximum(setting.strength + own, 1e-6) / (setting.strength + left_over))
 
 
 def _left_over(panel: Panel, found: _Fitted) -> Floats:
@@ -467,33 +563,6 @@ def leverages_of(solver: Solver, weight: Floats) -> Floats:
     return np.asarray(weight * (of_objects + 2 * cross + of_assessors))
 
 
-def softened(work: Work, node: Node) -> Node:
-    """Return a fit whose posterior knows that residuals are themselves unsure.
-
-    Where noise is not normal, how sharply a score determines the fit depends on its residual, and residuals at the fit
-    are smaller than those about the truth. So curvatures are averaged over where the fitted score may lie, which in
-    turn depends on them: a few rounds suffice.
-    """
-    likelihood, w = node.setting.likelihood, node.setting.w
-    if likelihood.is_normal or w is None:
-        return node
-    places, shares = np.polynomial.hermite_e.hermegauss(9)
-    shares = shares / shares.sum()
-    state = _State(node.values, node.biases, node.log_scale, node.noise_factor, node.residuals)
-    for _ in range(3):
-        leverage = np.clip(leverages_of(node.solver, node.weight), 0.0, 1.0 - 1e-9)
-        spread = np.sqrt(w * leverage / node.weight)
-        weight = sum(
-            share * likelihood.curvature(node.residuals + place * spread, node.precision, w)
-            for place, share in zip(places.tolist(), shares.tolist(), strict=True)
-        )
-        weight = np.asarray(weight, dtype=np.float64)
-        sharp = _fit(work, node.setting, state, weight, work.panel.score)
-        solver, border = _answering(work, node.setting, sharp, state.log_scale)
-        node = replace(node, weight=weight, solver=solver, border=border)
-    return node
-
-
 def _answering(work: Work, setting: Setting, found: _Fitted, log_scale: Floats) -> tuple[Solver, BorderedSolver | None]:
     """Return what answers for values and biases, and the border with covariates and scales."""
     if setting.scale_ratio is None:
@@ -518,21 +587,9 @@ def responses_along(solver: Solver, panel: Panel, of_objects: Floats, of_assesso
     return np.asarray(values[panel.object_index] + biases[panel.assessor_index])
 
 
-def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared: Floats) -> Node:
+def _node(work: Work, setting: Setting, found: _Fitted, sites: _Sites | None, state: _State, precision: Floats) -> Node:
     """Return what a fit that has come to rest means."""
-    panel = work.panel
-    precision = declared / state.noise_factor[panel.assessor_index]
-    likelihood, w = setting.likelihood, setting.w
-    weight = pull = precision
-    pulling, _ = _answering(work, setting, found, state.log_scale)
-    if not likelihood.is_normal:
-        if w is None:
-            raise SolveError("A likelihood that is not normal needs a noise variance.")
-        pull = likelihood.working(found.residuals, precision, w)[0]
-        weight = likelihood.curvature(found.residuals, precision, w)
-        # the same equations, with weights that tell how sharply the fit is determined
-        sharp = _fit(work, setting, state, weight, panel.score)
-        found = replace(found, plain=sharp.plain, border=sharp.border, weight=sharp.weight)
+    panel, w = work.panel, setting.w
     priors = [part for part in found.prior if part is not None]
     value_prior, bias_prior = found.prior
     freedom = _freedom(work, setting)
@@ -553,7 +610,10 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
         marginal = lgamma(freedom / 2) - freedom / 2 * log(pi * residual) + float(np.log(precision).sum()) / 2 + level
         noise = EstimatedNoise(residual, freedom)
     else:
-        density = float(likelihood.log_density(found.residuals, precision, w).sum())
+        if sites is None:
+            density = float(setting.likelihood.log_density(found.residuals, precision, w).sum())
+        else:
+            density = sites.log_density(found.residuals, w)
         marginal = density - own / (2 * w) + (panel.n_assessments - freedom) / 2 * log(2 * pi * w) + level
         noise = KnownNoise(w, "declared" if setting.is_declared else "estimated")
     if setting.strength is not None:
@@ -565,7 +625,7 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
         coefficients=found.coefficients,
         log_scale=state.log_scale,
         noise_factor=state.noise_factor,
-        weight=weight,
+        weight=precision if sites is None else sites.weight,
         precision=precision,
         residuals=found.residuals,
         residual=residual,
@@ -575,8 +635,8 @@ def _node(work: Work, setting: Setting, found: _Fitted, state: _State, declared:
         log_marginal=marginal,
         mean=mean,
         border=border,
-        pulling=pulling,
-        pull=pull,
+        aim=np.zeros(panel.n_assessments) if sites is None else sites.aim,
+        log_predictive=None if sites is None else sites.tilted.log_mass,
     )
 
 
