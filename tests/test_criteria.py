@@ -1,8 +1,9 @@
 """Several criteria: against dense generalised least squares, the fit of combined scores, and simulated truth."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from evenhand.errors import EvenhandError, InputError, LimitError, NotConnectedE
 from evenhand.fit import Fit
 from evenhand.gauge import Gauge, condition
 from evenhand.models import criteria as module
+from evenhand.models import refit
 from evenhand.models.criteria import CriteriaFit, SummedNoise, calibrate_criteria
 from evenhand.models.medians import NoDistribution, median_polish
 from evenhand.models.refined import Refinements, refine
@@ -1045,3 +1047,31 @@ def test_the_solver_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     for first, second in zip(one, again, strict=True):
         np.testing.assert_allclose(first, second, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(solver.edges()[1], calibrate_criteria(panel).combined.posterior.solver.edges()[1])  # type: ignore[union-attr]
+
+
+# ------------------------------------------------------------------------------- what is not for several criteria
+
+NOT_FOR_CRITERIA: dict[str, Callable[[Fit], Any]] = {
+    "An update": lambda fit: eh.update(fit, put=[(fit.panel.objects[0], fit.panel.assessors[0], 50.0)]),
+    "A refit": lambda fit: refit(fit, fit.panel),
+    "Leaving an assessor out": eh.without_assessors,
+    "Evidence": eh.evidence,
+    "Influence": eh.influence,
+    "An explanation": eh.explain,
+    "The next best assessment": eh.next_best,
+}
+
+
+@pytest.mark.parametrize("what", NOT_FOR_CRITERIA)
+def test_what_needs_a_fit_of_one_panel_alone_is_refused(what: str) -> None:
+    rows = [
+        {"object": o, "assessor": a, "criterion": c, "score": 50 + 3.0 * o - 2 * a + c + (7 * o * a * (c + 1)) % 5}
+        for o in range(8)
+        for a in range(4)
+        for c in range(2)
+        if (o + a + c) % 5
+    ]
+    fit = eh.calibrate_criteria(Panel.from_frame(pl.DataFrame(rows), criterion="criterion"))
+    for one in (fit.combined, *fit.fits.values()):
+        with pytest.raises(InputError, match=f"{what} is not for values of several criteria"):
+            NOT_FOR_CRITERIA[what](one)

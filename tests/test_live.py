@@ -159,6 +159,23 @@ def test_groups_that_nobody_asked_to_calibrate_apart_are_refused_as_calibrate_do
         eh.update(eh.update(joined, put=[("1", "1", 60.0)]), remove=[("0", "1"), ("1", "1")], put=[("0", "new", 3.0)])
 
 
+@pytest.mark.usefixtures("_low_rank")
+def test_groups_that_are_calibrated_apart_may_come_and_go() -> None:
+    edges = [(3 * g + i, 3 * g + j) for g in range(2) for i in range(3) for j in range(3)]
+    o, a = np.array(edges).T
+    panel = eh.Panel.from_arrays(o, a, np.random.default_rng(1).normal(60, 10, o.size))
+    apart = eh.calibrate(panel, per_component=True)
+    joined = eh.update(apart, put=[("0", "3", 50.0)])
+    assert joined.connectivity.is_connected
+    changed = eh.update(joined, put=[("0", "3", 55.0)])  # corrected, not fitted anew
+    assert changed.posterior.solver is joined.posterior.solver
+    again = eh.update(changed, remove=[("0", "3")])
+    assert_same(again, apart)
+    fresh = eh.calibrate(joined.panel)
+    with pytest.raises(NotConnectedError, match="2 groups"):
+        eh.update(fresh, remove=[("0", "3")])
+
+
 @pytest.mark.parametrize("form", ["in order", "by label"])
 def test_weights_of_an_affine_gauge_stay_with_their_assessors(form: str) -> None:
     panel = random_panel(8, 9, 6, 25)

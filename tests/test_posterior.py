@@ -1,5 +1,7 @@
 """Uncertainties against dense pseudo-inverses, in every gauge, and against refits and draws."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -281,3 +283,29 @@ def test_nearly_disconnected_panels_keep_six_digits_of_their_variances() -> None
     found = eh.calibrate(panel).posterior.of_differences([0], [2]).spread[0] ** 2
     # v_0 - v_2 = (within-group parts of order 1) + two edges of variance 1e9 in a row
     assert found[0] == pytest.approx(2 / tiny, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["iterative", "direct", "sparse"])
+def test_what_a_gauge_holds_fast_has_no_uncertainty_however_it_is_computed(solver: Any) -> None:
+    panel = random_panel(3, 40, 30, 200)
+    at = panel.assessors.index("7")
+    fit = eh.calibrate(panel, gauge=Anchor(assessor="7", bias=1.0), solver=solver)
+    assert fit.biases.sd is not None
+    assert fit.biases.sd[at] == 0.0
+    assert (np.delete(fit.biases.sd, at) > 0.0).all()
+    two = Anchor(values={"3": 60.0, "9": 50.0})
+    fit = eh.calibrate(panel, gauge=two, solver=solver)
+    wanted = np.sqrt(np.diagonal(dense_covariance(panel, two))[[3, 9]] * (fit.noise_variance or np.nan))
+    assert fit.values.sd is not None
+    np.testing.assert_allclose(fit.values.sd[[3, 9]], wanted, rtol=1e-6)
+
+
+def test_memory_for_a_covariance_and_for_draws_is_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = eh.calibrate(random_panel(3))
+    monkeypatch.setattr("evenhand.memory.TRIFLE", 0)
+    monkeypatch.setattr("evenhand.memory.available", lambda: 40 * 13**2 - 1)
+    with pytest.raises(LimitError, match="memory for the full covariance of 13 values and biases"):
+        fit.covariance()
+    with pytest.raises(LimitError, match="memory for 1,000 draws of 13 values and biases"):
+        fit.draw(1000, seed=1)
+    assert fit.draw(10, seed=1)[0].shape == (10, 8)

@@ -97,6 +97,7 @@ def evidence(fit: Fit, priors: Priors | None = None) -> Evidence:
     priors
         The priors; :func:`default_priors` of the panel where not given.
     """
+    fit.refuse_criteria("Evidence")
     priors = default_priors(fit.panel) if priors is None else priors
     if fit.method == MEDIANS:
         message = "no log-evidence for medians: they assume no distribution of the noise."

@@ -73,6 +73,7 @@ def explain(fit: Fit) -> list[Explanation]:
     plus the sum of (q - 1/n) s: an identity, exact up to rounding. Biases are those of the fit's gauge. With a refined
     model q is what each score weighs after all, and what is left is named too.
     """
+    fit.refuse_criteria("An explanation")
     panel = fit.panel
     counts = panel.object_assessments
     spread = float(np.ptp(panel.score))

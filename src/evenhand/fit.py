@@ -241,6 +241,8 @@ class Fit:
         The residuals, where the solver had them at hand with all their digits.
     refined
         What a refined model found beside values and biases (:class:`~evenhand.Refined`); None for the four methods.
+    per_component
+        Whether each group of a panel that is not connected was to be calibrated on its own.
     """
 
     panel: Panel
@@ -256,6 +258,16 @@ class Fit:
     notes: tuple[Problem, ...] = ()
     given_residuals: Floats | None = field(default=None, repr=False)
     refined: Any = field(default=None, repr=False)
+    per_component: bool = False
+
+    def refuse_criteria(self, what: str) -> None:
+        """Refuse what needs a fit of the panel alone, where scores of other criteria had their part in it."""
+        if self.method.endswith("+criteria"):
+            raise InputError(
+                f"{what} is not for values of several criteria, in which scores of other criteria have their part: ask "
+                "for it of one criterion, fitted on its own.",
+                kind="bad_method",
+            )
 
     @cached_property
     def residuals(self) -> Floats:

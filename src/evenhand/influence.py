@@ -83,6 +83,7 @@ def confidence_sensitivity(fit: Fit, chosen: NDArray[np.int64] | None = None) ->
 
 
 def _refuse_refined(fit: Fit) -> None:
+    fit.refuse_criteria("Influence")
     if fit.refined is not None:
         raise InputError(
             "Full sensitivities are for the four methods: for a refined model use influence, or fit again with the "
@@ -211,6 +212,7 @@ def influence(fit: Fit) -> Influence:
     >>> influence(fit).leverage
     array([0.75, 0.75, 0.75, 0.75])
     """
+    fit.refuse_criteria("Influence")
     leverage = leverages(fit)
     own = _own_response(fit)
     turned = own * fit.residuals
@@ -289,6 +291,7 @@ def without_assessors(
     chosen
         Positions of the assessors to try; all where not given. Each takes as long as a fit.
     """
+    fit.refuse_criteria("Leaving an assessor out")
     if top is not None and top > fit.panel.n_objects:
         raise InputError(f"There are only {fit.panel.n_objects} objects, not {top} places.", kind="bad_option")
     return [_without(fit, index, top) for index in (range(fit.panel.n_assessors) if chosen is None else chosen)]

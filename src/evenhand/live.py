@@ -16,7 +16,7 @@ from evenhand.fit import Fit
 from evenhand.gauge import Affine, Gauge, condition
 from evenhand.graph import connectivity
 from evenhand.models import noise_kind, refit
-from evenhand.models.additive import all_seen_once, finish_additive, fit_additive
+from evenhand.models.additive import finish_additive, fit_additive
 from evenhand.panel import Panel
 from evenhand.solve import AutoSolver, Solution, Solver
 from evenhand.solve.choose import SMALL
@@ -50,7 +50,7 @@ def update(fit: Fit, *, put: Iterable[Sequence[Any]] = (), remove: Iterable[tupl
     Raises
     ------
     NotConnectedError
-        If the panel would fall into groups, unless it had several and each was calibrated on its own.
+        If the panel would fall into groups, unless each was to be calibrated on its own.
 
     Examples
     --------
@@ -59,6 +59,7 @@ def update(fit: Fit, *, put: Iterable[Sequence[Any]] = (), remove: Iterable[tupl
     >>> update(fit, put=[("1", "1", 60.0)]).biases.estimate
     array([-5.,  5.])
     """
+    fit.refuse_criteria("An update")
     if fit.panel.covariates or fit.panel.criterion is not None:
         raise InputError(
             "A panel with covariates or criteria cannot be updated score by score: read it again and fit anew.",
@@ -66,7 +67,11 @@ def update(fit: Fit, *, put: Iterable[Sequence[Any]] = (), remove: Iterable[tupl
         )
     edit = _edit(fit.panel, list(put), list(remove))
     if fit.refined is not None or not fit.is_calibrated:
-        return refit(fit, edit.panel, **({} if fit.gauge is None else {"gauge": _gauge(fit, edit)}))
+        return refit(
+            fit,
+            edit.panel,
+            **({} if fit.gauge is None else {"gauge": _gauge(fit, edit), "per_component": fit.per_component}),
+        )
     corrected = _corrected(fit, edit)
     return _refitted(fit, edit) if corrected is None else corrected
 
@@ -223,11 +228,6 @@ def _precision(panel: Panel, declared: Any, at: int | None, pair: tuple[str, str
     return float(precision_of_uncertainty(np.array(number))) if panel.confidence == "uncertainty" else number
 
 
-def _per_component(fit: Fit) -> bool:
-    """Whether each group was to be calibrated on its own: surely so where there were several, seen more than once."""
-    return not fit.connectivity.is_connected and not all_seen_once(fit.panel)
-
-
 def _gauge(fit: Fit, edit: _Edit) -> Gauge:
     """Return the gauge of a fit for the panel after the changes: weights of assessors go by label where they moved."""
     gauge: Gauge = fit.gauge if fit.gauge is not None else "weighted"
@@ -260,7 +260,7 @@ def _refitted(fit: Fit, edit: _Edit) -> Fit:
         edit.panel,
         fit.method,
         _gauge(fit, edit),
-        _per_component(fit),
+        fit.per_component,
         noise_kind(fit),
         fit.values.interval,
         fit.connectivity.solver_kind,
@@ -306,6 +306,7 @@ def _corrected(fit: Fit, edit: _Edit) -> Fit | None:
         raw,
         condition(gauge, seen, parts),
         gauge=gauge,
+        per_component=fit.per_component,
         noise=noise_kind(fit),
         interval=fit.values.interval,
         solver=uncertain,

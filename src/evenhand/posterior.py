@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 from evenhand.errors import InputError, LimitError
 from evenhand.gauge import Condition
 from evenhand.loops import sum_by
+from evenhand.memory import require
 from evenhand.noise import Noise
 from evenhand.solve.base import Solver
 
 Floats = NDArray[np.float64]
 _LARGEST_COVARIANCE: Final = 20_000
+_NAMED: Final = 8
+"""Up to so many members that a gauge names, such as anchors, have variances that are not sampled; one has none."""
+
 _HALVINGS: Final = 60
 _SLICES: Final = 512
 
@@ -117,6 +121,15 @@ class Posterior:
         tilt, level = 1.0 / gauge.slope, spread / gauge.slope / gauge.slope
         values = of_values - 2 * (value_image * tilt[gauge.object_component]) + level[gauge.object_component]
         biases = of_biases + 2 * (bias_image * tilt[gauge.assessor_component]) + level[gauge.assessor_component]
+        objects, assessors = np.flatnonzero(gauge.value_weight), np.flatnonzero(gauge.bias_weight)
+        named = objects.size + assessors.size
+        if named == count or (named <= _NAMED and self.solver.diagonal_error > 0):
+            columns = np.arange(named)
+            of_objects, of_assessors = np.zeros((values.size, named)), np.zeros((biases.size, named))
+            of_objects[objects, columns[: objects.size]] = 1.0
+            of_assessors[assessors, columns[objects.size :]] = 1.0
+            exact = self.contrast_variances(of_objects, of_assessors)
+            values[objects], biases[assessors] = exact[: objects.size], exact[objects.size :]
         return np.maximum(values, 0.0), np.maximum(biases, 0.0)
 
     @cached_property
@@ -202,6 +215,7 @@ class Posterior:
                 f"The full covariance of {size:,} values and biases would need {8 * size**2 / 2**30:,.0f} GiB; "
                 "ask for contrasts or draws instead."
             )
+        require(40.0 * size**2, f"the full covariance of {size:,} values and biases")
         if self.solver is None:
             return np.diag(np.concatenate([1.0 / self.value_precision, np.zeros(self.n_assessors)]))
         identity = np.eye(size)
@@ -236,6 +250,8 @@ class Posterior:
         scale = self.noise.draw_scale(generator, count)
         if scale is None:
             return None
+        size = self.value_precision.size + self.n_assessors
+        require(24.0 * count * size, f"{count:,} draws of {size:,} values and biases")
         if self.solver is None:
             values = generator.standard_normal((count, self.value_precision.size))
             values /= np.sqrt(self.value_precision)

@@ -24,6 +24,7 @@ METHODS: Final[dict[str, Callable[..., Fit]]] = {
 
 def refit(fit: Fit, panel: Panel, **options: Any) -> Fit:
     """Return the fit of another panel by the same method, with the same refinements."""
+    fit.refuse_criteria("A refit")
     options = {"noise": noise_kind(fit), "interval": fit.values.interval} | options
     if fit.method == MEDIANS:
         return median_polish(panel, **options)

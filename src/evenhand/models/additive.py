@@ -78,7 +78,7 @@ def incomplete_block(
     return fit_additive(panel, "iba", gauge, per_component, noise, interval, solver)
 
 
-def all_seen_once(panel: Panel) -> bool:
+def _all_seen_once(panel: Panel) -> bool:
     """Whether no object was seen twice: then there is nothing to calibrate, and the values are the scores."""
     return panel.n_assessments == panel.n_objects
 
@@ -97,11 +97,13 @@ def fit_additive(
     check_options(panel, method, noise, interval)
     seen = panel if method == "cwc" else panel.with_equal_confidence()
     parts = connectivity(seen, solver)
-    if not per_component and not all_seen_once(seen):
+    if not per_component and not _all_seen_once(seen):
         parts.require_connected()
     fixed = condition(gauge, seen, parts)
     raw = parts.solver.solve(seen.score, start, declared=noise == "declared")
-    return finish_additive(panel, parts, method, raw, fixed, gauge=gauge, noise=noise, interval=interval)
+    return finish_additive(
+        panel, parts, method, raw, fixed, gauge=gauge, per_component=per_component, noise=noise, interval=interval
+    )
 
 
 def finish_additive(
@@ -114,6 +116,7 @@ def finish_additive(
     gauge: Gauge,
     noise: NoiseKind | NoisePrior,
     interval: float,
+    per_component: bool = False,
     solver: Solver | None = None,
 ) -> Fit:
     """Return the fit that a solution in any gauge makes, moved to the gauge that was asked for."""
@@ -126,7 +129,7 @@ def finish_additive(
         values=raw.values + shift[parts.object_component],
         biases=raw.biases - shift[parts.assessor_component],
     )
-    return make_fit(
+    fit = make_fit(
         panel,
         parts.panel,
         method,
@@ -138,3 +141,4 @@ def finish_additive(
         condition=fixed,
         solver=parts.solver if solver is None else solver,
     )
+    return replace(fit, per_component=per_component)

@@ -275,7 +275,9 @@ def median_polish(
     fixed = condition(gauge, panel, parts)
     found = polish(panel, parts)
     raw = Solution(found.values, found.biases, found.residuals)
-    fit = finish_additive(panel, parts, "cwc", raw, fixed, gauge=gauge, noise=noise, interval=interval)
+    fit = finish_additive(
+        panel, parts, "cwc", raw, fixed, gauge=gauge, noise=noise, interval=interval, per_component=per_component
+    )
     unknown, how = NoDistribution(), f"medians by {'a linear programme' if found.is_programmed else 'turns'}"
     unsquared: Solver = _NoSquares(parts.solver.system, how)
     posterior = Posterior(unknown, panel.object_confidence, panel.n_assessors, unsquared)

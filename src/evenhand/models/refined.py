@@ -318,7 +318,7 @@ def refine(
         () if coding is None else coding.names,
         interval,
     )
-    return _make_fit(refined, parts, gauge)
+    return _make_fit(refined, parts, gauge, per_component=per_component)
 
 
 def _refuse_untold(panel: Panel, unknowns: Sequence[Unknown]) -> None:
@@ -513,7 +513,7 @@ def _with_ratio(noise: Unknown, name: str, sd: float) -> Unknown:
     return replace(noise, put=put)
 
 
-def _make_fit(refined: Refined, parts: Connectivity, gauge: Gauge) -> Fit:
+def _make_fit(refined: Refined, parts: Connectivity, gauge: Gauge, *, per_component: bool) -> Fit:
     """Return the Fit that a refined model makes."""
     panel, chosen, best = refined.panel, refined.refinements, refined.node
     fixed = None if chosen.shrink is not False else condition(gauge, parts.panel, parts)
@@ -561,6 +561,7 @@ def _make_fit(refined: Refined, parts: Connectivity, gauge: Gauge) -> Fit:
         notes=(*panel.notes, *_notes(panel, chosen, best, refined, parts)),
         given_residuals=best.residuals,
         refined=refined,
+        per_component=per_component,
     )
 
 
