@@ -85,7 +85,7 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
     """Return the simplest method that predicts held-out scores about as well as the best.
 
     That is, its mean log density is within one standard error of the best's (Breiman's rule), and the difference, score
-    by score, is not more than twice its own standard error, or next to nothing in all.
+    by score, is not more than twice its own standard error. Differences that are next to nothing in all do not count.
 
     Parameters
     ----------
@@ -118,9 +118,8 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
         )
         return Advice(Recommendation(None, reason), behind)
     margin = float(density[best].std(ddof=1) / np.sqrt(count))
-    chosen = next(
-        method for method, (loss, error) in behind.items() if loss <= max(min(margin, 2 * error), NOTHING / count)
-    )
+    good = next(loss for loss, error in behind.values() if loss <= max(min(margin, 2 * error), NOTHING / count))
+    chosen = next(method for method, (loss, _) in behind.items() if loss <= good + NOTHING / count)
     return Advice(Recommendation(chosen, _reason(chosen, best, behind, fits)), behind)
 
 

@@ -288,7 +288,8 @@ class Fit:
     @property
     def residual_scaled(self) -> float:
         """R divided by the mean precision, as in the paper's table of residuals."""
-        return self.residual / float(self.weight.mean())
+        node = getattr(self.refined, "node", None)
+        return self.residual / float((self.weight if node is None else node.precision).mean())
 
     @property
     def noise_variance_ml(self) -> float:
@@ -347,7 +348,8 @@ class Fit:
 
     def _rms(self, trace: float, sides: int) -> float | None:
         variance = self.noise_variance
-        return None if variance is None else float(np.sqrt(variance * trace / (sides * self.weight.sum())))
+        total = float(self.values.total_confidence.sum())
+        return None if variance is None else float(np.sqrt(variance * trace / (sides * total)))
 
     @property
     def is_certain(self) -> bool:
