@@ -1,6 +1,6 @@
 """Every refinement beside plain calibration: on panels from its own model, and on panels that need none of it.
 
-``python benchmarks/refinements.py [--runs N] [--jobs N] [--seed N] [--only NAME ...] [--shape NAME ...]
+``python benchmarks/refinements.py [--runs N] [--intervals N] [--jobs N] [--seed N] [--only NAME ...] [--shape NAME ...]
 [--table PAGE]``
 """
 
@@ -154,9 +154,13 @@ def errors_of(fit: Fit, truth: Floats) -> tuple[float, float]:
     return float(np.abs(error).mean()), float(np.abs(error - np.median(error)).mean())
 
 
-def measure(job: tuple[str, str, str, int]) -> Run:
+Job = tuple[str, str, str, int, bool]
+"""Refinement, shape, kind of panels, seed, and whether intervals are asked for, which take several times as long."""
+
+
+def measure(job: Job) -> Run:
     """Return one refinement on one panel: errors beside those of CWC and of shrinkage alone, coverage, seconds."""
-    name, shape, data, seed = job
+    name, shape, data, seed, wanted = job
     case = CASES[name]
     # no two rows of the tables share panels, or they would err together
     drawn = draw(case, shape, data, 1_000 * crc32(f"{name} {shape} {data}".encode()) + seed)
@@ -165,7 +169,7 @@ def measure(job: tuple[str, str, str, int]) -> Run:
     try:
         fit = fit_by(case, data)(drawn.panel)
         found["seconds"] = time.process_time() - begin
-        if data == "own" and fit.values.lower is not None and fit.values.upper is not None:
+        if wanted and data == "own" and fit.values.lower is not None and fit.values.upper is not None:
             inside = (fit.values.lower <= drawn.values) & (drawn.values <= fit.values.upper)
             found["coverage"] = float(inside.mean())
             found["seconds_intervals"] = time.process_time() - begin
@@ -182,7 +186,7 @@ def measure(job: tuple[str, str, str, int]) -> Run:
 # --- many panels ---------------------------------------------------------------------------------
 
 
-def measure_all(jobs: Sequence[tuple[str, str, str, int]], workers: int) -> Iterator[Run]:
+def measure_all(jobs: Sequence[Job], workers: int) -> Iterator[Run]:
     """Yield all runs, in processes of one thread each."""
     for name in THREADS:
         os.environ[name] = "1"
@@ -243,8 +247,8 @@ class Row:
         Part of the true values that lie in their intervals, and its standard error between panels; None for none.
     seconds, seconds_intervals
         Time of a processor for a fit, and with intervals.
-    runs, failures
-        Panels, and what was said where there was no fit.
+    runs, covered, failures
+        Panels, those of which intervals were tried, and what was said where there was no fit.
     """
 
     name: str
@@ -258,6 +262,7 @@ class Row:
     seconds: float
     seconds_intervals: float | None
     runs: int
+    covered: int
     failures: tuple[str, ...]
 
     @classmethod
@@ -267,7 +272,7 @@ class Row:
         failures = tuple(run["failed"] for run in runs if "failed" in run)
         label = first["name"], first["shape"], first["data"]
         if not done:
-            return cls(*label, None, None, None, None, np.nan, np.nan, None, len(runs), failures)
+            return cls(*label, None, None, None, None, np.nan, np.nan, None, len(runs), 0, failures)
         error, cwc, shrunk = (np.array([run[key] for run in done]) for key in ("error", "cwc", "shrunk"))
         covered = np.array([run["coverage"] for run in done if "coverage" in run])
         timed = [run["seconds_intervals"] for run in done if "seconds_intervals" in run]
@@ -281,6 +286,7 @@ class Row:
             float(np.median([run["seconds"] for run in done])),
             float(np.median(timed)) if timed else None,
             len(runs),
+            covered.size,
             failures,
         )
 
@@ -301,7 +307,9 @@ class Row:
         own = []
         if self.data == "own":
             off = (
-                self.coverage is not None and abs(self.coverage - LEVEL) > 3 * self.coverage_error and self.runs >= FEW
+                self.coverage is not None
+                and abs(self.coverage - LEVEL) > 3 * self.coverage_error
+                and self.covered >= FEW
             )
             covered = "—" if self.coverage is None else f"{self.coverage:.3f} ± {self.coverage_error:.3f}"
             own = [covered + (" OFF" if off else "")]
@@ -351,6 +359,7 @@ def main() -> None:
     """Measure the refinements that the command line names, all of them where it names none."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=40, help="panels of each kind")
+    parser.add_argument("--intervals", type=int, default=10, help="of these, panels for which intervals are tried")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes")
     parser.add_argument("--seed", type=int, default=SEED, help="seed of the first panel of each kind")
     parser.add_argument("--only", nargs="+", choices=list(CASES), metavar="NAME", help=f"any of {', '.join(CASES)}")
@@ -364,13 +373,13 @@ def main() -> None:
         runs = [json.loads(line) for line in given.json.read_text(encoding="utf-8").splitlines()]
     known = {(run["name"], run["shape"], run["data"], run["seed"]) for run in runs}
     jobs = [
-        (name, shape, data, seed)
+        (name, shape, data, seed, seed < given.seed + given.intervals)
         for seed in range(given.seed, given.seed + given.runs)
         for name in given.only or CASES
         for shape in given.shape or SHAPES
         for data in given.data or ("own", "plain")
     ]
-    jobs = [job for job in jobs if job not in known]
+    jobs = [job for job in jobs if job[:4] not in known]
     begin = time.monotonic()
     for at, run in enumerate(measure_all(jobs, given.jobs) if jobs else (), 1):
         runs.append(run)

@@ -1,5 +1,6 @@
 """Advice: the simplest model that predicts held-out scores about as well as the best, or none."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from evenhand.advice import NOTHING, THIN, Advice, advise, applicable
 from evenhand.fit import Fit
 from evenhand.heldout import HeldOut, held_out
 from evenhand.models import METHODS
+from evenhand.models.bounded import Bounded, Logarithm
 from evenhand.models.likelihoods import Student
 from evenhand.models.refined import Refinements, refine
 from evenhand.panel import Panel
@@ -82,6 +84,26 @@ def test_a_loss_of_more_than_one_standard_error_of_the_best_counts(
     far = NOISY - 2.0
     found = advise_on(fits, {"sa": far, "cwa": far, "iba": NOISY - loss, "cwc": NOISY})
     assert found.recommendation.method == advised
+
+
+@pytest.mark.parametrize(("short", "wanted"), [(0.9, "iba"), (1.1, "cwc")])
+def test_a_difference_of_nothing_does_not_decide_between_two_that_are_behind_the_best(
+    fits: dict[str, Fit | None], short: float, wanted: str
+) -> None:
+    far = NOISY - 1.0
+    loss = 0.09 + 0.4 * TURNS  # within twice its standard error of the best
+    found = advise_on(
+        fits | {"cwc+shrunk": fits["cwc"]},
+        {
+            "sa": far,
+            "cwa": far,
+            "iba": NOISY - loss - short * NOTHING / COUNT,  # beyond it by next to nothing, or by more
+            "cwc": NOISY - loss,
+            "cwc+shrunk": NOISY,
+        },
+    )
+    assert found.behind["iba"][0] > 2 * found.behind["iba"][1]
+    assert found.recommendation.method == wanted
 
 
 def test_a_richer_model_is_advised_where_all_simpler_ones_are_far_behind(fits: dict[str, Fit | None]) -> None:
@@ -268,6 +290,24 @@ EXPECTED: dict[str, tuple[dict[str, Any], set[str | None]]] = {
 }
 RUNS = 10
 
+LOGIT = Bounded(0.0, 100.0, "logit", 1e-6)
+TOLD: dict[str, tuple[dict[str, Any], Refinements]] = {
+    "bounded": (
+        {"scores": LOGIT, "value_sd": 45.0, "bias_sd": 30.0, "uncertainties": (6.0,)},
+        Refinements(shrink=True, scores=LOGIT),
+    ),
+    "log": (
+        {"scores": Logarithm(50.0), "value_sd": 30.0, "bias_sd": 20.0, "uncertainties": (6.0,)},
+        Refinements(shrink=True, scores=Logarithm()),
+    ),
+    "rounded": ({"step": 20.0, "uncertainties": (4.0,)}, Refinements(shrink=True, step=20.0)),
+    "covariates": (
+        {"effects": {"order": 10.0}, "uncertainties": (6.0,)},
+        Refinements(shrink=True, covariates=("order",)),
+    ),
+}
+"""What only the user can tell: panels of such a model, and the refinement that is offered."""
+
 
 @pytest.mark.study
 @pytest.mark.parametrize("kind", EXPECTED)
@@ -277,6 +317,33 @@ def test_the_advice_is_right_nine_times_in_ten(kind: str) -> None:
     methods = [found.recommendation.method for found in advised]
     assert sum(method in expected for method in methods) >= 0.9 * RUNS, methods
     assert all("too thin" in found.recommendation.reason for found in advised if found.recommendation.method is None)
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("kind", TOLD)
+def test_what_the_user_tells_is_recommended_nine_times_in_ten_where_it_matters(kind: str) -> None:
+    options, told = TOLD[kind]
+    methods = []
+    for seed in range(RUNS):
+        panel = eh.simulate_panel(**{**BASE, **options}, seed=seed).panel
+        if told.scores is not None:  # declared in points
+            slope = told.scores.fitted_to(panel).slope(panel.score)
+            panel = replace(panel, precision=panel.precision * np.square(slope))
+        methods.append(eh.compare(panel, candidates=[*applicable(panel), told]).recommendation.method)
+    assert methods.count(told.method) >= 0.9 * RUNS, methods
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("kind", TOLD)
+def test_what_the_user_tells_is_not_recommended_where_it_does_not_matter(kind: str) -> None:
+    told = TOLD[kind][1]
+    told = replace(told, step=1.0) if told.step is not None else told
+    methods = []
+    for seed in range(RUNS):
+        options = {**BASE, "value_sd": 5.0, "bias_sd": 3.0, "uncertainties": (3.0,), "effects": {"order": 0.0}}
+        panel = eh.simulate_panel(**{**options, "step": told.step}, seed=100 + seed).panel
+        methods.append(eh.compare(panel, candidates=[*applicable(panel), told]).recommendation.method)
+    assert methods.count(told.method) <= 0.1 * RUNS, methods
 
 
 def test_refinements_named_by_the_user_are_compared_too() -> None:
