@@ -243,6 +243,8 @@ class Fit:
         What a refined model found beside values and biases (:class:`~evenhand.Refined`); None for the four methods.
     per_component
         Whether each group of a panel that is not connected was to be calibrated on its own.
+    precision
+        The precisions behind the residual, where an outlying or rounded score weighs less than that; None elsewhere.
     """
 
     panel: Panel
@@ -259,6 +261,7 @@ class Fit:
     given_residuals: Floats | None = field(default=None, repr=False)
     refined: Any = field(default=None, repr=False)
     per_component: bool = False
+    precision: Floats | None = field(default=None, repr=False)
 
     def refuse_criteria(self, what: str) -> None:
         """Refuse what needs a fit of the panel alone, where scores of other criteria had their part in it."""
@@ -288,8 +291,7 @@ class Fit:
     @property
     def residual_scaled(self) -> float:
         """R divided by the mean precision, as in the paper's table of residuals."""
-        node = getattr(self.refined, "node", None)
-        return self.residual / float((self.weight if node is None else node.precision).mean())
+        return self.residual / float((self.weight if self.precision is None else self.precision).mean())
 
     @property
     def noise_variance_ml(self) -> float:

@@ -562,6 +562,7 @@ def _make_fit(refined: Refined, parts: Connectivity, gauge: Gauge, *, per_compon
         given_residuals=best.residuals,
         refined=refined,
         per_component=per_component,
+        precision=best.precision,
     )
 
 
