@@ -12,7 +12,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint types tests docs format study bench bench-quick bench-table clean
+.PHONY: help demo test quick lint types tests docs format study case-study bench bench-quick bench-table clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -61,6 +61,9 @@ tests: $(VENV)/.developer  ## pytest, slow tests too
 study: $(VENV)/.developer  ## long simulations: coverage of intervals, advice, the table of refinements
 	@$(BIN)/python -m pytest -n $(JOBS) -m study
 	@$(BIN)/python benchmarks/refinements.py --table docs/refinements-study.md
+
+case-study: $(VENV)/.developer  ## case study 1 of the paper in full, 100 runs of 20 cells, against its published errors
+	@$(BIN)/python -m pytest -q -s -m study tests/test_studies.py
 
 docs: $(VENV)/.developer  ## the documentation, warnings are errors
 	@echo "== documentation"
