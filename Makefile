@@ -75,12 +75,12 @@ format: $(VENV)/.developer  ## mend what ruff can mend
 	@$(BIN)/ruff format .
 
 bench: $(VENV)/.bench  ## benchmarks: ratios measured in one run, up to 100 million scores
-	@for part in start_up ranks scale files distributed cluster; do \
+	@for part in start_up ranks case_study_1 scale files distributed cluster; do \
 		[ ! -f benchmarks/$$part.py ] || { echo "== $$part"; $(BIN)/python benchmarks/$$part.py; } || exit 1; \
 	done
 
 bench-quick: $(VENV)/.bench  ## the benchmarks that take no more than minutes
-	@for part in start_up ranks "scale --quick"; do \
+	@for part in start_up ranks case_study_1 "scale --quick"; do \
 		set -- $$part; echo "== $$part"; $(BIN)/python benchmarks/$$1.py $$2 || exit 1; \
 	done
 

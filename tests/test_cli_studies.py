@@ -100,6 +100,11 @@ def test_a_plan_that_cannot_be_met_is_a_no(tmp_path: Path) -> None:
         (("--per-object", "20"), "20 assessors cannot read each object"),
         (("--profile", "1:x"), "numbers with colons"),
         (("--profile", "1:1"), "one frequency for each uncertainty"),
+        (("--uncertainties", "5,nan,15"), "must be finite"),
+        (("--value-sd", "-1"), "no standard deviation negative"),
+        (("--bounds", "9,nan"), "in order"),
+        (("--target-sd", "3", "--bias-sd", "nan"), "must be finite"),
+        (("--target-sd", "nan"), "must be positive"),
         (("--bounds", "3"), "two numbers"),
         (("--figures", "nowhere/at/all"), "There is no directory nowhere/at"),
         (("--objects", "4"), "more objects, or more assessors per object"),
@@ -112,6 +117,13 @@ def test_a_wrong_option_is_one_sentence_and_exit_code_2(arguments: tuple[object,
     assert words in result.stderr
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize("command", ["simulate", "reproduce"])
+def test_the_commands_teach_themselves(command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert "Example: evenhand" in result.stdout
 
 
 def test_reproduce_without_data_does_what_it_can_and_says_what_is_missing() -> None:

@@ -112,6 +112,11 @@ def simulate_panel(
     profile = (1.0,) * len(uncertainties) if profile is None else profile
     if not 1 <= per_object <= n_assessors:
         raise InputError(f"{per_object} assessors cannot read each object: there are {n_assessors}.", kind="bad_option")
+    given = np.asarray([value_mean, value_sd, bias_sd, *uncertainties, *profile], dtype=np.float64)
+    if not np.isfinite(given).all() or min(value_sd, bias_sd) < 0:
+        raise InputError(
+            "The numbers of a simulation must be finite, and no standard deviation negative.", kind="bad_option"
+        )
     if len(profile) != len(uncertainties) or min(profile) < 0 or sum(profile) <= 0 or min(uncertainties) <= 0:
         raise InputError(
             "The profile needs one frequency for each uncertainty, none negative and not all zero, and the "

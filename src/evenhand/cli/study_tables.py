@@ -41,16 +41,17 @@ def show_study(summary: Summary) -> None:
     say(
         console,
         f"{setting['objects']:,} objects, {setting['assessors']:,} assessors, {summary['runs']:,} simulated "
-        f"panel{'' if summary['runs'] == 1 else 's'} for each row, seed {summary['seed']}. Errors in points.",
+        f"panel{'' if summary['runs'] == 1 else 's'} for each row, seed {summary['seed']}. Errors in points; "
+        "a profile says how often each uncertainty occurs.",
     )
     names = [method.upper() for method in _METHODS]
-    columns = ["high:medium:low", "per object", *(f"mean {name}" for name in names)]
-    table = make_table([*columns, *(f"largest {name}" for name in names), "bias CWC"], text=("high:medium:low",))
+    columns = ["profile", "per object", *(f"mean {name}" for name in names)]
+    table = make_table([*columns, *(f"largest {name}" for name in names)], text=("profile",))
     cells = {(one["profile"], one["per_object"], one["method"]): one for one in summary["cells"]}
     for profile, per_object in dict.fromkeys((one["profile"], one["per_object"]) for one in summary["cells"]):
         found = [cells[profile, per_object, method] for method in _METHODS]
         texts = [number_text(one[key]) for key in ("value_mean_error", "value_max_error") for one in found]
-        add_row(table, profile, str(per_object), *texts, number_text(found[-1]["bias_mean_error"]))
+        add_row(table, profile, str(per_object), *texts)
     console.print(table)
     errors = [
         max((one[f"{key}_se"] for one in summary["cells"] if one[f"{key}_se"] is not None), default=None)
@@ -66,8 +67,8 @@ def show_plans(summary: Summary) -> None:
     """Print what each number of assessors per object gives, and the answer for each profile."""
     console = open_console()
     table = make_table(
-        ["high:medium:low", "per object", "sd", "sd of plain averages", "objects per assessor"],
-        text=("high:medium:low",),
+        ["profile", "per object", "sd", "sd of plain averages", "objects per assessor"],
+        text=("profile",),
     )
     for step in summary["steps"]:
         numbers = (number_text(step["sd"]), number_text(step["sd_averages"]), f"{step['load']:,.0f}")

@@ -22,7 +22,17 @@ PUBLISHED_RUNS: Final = 100
 """Simulations behind each published number."""
 
 _MOST_STANDARD_ERRORS: Final = 3.0
-_SHAPE: Final = {"n_objects": 3000, "n_assessors": 15, "value_mean": 50.0, "value_sd": 15.0, "bias_sd": 15.0}
+_SETTING: Final = {
+    "n_objects": 3000,
+    "n_assessors": 15,
+    "value_mean": 50.0,
+    "value_sd": 15.0,
+    "bias_sd": 15.0,
+    "uncertainties": (5.0, 10.0, 15.0),
+    "bounds": (0.0, 100.0),
+    "step": 1.0,
+}
+"""The numbers of the paper's study."""
 _OF_BIASES: Final = "errors of biases"
 _COLUMNS: Final = {
     "value_mean_error": ("figure 2", "{}_mean_error", "mean error"),
@@ -74,7 +84,7 @@ def case_study_1(study: SimulationStudy, published: Published | None = None) -> 
         Published errors, from :func:`read_published`.
     """
     notes = []
-    other = [name for name, usual in _SHAPE.items() if study.numbers[name] != usual]
+    other = [name for name, usual in _SETTING.items() if study.numbers[name] != usual]
     if other and published is not None:
         names = ", ".join(other)
         raise InputError(f"The study differs from the paper's in {names}: it cannot be compared.", kind="bad_option")

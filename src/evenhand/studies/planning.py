@@ -129,8 +129,6 @@ def plan(
         raise InputError(
             "A plan needs two objects and two assessors at least, and a seed that is not negative.", kind="bad_option"
         )
-    shares = np.asarray(profile, dtype=np.float64)
-    noise = float(shares @ np.square(uncertainties) / shares.sum()) if len(shares) == len(uncertainties) else 0.0
     designs = min(100, max(3, math.ceil(_OBJECTS / n_objects)))
     steps: list[PlanStep] = []
     for per_object in range(2, n_assessors + 1):
@@ -141,6 +139,7 @@ def plan(
                 n_assessors,
                 per_object,
                 seed=(seed, per_object, design),
+                bias_sd=bias_sd,
                 uncertainties=uncertainties,
                 profile=profile,
             ).panel
@@ -151,6 +150,7 @@ def plan(
         except NotConnectedError:
             continue  # too few for a random design to hold together
         sd = float(np.sqrt(np.mean(np.square(np.asarray(sds, dtype=np.float64)))))
+        noise = float(np.average(np.square(uncertainties), weights=profile))
         luck = bias_sd**2 * (1 / per_object - 1 / n_assessors)
         load = per_object * n_objects / n_assessors
         steps.append(PlanStep(per_object, sd, float(np.sqrt(noise / per_object + luck)), load))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
@@ -168,15 +169,8 @@ def simulation_study(
             "each, and a seed that is not negative.",
             kind="bad_option",
         )
-    if (
-        min(value_sd, bias_sd) < 0
-        or (step is not None and step <= 0)
-        or (bounds is not None and bounds[0] >= bounds[1])
-    ):
-        raise InputError(
-            "Standard deviations must not be negative, a step must be positive, and bounds must be in order.",
-            kind="bad_option",
-        )
+    if (step is not None and not 0 < step < math.inf) or (bounds is not None and not bounds[0] < bounds[1]):
+        raise InputError("A step must be positive, and bounds must be in order.", kind="bad_option")
     tasks = [(p, r, run) for p in range(len(chosen)) for r in range(len(counts)) for run in range(runs)]
     errors = np.empty((len(chosen), len(counts), runs, len(METHODS), len(MEASURES)))
     work = n_objects * runs * len(chosen) * sum(counts)
