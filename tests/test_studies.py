@@ -319,6 +319,10 @@ def test_the_names_of_the_differences_are_true(shared_data: Path) -> None:
 def test_another_panel_is_not_taken_for_that_of_case_study_2() -> None:
     with pytest.raises(InputError, match="43 objects"):
         eh.case_study_2(figure_1_panel("a"))
+    other = eh.simulate_panel(43, 11, 2, seed=1).panel
+    assert other.n_assessments == 86
+    with pytest.raises(InputError, match="OA to OZ"):
+        eh.case_study_2(other)
 
 
 def test_figure_1_has_the_spectral_gaps_that_the_paper_prints() -> None:

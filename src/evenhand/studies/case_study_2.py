@@ -70,11 +70,12 @@ def case_study_2(panel: Panel) -> Reproduction:
     panel
         The paper's scores: 43 objects, 11 assessors, 86 assessments with levels and factor 1.75.
     """
-    missing = sorted(set(ASSESSORS) - set(panel.assessors))
-    if (panel.n_objects, panel.n_assessors, panel.n_assessments) != (43, 11, 86) or missing:
+    ranked = {part.split()[0] for text in RANKS.values() for part in text.split(", ")}
+    is_known = ranked <= set(panel.objects) and set(ASSESSORS) == set(panel.assessors)
+    if not is_known or (panel.n_objects, panel.n_assessments) != (43, 86):
         raise InputError(
-            f"{panel!r} is not the panel of case study 2, which has 43 objects, 11 assessors (AA to AK) and 86 "
-            "assessments.",
+            f"{panel!r} is not the panel of case study 2, which has 43 objects (OA to OZ, OA1 to OQ1), 11 assessors "
+            "(AA to AK) and 86 assessments.",
             kind="bad_data",
         )
     fits = {
