@@ -12,7 +12,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint types tests docs format study bench bench-quick bench-table clean
+.PHONY: help demo test quick lint types tests docs format study case-study bench bench-quick bench-table clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -62,6 +62,9 @@ study: $(VENV)/.developer  ## long simulations: coverage of intervals, advice, t
 	@$(BIN)/python -m pytest -n $(JOBS) -m study
 	@$(BIN)/python benchmarks/refinements.py --table docs/refinements-study.md
 
+case-study: $(VENV)/.developer  ## case study 1 of the paper in full, 100 runs of 20 cells, against its published errors
+	@$(BIN)/python -m pytest -q -s -m study tests/test_studies.py
+
 docs: $(VENV)/.developer  ## the documentation, warnings are errors
 	@echo "== documentation"
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
@@ -72,12 +75,12 @@ format: $(VENV)/.developer  ## mend what ruff can mend
 	@$(BIN)/ruff format .
 
 bench: $(VENV)/.bench  ## benchmarks: ratios measured in one run, up to 100 million scores
-	@for part in start_up ranks scale files distributed cluster; do \
+	@for part in start_up ranks case_study_1 scale files distributed cluster; do \
 		[ ! -f benchmarks/$$part.py ] || { echo "== $$part"; $(BIN)/python benchmarks/$$part.py; } || exit 1; \
 	done
 
 bench-quick: $(VENV)/.bench  ## the benchmarks that take no more than minutes
-	@for part in start_up ranks "scale --quick"; do \
+	@for part in start_up ranks case_study_1 "scale --quick"; do \
 		set -- $$part; echo "== $$part"; $(BIN)/python benchmarks/$$1.py $$2 || exit 1; \
 	done
 

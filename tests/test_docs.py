@@ -261,6 +261,11 @@ JSON_EXAMPLES = {
     "rank": ("rank scores.csv --top 9 --lottery-seed 1", "rank chain.csv --method sa"),
     "influence": ("influence scores.csv --top 9", "influence chain.csv"),
     "next": ("next scores.csv", "next ring.csv --top 2"),
+    "simulate": (
+        "simulate --objects 60 --assessors 5 --per-object 2 --runs 2 --figures drawn",
+        "simulate --objects 60 --assessors 5 --target-sd 5",
+    ),
+    "reproduce": ("reproduce figure-1 case-study-1 --runs 1 --figures drawn",),
     "pack": ("pack scores.csv -o scores.packed --parts 3", "pack ring.csv -o ring.packed"),
 }
 

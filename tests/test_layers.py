@@ -48,6 +48,7 @@ LAYERS = [
     "data",
     "io",
     "plots",
+    "study_plots",
     "report",
     "web",
     "cli",
@@ -55,7 +56,7 @@ LAYERS = [
 ]
 """From the bottom: a module may import from layers above it in this list, and from its own package."""
 
-CORE = LAYERS[: LAYERS.index("design") + 1]
+CORE = LAYERS[: LAYERS.index("studies") + 1]
 CORE_PACKAGES = {"numpy", "scipy", "narwhals", "numba"}
 
 

@@ -52,7 +52,7 @@ def simulate_panel(
     n_assessors: int = 15,
     per_object: int = 2,
     *,
-    seed: int,
+    seed: int | Sequence[int],
     value_mean: float = 50.0,
     value_sd: float = 15.0,
     bias_sd: float = 15.0,
@@ -60,6 +60,7 @@ def simulate_panel(
     profile: Sequence[float] | None = None,
     bounds: tuple[float, float] | None = (0.0, 100.0),
     step: float | None = 1.0,
+    value_step: float | None = None,
     scale_sd: float = 0.0,
     factor_sd: float = 0.0,
     power: float = 1.0,
@@ -77,7 +78,7 @@ def simulate_panel(
     n_objects, n_assessors, per_object
         Size of the panel.
     seed
-        Seed of the random numbers; the same seed gives the same panel.
+        Seed of the random numbers, one whole number or several; the same seed gives the same panel.
     value_mean, value_sd, bias_sd
         The population of true values and of biases.
     uncertainties
@@ -88,6 +89,8 @@ def simulate_panel(
         Ends of the scale, or None for none.
     step
         Scores are rounded to multiples of this, or not at all where None.
+    value_step
+        The same for true values.
     scale_sd
         Spread of the logarithms of the assessors' scales, about the mean value.
     factor_sd
@@ -109,6 +112,11 @@ def simulate_panel(
     profile = (1.0,) * len(uncertainties) if profile is None else profile
     if not 1 <= per_object <= n_assessors:
         raise InputError(f"{per_object} assessors cannot read each object: there are {n_assessors}.", kind="bad_option")
+    given = np.asarray([value_mean, value_sd, bias_sd, *uncertainties, *profile], dtype=np.float64)
+    if not np.isfinite(given).all() or min(value_sd, bias_sd) < 0:
+        raise InputError(
+            "The numbers of a simulation must be finite, and no standard deviation negative.", kind="bad_option"
+        )
     if len(profile) != len(uncertainties) or min(profile) < 0 or sum(profile) <= 0 or min(uncertainties) <= 0:
         raise InputError(
             "The profile needs one frequency for each uncertainty, none negative and not all zero, and the "
@@ -119,6 +127,8 @@ def simulate_panel(
     values = generator.normal(value_mean, value_sd, n_objects)
     if bounds is not None and scores is None:
         values = np.clip(values, *bounds)
+    if value_step is not None:
+        values = np.round(values / value_step) * value_step
     biases = generator.normal(0.0, bias_sd, n_assessors)
     # the first per_object places of a random order of the assessors, for each object
     chosen = np.argpartition(generator.random((n_objects, n_assessors)), per_object - 1, axis=1)[:, :per_object]

@@ -25,6 +25,7 @@ from evenhand.cli.options import (
     typed_options,
 )
 from evenhand.cli.refinements import score_options
+from evenhand.cli.studying import reproduce, simulate
 
 if TYPE_CHECKING:
     from evenhand.fit import Fit
@@ -321,3 +322,7 @@ def demo(save: Path | None, output: Output) -> None:
         terminal.show_demo(fit, averages, save)
 
     output.give(summarise_fit(fit), show)
+
+
+main.add_command(simulate)
+main.add_command(reproduce)
