@@ -82,6 +82,7 @@ def calibrate(
     (--tails), that marks have ends (--bounds). The command compare says which of them the scores support.
     """
     from evenhand.cli import terminal
+    from evenhand.report.details import with_details
     from evenhand.report.summarise import summarise_fit
 
     if cluster is not None:
@@ -89,8 +90,11 @@ def calibrate(
 
         calibrate_on_cluster(click.get_current_context(), output)
         return
-    summary = summarise_fit(fit(), top=top, seed=seed, grades=grades, with_evidence=output.is_full)
-    output.give(summary, lambda found: terminal.show_fit(found, rows))
+    found = fit()
+    summary = summarise_fit(found, top=top, seed=seed, grades=grades, with_evidence=output.is_full)
+    output.give(
+        summary, lambda shown: terminal.show_fit(shown, rows), lambda: with_details(summary, found, top=top, seed=seed)
+    )
 
 
 @main.command(epilog="Example: evenhand check scores.csv")
@@ -308,6 +312,7 @@ def demo(save: Path | None, output: Output) -> None:
     from evenhand.io import read_panel
     from evenhand.io.results import check_target, copy_file
     from evenhand.models import METHODS
+    from evenhand.report.details import with_details
     from evenhand.report.summarise import summarise_fit
 
     if save is not None:
@@ -320,4 +325,5 @@ def demo(save: Path | None, output: Output) -> None:
         terminal.show_fit(summary, 0)
         terminal.show_demo(fit, averages, save)
 
-    output.give(summarise_fit(fit), show)
+    summary = summarise_fit(fit)
+    output.give(summary, show, lambda: with_details(summary, fit))

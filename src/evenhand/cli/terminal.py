@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from evenhand.cli.model_tables import show_criteria, show_model
 from evenhand.cli.writing import (
     add_row,
-    digits_of,
     interval_text,
     make_table,
     number_text,
@@ -21,6 +20,7 @@ from evenhand.cli.writing import (
     show_notes,
     some,
 )
+from evenhand.htmlrepr import digits_of
 
 if TYPE_CHECKING:
     from evenhand.fit import Fit
