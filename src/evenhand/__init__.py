@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from evenhand.panel import Panel
     from evenhand.posterior import Posterior
     from evenhand.ranking import Ranking, pairwise, rank
+    from evenhand.report.template import template
+    from evenhand.report.workbook import workbook
     from evenhand.simulate import Simulation, simulate_panel
 
 __version__ = "0.1.0"
@@ -110,9 +112,11 @@ _HOME = {
     "score_sensitivity": "influence",
     "simple_average": "models.average",
     "simulate_panel": "simulate",
+    "template": "report.template",
     "weighted_average": "models.average",
     "update": "live",
     "without_assessors": "influence",
+    "workbook": "report.workbook",
 }
 
 __all__ = [
@@ -177,9 +181,11 @@ __all__ = [
     "score_sensitivity",
     "simple_average",
     "simulate_panel",
+    "template",
     "update",
     "weighted_average",
     "without_assessors",
+    "workbook",
 ]
 
 

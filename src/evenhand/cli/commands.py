@@ -25,6 +25,7 @@ from evenhand.cli.options import (
     typed_options,
 )
 from evenhand.cli.refinements import score_options
+from evenhand.cli.templating import template
 
 if TYPE_CHECKING:
     from evenhand.fit import Fit
@@ -327,3 +328,6 @@ def demo(save: Path | None, output: Output) -> None:
 
     summary = summarise_fit(fit)
     output.give(summary, show, lambda: with_details(summary, fit))
+
+
+main.add_command(template)

@@ -37,6 +37,7 @@ __all__ = [
     "show_influence",
     "show_json",
     "show_next",
+    "show_next_step",
     "show_packed",
     "show_problems",
     "show_ranking",
@@ -341,6 +342,11 @@ def _deletion(record: Summary, top: int | None) -> str:
 def show_written(files: Sequence[Path]) -> None:
     """Say where the results went."""
     say(open_console(), f"Written to {', '.join(printable(file) for file in files)}.")
+
+
+def show_next_step(sentence: str) -> None:
+    """Say what to do next."""
+    say(open_console(), printable(sentence))
 
 
 def show_packed(panel: Panel, place: Path, parts: int) -> None:

@@ -100,7 +100,7 @@ def write_sheets(file: Path, sheets: Sequence[Sheet]) -> None:
     formats = Formats(book)
     used: set[str] = set()
     for sheet in sheets:
-        _write_sheet(book.add_worksheet(_sheet_name(sheet.name, used)), sheet, formats)
+        write_sheet(book.add_worksheet(_sheet_name(sheet.name, used)), sheet, formats)
     book.close()
 
 
@@ -134,7 +134,8 @@ class _Exact(float):
         return repr(float(self))
 
 
-def _write_sheet(sheet: Any, table: Sheet, formats: Formats) -> None:
+def write_sheet(sheet: Any, table: Sheet, formats: Formats) -> None:
+    """Write the headings and cells of a sheet, and lay it out."""
     sheet.freeze_panes(1, table.fixed)
     lay_out(sheet)
     for at, column in enumerate(table.columns):
@@ -164,7 +165,7 @@ def _write_cells(sheet: Any, at: int, column: Column, formats: Formats) -> None:
     shape = {"text_wrap": True, "valign": "top"} if column.wrap else {}
     plain, decimal = formats(**shape), formats(num_format=column.form, **shape)
     for row, value in enumerate(column.cells, 1):
-        if value is None:
+        if value is None or value == "":
             continue
         if isinstance(value, bool):
             sheet.write_boolean(row, at, value, plain)
