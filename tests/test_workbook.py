@@ -383,7 +383,9 @@ def test_the_fingerprint_changes_with_any_part_of_the_scores() -> None:
         eh.Panel.from_arrays(*parts, objects=["a", "bc", "d", "e"]),
         eh.Panel.from_arrays(parts[1], parts[0] * 0, *parts[2:]),
     ]
-    assert len({fingerprint(one) for one in (panel, *others)}) == 6
+    others += [eh.Panel.from_arrays(*parts, covariates={"order": [at % k for at in range(12)]}) for k in (2, 3)]
+    others.append(eh.Panel.from_arrays(*parts, criterion=["merit"] * 12))
+    assert len({fingerprint(one) for one in (panel, *others)}) == 9
 
 
 def test_details_leave_the_summary_as_it_was() -> None:

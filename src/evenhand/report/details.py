@@ -124,21 +124,28 @@ def _declared(panel: Panel) -> list[Any]:
 
 
 def fingerprint(panel: Panel) -> str:
-    """Return a hash of the scores as they were read: labels, who scored what, scores and precisions, in their order.
+    """Return a hash of a panel as it was read: labels, who scored what, scores, precisions, criteria and covariates.
 
     Examples
     --------
     >>> fingerprint(Panel.from_arrays([0, 0], [0, 1], [1.0, 2.0]))[:8]
-    'fb5a0cb9'
+    'cacb9df2'
     """
     found = hashlib.sha256()
     for labels in (panel.objects, panel.assessors, [] if panel.criterion is None else panel.criterion.tolist()):
-        found.update(struct.pack("<q", len(labels)))
-        for label in labels:
-            text = label.encode("utf-8", "surrogatepass")
-            found.update(struct.pack("<q", len(text)) + text)
+        _add_texts(found, labels)
     for codes in (panel.object_index, panel.assessor_index):
         found.update(np.ascontiguousarray(codes, dtype="<i8").tobytes())
     for numbers in (panel.score, panel.precision):
         found.update(np.ascontiguousarray(numbers, dtype="<f8").tobytes())
+    for name, cells in panel.covariates.items():
+        _add_texts(found, [name, *map(str, cells.tolist())])
     return found.hexdigest()
+
+
+def _add_texts(found: Any, texts: Sequence[str]) -> None:
+    """Add texts to a hash, each after its length, so that none can run into the next."""
+    found.update(struct.pack("<q", len(texts)))
+    for text in texts:
+        written = text.encode("utf-8", "surrogatepass")
+        found.update(struct.pack("<q", len(written)) + written)

@@ -54,8 +54,8 @@ def template(
 ) -> Path:
     """Write an empty workbook to fill in, which :func:`~evenhand.read_panel` reads as it is.
 
-    The sheet ``scores`` has the headings, checks what is typed and colours pairs that stand twice; ``evenhand
-    instructions`` says what goes where; ``evenhand lists`` has the labels that can be chosen, if any.
+    The sheet ``scores`` has the headings, checks what is typed and colours pairs that stand twice. Another sheet says
+    what goes where, and a third, if there is need of it, has the labels that can be chosen.
 
     Parameters
     ----------
