@@ -13,6 +13,7 @@ import openpyxl
 import polars as pl
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given, settings
 from python_calamine import CalamineWorkbook
 
 import evenhand as eh
@@ -25,7 +26,7 @@ from evenhand.report import details
 from evenhand.report.details import fingerprint, with_details
 from evenhand.report.summarise import summarise_fit
 from evenhand.report.workbook import AUTHORS_SHEET
-from panels import random_panel
+from panels import connected_panels, random_panel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,6 +113,17 @@ def test_two_readers_find_the_numbers_of_the_fit_to_the_last_digit(tmp_path: Pat
     assert facts["constant"] == bounds.constant
     frame = pl.read_excel(tmp_path / "r.xlsx", sheet_name="objects", engine="openpyxl")
     assert frame["value"].to_list() == objects["value"]
+
+
+@settings(max_examples=15)
+@given(panel=connected_panels(repeats=True))
+def test_any_panel_comes_back_to_the_last_digit(tmp_path_factory: pytest.TempPathFactory, panel: eh.Panel) -> None:
+    fit = eh.calibrate(panel)
+    found = assert_alike(eh.workbook(fit, tmp_path_factory.mktemp("trip") / "r.xlsx"))
+    rows = columns_of(found[AUTHORS_SHEET])
+    assert [row[6] for row in found[AUTHORS_SHEET][1 : panel.n_objects + 1]] == fit.values.estimate.tolist()
+    assert rows["Bias"][: panel.n_assessors] == fit.biases.estimate.tolist()
+    assert columns_of(found["assessments"])["score"] == panel.score.tolist()
 
 
 def test_the_command_writes_the_workbook_that_the_library_writes(tmp_path: Path) -> None:
