@@ -72,7 +72,10 @@ def test_the_sheets_of_a_template_are_there_for_those_who_ask(tmp_path: Path) ->
     assert (table.names, table.columns) == (("object", "assessor"), (["b", "a"], ["A1", "A2"]))
     words = read_table(path, sheet="evenhand instructions")
     assert {"object", "assessor", "score", "level"} <= set(words.columns[0])
+    assert {"To ask for uncertainty", "To ask for confidence"} <= set(words.columns[0])
     assert any("evenhand check panel.xlsx" in str(cell) for cell in words.columns[2])
+    words = read_table(eh.template(tmp_path / "our panel.xlsx", confidence="none"), sheet="evenhand instructions")
+    assert 'evenhand check "our panel.xlsx"' in words.columns[2]
 
 
 def validations(path: Path) -> dict[str, Any]:

@@ -66,7 +66,8 @@ def template(
         force=force,
     )
     terminal.show_written([place])
-    terminal.show_next_step(f"Fill in the sheet scores, then try: evenhand check {place}")
+    typed = f'"{place}"' if " " in str(place) else place
+    terminal.show_next_step(f"Fill in the sheet scores, then try: evenhand check {typed}")
 
 
 def _labels(given: str | None, side: Side) -> int | list[str]:

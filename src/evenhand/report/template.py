@@ -189,13 +189,8 @@ def _instructions(confidence: Form, bounds: tuple[float, float] | None, file: st
     ]
     if confidence != "none":
         rows.append((confidence, *_HOW_SURE[confidence]))
-    others = ", ".join(form for form in (*_HOW_SURE, "none") if form != confidence)
+    typed = f'"{file}"' if " " in file else file
     rows += [
-        (
-            "How sure, otherwise",
-            f"There are templates that ask for it in another way, or not at all: {others}.",
-            f"evenhand template -o {file} --confidence {others.partition(',')[0]}",
-        ),
         ("Twice the same", "An assessor scores an object once. Rows that repeat a pair turn orange.", None),
         (
             "Who reads what",
@@ -203,9 +198,13 @@ def _instructions(confidence: Form, bounds: tuple[float, float] | None, file: st
             "every object to two assessors or more, and mix who reads with whom.",
             None,
         ),
-        ("When it is filled in", "Look whether it is sound and hangs together:", f"evenhand check {file}"),
-        ("Then", "Calibrate, and write the results to a workbook:", f"evenhand calibrate {file} --out results.xlsx"),
+        ("When it is filled in", "Look whether it is sound and hangs together:", f"evenhand check {typed}"),
+        ("Then", "Calibrate, and write the results to a workbook:", f"evenhand calibrate {typed} --out results.xlsx"),
     ]
+    for form, (words, _) in _HOW_SURE.items():
+        if form != confidence:
+            again = f"evenhand template -o other.xlsx --confidence {form}"
+            rows.append((f"To ask for {form}", f"{words} Another template asks for it:", again))
     about, texts, examples = zip(*rows, strict=True)
     columns = [Column("about", about), Column("what to do", texts, wrap=True), Column("example", examples)]
     return Sheet(_INSTRUCTIONS, columns, has_filter=False)
