@@ -18,6 +18,7 @@ LAYERS = [
     "progress",
     "memory",
     "loops",
+    "htmlrepr",
     "frames",
     "confidence",
     "columns",

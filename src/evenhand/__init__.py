@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from evenhand.panel import Panel
     from evenhand.posterior import Posterior
     from evenhand.ranking import Ranking, pairwise, rank
+    from evenhand.report.template import template
+    from evenhand.report.workbook import workbook
     from evenhand.simulate import Simulation, simulate_panel
     from evenhand.studies.case_study_1 import case_study_1, read_published
     from evenhand.studies.case_study_2 import case_study_2
@@ -127,9 +129,11 @@ _HOME = {
     "simple_average": "models.average",
     "simulate_panel": "simulate",
     "simulation_study": "studies.simulation",
+    "template": "report.template",
     "weighted_average": "models.average",
     "update": "live",
     "without_assessors": "influence",
+    "workbook": "report.workbook",
 }
 
 __all__ = [
@@ -205,9 +209,11 @@ __all__ = [
     "simple_average",
     "simulate_panel",
     "simulation_study",
+    "template",
     "update",
     "weighted_average",
     "without_assessors",
+    "workbook",
 ]
 
 

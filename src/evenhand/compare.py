@@ -18,6 +18,7 @@ from evenhand.evidence import Evidence, Priors, default_priors, evidence
 from evenhand.fit import Fit
 from evenhand.gauge import Gauge
 from evenhand.heldout import HeldOut, held_out
+from evenhand.htmlrepr import html_lines, html_table
 from evenhand.models import METHODS, refine
 from evenhand.models.refined import Refinements
 from evenhand.panel import Panel
@@ -119,6 +120,23 @@ class Comparison:
             lines.append(f"{row.method:<{width}}{' '.join(shown)}")
         lines.append(f"recommended: {self.recommendation.method or 'none'}: {self.recommendation.reason}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the methods as a table and the recommendation below it, for notebooks."""
+        headings = {
+            "method": "method",
+            "residual": "residual",
+            "residual_scaled": "scaled",
+            "rms_uncertainty": "rms uncertainty",
+            "log_evidence": "log-evidence",
+            "loo_rmse": "held-out error",
+            "loo_behind": "behind best",
+        }
+        cells = self.columns()
+        table = {heading: cells[name] for name, heading in headings.items()}
+        shown = html_table(f"Methods for {self.panel!r}", table, count=len(self.methods), of="method")
+        advice = f"Recommended: {self.recommendation.method or 'none'}: {self.recommendation.reason}"
+        return shown + html_lines([advice, *(f"Note: {note}" for note in self.notes)])
 
 
 def compare(

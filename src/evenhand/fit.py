@@ -15,6 +15,7 @@ from evenhand.cells import count_of
 from evenhand.errors import InputError, NotRankableError, Problem
 from evenhand.gauge import Gauge, Reference, condition, gauge_name
 from evenhand.graph import Connectivity
+from evenhand.htmlrepr import MOST_ROWS, html_lines, html_table
 from evenhand.panel import Panel
 from evenhand.posterior import Marginal, Posterior, mapped_sd
 
@@ -412,15 +413,19 @@ class Fit:
             biases if self.biases.scale is None else self.biases.scale.back(biases),
         )
 
-    def __str__(self) -> str:
+    def _titles(self) -> list[str]:
+        """Return method and gauge, counts, and the residual."""
         panel, dof = self.panel, self.degrees_of_freedom
-        lines = [
+        return [
             f"{_sentence(method_name(self.method))} ({self.method.upper()})"
             + (f", gauge {gauge_name(self.gauge)}" if self.gauge is not None else ""),
             f"{count_of(panel.n_objects, 'object')}, {count_of(panel.n_assessors, 'assessor')}, "
             f"{count_of(panel.n_assessments, 'assessment')}, {panel.describe_confidence()}",
             f"residual {self.residual:.6g} with {count_of(dof, 'degree')} of freedom",
         ]
+
+    def __str__(self) -> str:
+        lines = self._titles()
         order = np.argsort(self.values.rank, kind="stable")
         shown = order if order.size <= 10 else order[:5]
         lines += ["", "highest values" if order.size > 10 else "values"]
@@ -431,6 +436,16 @@ class Fit:
             lines += ["", "largest biases" if by_size.size > 10 else "biases", *_lines(self.biases, chosen)]
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the highest values and the largest biases as tables, for notebooks."""
+        title, counts, residual = self._titles()
+        by_rank = np.lexsort((self.values.rank, self.values.component))
+        parts = [_html(self.values, by_rank, f"{title}; {counts}; {residual}")]
+        if self.is_calibrated:
+            by_size = np.argsort(-np.abs(self.biases.estimate), kind="stable")
+            parts.append(_html(self.biases, by_size, "Biases: positive is generous, negative strict"))
+        return "".join(parts) + html_lines(f"Note: {note}" for note in self.notes)
 
     def __repr__(self) -> str:
         return f"Fit({self.method}, {self.panel!r}, residual {self.residual:.6g})"
@@ -453,6 +468,24 @@ def _weights(given: Mapping[str, float], effects: Effects) -> Floats:
             raise InputError(f"The weight of {label} must be a finite number.", kind="bad_option")
         weights[position[label]] = weight
     return weights
+
+
+def _html(effects: Effects, order: NDArray[np.int64], caption: str) -> str:
+    """Return the first of some effects as a table."""
+    chosen = order[:MOST_ROWS]
+    table: dict[str, Any] = {effects.side: [str(effects.labels[at]) for at in chosen.tolist()]}
+    columns: dict[str, Any] = {
+        effects.name: effects.estimate,
+        "sd": effects.sd,
+        "lower": effects.lower,
+        "upper": effects.upper,
+    }
+    columns |= {"scores": effects.assessments, "rank": effects.rank if effects.side == "object" else None}
+    columns |= {"group": effects.component + 1 if effects.component.max(initial=0) > 0 else None}
+    table |= {name: cells[chosen].tolist() for name, cells in columns.items() if cells is not None}
+    points = (effects.name, "sd", "lower", "upper")
+    signed = ("bias", "lower", "upper") if effects.side == "assessor" else ()
+    return html_table(caption, table, count=order.size, of=effects.side, alike=points, signed=signed)
 
 
 def _lines(effects: Effects, chosen: NDArray[np.int64]) -> list[str]:

@@ -14,6 +14,7 @@ from evenhand import columns, frames
 from evenhand.cells import Cells, Duplicates, Further, check_cells, count_of, label_text, name_some
 from evenhand.confidence import FACTOR, Form
 from evenhand.errors import InputError, Problem
+from evenhand.htmlrepr import MOST_ROWS, html_lines, html_table
 from evenhand.loops import count_by, sum_by
 
 
@@ -438,6 +439,22 @@ class Panel:
         further = "" if self.criterion is None else f", criteria {name_some(self.criteria)}"
         further += f", covariates {name_some(list(self.covariates))}" if self.covariates else ""
         return f"Panel({counts}, {self.describe_confidence()}{further})"
+
+    def _repr_html_(self) -> str:
+        """Return the first assessments as a table, for notebooks."""
+        first = slice(MOST_ROWS)
+        table: dict[str, Sequence[Any]] = {
+            "object": [self.objects[at] for at in self.object_index[first].tolist()],
+            "assessor": [self.assessors[at] for at in self.assessor_index[first].tolist()],
+        }
+        if self.criterion is not None:
+            table["criterion"] = self.criterion[first].tolist()
+        table["score"] = self.score[first].tolist()
+        if self.confidence != "none":
+            table["confidence"] = self.precision[first].tolist()
+        table |= {name: cells[first].tolist() for name, cells in self.covariates.items() if name not in table}
+        shown = html_table(repr(self), table, count=self.n_assessments, of="assessment")
+        return shown + html_lines(f"Note: {note}" for note in self.notes)
 
 
 def _further(name: str, given: ArrayLike, size: int) -> NDArray[Any]:

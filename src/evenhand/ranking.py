@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from evenhand import frames
 from evenhand.errors import InputError, LimitError, NotRankableError
 from evenhand.fit import Fit
+from evenhand.htmlrepr import MOST_ROWS, html_table
 
 Floats = NDArray[np.float64]
 
@@ -110,6 +111,24 @@ class Ranking:
             line += f" expected {self.expected_rank[i]:.1f}"
             lines.append(line + ("" if self.p_top is None else f"  P(top {self.top}) {self.p_top[i]:.2f}"))
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the first ranks as a table, for notebooks."""
+        order = np.argsort(self.expected_rank, kind="stable")
+        chosen = order[:MOST_ROWS]
+        columns: dict[str, Any] = {
+            "value": self.fit.values.estimate,
+            "expected rank": self.expected_rank,
+            "from": self.rank_lower,
+            "to": self.rank_upper,
+            "P(first)": self.p_first,
+        }
+        if self.p_top is not None:
+            columns[f"P(top {self.top})"] = self.p_top
+        table = {"object": [str(self.fit.values.labels[at]) for at in chosen.tolist()]}
+        table |= {name: cells[chosen].tolist() for name, cells in columns.items()}
+        caption = f"Ranks from {self.draws:,} draws (seed {self.seed}), {100 * self.interval:g} % intervals"
+        return html_table(caption, table, count=order.size, of="object")
 
 
 def rank(

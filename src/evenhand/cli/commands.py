@@ -26,6 +26,7 @@ from evenhand.cli.options import (
 )
 from evenhand.cli.refinements import score_options
 from evenhand.cli.studying import reproduce, simulate
+from evenhand.cli.templating import template
 
 if TYPE_CHECKING:
     from evenhand.fit import Fit
@@ -83,6 +84,7 @@ def calibrate(
     (--tails), that marks have ends (--bounds). The command compare says which of them the scores support.
     """
     from evenhand.cli import terminal
+    from evenhand.report.details import with_details
     from evenhand.report.summarise import summarise_fit
 
     if cluster is not None:
@@ -90,8 +92,11 @@ def calibrate(
 
         calibrate_on_cluster(click.get_current_context(), output)
         return
-    summary = summarise_fit(fit(), top=top, seed=seed, grades=grades, with_evidence=output.is_full)
-    output.give(summary, lambda found: terminal.show_fit(found, rows))
+    found = fit()
+    summary = summarise_fit(found, top=top, seed=seed, grades=grades, with_evidence=output.is_full)
+    output.give(
+        summary, lambda shown: terminal.show_fit(shown, rows), lambda: with_details(summary, found, top=top, seed=seed)
+    )
 
 
 @main.command(epilog="Example: evenhand check scores.csv")
@@ -309,6 +314,7 @@ def demo(save: Path | None, output: Output) -> None:
     from evenhand.io import read_panel
     from evenhand.io.results import check_target, copy_file
     from evenhand.models import METHODS
+    from evenhand.report.details import with_details
     from evenhand.report.summarise import summarise_fit
 
     if save is not None:
@@ -321,8 +327,10 @@ def demo(save: Path | None, output: Output) -> None:
         terminal.show_fit(summary, 0)
         terminal.show_demo(fit, averages, save)
 
-    output.give(summarise_fit(fit), show)
+    summary = summarise_fit(fit)
+    output.give(summary, show, lambda: with_details(summary, fit))
 
 
 main.add_command(simulate)
 main.add_command(reproduce)
+main.add_command(template)

@@ -34,18 +34,28 @@ class Output:
         """Whether all that can be computed is wanted, not only what a terminal shows."""
         return self.as_json or self.out is not None
 
-    def give(self, summary: Summary, show: Callable[[Summary], None]) -> None:
-        """Write the file, and print JSON or what a person is shown."""
+    def give(
+        self, summary: Summary, show: Callable[[Summary], None], detailed: Callable[[], Summary] | None = None
+    ) -> None:
+        """Write the file, and print JSON or what a person is shown; ``detailed`` makes the summary for a workbook."""
         from evenhand.cli import terminal
-        from evenhand.io.results import write_summary
 
-        written = [] if self.out is None else write_summary(self.out, summary, self.tables)
+        written = [] if self.out is None else self._write(self.out, summary, detailed)
         if self.as_json:
             terminal.show_json(summary)
             return
         show(summary)
         if written:
             terminal.show_written(written)
+
+    def _write(self, out: Path, summary: Summary, detailed: Callable[[], Summary] | None) -> list[Path]:
+        if out.suffix.lower() == ".xlsx":
+            from evenhand.report.workbook import write_workbook
+
+            return write_workbook(out, summary if detailed is None else detailed(), self.tables)
+        from evenhand.io.results import write_summary
+
+        return write_summary(out, summary, self.tables)
 
 
 def headed(heading: str) -> Callable[..., Callable[[Command], Command]]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from evenhand.cli.model_tables import show_criteria, show_model
 from evenhand.cli.writing import (
     add_row,
-    digits_of,
     interval_text,
     make_table,
     number_text,
@@ -21,6 +20,7 @@ from evenhand.cli.writing import (
     show_notes,
     some,
 )
+from evenhand.htmlrepr import digits_of
 
 if TYPE_CHECKING:
     from evenhand.fit import Fit
@@ -37,6 +37,7 @@ __all__ = [
     "show_influence",
     "show_json",
     "show_next",
+    "show_next_step",
     "show_packed",
     "show_problems",
     "show_ranking",
@@ -341,6 +342,11 @@ def _deletion(record: Summary, top: int | None) -> str:
 def show_written(files: Sequence[Path]) -> None:
     """Say where the results went."""
     say(open_console(), f"Written to {', '.join(printable(file) for file in files)}.")
+
+
+def show_next_step(sentence: str) -> None:
+    """Say what to do next."""
+    say(open_console(), printable(sentence))
 
 
 def show_packed(panel: Panel, place: Path, parts: int) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.showing import hide
@@ -61,13 +59,6 @@ def add_row(table: Table, *cells: str) -> None:
     from rich.text import Text
 
     table.add_row(*(Text(cell) for cell in cells))
-
-
-def digits_of(numbers: Iterable[float]) -> int:
-    """Return the decimals that tell numbers apart: two, and more where all lie within a point."""
-    found = list(numbers)
-    spread = max(found, default=0.0) - min(found, default=0.0)
-    return 2 if spread >= 1 or spread <= 1e-9 else min(9, 2 - math.floor(math.log10(spread)))
 
 
 def number_text(number: float | None, *, sign: bool = False, digits: int = 2) -> str:

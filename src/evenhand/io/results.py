@@ -14,25 +14,19 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.errors import EvenhandError, InputError, LimitError, MissingPackageError
+from evenhand.errors import EvenhandError, InputError, MissingPackageError
+from evenhand.io.sheets import HOSTILE_START, Value, plain_sheets, write_sheets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-Value = str | int | float | bool | None
-"""What a cell of a result can be."""
-
 Columns = dict[str, list[Value]]
 """One result table: its columns by name."""
 
-_HOSTILE_START = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # the last four are full-width
 # A program that splits at semicolons or tabs, as Excel does in many countries, starts new cells inside a text.
 _HOSTILE_INSIDE = re.compile(r"([;\t\r\n][ \"]*)(?=[=+\-@])")
 _BAD_IN_FILE_NAME = re.compile(r"[^\w.-]+")
-_BAD_IN_SHEET_NAME = re.compile(r"[\[\]:*?/\\\x00-\x1f]+")
 _SETTINGS = ("method", "gauge", "noise", "interval", "criterion", "now", "top", "draws", "seed")
-_LONGEST_TEXT = 32_767
-_MOST_ROWS = 1_048_575
 _SIDES = ("objects", "assessors")
 
 _FURTHER = ("variances", "covariates", "scales", "noise_factors", "outlying", "criteria", "correlation")
@@ -84,7 +78,7 @@ def write_tables(
         plain["notes"] = {"note": [str(note) for note in notes]}
     suffix = place.suffix.lower()
     if suffix == ".xlsx":
-        return _write_all({place: lambda file: _write_workbook(file, plain)})
+        return write_whole({place: lambda file: write_sheets(file, plain_sheets(plain))})
     one: Callable[[Path, Columns], None]
     if suffix == ".csv":
         one = _write_csv
@@ -99,7 +93,7 @@ def write_tables(
         if target in jobs:
             raise InputError(f"Two tables would be written to {target.name}.", kind="cannot_write", where=str(path))
         jobs[target] = lambda file, table=table: one(file, table)  # type: ignore[misc]
-    return _write_all(jobs)
+    return write_whole(jobs)
 
 
 def write_summary(path: str | os.PathLike[str], summary: Mapping[str, Any], tables: Sequence[str]) -> list[Path]:
@@ -116,12 +110,22 @@ def write_summary(path: str | os.PathLike[str], summary: Mapping[str, Any], tabl
     """
     if Path(path).suffix.lower() == ".json":
         return [write_json(path, summary)]
+    return write_tables(path, tables_of(summary, tables), notes=[*settings_of(summary), *notes_of(summary)])
+
+
+def tables_of(summary: Mapping[str, Any], tables: Sequence[str]) -> dict[str, dict[str, list[Any]]]:
+    """Return some tables of a summary as columns by name, then those of refined models and criteria, if any."""
     columns = {}
     for name in (*tables, *(name for name in _FURTHER if summary.get(name))):
         for title, listed in _unnested(name, summary[name]).items():
             records = [_flat(record) for record in listed]
             keys = dict.fromkeys(key for record in records for key in record)
             columns[title] = {key: [record.get(key) for record in records] for key in keys}
+    return columns
+
+
+def settings_of(summary: Mapping[str, Any]) -> list[str]:
+    """Return as sentences how a summary came about, and what it comes to."""
     settings = [f"{key}: {summary[key]}" for key in _SETTINGS if summary.get(key) is not None]
     if "recommendation" in summary:
         advice = summary["recommendation"]
@@ -130,8 +134,12 @@ def write_summary(path: str | os.PathLike[str], summary: Mapping[str, Any], tabl
         settings.append(summary["declared_confidence"]["words"])
     if "priors" in summary:
         settings.append("priors: " + ", ".join(f"{name} {value:g}" for name, value in summary["priors"].items()))
-    notes = [f"{note['where']}: {note['message']}" if note["where"] else note["message"] for note in summary["notes"]]
-    return write_tables(path, columns, notes=[*settings, *notes])
+    return settings
+
+
+def notes_of(summary: Mapping[str, Any]) -> list[str]:
+    """Return the notes of a summary as sentences, each with its place."""
+    return [f"{note['where']}: {note['message']}" if note["where"] else note["message"] for note in summary["notes"]]
 
 
 def _unnested(name: str, records: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -166,7 +174,7 @@ def write_json(path: str | os.PathLike[str], summary: Mapping[str, object]) -> P
     def write(file: Path) -> None:
         file.write_text(f"{text}\n", encoding="utf-8")
 
-    return _write_all({Path(path): write})[0]
+    return write_whole({Path(path): write})[0]
 
 
 def check_target(
@@ -234,7 +242,7 @@ def copy_file(source: Path, path: str | os.PathLike[str]) -> None:
     def write(file: Path) -> None:
         file.write_bytes(source.read_bytes())
 
-    _write_all({Path(path): write})
+    write_whole({Path(path): write})
 
 
 def _unknown_format(place: Path, known: str) -> InputError:
@@ -253,12 +261,12 @@ def harmless(text: str) -> str:
     >>> harmless("=1+1"), harmless("A-1")
     ("'=1+1", 'A-1')
     """
-    if text.startswith(_HOSTILE_START):
+    if text.startswith(HOSTILE_START):
         text = "'" + text
     return _HOSTILE_INSIDE.sub(r"\1'", text)
 
 
-def _write_all(jobs: Mapping[Path, Callable[[Path], None]]) -> list[Path]:
+def write_whole(jobs: Mapping[Path, Callable[[Path], None]]) -> list[Path]:
     """Write every file under another name beside its target, then put all in place."""
     waiting: dict[Path, Path] = {}
     target = next(iter(jobs))
@@ -356,93 +364,3 @@ def _write_parquet(file: Path, table: Columns) -> None:
         raise MissingPackageError("polars", "Writing a parquet file", "polars") from None
     columns = [pl.Series(name, values, strict=False) for name, values in table.items()]
     pl.DataFrame(columns).write_parquet(file)
-
-
-def _write_workbook(file: Path, tables: Mapping[str, Columns]) -> None:
-    try:
-        import xlsxwriter
-    except ImportError:
-        raise MissingPackageError("xlsxwriter", "Writing a workbook", "xlsxwriter") from None
-    options = {
-        "in_memory": True,
-        "strings_to_formulas": False,
-        "strings_to_urls": False,
-        "strings_to_numbers": False,
-    }
-    for name, table in tables.items():
-        _check_fits(name, table)
-    workbook = xlsxwriter.Workbook(str(file), options)
-    formats = {
-        "header": workbook.add_format({"bold": True, "bottom": 1}),
-        "hostile_header": workbook.add_format({"bold": True, "bottom": 1, "quote_prefix": True}),
-        "decimal": workbook.add_format({"num_format": "0.000"}),
-        "hostile": workbook.add_format({"quote_prefix": True}),
-    }
-    used: set[str] = set()
-    for name, table in tables.items():
-        _write_sheet(workbook.add_worksheet(_sheet_name(name, used)), table, formats)
-    workbook.close()
-
-
-class _Exact(float):
-    """A number that is written with all its digits, where xlsxwriter would write sixteen."""
-
-    def __format__(self, _: str) -> str:
-        return repr(float(self))
-
-
-def _write_sheet(sheet: Any, table: Columns, formats: Mapping[str, Any]) -> None:  # xlsxwriter has no types
-    """Write one table, its header bold and frozen, decimals shown to three places and stored in full."""
-    sheet.freeze_panes(1, 0)
-    for column, (name, values) in enumerate(table.items()):
-        sheet.set_column(column, column, _width(name, values))
-        sheet.write_string(0, column, name, formats["hostile_header" if name.startswith(_HOSTILE_START) else "header"])
-        for row, value in enumerate(values, 1):
-            if value is None:
-                continue
-            if isinstance(value, bool):
-                sheet.write_boolean(row, column, value)
-            elif isinstance(value, int) and abs(value) <= 2**53:
-                sheet.write_number(row, column, value)
-            elif isinstance(value, float) and math.isfinite(value):
-                sheet.write_number(row, column, _Exact(value), formats["decimal"])
-            else:
-                text = str(value)
-                sheet.write_string(row, column, text, formats["hostile"] if text.startswith(_HOSTILE_START) else None)
-    rows = len(next(iter(table.values()), []))
-    if table:
-        sheet.autofilter(0, 0, max(rows, 1), len(table) - 1)
-
-
-def _check_fits(name: str, table: Columns) -> None:
-    """Refuse what a sheet cannot hold, since the library would leave it out."""
-    if len(next(iter(table.values()), [])) > _MOST_ROWS or len(table) > 16_384:
-        raise LimitError(
-            f"The table {name!r} is larger than a sheet of a workbook can be: write it as .csv or .parquet."
-        )
-    for column, values in table.items():
-        for value in (column, *values):
-            if isinstance(value, str) and len(value) > _LONGEST_TEXT:
-                raise LimitError(
-                    f"The text {value[:40]!r}... in column {column[:40]!r} is longer than the {_LONGEST_TEXT:,} "
-                    "characters that a cell of a workbook can hold: write it as .csv or .parquet."
-                )
-            if isinstance(value, str):
-                value.encode()  # fails here, not half way, on what no file can hold
-
-
-def _sheet_name(name: str, used: set[str]) -> str:
-    """Return a name that a sheet may have and no other sheet has."""
-    base = _BAD_IN_SHEET_NAME.sub(" ", name).strip(" '")[:31] or "table"
-    chosen, number = base, 2
-    while chosen.casefold() in used or chosen.casefold() == "history":
-        ending = f" {number}"
-        chosen, number = base[: 31 - len(ending)] + ending, number + 1
-    used.add(chosen.casefold())
-    return chosen
-
-
-def _width(name: str, values: Sequence[Value]) -> int:
-    """Return a column width that shows the header and most values."""
-    shown = (8 if isinstance(value, float) else len(str(value)) for value in values[:500] if value is not None)
-    return min(60, max(8, len(name) + 4, max(shown, default=0) + 2))

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from evenhand.io.markup import SheetFacts
 
 
+TEMPLATE_SHEETS = ("evenhand instructions", "evenhand lists")
+"""Sheets that a template has beside that of the scores; without being asked for they are not read."""
+
+
 def read_spreadsheet(
     path: str | os.PathLike[str], sheet: str | None = None, *, max_unpacked: int = MAX_UNPACKED
 ) -> Table:
@@ -71,6 +75,7 @@ def _read(workbook: CalamineWorkbook, facts: Mapping[str, SheetFacts], wanted: s
     if wanted is not None:
         name = _named(names, wanted, file)
         return arrange(*_cells(workbook, name, facts), source=f"{file}, sheet {name}")
+    names = [name for name in names if name.strip().casefold() not in TEMPLATE_SHEETS] or names
     for position, name in enumerate(names):
         if name in facts and not facts[name].filled and not facts[name].unreadable:
             continue
