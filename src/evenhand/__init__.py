@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evenhand import errors
+    from evenhand import errors, plots
     from evenhand.advice import Recommendation
     from evenhand.compare import Comparison, MethodRow, compare
     from evenhand.decision import Classification, Decision, classify, decide
@@ -103,6 +103,7 @@ _HOME = {
     "next_best": "next_best",
     "pack_panel": "io",
     "pairwise": "ranking",
+    "plots": "plots",
     "rank": "ranking",
     "read_panel": "io",
     "refine": "models.refined",
@@ -114,6 +115,9 @@ _HOME = {
     "update": "live",
     "without_assessors": "influence",
 }
+
+_MODULES = {"errors", "plots"}
+"""Public names that are modules."""
 
 __all__ = [
     "Affine",
@@ -170,6 +174,7 @@ __all__ = [
     "next_best",
     "pack_panel",
     "pairwise",
+    "plots",
     "rank",
     "read_panel",
     "refine",
@@ -188,7 +193,7 @@ class _Package(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # importing evenhand.compare would set evenhand.compare to that module, over the function
-        if not (isinstance(value, ModuleType) and _HOME.get(name) == name and name != "errors"):
+        if not (isinstance(value, ModuleType) and _HOME.get(name) == name and name not in _MODULES):
             super().__setattr__(name, value)
 
 
@@ -199,7 +204,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
     home = importlib.import_module(f"evenhand.{_HOME[name]}")
-    found = home if name == "errors" else getattr(home, name)
+    found = home if name in _MODULES else getattr(home, name)
     globals()[name] = found
     return found
 
