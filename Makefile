@@ -12,7 +12,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint types tests docs format study case-study bench bench-quick bench-table clean
+.PHONY: help browser demo test quick lint types tests docs format study case-study bench bench-quick bench-table clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -37,8 +37,8 @@ $(VENV)/.bench: $(VENV)/.developer
 	@$(PIP) --editable '.[dev,bench]'
 	@touch $@
 
-demo: $(VENV)/.user  ## calibrate the shipped panel, print the result, write the workbook
-	@$(BIN)/evenhand demo --out demo-results.xlsx
+demo: $(VENV)/.user  ## calibrate the shipped panel, print the result, write workbook and report
+	@$(BIN)/evenhand demo --out demo-results.xlsx --report demo-report.html
 
 test: lint types tests docs  ## everything that must hold: lint, types, tests, documentation
 
@@ -54,7 +54,13 @@ types: $(VENV)/.developer  ## mypy, strict
 	@echo "== types"
 	@$(BIN)/mypy
 
-tests: $(VENV)/.developer  ## pytest, slow tests too
+browser:  ## Chromium for the tests of pages: Debian's package, where that can be installed
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "== installing chromium" \
+	       && apt-get update -qq >/dev/null && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
+	  || echo "== no Chromium here: tests of pages are skipped (on Debian: apt-get install chromium)"
+
+tests: $(VENV)/.developer browser  ## pytest, slow tests too
 	@echo "== tests"
 	@$(BIN)/python -m pytest -n $(JOBS) -m "not study"
 

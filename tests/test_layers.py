@@ -44,6 +44,7 @@ LAYERS = [
     "advice",
     "compare",
     "live",
+    "fingerprint",
     "design",
     "studies",
     "data",

@@ -20,10 +20,11 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.data import demo_path
 from evenhand.errors import InputError, LimitError
+from evenhand.fingerprint import data_hash
 from evenhand.io import sheets as sheets_module
 from evenhand.io.sheets import Column, Sheet, write_sheets
 from evenhand.report import details
-from evenhand.report.details import fingerprint, with_details
+from evenhand.report.details import with_details
 from evenhand.report.summarise import summarise_fit
 from evenhand.report.workbook import AUTHORS_SHEET
 from panels import connected_panels, random_panel
@@ -383,7 +384,7 @@ def test_only_workbooks_are_written_and_nothing_is_left_of_a_failure(tmp_path: P
 
 def test_the_fingerprint_changes_with_any_part_of_the_scores() -> None:
     panel = small()
-    assert fingerprint(panel) == fingerprint(small())
+    assert data_hash(panel) == data_hash(small())
     parts = panel.object_index, panel.assessor_index, panel.score, panel.precision
     score, precision = np.array(panel.score), np.array(panel.precision)
     score[0] = math.nextafter(score[0], 0)
@@ -397,7 +398,7 @@ def test_the_fingerprint_changes_with_any_part_of_the_scores() -> None:
     ]
     others += [eh.Panel.from_arrays(*parts, covariates={"order": [at % k for at in range(12)]}) for k in (2, 3)]
     others.append(eh.Panel.from_arrays(*parts, criterion=["merit"] * 12))
-    assert len({fingerprint(one) for one in (panel, *others)}) == 9
+    assert len({data_hash(one) for one in (panel, *others)}) == 9
 
 
 def test_details_leave_the_summary_as_it_was() -> None:

@@ -1,12 +1,14 @@
 """Directives that read the code when the documentation is built, so that neither can say what the other does not.
 
 ``command`` shows a command with all its options, ``synonyms`` the names by which columns are recognised,
-``level-words`` the words for confidence levels.
+``level-words`` the words for confidence levels, ``picture`` a chart of the demo panel.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -167,6 +169,29 @@ def hide_signature(
     return ("", None) if results else (signature and signature.replace("<factory>", "{}"), returns)
 
 
+class PictureDirective(SphinxDirective):
+    """A chart of the demo panel, drawn when the page is built: the name of a function of ``evenhand.plots``."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Draw the chart into the page."""
+        import evenhand as eh
+        from evenhand.data import demo_path
+
+        name = self.arguments[0]
+        panel = eh.read_panel(demo_path())
+        fit = eh.calibrate(panel)
+        given: Any = panel if name in ("graph", "assessor_graph", "design") else fit
+        if name in ("top", "rankogram"):
+            given = eh.rank(fit, top=10, seed=1)
+        with TemporaryDirectory() as folder:
+            target = Path(folder) / "picture.svg"
+            eh.plots.save(getattr(eh.plots, name)(given), target)
+            drawn = target.read_text(encoding="utf-8")
+        return [nodes.raw("", f'<div class="picture">{drawn}</div>', format="html")]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     for name, directive in DIRECTIVES.items():
@@ -176,8 +201,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-DIRECTIVES: dict[str, type[FromCode]] = {
+DIRECTIVES: dict[str, type[SphinxDirective]] = {
     "command": CommandDirective,
+    "picture": PictureDirective,
     "synonyms": SynonymsDirective,
     "level-words": LevelWordsDirective,
 }

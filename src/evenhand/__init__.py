@@ -11,12 +11,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evenhand import errors
+    from evenhand import errors, plots
     from evenhand.advice import Recommendation
     from evenhand.compare import Comparison, MethodRow, compare
     from evenhand.decision import Classification, Decision, classify, decide
     from evenhand.evidence import Evidence, Priors, default_priors, evidence
     from evenhand.explain import Explanation, explain
+    from evenhand.fingerprint import Fingerprint, fingerprint
     from evenhand.fit import Contrast, Effects, Fit
     from evenhand.gauge import Affine, Anchor, Reference
     from evenhand.graph import Connectivity, assessor_graph, connectivity
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from evenhand.panel import Panel
     from evenhand.posterior import Posterior
     from evenhand.ranking import Ranking, pairwise, rank
+    from evenhand.report import report
     from evenhand.report.template import template
     from evenhand.report.workbook import workbook
     from evenhand.simulate import Simulation, simulate_panel
@@ -73,6 +75,7 @@ _HOME = {
     "Effects": "fit",
     "Evidence": "evidence",
     "Explanation": "explain",
+    "Fingerprint": "fingerprint",
     "Fit": "fit",
     "Influence": "influence",
     "Logarithm": "models.bounded",
@@ -112,6 +115,7 @@ _HOME = {
     "errors": "errors",
     "evidence": "evidence",
     "explain": "explain",
+    "fingerprint": "fingerprint",
     "figure_1": "studies.figure_1",
     "incomplete_block": "models.additive",
     "influence": "influence",
@@ -120,10 +124,12 @@ _HOME = {
     "pack_panel": "io",
     "pairwise": "ranking",
     "plan": "studies.planning",
+    "plots": "plots",
     "rank": "ranking",
     "read_panel": "io",
     "read_published": "studies.case_study_1",
     "refine": "models.refined",
+    "report": "report",
     "robustness": "influence",
     "score_sensitivity": "influence",
     "simple_average": "models.average",
@@ -135,6 +141,9 @@ _HOME = {
     "without_assessors": "influence",
     "workbook": "report.workbook",
 }
+
+_MODULES = {"errors", "plots"}
+"""Public names that are modules."""
 
 __all__ = [
     "Affine",
@@ -152,6 +161,7 @@ __all__ = [
     "Effects",
     "Evidence",
     "Explanation",
+    "Fingerprint",
     "Fit",
     "Influence",
     "Logarithm",
@@ -193,6 +203,7 @@ __all__ = [
     "evidence",
     "explain",
     "figure_1",
+    "fingerprint",
     "incomplete_block",
     "influence",
     "median_polish",
@@ -200,10 +211,12 @@ __all__ = [
     "pack_panel",
     "pairwise",
     "plan",
+    "plots",
     "rank",
     "read_panel",
     "read_published",
     "refine",
+    "report",
     "robustness",
     "score_sensitivity",
     "simple_average",
@@ -222,7 +235,7 @@ class _Package(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # importing evenhand.compare would set evenhand.compare to that module, over the function
-        if not (isinstance(value, ModuleType) and _HOME.get(name) == name and name != "errors"):
+        if not (isinstance(value, ModuleType) and _HOME.get(name) == name and name not in _MODULES):
             super().__setattr__(name, value)
 
 
@@ -233,7 +246,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
     home = importlib.import_module(f"evenhand.{_HOME[name]}")
-    found = home if name == "errors" else getattr(home, name)
+    found = home if name in _MODULES else getattr(home, name)
     globals()[name] = found
     return found
 

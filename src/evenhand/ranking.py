@@ -15,6 +15,7 @@ from evenhand import frames
 from evenhand.errors import InputError, LimitError, NotRankableError
 from evenhand.fit import Fit
 from evenhand.htmlrepr import MOST_ROWS, html_table
+from evenhand.memory import require
 
 Floats = NDArray[np.float64]
 
@@ -79,6 +80,14 @@ class Ranking:
         """Mean rank on a scale from 0 (surely last) to 1 (surely first)."""
         count = self.expected_rank.size
         return np.ones(1) if count == 1 else (count - self.expected_rank) / (count - 1)
+
+    def probabilities(self) -> Floats:
+        """Return the probability of each rank (columns) for each object (rows), from the same draws once more."""
+        count = self.expected_rank.size
+        require(8.0 * count**2 + 4.0 * count * self.draws, f"the probabilities of {count:,} ranks of as many objects")
+        ranks = _drawn_ranks(self.fit, self.draws, self.seed)
+        counts = np.stack([np.bincount(row, minlength=count + 1)[1:] for row in ranks.T])
+        return np.asarray(counts / self.draws)
 
     def columns(self) -> dict[str, Any]:
         """Return the table as columns, in the order of the panel's objects."""

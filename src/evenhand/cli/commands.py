@@ -25,6 +25,7 @@ from evenhand.cli.options import (
     typed_options,
 )
 from evenhand.cli.refinements import score_options
+from evenhand.cli.reporting import Reporter, report, report_option
 from evenhand.cli.studying import reproduce, simulate
 from evenhand.cli.templating import template
 
@@ -66,6 +67,7 @@ def main() -> None:
 )
 @rows_option(40)
 @output_options("objects", "assessors")
+@report_option
 def calibrate(
     fit: Callable[[], Fit | CriteriaFit],
     top: int | None,
@@ -74,6 +76,7 @@ def calibrate(
     cluster: str | None,
     rows: int,
     output: Output,
+    write_report: Reporter,
 ) -> None:
     """Calibrate the assessors of FILE and show the values of the objects.
 
@@ -94,6 +97,7 @@ def calibrate(
         return
     found = fit()
     summary = summarise_fit(found, top=top, seed=seed, grades=grades, with_evidence=output.is_full)
+    write_report(found, {"top": top, "seed": seed})
     output.give(
         summary, lambda shown: terminal.show_fit(shown, rows), lambda: with_details(summary, found, top=top, seed=seed)
     )
@@ -307,7 +311,8 @@ def pack(read: Callable[[], Panel], place: Path, parts: int, as_json: bool) -> N
     "--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the demo's scores to FILE, a csv, to try."
 )
 @output_options("objects", "assessors")
-def demo(save: Path | None, output: Output) -> None:
+@report_option
+def demo(save: Path | None, output: Output, write_report: Reporter) -> None:
     """Calibrate a small grant competition that ships with evenhand: 40 proposals, 11 assessors."""
     from evenhand.cli import terminal
     from evenhand.data import demo_path
@@ -327,10 +332,12 @@ def demo(save: Path | None, output: Output) -> None:
         terminal.show_fit(summary, 0)
         terminal.show_demo(fit, averages, save)
 
+    write_report(fit, {"top": 10, "candidates": (), "title": "A small grant competition"})
     summary = summarise_fit(fit)
     output.give(summary, show, lambda: with_details(summary, fit))
 
 
+main.add_command(report)
 main.add_command(simulate)
 main.add_command(reproduce)
 main.add_command(template)

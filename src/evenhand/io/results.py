@@ -236,6 +236,15 @@ def _check_regular(target: Path) -> None:
         raise InputError(message, kind="cannot_write", where=str(target))
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a text file in UTF-8, whole or not at all."""
+
+    def write(file: Path) -> None:
+        file.write_bytes(text.encode())
+
+    return write_whole({Path(path): write})[0]
+
+
 def copy_file(source: Path, path: str | os.PathLike[str]) -> None:
     """Copy a file, whole or not at all."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import struct
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -12,10 +10,12 @@ import numpy as np
 from evenhand import __version__
 from evenhand.confidence import precision_of_level
 from evenhand.errors import EvenhandError, LimitError, Problem
+from evenhand.fingerprint import fingerprint
 from evenhand.fit import Fit
 from evenhand.influence import Robustness, influence, robustness
 from evenhand.models.criteria import CriteriaFit
 from evenhand.panel import Panel
+from evenhand.ranking import DRAWS
 from evenhand.report.records import Summary, records_of
 
 _MOST_ASSESSMENTS: Final = 100_000
@@ -47,7 +47,7 @@ def with_details(
         "robustness": None
         if bounds is None
         else {"mu2": bounds.mu2, "lambda2": bounds.lambda2, "constant": bounds.constant},
-        "fingerprint": fingerprint(found.panel),
+        "fingerprint": fingerprint(fit, top=top, seed=seed or 0, draws=DRAWS, lottery_seed=None).whole,
         "version": __version__,
         "notes": [*summary["notes"], *({"kind": one.kind, "message": one.message, "where": None} for one in notes)],
     }
@@ -121,31 +121,3 @@ def _declared(panel: Panel) -> list[Any]:
         if None not in named:  # combined assessments lie between levels
             return named
     return list((1 / np.sqrt(panel.precision)).tolist())
-
-
-def fingerprint(panel: Panel) -> str:
-    """Return a hash of a panel as it was read: labels, who scored what, scores, precisions, criteria and covariates.
-
-    Examples
-    --------
-    >>> fingerprint(Panel.from_arrays([0, 0], [0, 1], [1.0, 2.0]))[:8]
-    'cacb9df2'
-    """
-    found = hashlib.sha256()
-    for labels in (panel.objects, panel.assessors, [] if panel.criterion is None else panel.criterion.tolist()):
-        _add_texts(found, labels)
-    for codes in (panel.object_index, panel.assessor_index):
-        found.update(np.ascontiguousarray(codes, dtype="<i8").tobytes())
-    for numbers in (panel.score, panel.precision):
-        found.update(np.ascontiguousarray(numbers, dtype="<f8").tobytes())
-    for name, cells in panel.covariates.items():
-        _add_texts(found, [name, *map(str, cells.tolist())])
-    return found.hexdigest()
-
-
-def _add_texts(found: Any, texts: Sequence[str]) -> None:
-    """Add texts to a hash, each after its length, so that none can run into the next."""
-    found.update(struct.pack("<q", len(texts)))
-    for text in texts:
-        written = text.encode("utf-8", "surrogatepass")
-        found.update(struct.pack("<q", len(written)) + written)

@@ -1,0 +1,383 @@
+"""Pictures that check a fit: residuals, what each score did, what declared confidence was worth."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.cells import count_of
+from evenhand.errors import InputError
+from evenhand.fit import Fit, method_name
+from evenhand.heldout import leverages
+from evenhand.influence import influence as find_influence
+from evenhand.loops import sum_by
+from evenhand.panel import Panel
+from evenhand.plots import style
+from evenhand.plots.declared import declared_kinds
+from evenhand.plots.style import BLUE, GREY, INK, MOST_POINTS, ORANGE, SKY, VERMILION, Chart, Codes, Floats
+
+_HALF: Final = 360
+_BINS: Final = 40
+_MOST_ROWS: Final = 60
+"""Up to so many assessors are shown beside each other; of more, those whose scores spread most."""
+
+_MOST_PULLS: Final = 20
+_LEAST_FREEDOM: Final = 1.0
+"""Spread is not estimated from fewer degrees of freedom."""
+
+
+def residuals(fit: Fit) -> Chart:
+    """Return the residuals, score less what the fit expects: against the fitted scores, and assessor by assessor.
+
+    Parameters
+    ----------
+    fit
+        Any fit.
+    """
+    panel = fit.panel
+    fitted = fit.fitted
+    residual = panel.score - fitted
+    digits = style.decimals(residual)
+    objects, assessors = style.drawable(panel.objects), style.drawable(panel.assessors)
+    if panel.n_assessments <= MOST_POINTS:
+        left = _scatter(
+            style.data_of(
+                fitted=fitted,
+                residual=residual,
+                score=panel.score,
+                assessor=[assessors[i] for i in panel.assessor_index.tolist()],
+                object=[objects[i] for i in panel.object_index.tolist()],
+            ),
+            panel.n_assessments,
+            style.decimals(panel.score),
+            digits,
+        )
+    else:
+        left = _heat(fitted, residual)
+    quantiles = _quantiles(residual, panel.assessor_index, panel.n_assessors)
+    order = np.argsort(quantiles[:, 3] - quantiles[:, 1], kind="stable")[::-1]
+    kept = order[:_MOST_ROWS]
+    right = _boxes(quantiles[kept], [assessors[i] for i in kept.tolist()], panel.assessor_assessments[kept], digits)
+    at = int(np.argmax(np.abs(residual)))
+    largest = style.number(float(residual[at]), digits, signed=True)
+    who, which = assessors[panel.assessor_index[at]], objects[panel.object_index[at]]
+    title = (
+        f"The largest residual is {largest} points: {style.named(who, 'assessor')} on {style.named(which, 'object')}"
+    )
+    if float(np.abs(residual).max()) <= 10.0 ** -(style.decimals(panel.score) + 6):
+        title = "The fit meets every score: no residuals are left"
+    notes = [
+        f"Residual: score less what {method_name(fit.method)} expects. Right: bars from quartile to quartile, lines "
+        "from 5\u00a0% to 95\u00a0%, widest first.",
+        "" if panel.n_assessments <= MOST_POINTS else f"Left: the darker, the more of {panel.n_assessments:,} scores.",
+        f"{count_of(order.size - kept.size, 'assessor')} with less spread left out." if kept.size < order.size else "",
+    ]
+    what = f"Scatter plot of {count_of(panel.n_assessments, 'residual')}, and their spread by assessor"
+    return style.finish(alt.hconcat(left, right, spacing=30), title, notes, what, 2 * _HALF)
+
+
+_RESIDUAL: Final = "residual in points"
+
+
+def _zero() -> Any:
+    return alt.Chart(style.data_of(zero=[0.0])).mark_rule(color=INK, aria=False)
+
+
+def _scatter(data: alt.InlineData, count: int, points: int, digits: int) -> Any:
+    dots = (
+        alt.Chart(data, width=_HALF, height=_HALF)
+        .mark_point(filled=True, color=BLUE, size=30 if count <= 500 else 12, opacity=0.6)
+        .encode(
+            x=alt.X("fitted:Q", title="fitted score in points", scale=alt.Scale(zero=False)),
+            y=alt.Y("residual:Q", title=_RESIDUAL),
+            tooltip=style.tooltips(
+                *(("assessor", "assessor"), ("object", "object"), ("score", "score", points)),
+                *(("fitted", "fitted", points), ("residual", "residual", digits)),
+            ),
+        )
+    )
+    return alt.layer(_zero().encode(y="zero:Q"), dots)
+
+
+def _heat(fitted: Floats, residual: Floats) -> Any:
+    counts, across, up = np.histogram2d(fitted, residual, bins=_BINS)
+    i, j = np.nonzero(counts)
+    data = style.data_of(
+        left=across[i], right=across[i + 1], bottom=up[j], top=up[j + 1], count=counts[i, j].astype(np.int64)
+    )
+    cells = (
+        alt.Chart(data, width=_HALF, height=_HALF)
+        .mark_rect()
+        .encode(
+            x=alt.X("left:Q", title="fitted score in points", scale=alt.Scale(zero=False, nice=False)),
+            x2="right:Q",
+            y=alt.Y("bottom:Q", title=_RESIDUAL, scale=alt.Scale(zero=False, nice=False)),
+            y2="top:Q",
+            color=alt.Color("count:Q", scale=alt.Scale(range=list(style.SHADES), type="sqrt"), legend=None),
+            tooltip=style.tooltips(("count", "scores", 0), ("left", "fitted from", 1), ("bottom", "residual from", 1)),
+        )
+    )
+    return alt.layer(cells, _zero().encode(y="zero:Q"))
+
+
+def _quantiles(numbers: Floats, index: NDArray[Any], count: int) -> Floats:
+    """Return the 5, 25, 50, 75 and 95 % points of the numbers of each of so many (rows)."""
+    order = np.argsort(index, kind="stable")
+    parts = np.split(numbers[order], np.cumsum(np.bincount(index, minlength=count))[:-1])
+    return np.array([np.quantile(part, [0.05, 0.25, 0.5, 0.75, 0.95]) for part in parts])
+
+
+def _boxes(quantiles: Floats, names: list[str], counts: NDArray[np.int64], digits: int) -> Any:
+    columns = dict(zip(("low", "lower", "middle", "upper", "high"), quantiles.T, strict=True))
+    y, height = style.rows_of(names, "assessor", "place")
+    base = alt.Chart(
+        style.data_of(name=names, place=np.arange(1, len(names) + 1), scores=counts, **columns),
+        width=_HALF,
+        height=max(_HALF, style.ROW * len(names)) if len(names) <= style.LABELLED else height,
+    ).encode(
+        y=y,
+        tooltip=style.tooltips(
+            *(("name", "assessor"), ("scores", "scores", 0), ("low", "5 %", digits), ("lower", "quartile", digits)),
+            *(("middle", "median", digits), ("upper", "quartile", digits), ("high", "95 %", digits)),
+        ),
+    )
+
+    def across(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", title=_RESIDUAL)
+
+    return alt.layer(
+        _zero().encode(x="zero:Q"),
+        base.mark_rule(color=GREY, aria=False).encode(x=across("low"), x2="high:Q"),
+        base.mark_rule(color=SKY, strokeWidth=8).encode(x=across("lower"), x2="upper:Q"),
+        base.mark_tick(color=INK, thickness=2, size=10, aria=False).encode(x=across("middle")),
+    )
+
+
+def influence(fit: Fit) -> Chart:
+    """Return what each score did: those that pulled their objects' values most, and all beside what others predict.
+
+    Parameters
+    ----------
+    fit
+        Any fit in which some scores can be predicted from the others.
+    """
+    found = find_influence(fit)
+    table = found.columns()
+    pull = np.array([np.nan if cell is None else cell for cell in table["pull"]])
+    error = np.array([np.nan if cell is None else cell for cell in table["held_out_error"]])
+    usable = np.flatnonzero(np.isfinite(pull) & np.isfinite(error))
+    if not usable.size:
+        raise InputError(
+            "No score here can be predicted from the others, so there is no telling what each one did.",
+            kind="not_connected",
+        )
+    panel = fit.panel
+    objects, assessors = style.drawable(panel.objects), style.drawable(panel.assessors)
+    order = usable[np.argsort(-np.abs(pull[usable]), kind="stable")]
+    digits = style.decimals(np.append(pull[usable], 0.0))
+    ways = ["pulled up", "pulled down"]
+
+    def rows(chosen: Codes) -> alt.InlineData:
+        return style.data_of(
+            name=_on(panel, chosen),
+            pull=pull[chosen],
+            error=error[chosen],
+            score=panel.score[chosen],
+            leverage=found.leverage[chosen],
+            way=[ways[0] if pull[i] >= 0 else ways[1] for i in chosen.tolist()],
+        )
+
+    tooltip = style.tooltips(
+        *(("name", "score of"), ("score", "score", style.decimals(panel.score)), ("pull", "pull", digits)),
+        *(("error", "score less what the others predict", digits), ("leverage", "leverage", 2)),
+    )
+    colour = alt.Color("way:N", scale=style.palette(ways, [BLUE, ORANGE]))
+    first = rows(order[:_MOST_PULLS])
+    names = [row["name"] for row in first.values]
+    y, _ = style.rows_of(names, "score", "place")
+    bars = (
+        alt.Chart(first, width=_HALF, height=_HALF)
+        .mark_bar(cornerRadiusEnd=2)
+        .encode(y=y, x=alt.X("pull:Q", title="pull on the value in points"), color=colour, tooltip=tooltip)
+    )
+    shown = order[:MOST_POINTS]
+    dots = (
+        alt.Chart(rows(shown), width=_HALF, height=_HALF)
+        .mark_point(filled=True, size=30 if shown.size <= 500 else 10, opacity=0.6)
+        .encode(
+            x=alt.X("error:Q", title="score less what the others predict, in points"),
+            y=alt.Y("pull:Q", title="pull on the value in points"),
+            color=colour,
+            tooltip=tooltip,
+        )
+    )
+    cross = alt.layer(_zero().encode(x="zero:Q"), _zero().encode(y="zero:Q"), dots)
+    most = order[0]
+    title = (
+        f"The score that did most: {style.named(assessors[panel.assessor_index[most]], 'assessor')} on "
+        f"{style.named(objects[panel.object_index[most]], 'object')} pulled the value by "
+        f"{style.number(float(pull[most]), digits, signed=True)} points"
+    )
+    bridges, every = panel.n_assessments - usable.size, shown.size == order.size
+    notes = [
+        f"Left: the {min(order.size, _MOST_PULLS)} scores that pulled their objects most: the value with the score "
+        "less the value without it. Right: "
+        + ("every score." if every else f"the {shown.size:,} with the largest pull."),
+        f"{count_of(bridges, 'score')} that no other can check left out." if bridges else "",
+    ]
+    what = f"Bar chart of the largest pulls and scatter plot of {count_of(shown.size, 'score')}"
+    return style.finish(
+        alt.hconcat(alt.layer(_zero().encode(x="zero:Q"), bars), cross, spacing=30), title, notes, what, 2 * _HALF
+    )
+
+
+def _on(panel: Panel, chosen: Codes) -> list[str]:
+    """Return names of assessments, all different: who on what."""
+    objects = [style.clip(name, 18) for name in style.drawable(panel.objects)]
+    assessors = [style.clip(name, 18) for name in style.drawable(panel.assessors)]
+    at = zip(panel.assessor_index[chosen].tolist(), panel.object_index[chosen].tolist(), strict=True)
+    return style.drawable([f"{assessors[a]} on {objects[o]}" for a, o in at])
+
+
+def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None) -> Chart:
+    """Return declared confidence beside the actual spread of the residuals.
+
+    The residual r of a score has the variance w (1 - h)/c, h being its leverage, so that the sum of c r^2 over that of
+    1 - h estimates the factor w of a level, or of an assessor, on its own. Bars are its intervals.
+
+    Parameters
+    ----------
+    fit
+        Any fit with residuals.
+    by
+        ``"level"``: spread in points for each declared level (or class of uncertainties), beside what was declared.
+        ``"assessor"``: for each assessor, spread as a multiple of what they declared. By level where levels differ.
+    """
+    panel = fit.panel
+    kinds = declared_kinds(panel)
+    if by not in (None, "level", "assessor"):
+        raise InputError(f"Confidence can be shown by level or by assessor, not by {by!r}.", kind="bad_option")
+    if by == "level" and len(kinds.names) == 1:
+        raise InputError(
+            "All scores have the same declared confidence, so there are no levels to compare: use by='assessor'.",
+            kind="bad_option",
+        )
+    by = by or ("level" if len(kinds.names) > 1 else "assessor")
+    slack = 1 - leverages(fit)
+    squares = panel.precision * np.square(fit.residuals)
+    freedom = float(slack.sum())
+    if freedom < _LEAST_FREEDOM or not squares.any():
+        raise InputError("There are no residuals whose spread could be compared with what was declared.", kind="thin")
+    level = 1.0 if panel.confidence == "uncertainty" else float(squares.sum() / freedom)
+    index, count = (kinds.index, len(kinds.names)) if by == "level" else (panel.assessor_index, panel.n_assessors)
+    left = sum_by(index, slack, count)
+    kept = np.flatnonzero(left >= _LEAST_FREEDOM)
+    ratio = np.sqrt(sum_by(index, squares, count)[kept] / left[kept] / level)
+    lower, upper = _ratio_ends(ratio, left[kept], fit.values.interval)
+    number_of = np.bincount(index, minlength=count)[kept]
+    left_out = count - kept.size
+    side = "kind" if by == "level" else "assessor"
+    notes = [
+        ""
+        if panel.confidence == "uncertainty"
+        else "Declared confidences are relative: taken together they fit by construction.",
+        f"Bars are {style.percent(fit.values.interval)} intervals.",
+        f"{count_of(left_out, side)} with too few scores left out." if left_out else "",
+    ]
+    if by == "level":
+        sd = np.sqrt(sum_by(index, level / panel.precision, count)[kept] / number_of)
+        names = [kinds.names[i] for i in kept.tolist()]
+        return _by_level(fit, names, sd, np.stack([ratio, lower, upper]), number_of, notes)
+    names = style.drawable(panel.assessors)
+    return _by_assessor([names[i] for i in kept.tolist()], np.stack([ratio, lower, upper]), number_of, notes)
+
+
+def _ratio_ends(ratio: Floats, freedom: Floats, interval: float) -> tuple[Floats, Floats]:
+    """Return the ends of intervals of standard deviations, by chi-square."""
+    from scipy.special import chdtri
+
+    tail = (1 - interval) / 2
+    return ratio * np.sqrt(freedom / chdtri(freedom, tail)), ratio * np.sqrt(freedom / chdtri(freedom, 1 - tail))
+
+
+def _by_level(fit: Fit, names: list[str], sd: Floats, ratios: Floats, counts: Codes, notes: list[str]) -> Chart:
+    unit = "points" if fit.values.scale is None else "units of the model's scale"
+    digits = style.decimals(np.append(sd, 0.0))
+    actual, lower, upper = ratios * sd
+    data = style.data_of(name=names, declared=sd, actual=actual, lower=lower, upper=upper, scores=counts)
+    far = float(min(upper.max(), 2 * max(sd.max(), actual.max()))) * 1.05
+    scale = alt.Scale(domain=[0, far], clamp=True)
+    base = alt.Chart(data, width=_HALF, height=_HALF).encode(
+        x=alt.X("declared:Q", title=f"declared standard deviation in {unit}", scale=scale),
+        tooltip=style.tooltips(
+            *(("name", "declared"), ("declared", "declared sd", digits), ("actual", "actual sd", digits)),
+            *(("lower", "interval from", digits), ("upper", "interval to", digits), ("scores", "scores", 0)),
+        ),
+    )
+    title_y = f"actual spread in {unit}"
+    line = (
+        alt.Chart(style.data_of(x=[0.0, far], y=[0.0, far]))
+        .mark_line(color=GREY, strokeDash=[4, 3], aria=False)
+        .encode(x="x:Q", y="y:Q")
+    )
+    chart = alt.layer(
+        line,
+        base.mark_rule(color=SKY, strokeWidth=4, opacity=0.6, aria=False).encode(
+            y=alt.Y("lower:Q", title=title_y, scale=scale), y2="upper:Q"
+        ),
+        base.mark_point(filled=True, color=BLUE, size=80, opacity=1).encode(y=alt.Y("actual:Q", title=title_y)),
+        base.mark_text(align="left", dx=8, dy=10, color=INK, fontSize=11, aria=False).encode(
+            y="actual:Q", text="name:N"
+        ),
+    )
+    ratio, low, high = ratios
+    off = np.flatnonzero((low > 1) | (high < 1))
+    title = "Scores spread about as declared: no kind of them clearly more or less"
+    if off.size:
+        at = int(off[np.argmax(np.abs(np.log(ratio[off])))])
+        title = f"Scores declared “{names[at]}” spread {ratio[at]:.2f} times as far as declared"
+    what = f"Scatter plot of declared and actual spread for {count_of(len(names), 'kind')} of score"
+    return style.finish(chart, title, ["On the dashed line scores spread as declared.", *notes], what, 460)
+
+
+def _by_assessor(names: list[str], ratios: Floats, counts: Codes, notes: list[str]) -> Chart:
+    order = np.argsort(-ratios[0], kind="stable")
+    kept = order if order.size <= _MOST_ROWS else np.concatenate([order[: _MOST_ROWS // 2], order[-_MOST_ROWS // 2 :]])
+    shown = [names[i] for i in kept.tolist()]
+    ratio, lower, upper = ratios[:, kept]
+    kinds = ["spread more than declared", "as declared", "spread less than declared"]
+    kind = [kinds[0] if low > 1 else kinds[2] if high < 1 else kinds[1] for low, high in zip(lower, upper, strict=True)]
+    data = style.data_of(name=shown, ratio=ratio, lower=lower, upper=upper, scores=counts[kept], kind=kind)
+    y, height = style.rows_of(shown, "assessor", "place")
+    scale = alt.Scale(domain=[0, float(max(ratio.max() * 1.3, 2.0))], clamp=True)
+    colour = alt.Color("kind:N", scale=style.palette(kinds, [VERMILION, GREY, BLUE]))
+    base = alt.Chart(data, width=style.WIDTH, height=height).encode(
+        y=y,
+        color=colour,
+        tooltip=style.tooltips(
+            *(("name", "assessor"), ("ratio", "spread beside declared", 2), ("lower", "interval from", 2)),
+            *(("upper", "interval to", 2), ("scores", "scores", 0)),
+        ),
+    )
+    title_x = "spread of residuals, as a multiple of what was declared"
+    one = alt.Chart(style.data_of(one=[1.0])).mark_rule(color=INK, aria=False).encode(x=alt.X("one:Q", title=title_x))
+    chart = alt.layer(
+        one,
+        base.mark_rule(strokeWidth=5, opacity=0.35, aria=False).encode(
+            x=alt.X("lower:Q", title=title_x, scale=scale), x2="upper:Q"
+        ),
+        base.mark_point(filled=True, size=60, opacity=1).encode(x=alt.X("ratio:Q", title=title_x)),
+    )
+    more, less = kind.count(kinds[0]), kind.count(kinds[2])
+    if more or less:
+        title = (
+            f"The scores of {count_of(more, 'assessor')} spread clearly more than declared, of {less:,} clearly less"
+        )
+    else:
+        title = "No assessor's scores spread clearly more or less than declared"
+    if kept.size < order.size:
+        notes = [*notes, f"Shown are the {kept.size} at the ends, of {order.size:,} assessors."]
+    return style.finish(chart, title, notes, f"Dot plot of the spread of {count_of(order.size, 'assessor')}")

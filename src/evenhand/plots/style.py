@@ -1,0 +1,266 @@
+"""How all pictures look: colours, sizes, words, and labels that no drawing program can misread."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Sequence
+from math import floor, isfinite, log10
+from pathlib import Path
+from typing import Any, Final, cast
+from xml.sax.saxutils import escape, quoteattr
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.cells import count_of
+from evenhand.errors import InputError
+from evenhand.fit import Effects, Fit
+
+Chart = alt.LayerChart | alt.HConcatChart | alt.VConcatChart
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+BLUE: Final = "#0072B2"
+ORANGE: Final = "#E69F00"
+GREEN: Final = "#009E73"
+VERMILION: Final = "#D55E00"
+SKY: Final = "#56B4E9"
+PURPLE: Final = "#CC79A7"
+INK: Final = "#333333"
+GREY: Final = "#767676"
+PALE: Final = "#C8C8C8"
+GROUP_COLOURS: Final = (BLUE, ORANGE, GREEN, PURPLE, SKY, INK)
+"""The palette of Okabe and Ito, which people with any colour vision can tell apart, and greys. Vermilion warns."""
+
+SHADES: Final = ("#DCEBF5", "#0B3C5D")
+"""From little to much."""
+
+LABELLED: Final = 100
+"""Up to so many rows have their names beside them."""
+
+MOST_POINTS: Final = 3000
+"""Up to so many scores are drawn one by one."""
+
+MOST_GROUPS: Final = len(GROUP_COLOURS)
+"""Up to so many groups of a panel that is not connected are drawn, the largest first."""
+
+WIDTH: Final = 560
+ROW: Final = 18
+TALL: Final = 620
+
+_LONGEST: Final = 40
+_CONTROL: Final = {"Cc", "Cs", "Co", "Zl", "Zp"}
+_TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_MARKUP: Final = re.compile(r"<(?=[/!]|script)", re.IGNORECASE)
+_SUFFIXES: Final = (".svg", ".png", ".pdf", ".html", ".json")
+
+
+def drawable(labels: Iterable[object]) -> list[str]:
+    """Return labels as text that can be drawn and written into any file, all different.
+
+    Long ones are cut in the middle. Control characters become blanks, and an angle bracket that could end the script of
+    a page becomes another sign.
+
+    Examples
+    --------
+    >>> drawable(["x", "a" + chr(9) + "b", "a b", "</script>"])
+    ['x', 'a b', 'a b (2)', '‹/script>']
+    """
+    seen: dict[str, int] = {}
+    names = []
+    for label in labels:
+        text = "".join(
+            " " if unicodedata.category(sign) in _CONTROL or sign in _TURNING else sign for sign in str(label)
+        )
+        text = clip(_MARKUP.sub("‹", text), _LONGEST)
+        seen[text] = seen.get(text, 0) + 1
+        while seen[text] > 1:
+            text = f"{text} ({seen[text]})"
+            seen[text] = seen.get(text, 0) + 1
+        names.append(text)
+    return names
+
+
+def data_of(**columns: Any) -> alt.InlineData:
+    """Return columns of equal length as data that travel with the chart; numbers that are not finite are missing."""
+    cells = {name: _cells(column) for name, column in columns.items()}
+    rows: list[Any] = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+    return alt.InlineData(values=rows)
+
+
+def _cells(column: Any) -> list[Any]:
+    listed = column.tolist() if isinstance(column, np.ndarray) else list(column)
+    return [None if isinstance(cell, float) and not isfinite(cell) else cell for cell in listed]
+
+
+def finish(chart: Any, title: str, notes: Sequence[str], what: str, width: float = WIDTH) -> Chart:
+    """Return a chart with its title, notes below it, a description for screen readers, and the common look.
+
+    Parameters
+    ----------
+    chart
+        The chart.
+    title
+        The finding, in a sentence.
+    notes
+        What is shown, and what is not.
+    what
+        The kind of picture and what it contains, for those who cannot see it.
+    width
+        Width of the chart, at which lines of the title are broken.
+    """
+    room = max(width, 420)
+    heading = alt.TitleParams(
+        text=textwrap.wrap(title, int(room / 7.4)),
+        subtitle=[line for note in notes if note for line in textwrap.wrap(note, int(room / 5.6))],
+        anchor="start",
+        frame="group",
+        fontSize=15,
+        subtitleFontSize=12,
+        subtitleColor=GREY,
+        subtitlePadding=4,
+        offset=14,
+    )
+    said = " ".join(sentence for sentence in (f"{what}.", f"{title}.", *notes) if sentence)
+    return cast(
+        Chart,
+        chart.properties(title=heading, description=said.replace("..", "."), background="white", padding=14)
+        .configure(font="Helvetica, Arial, sans-serif")
+        .configure_view(stroke=None)
+        .configure_axis(labelFontSize=11, titleFontSize=12, titleFontWeight="normal", gridColor="#EBEBEB")
+        .configure_legend(orient="top", title=None, labelFontSize=12, labelLimit=0, symbolSize=80)
+        .configure_title(color=INK),
+    )
+
+
+def save(chart: Any, path: str | Path) -> None:
+    """Write a chart to a file: svg, png, pdf, html or json, by its suffix.
+
+    A page of html needs no network. An svg carries the chart's description for screen readers.
+
+    Parameters
+    ----------
+    chart
+        A chart from :mod:`evenhand.plots`.
+    path
+        The file.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise InputError(
+            f"A picture cannot be written as {target.suffix or 'a file without a suffix'}: "
+            f"use {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}.",
+            kind="bad_option",
+        )
+    kind = suffix[1:]
+    try:
+        chart.save(str(target), format=kind, inline=kind == "html", scale_factor=2 if kind == "png" else 1)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror or error}.", kind="bad_file") from error
+    if kind == "svg":
+        said = chart.to_dict().get("description", "")
+        drawn = target.read_text(encoding="utf-8")
+        spoken = f'<svg role="img" aria-label={quoteattr(said)} '
+        target.write_text(drawn.replace("<svg ", spoken, 1).replace(">", f"><desc>{escape(said)}</desc>", 1), "utf-8")
+
+
+def groups_of(component: Codes) -> list[Codes]:
+    """Return the members of each group, the first group first."""
+    return [np.flatnonzero(component == group) for group in range(int(component.max()) + 1)]
+
+
+def group_note(count: int) -> str:
+    """Return what has to be said of a panel that is not connected; nothing where it is."""
+    if count == 1:
+        return ""
+    shown = f" Shown are the {MOST_GROUPS} largest." if count > MOST_GROUPS else ""
+    return f"The {count} groups share neither assessor nor object and cannot be compared with each other.{shown}"
+
+
+def interval_note(effects: Effects, fit: Fit) -> str:
+    """Return what the intervals are, or why there are none."""
+    if effects.lower is not None:
+        return f"Bars are {percent(effects.interval)} intervals."
+    return f"No intervals: {fit.posterior.noise.reason or 'there are no uncertainties here'}."
+
+
+def stacked(charts: Sequence[Any]) -> Any:
+    """Return charts below each other, or the only one."""
+    return charts[0] if len(charts) == 1 else alt.vconcat(*charts, spacing=28)
+
+
+def headed(chart: Any, group: int, groups: int, members: int, side: str) -> Any:
+    """Return the chart of one group with a heading; as it is where there is one group."""
+    if groups == 1:
+        return chart
+    text = f"Group {group + 1}: {count_of(members, side)}"
+    return chart.properties(title=alt.TitleParams(text, anchor="start", frame="group", fontSize=12))
+
+
+def rows_of(names: Sequence[str], side: str, places: str) -> tuple[alt.Y, Any]:
+    """Return where rows go, from the top, and the height of the chart: by name, or where many are, by place.
+
+    Data need the columns ``name`` and ``place``.
+    """
+    if len(names) <= LABELLED:
+        axis = alt.Axis(labelLimit=240, grid=False, ticks=False, domain=False, labelPadding=6)
+        return alt.Y("name:N", sort=None, scale=alt.Scale(domain=list(names)), axis=axis, title=None), alt.Step(ROW)
+    scale = alt.Scale(domain=[1, len(names)], reverse=True, nice=False)
+    return alt.Y("place:Q", scale=scale, title=f"{places} of {len(names):,} {side}s", axis=alt.Axis(grid=False)), TALL
+
+
+def is_compact(names: Sequence[str]) -> bool:
+    """Say whether there are too many rows to name them."""
+    return len(names) > LABELLED
+
+
+def decimals(numbers: Floats) -> int:
+    """Return how many decimals to show of numbers that spread so far: about three digits.
+
+    Examples
+    --------
+    >>> decimals(np.array([40.0, 90.0])), decimals(np.array([3.1, 4.7]))
+    (1, 2)
+    """
+    spread = float(np.ptp(numbers[np.isfinite(numbers)])) if np.isfinite(numbers).any() else 0.0
+    return 1 if spread == 0 else min(max(0, 2 - floor(log10(spread))), 9)
+
+
+def number(value: float, digits: int, *, signed: bool = False) -> str:
+    """Return a number for a sentence, with a true minus sign."""
+    rounded = round(value, digits) + 0.0
+    return f"{rounded:{'+' if signed and rounded else ''},.{digits}f}".replace("-", "−")
+
+
+def percent(probability: float) -> str:
+    """Return a probability for a sentence, in one piece."""
+    return f"{100 * probability:.3g}\u00a0%"
+
+
+def clip(name: str, most: int) -> str:
+    """Return a name of at most so many characters, cut in the middle: ends often differ where beginnings do not."""
+    return name if len(name) <= most else f"{name[: most // 2]}…{name[len(name) - (most - 1) // 2 :]}"
+
+
+def named(name: str, side: str) -> str:
+    """Return a name for a sentence; a bare number with the word for what it is."""
+    return f"{side} {name}" if name.isdigit() else name
+
+
+def tooltips(*channels: tuple[str, str] | tuple[str, str, int]) -> list[alt.Tooltip]:
+    """Return tooltips from fields with their titles, and decimals for numbers."""
+    return [
+        alt.Tooltip(f"{field}:N", title=title)
+        if not rest
+        else alt.Tooltip(f"{field}:Q", title=title, format=f",.{rest[0]}f")
+        for field, title, *rest in channels
+    ]
+
+
+def palette(names: Sequence[str], colours: Sequence[str]) -> alt.Scale:
+    """Return a scale that gives each name its colour."""
+    return alt.Scale(domain=list(names), range=list(colours))

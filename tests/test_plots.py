@@ -1,0 +1,591 @@
+"""Pictures show the numbers of the fit, in order, with words for those who cannot see them, for every kind of panel."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import vl_convert as vlc
+
+import evenhand as eh
+from evenhand import plots
+from evenhand.data import demo_path
+from evenhand.errors import InputError, NotRankableError
+from evenhand.fit import Fit
+from evenhand.panel import Panel
+from panels import panel_of, random_panel
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<!--",
+    "datum.x",
+    "__proto__",
+    "constructor",
+    "a\nb\x00c\x1b[31m",
+    "\"quoted\" & 'single'",
+    "=1+1",
+    "https://example.org/x",
+    "2020-01-01",
+    "\u202eright to left",
+    "日本語 🎉 " + "long " * 50,
+)
+
+
+@cache
+def small() -> Panel:
+    return eh.simulate_panel(10, 4, 3, seed=1).panel
+
+
+@cache
+def large() -> Panel:
+    return eh.simulate_panel(1000, 40, 4, seed=2).panel
+
+
+@cache
+def apart() -> Panel:
+    edges = [(o, a) for o in range(6) for a in range(3)] + [(o, a) for o in range(6, 10) for a in (3, 4)]
+    score = np.random.default_rng(3).normal(60, 10, len(edges)).round()
+    return panel_of(edges, score.tolist())
+
+
+@cache
+def alone() -> Panel:
+    return panel_of([(o, 0) for o in range(6)], [50.0, 61.0, 42.0, 77.0, 58.0, 66.0])
+
+
+@cache
+def hostile() -> Panel:
+    plain = random_panel(4, len(HOSTILE), 5, 30)
+    return Panel.from_arrays(
+        plain.object_index,
+        plain.assessor_index,
+        plain.score,
+        plain.precision,
+        objects=HOSTILE,
+        assessors=HOSTILE[:5],
+    )
+
+
+PANELS: dict[str, Callable[[], Panel]] = {
+    "small": small,
+    "large": large,
+    "apart": apart,
+    "alone": alone,
+    "hostile": hostile,
+}
+
+
+@cache
+def fit_of(kind: str) -> Fit:
+    return eh.calibrate(PANELS[kind](), per_component=True)
+
+
+@cache
+def average_of(kind: str) -> Fit:
+    return eh.simple_average(PANELS[kind]())
+
+
+@cache
+def ranking_of(kind: str) -> eh.Ranking:
+    return eh.rank(fit_of(kind), top=3, draws=1000, seed=5)
+
+
+CHARTS: dict[str, Callable[[str], Any]] = {
+    "values": lambda kind: plots.values(fit_of(kind)),
+    "biases": lambda kind: plots.biases(fit_of(kind)),
+    "top": lambda kind: plots.top(ranking_of(kind)),
+    "rankogram": lambda kind: plots.rankogram(ranking_of(kind)),
+    "graph": lambda kind: plots.graph(PANELS[kind]()),
+    "assessor_graph": lambda kind: plots.assessor_graph(PANELS[kind]()),
+    "design": lambda kind: plots.design(PANELS[kind]()),
+    "residuals": lambda kind: plots.residuals(fit_of(kind)),
+    "influence": lambda kind: plots.influence(fit_of(kind)),
+    "confidence": lambda kind: plots.confidence(fit_of(kind)),
+    "methods": lambda kind: plots.methods(average_of(kind), fit_of(kind)),
+    "bland_altman": lambda kind: plots.bland_altman(average_of(kind), fit_of(kind)),
+}
+REFUSED = {(name, kind) for name in ("top", "rankogram") for kind in ("apart", "alone")}
+REFUSED |= {("influence", "alone"), ("confidence", "alone")}
+DRAWN = [(name, kind) for name in CHARTS for kind in PANELS if (name, kind) not in REFUSED]
+
+
+@cache
+def spec(name: str, kind: str) -> dict[str, Any]:
+    return dict(CHARTS[name](kind).to_dict())
+
+
+def units(chart: dict[str, Any], data: Any = None) -> Iterator[dict[str, Any]]:
+    """Yield the marks of a chart, however deep, each with the name of its data."""
+    data = chart.get("data", data)
+    for key in ("layer", "hconcat", "vconcat"):
+        for part in chart.get(key, []):
+            yield from units(part, data)
+    if "mark" in chart:
+        yield {**chart, "data": data}
+
+
+def rows(chart: dict[str, Any], mark: str, nth: int = 0) -> list[dict[str, Any]]:
+    """Return the data of the nth mark of a kind."""
+    found = [unit for unit in units(chart) if unit["mark"]["type"] == mark]
+    return list(chart["datasets"][found[nth]["data"]["name"]])
+
+
+def column(table: list[dict[str, Any]], name: str) -> list[Any]:
+    return [row[name] for row in table]
+
+
+def fields(chart: dict[str, Any]) -> Iterator[tuple[set[str], dict[str, Any]]]:
+    """Yield for each mark the fields that it uses, and a row of its data."""
+    for unit in units(chart):
+        encoding = unit.get("encoding", {})
+        used = [*encoding.values(), *encoding.get("tooltip", [])]
+        names = {item["field"] for item in used if isinstance(item, dict) and "field" in item}
+        made = {step["as"] for step in unit.get("transform", []) if "as" in step}
+        yield names - made, chart["datasets"][unit["data"]["name"]][0]
+
+
+def words(chart: dict[str, Any]) -> str:
+    title = chart["title"]
+    return " ".join([*title["text"], *title["subtitle"]])
+
+
+# --- every picture of every panel ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "kind"), DRAWN)
+def test_every_chart_is_valid_says_what_it_shows_and_uses_columns_that_exist(name: str, kind: str) -> None:
+    chart = spec(name, kind)
+    assert chart["title"]["text"][0]
+    assert " ".join(chart["title"]["text"]) in chart["description"]
+    assert len(chart["description"]) > 60
+    found = list(fields(chart))
+    assert any(used for used, _ in found)
+    for used, row in found:
+        assert used <= set(row), f"{used - set(row)} not in the data"
+    assert any("tooltip" in unit.get("encoding", {}) for unit in units(chart))
+    json.dumps(chart, allow_nan=False)
+
+
+@pytest.mark.parametrize(("name", "kind"), sorted(REFUSED))
+def test_what_cannot_be_shown_is_refused_in_a_sentence(name: str, kind: str) -> None:
+    with pytest.raises((InputError, NotRankableError), match=r"^[A-Z].*\.$"):
+        CHARTS[name](kind)
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_every_chart_becomes_svg_and_hostile_labels_do_no_harm(name: str) -> None:
+    drawn = vlc.vegalite_to_svg(spec(name, "hostile"))
+    assert ElementTree.fromstring(drawn).tag == "{http://www.w3.org/2000/svg}svg"
+    assert "<script" not in drawn
+    assert "NaN" not in drawn
+    assert "undefined" not in drawn
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_no_label_ends_the_script_of_a_page(name: str) -> None:
+    text = json.dumps(spec(name, "hostile"))
+    assert "</" not in text
+    assert "<!--" not in text
+    assert "\\u0000" not in text
+    assert "\\u202e" not in text
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_thousand_objects_make_a_chart_of_moderate_size(name: str) -> None:
+    chart = spec(name, "large")
+    assert max(len(table) for table in chart["datasets"].values()) <= 5000
+    assert len(json.dumps(chart)) < 700_000
+    assert vlc.vegalite_to_svg(chart).startswith("<svg")
+
+
+def test_labels_stay_different_whatever_is_done_to_them() -> None:
+    names = plots.style.drawable(["a\tb", "a b", "a\nb", "a b (2)", "x" * 90, "x" * 91, "</x", "‹/x"])
+    assert len(set(names)) == len(names)
+    assert max(map(len, names)) < 50
+
+
+def test_colours_are_those_of_okabe_and_ito_and_greys() -> None:
+    published = {"#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#000000"}
+    style = plots.style
+    named = {style.BLUE, style.ORANGE, style.GREEN, style.VERMILION, style.SKY, style.PURPLE}
+    assert named < published
+    assert set(style.GROUP_COLOURS) - {style.INK} < named
+    for grey in (style.INK, style.GREY, style.PALE):
+        assert grey[1:3] == grey[3:5] == grey[5:7]
+
+
+# --- values and biases ---------------------------------------------------------------------------
+
+
+def test_values_are_those_of_the_fit_in_rank_order_beside_the_averages() -> None:
+    panel, fit = small(), fit_of("small")
+    chart = spec("values", "small")
+    table = rows(chart, "point")
+    order = sorted(range(10), key=lambda i: -fit.values.estimate[i])
+    assert column(table, "name") == [panel.objects[i] for i in order]
+    assert column(table, "value") == fit.values.estimate[order].tolist()
+    assert column(table, "place") == list(range(1, 11))
+    means = [float(np.mean(panel.score[panel.object_index == i])) for i in order]
+    assert column(table, "average") == pytest.approx(means)
+    assert fit.values.lower is not None
+    assert column(table, "lower") == fit.values.lower[order].tolist()
+    domains = [unit["encoding"]["y"]["scale"]["domain"] for unit in units(chart)]
+    assert all(domain == column(table, "name") for domain in domains)
+    moved = fit.values.estimate[order] - np.array(means)
+    at = int(np.argmax(np.abs(moved)))
+    assert f"object {panel.objects[order[at]]} most: by {moved[at]:+.1f}".replace("-", "−") in words(chart)
+
+
+def test_many_values_have_ranks_instead_of_names_and_few_may_be_asked_for() -> None:
+    fit = fit_of("large")
+    chart = spec("values", "large")
+    assert {unit["encoding"]["y"]["field"] for unit in units(chart)} == {"place"}
+    assert len(rows(chart, "point")) == 1000
+    few = plots.values(fit, most=20).to_dict()
+    best = np.argsort(-fit.values.estimate)[:20]
+    assert column(rows(few, "point"), "name") == [str(i) for i in best]
+    assert "980 lower values left out" in words(few)
+    with pytest.raises(InputError, match="at least 1"):
+        plots.values(fit, most=0)
+
+
+@pytest.mark.parametrize("name", ["values", "biases", "methods", "bland_altman"])
+def test_groups_stand_apart_and_are_never_ranked_together(name: str) -> None:
+    chart = spec(name, "apart")
+    assert len(chart["vconcat"]) == 2
+    groups = [
+        {row["name"] for row in rows({**part, "datasets": chart["datasets"]}, "point")} for part in chart["vconcat"]
+    ]
+    side = eh.connectivity(apart()).components
+    wanted = [set(part[1] if name == "biases" else part[0]) for part in side]
+    assert groups == wanted
+    assert "cannot be compared" in words(chart)
+    assert "Group 2" in str(chart["vconcat"][1]["title"])
+
+
+def test_more_groups_than_can_be_told_apart_are_counted() -> None:
+    edges = [(3 * g + o, 2 * g + a) for g in range(9) for o in range(3) for a in range(2)]
+    panel = panel_of(edges)
+    chart = plots.values(eh.calibrate(panel, per_component=True)).to_dict()
+    assert len(chart["vconcat"]) == plots.style.MOST_GROUPS
+    assert "Shown are the 6 largest" in words(chart)
+    nodes = [unit for unit in units(plots.graph(panel).to_dict()) if unit["mark"]["type"] == "point"]
+    assert nodes[0]["encoding"]["color"]["scale"]["domain"][-1] == "smaller groups"
+
+
+def test_without_intervals_none_are_drawn_and_the_reason_is_given() -> None:
+    for name in ("values", "biases"):
+        chart = spec(name, "alone")
+        assert "No intervals: the scores are just enough" in words(chart)
+        assert not any("lower" in row for row in rows(chart, "point"))
+    assert "Values are the plain averages here" in words(spec("values", "alone"))
+    assert [unit["mark"]["type"] for unit in units(spec("values", "alone"))] == ["point"]
+
+
+def test_biases_are_those_of_the_fit_from_generous_to_strict_about_zero() -> None:
+    fit = fit_of("small")
+    chart = spec("biases", "small")
+    table = rows(chart, "point")
+    order = np.argsort(-fit.biases.estimate)
+    assert column(table, "name") == [small().assessors[i] for i in order]
+    assert column(table, "bias") == fit.biases.estimate[order].tolist()
+    assert rows(chart, "rule") == [{"zero": 0.0}]
+    for row in table:
+        assert (row["clear"] == "could be zero") == (row["lower"] <= 0 <= row["upper"])
+
+
+def test_averages_have_no_biases_to_show() -> None:
+    for fit in (average_of("small"), eh.weighted_average(small())):
+        with pytest.raises(InputError, match=r"There are no biases to show: .* averaging takes"):
+            plots.biases(fit)
+
+
+def test_values_of_a_refined_fit_are_its_own() -> None:
+    fit = eh.refine(small(), eh.Refinements(shrink=True, scores=eh.Bounded(0, 100)))
+    table = rows(plots.values(fit).to_dict(), "point")
+    assert column(table, "value") == sorted(fit.values.estimate.tolist(), reverse=True)
+    for chart in (
+        plots.biases(fit),
+        plots.residuals(fit),
+        plots.influence(fit),
+        plots.confidence(fit),
+        plots.top(fit, 3),
+    ):
+        assert vlc.vegalite_to_svg(chart.to_dict()).startswith("<svg")
+    assert "units of the model's scale" in json.dumps(plots.confidence(fit, by="level").to_dict())
+
+
+# --- places and ranks ----------------------------------------------------------------------------
+
+
+def test_chances_of_a_place_are_those_of_the_ranking_and_the_undecided_are_marked() -> None:
+    ranking = ranking_of("small")
+    decision = eh.decide(ranking, 3)
+    table = rows(spec("top", "small"), "bar")
+    assert ranking.p_top is not None
+    order = np.argsort(ranking.expected_rank, kind="stable")
+    assert column(table, "name") == [str(i) for i in order]
+    assert column(table, "chance") == ranking.p_top[order].tolist()
+    undecided = {row["name"] for row in table if row["status"] == "the data cannot separate"}
+    assert undecided == set(decision.undecided)
+    assert f"{len(decision.undecided)} compete for {3 - len(decision.inside)} more place" in words(spec("top", "small"))
+
+
+def test_of_many_chances_the_nearest_to_even_are_shown_and_the_others_counted() -> None:
+    chart = plots.top(eh.rank(fit_of("large"), top=100, draws=500, seed=1)).to_dict()
+    table = rows(chart, "bar")
+    ranking = eh.rank(fit_of("large"), top=100, draws=500, seed=1)
+    assert ranking.p_top is not None
+    assert len(table) == 40
+    shown = np.array([int(name) for name in column(table, "name")])
+    rest = np.setdiff1d(np.arange(1000), shown)
+    assert np.abs(ranking.p_top[shown] - 0.5).max() <= np.abs(ranking.p_top[rest] - 0.5).min()
+    assert "Shown are the 40 nearest to an even chance; left out:" in words(chart)
+
+
+def test_places_come_from_the_ranking_or_have_to_be_said() -> None:
+    again = plots.top(ranking_of("small"), 2).to_dict()
+    wanted = eh.rank(fit_of("small"), top=2, draws=1000, seed=5)
+    assert wanted.p_top is not None
+    assert sorted(column(rows(again, "bar"), "chance")) == sorted(wanted.p_top.tolist())
+    with pytest.raises(InputError, match="how many places"):
+        plots.top(fit_of("small"))
+
+
+def test_the_rankogram_has_the_chances_of_every_rank() -> None:
+    ranking = ranking_of("small")
+    chance = ranking.probabilities()
+    np.testing.assert_allclose(chance.sum(axis=0), 1)
+    np.testing.assert_allclose(chance.sum(axis=1), 1)
+    np.testing.assert_allclose(chance @ np.arange(1, 11), ranking.expected_rank)
+    np.testing.assert_array_equal(chance[:, 0], ranking.p_first)
+    for row in rows(spec("rankogram", "small"), "bar"):
+        assert row["chance"] == chance[int(row["name"]), row["rank"] - 1]
+    ticks = rows(spec("rankogram", "small"), "tick")
+    assert column(ticks, "expected") == sorted(ranking.expected_rank.tolist())
+
+
+def test_ranks_of_many_are_taken_together_without_losing_any() -> None:
+    table = rows(spec("rankogram", "large"), "rect")
+    total = sum(row["chance"] * (row["last"] - row["first"] + 1) for row in table)
+    assert 0.9 * 1000 < total <= 1000.001
+    assert "20 together" in words(spec("rankogram", "large"))
+
+
+# --- graphs and designs --------------------------------------------------------------------------
+
+
+def test_the_graph_has_every_assessment_and_marks_the_bridges() -> None:
+    edges = [(o, a) for o in range(3) for a in (0, 1)] + [(3, 1), (3, 2)] + [(o, a) for o in (4, 5) for a in (2, 3)]
+    panel = panel_of(edges)
+    chart = plots.graph(panel).to_dict()
+    links = rows(chart, "rule")
+    assert {(int(row["object"]), int(row["assessor"])) for row in links} == set(edges)
+    bridges = {edges[i] for i in eh.connectivity(panel).bridges}
+    assert {(int(row["object"]), int(row["assessor"])) for row in links if row["weak"]} == bridges == {(3, 1), (3, 2)}
+    assert "2 assessments (red) are weak links" in words(chart)
+    joined = rows(plots.assessor_graph(panel).to_dict(), "rule")
+    assert {(row["first"], row["second"]): row["shared"] for row in joined} == {
+        ("0", "1"): 3,
+        ("1", "2"): 1,
+        ("2", "3"): 2,
+    }
+    assert [row["weak"] for row in joined] == [row["shared"] == 1 for row in joined]
+    assert "Without any one of 1, 2 the others would fall apart" in words(plots.assessor_graph(panel).to_dict())
+
+
+def test_links_between_assessors_have_the_weights_of_the_assessor_graph() -> None:
+    weights = eh.assessor_graph(small()).toarray()
+    for row in rows(spec("assessor_graph", "small"), "rule"):
+        assert row["weight"] == pytest.approx(weights[int(row["first"]), int(row["second"])])
+
+
+def test_objects_taken_together_in_a_large_graph_lose_no_assessment() -> None:
+    links = rows(spec("graph", "large"), "rule")
+    assert sum(row["count"] for row in links) == large().n_assessments
+    assert "about 34 to a square" in words(spec("graph", "large"))
+
+
+def test_only_the_strongest_links_of_many_are_drawn_and_each_assessor_keeps_one() -> None:
+    chart = spec("assessor_graph", "large")
+    links = rows(chart, "rule")
+    assert {row[end] for row in links for end in ("first", "second")} == set(large().assessors)
+    assert f"Drawn are {len(links)} of 779 links" in words(chart)
+
+
+def test_a_panel_that_falls_apart_is_said_to_and_its_groups_have_colours() -> None:
+    for name in ("graph", "assessor_graph"):
+        assert "falls into 2 groups" in words(spec(name, "apart"))
+        nodes = rows(spec(name, "apart"), "point")
+        assert set(column(nodes, "group")) == {"group 1", "group 2"}
+
+
+def test_the_design_has_a_cell_for_each_assessment() -> None:
+    panel = small()
+    table = rows(spec("design", "small"), "rect")
+    wanted = zip(panel.assessor_index.tolist(), panel.object_index.tolist(), panel.score.tolist(), strict=True)
+    assert [(int(row["assessor"]), int(row["object"]), row["score"]) for row in table] == list(wanted)
+    work = rows(spec("design", "small"), "text")
+    assert column(work, "count") == panel.assessor_assessments.tolist()
+    assert set(column(table, "kind")) == {"weight 0.00444", "weight 0.01", "weight 0.04"}
+
+
+def test_levels_keep_their_names() -> None:
+    table = rows(plots.design(eh.read_panel(demo_path())).to_dict(), "rect")
+    assert set(column(table, "kind")) == {"low", "medium", "high"}
+
+
+# --- checks of a fit -----------------------------------------------------------------------------
+
+
+def test_residuals_are_scores_less_fitted_and_their_quartiles_those_of_each_assessor() -> None:
+    panel, fit = small(), fit_of("small")
+    chart = spec("residuals", "small")
+    expected = fit.values.estimate[panel.object_index] + fit.biases.estimate[panel.assessor_index]
+    table = rows(chart, "point")
+    assert column(table, "residual") == pytest.approx((panel.score - expected).tolist())
+    assert column(table, "fitted") == pytest.approx(expected.tolist())
+    for row in rows(chart, "tick"):
+        own = (panel.score - expected)[panel.assessor_index == int(row["name"])]
+        assert [row["lower"], row["middle"], row["upper"]] == pytest.approx(np.quantile(own, [0.25, 0.5, 0.75]))
+
+
+def test_many_residuals_are_counted_in_cells() -> None:
+    assert sum(column(rows(spec("residuals", "large"), "rect"), "count")) == large().n_assessments
+
+
+def test_pulls_are_those_of_influence_and_the_largest_come_first() -> None:
+    chart = spec("influence", "small")
+    pull = eh.influence(fit_of("small")).pull
+    bars = rows(chart, "bar")
+    assert column(bars, "pull") == pull[np.argsort(-np.abs(pull), kind="stable")[:20]].tolist()
+    assert sorted(column(rows(chart, "point"), "pull")) == sorted(pull.tolist())
+    panel = small()
+    at = int(np.argmax(np.abs(pull)))
+    assert bars[0]["name"] == f"{panel.assessor_index[at]} on {panel.object_index[at]}"
+    assert {row["way"] == "pulled up" for row in bars if row["pull"] > 0} == {True}
+
+
+def test_scores_that_no_other_can_check_are_left_out_and_counted() -> None:
+    panel = panel_of([(o, a) for o in range(3) for a in range(3)] + [(3, 0)], [1.0, 4, 2, 8, 5, 7, 1, 3, 9, 4])
+    chart = plots.influence(eh.calibrate(panel)).to_dict()
+    assert len(rows(chart, "point")) == 9
+    assert "1 score that no other can check left out" in words(chart)
+
+
+def test_spread_is_compared_with_what_was_declared() -> None:
+    panel, fit = small(), fit_of("small")
+    chart = plots.confidence(fit, by="assessor").to_dict()
+    slack = 1 - eh.influence(fit).leverage
+    squares = panel.precision * fit.residuals**2
+    level = squares.sum() / slack.sum()
+    for row in rows(chart, "point"):
+        own = panel.assessor_index == int(row["name"])
+        assert row["ratio"] == pytest.approx(np.sqrt(squares[own].sum() / slack[own].sum() / level))
+        assert row["lower"] < row["ratio"] < row["upper"]
+    for row in rows(plots.confidence(fit, by="level").to_dict(), "point"):
+        weight = float(row["name"].removeprefix("weight "))
+        own = np.isclose(panel.precision, weight, rtol=1e-2)
+        assert row["declared"] == pytest.approx(np.sqrt(level / panel.precision[own][0]))
+        assert row["actual"] == pytest.approx(np.sqrt((fit.residuals[own] ** 2).sum() / slack[own].sum()))
+
+
+def test_spread_finds_an_assessor_who_is_surer_than_their_scores_allow() -> None:
+    panel = eh.simulate_panel(200, 6, 3, seed=4, bounds=None, step=None).panel
+    loud = panel.assessor_index == 2
+    score = panel.score + np.where(loud, np.random.default_rng(1).normal(0, 40, panel.n_assessments), 0)
+    noisy = Panel.from_arrays(panel.object_index, panel.assessor_index, score, panel.precision)
+    table = rows(plots.confidence(eh.calibrate(noisy), by="assessor").to_dict(), "point")
+    assert table[0]["name"] == "2"
+    assert table[0]["kind"] == "spread more than declared"
+
+
+def test_levels_that_do_not_differ_are_not_compared() -> None:
+    with pytest.raises(InputError, match="by='assessor'"):
+        plots.confidence(fit_of("apart"), by="level")
+    with pytest.raises(InputError, match="not by 'moon'"):
+        plots.confidence(fit_of("small"), by="moon")  # type: ignore[arg-type]
+
+
+# --- method against method -----------------------------------------------------------------------
+
+
+def test_two_methods_are_set_against_each_other() -> None:
+    one, two = average_of("small"), fit_of("small")
+    for name in ("methods", "bland_altman"):
+        table = rows(spec(name, "small"), "point")
+        assert column(table, "first") == one.values.estimate.tolist()
+        assert column(table, "second") == two.values.estimate.tolist()
+        assert column(table, "difference") == (two.values.estimate - one.values.estimate).tolist()
+    r2 = np.corrcoef(one.values.estimate, two.values.estimate)[0, 1] ** 2
+    assert f"R² {r2:.2f}" in words(spec("methods", "small"))
+    with pytest.raises(InputError, match="two fits"):
+        plots.methods(one)
+    with pytest.raises(InputError, match="same objects"):
+        plots.bland_altman(one, fit_of("alone"))
+
+
+def test_limits_of_agreement_are_two_standard_deviations_about_the_mean() -> None:
+    difference = fit_of("small").values.estimate - average_of("small").values.estimate
+    mean, sd = difference.mean(), difference.std(ddof=1)
+    lines = column(rows(spec("bland_altman", "small"), "rule"), "at")
+    assert lines == pytest.approx([mean, mean + 1.96 * sd, mean - 1.96 * sd])
+    assert "give the same values" in words(spec("bland_altman", "alone"))
+
+
+def test_a_comparison_shows_every_two_of_its_methods() -> None:
+    comparison = eh.compare(small(), candidates=[])
+    chart = plots.methods(comparison).to_dict()
+    charts = [unit for unit in units(chart) if unit["mark"]["type"] == "point"]
+    assert len(charts) == 6
+    table = rows(chart, "point")
+    for at, row in enumerate(comparison.methods):
+        assert row.fit is not None
+        assert column(table, f"value_{at}") == row.fit.values.estimate.tolist()
+    least = min((r2, pair) for pair, r2 in comparison.r2.items() if r2 is not None)
+    assert f"{' and '.join(least[1])} agree least (R² {least[0]:.2f})" in words(chart)
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def test_charts_are_saved_by_suffix_and_pages_need_no_network(tmp_path: Path) -> None:
+    chart = plots.values(fit_of("hostile"))
+    for suffix, start in ((".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF"), (".json", b"{")):
+        plots.save(chart, tmp_path / f"values{suffix}")
+        assert (tmp_path / f"values{suffix}").read_bytes().startswith(start)
+    root = ElementTree.parse(tmp_path / "values.svg").getroot()
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == chart.to_dict()["description"]
+    plots.save(chart, str(tmp_path / "values.HTML"))
+    page = (tmp_path / "values.HTML").read_text(encoding="utf-8")
+    assert page.count("</script>") == page.count("<script")
+    assert "cdn.jsdelivr" not in page
+    chart.save(str(tmp_path / "own.svg"))
+    assert (tmp_path / "own.svg").stat().st_size > 1000
+
+
+def test_other_suffixes_and_places_that_do_not_exist_are_refused(tmp_path: Path) -> None:
+    chart = plots.values(fit_of("small"))
+    for name in ("values.xlsx", "values"):
+        with pytest.raises(InputError, match=r"use \.svg, \.png, \.pdf, \.html or \.json"):
+            plots.save(chart, tmp_path / name)
+    with pytest.raises(InputError, match="cannot be written"):
+        plots.save(chart, tmp_path / "nowhere" / "values.svg")
+
+
+def test_altair_is_imported_with_the_first_picture_only() -> None:
+    program = (
+        "import sys, evenhand as eh; eh.calibrate(eh.Panel.from_arrays([0, 1], [0, 0], [1.0, 2.0])); "
+        "assert 'altair' not in sys.modules; eh.plots.values; assert 'altair' in sys.modules; "
+        "from evenhand.plots import graph; assert callable(graph); assert callable(eh.plots.graph)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

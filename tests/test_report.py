@@ -1,0 +1,275 @@
+"""Reports: what they say, that labels are harmless, and how they look to Chromium without a network."""
+
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import evenhand as eh
+from browser import open_browser
+from evenhand.cli import main
+from evenhand.data import demo_path
+from evenhand.errors import InputError
+from evenhand.fingerprint import data_hash
+from evenhand.panel import Panel
+from evenhand.report.html import make_report, render
+
+HOSTILE = [
+    "</script><script>window.broken=1</script>",
+    "<img src=x onerror=window.broken=1>",
+    "{{ 7*7 }}",
+    "=cmd|' /C'!A0",
+]
+
+
+class Page(HTMLParser):
+    """What a page is made of: text outside of scripts and styles, ids, and addresses that it would load."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.ids: list[str] = []
+        self.loads: list[str] = []
+        self.tags: list[str] = []
+        self._silent = 0
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self._silent += tag in ("script", "style")
+        for name, value in attrs:
+            if name == "id" and value:
+                self.ids.append(value)
+            if name in ("src", "href") and value and not value.startswith("#"):
+                self.loads.append(value)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._silent -= tag in ("script", "style")
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.words))
+
+
+def demo() -> Panel:
+    return eh.read_panel(demo_path())
+
+
+def hostile_panel() -> Panel:
+    rows = [
+        (HOSTILE[o % 4] + str(o), HOSTILE[a] + "a", 40.0 + 5 * o - 3 * a + (o * a) % 4)
+        for o in range(8)
+        for a in range(4)
+    ]
+    return Panel.from_frame(pl.DataFrame(rows, schema=["object", "assessor", "score"], orient="row"))
+
+
+def apart() -> Panel:
+    return Panel.from_arrays(
+        [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5],
+        [0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3],
+        [60.0, 50, 71, 66, 55, 41, 80, 70, 62, 50, 55, 49],
+    )
+
+
+FITS: dict[str, Callable[[], Any]] = {
+    "demo": lambda: eh.calibrate(demo()),
+    "hostile": lambda: eh.calibrate(hostile_panel()),
+    "groups": lambda: eh.calibrate(apart(), per_component=True),
+    "one assessor": lambda: eh.calibrate(Panel.from_arrays([0, 1, 2], [0, 0, 0], [50.0, 60.0, 55.0])),
+    "averages": lambda: eh.simple_average(demo()),
+    "refined": lambda: eh.refine(demo(), shrink=True),
+    "bounded": lambda: eh.refine(demo(), shrink=True, scores=eh.Bounded(0, 100)),
+    "medians": lambda: eh.median_polish(demo()),
+    "perfect": lambda: eh.calibrate(Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1] * 3, [60.0, 70, 50, 60, 40, 50])),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_every_fit_has_a_report_that_loads_nothing(name: str) -> None:
+    fit = FITS[name]()
+    page = Page(render(make_report(fit, comparison=False)))
+    assert page.loads == []
+    assert len(page.ids) == len(set(page.ids))
+    for label in fit.panel.objects:
+        assert re.sub(r"\s+", " ", label) in page.text
+    assert "fingerprint" in page.text
+    assert page.tags.count("h1") == 1
+
+
+def test_the_decision_comes_first_and_is_that_of_the_ranks() -> None:
+    fit = eh.calibrate(demo())
+    decision = eh.decide(eh.rank(fit, top=10, seed=3), 10)
+    report = make_report(fit, top=10, seed=3, comparison=False)
+    text = Page(render(report)).text
+    first = report.decision[0]
+    assert text.index(first) < text.index("Values with their intervals")
+    assert first.startswith("10 of 40 objects are to be chosen.")
+    assert f"Safely in are {', '.join(decision.inside)}." in first
+    assert f"cannot separate {len(decision.undecided)} objects: {', '.join(decision.undecided)}." in first
+    averages = eh.simple_average(demo()).values
+    by_average = {averages.labels[at] for at in np.argsort(-averages.estimate)[:10].tolist()}
+    by_value = {fit.values.labels[at] for at in np.argsort(-fit.values.estimate)[:10].tolist()}
+    assert f"{', '.join(sorted(by_average - by_value))} in place of {', '.join(sorted(by_value - by_average))}" in text
+
+
+def test_without_places_the_leader_is_named_and_who_else_may_lead() -> None:
+    fit = eh.calibrate(demo())
+    report = make_report(fit, comparison=False)
+    best = fit.values.labels[int(np.argmax(fit.values.estimate))]
+    assert report.decision[0].startswith(f"The highest value is that of {best}, {fit.values.estimate.max():.1f}.")
+    ranking = eh.rank(fit)
+    others = [label for label, lower in zip(fit.values.labels, ranking.rank_lower, strict=True) if lower == 1]
+    assert all(label in " ".join(report.decision) for label in others)
+
+
+def test_numbers_of_the_tables_are_those_of_the_fit() -> None:
+    fit = eh.calibrate(demo())
+    text = render(make_report(fit, comparison=False))
+    assert fit.values.sd is not None
+    for label, value, sd in zip(fit.values.labels, fit.values.estimate, fit.values.sd, strict=True):
+        row = re.search(rf'class="text">{label}</th><td>([^<]+)</td><td>([^<]+)</td>', text)
+        assert row is not None
+        assert [float(cell.replace("−", "-")) for cell in row.groups()] == [round(value, 1), round(sd, 1)]
+
+
+def test_labels_are_data_wherever_they_stand() -> None:
+    text = render(make_report(eh.calibrate(hostile_panel()), top=3, comparison=False, title="<b>A & B</b>"))
+    assert "<img src=x" not in text
+    assert "</script><script>window" not in text
+    assert "49" not in Page(text).text.split("Decision")[0]
+    assert "<title>&lt;b&gt;A &amp; B&lt;/b&gt;</title>" in text
+    for specification in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', text, re.S):
+        json.loads(specification)
+
+
+def test_a_hundred_objects_take_less_than_two_megabytes() -> None:
+    panel = eh.simulate_panel(100, 15, 3, seed=1).panel
+    assert len(render(make_report(eh.calibrate(panel), top=20, comparison=False)).encode()) < 2_000_000
+
+
+def test_a_pdf_is_left_to_printing(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="print it to PDF from a browser"):
+        eh.report(eh.calibrate(demo()), tmp_path / "report.pdf")
+
+
+# ------------------------------------------------------------------------------------------------ the fingerprint
+
+
+def test_the_fingerprint_does_not_depend_on_the_order_of_rows_and_on_nothing_less() -> None:
+    frame = pl.read_csv(demo_path())
+    panel, turned = Panel.from_frame(frame), Panel.from_frame(frame[::-1])
+    assert data_hash(panel) == data_hash(turned)
+    fit = eh.calibrate(panel)
+    mark = eh.fingerprint(fit, top=10)
+    assert mark.whole == eh.fingerprint(eh.calibrate(turned), top=10).whole
+    others = [
+        eh.fingerprint(fit, top=9),
+        eh.fingerprint(eh.calibrate(panel, gauge="zero_sum"), top=10),
+        eh.fingerprint(eh.calibrate(panel, interval=0.8), top=10),
+        eh.fingerprint(eh.incomplete_block(panel), top=10),
+        eh.fingerprint(eh.refine(panel, shrink=True), top=10),
+        eh.fingerprint(eh.refine(panel, shrink=True, value_sd=10.0), top=10),
+    ]
+    score = panel.score.copy()
+    score[17] = np.nextafter(score[17], 100)
+    changed = Panel.from_frame(frame.with_columns(score=pl.Series(score)))
+    others.append(eh.fingerprint(eh.calibrate(changed), top=10))
+    assert len({mark.whole, *(one.whole for one in others)}) == len(others) + 1
+
+
+# ------------------------------------------------------------------------------------------------ the command line
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def test_the_command_writes_the_page_and_verifies_it(tmp_path: Path) -> None:
+    scores, page = tmp_path / "scores.csv", tmp_path / "out.html"
+    scores.write_bytes(demo_path().read_bytes())
+    found = run("report", str(scores), "--top", "10", "--quick", "-o", str(page))
+    assert found.exit_code == 0, found.output
+    text = page.read_text(encoding="utf-8")
+    mark = re.search(r"<code>([0-9a-f]{64})</code>", text)
+    assert mark is not None
+    assert mark[1][:16] in found.output
+    again = run("report", str(scores), "--top", "10", "--verify", mark[1])
+    assert again.exit_code == 0
+    assert "Unchanged" in again.output
+    scores.write_text(scores.read_text().replace("71", "72", 1))
+    changed = run("report", str(scores), "--top", "10", "--verify", mark[1][:12], "--json")
+    assert changed.exit_code == 1
+    assert json.loads(changed.output)["same"] is False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-o", "x.pdf"], "print it to PDF"),
+        (["-o", "x.txt"], "html"),
+        (["--lottery-seed", "1"], "--top K"),
+        (["--verify", "abc"], "first eight"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
+    arguments = [str(tmp_path / one) if one.startswith("x.") else one for one in arguments]
+    found = run("report", str(demo_path()), *arguments)
+    assert found.exit_code == 2
+    assert message in found.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_does_not_overwrite_the_scores(tmp_path: Path) -> None:
+    scores = tmp_path / "scores.html"
+    scores.write_bytes(demo_path().read_bytes())
+    found = run("report", str(scores), "-o", str(scores))
+    assert found.exit_code == 2
+    assert scores.read_bytes() == demo_path().read_bytes()
+
+
+# ------------------------------------------------------------------------------------------------------- Chromium
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["demo", "hostile", "groups", "one assessor", "refined"])
+def test_chromium_draws_it_without_a_network_and_axe_finds_nothing_serious(name: str, tmp_path: Path) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    fit = FITS[name]()
+    path = tmp_path / "report.html"
+    eh.report(fit, path, top=2, comparison=name == "demo")
+    with open_browser() as context:
+        page = context.new_page()
+        said: list[str] = []
+        asked: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(path.as_uri())
+        page.wait_for_function("document.documentElement.dataset.drawn === 'yes'", timeout=30_000)
+        assert said == []
+        assert asked == [path.as_uri()]
+        charts = page.locator("[data-chart]")
+        assert charts.count() >= 3
+        for at in range(charts.count()):
+            box = charts.nth(at).locator("svg").first.bounding_box()
+            assert box is not None
+            assert box["width"] > 100
+            assert box["height"] > 30
+        assert page.evaluate("window.broken") is None
+        found = Axe().run(page).response["violations"]
+        assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+        page.emulate_media(media="print")
+        assert len(page.pdf(format="A4")) > 10_000
