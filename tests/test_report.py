@@ -119,8 +119,8 @@ def test_the_decision_comes_first_and_is_that_of_the_ranks() -> None:
     assert f"Safely in are {', '.join(decision.inside)}." in first
     assert f"cannot separate {len(decision.undecided)} objects: {', '.join(decision.undecided)}." in first
     averages = eh.simple_average(demo()).values
-    by_average = {averages.labels[at] for at in np.argsort(-averages.estimate)[:10].tolist()}
-    by_value = {fit.values.labels[at] for at in np.argsort(-fit.values.estimate)[:10].tolist()}
+    by_average = {averages.labels[at] for at in np.argsort(-averages.estimate, kind="stable")[:10].tolist()}
+    by_value = {fit.values.labels[at] for at in np.argsort(-fit.values.estimate, kind="stable")[:10].tolist()}
     assert f"{', '.join(sorted(by_average - by_value))} in place of {', '.join(sorted(by_value - by_average))}" in text
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from evenhand.fit import Fit
 from evenhand.gauge import Gauge
 from evenhand.memory import require
+from evenhand.models import MEDIANS
 from evenhand.panel import Panel
 
 
@@ -70,9 +71,8 @@ def fingerprint(fit: Fit, **chosen: Any) -> Fingerprint:
         "factor": fit.panel.factor,
         "per_component": fit.per_component,
     }
-    refinements = getattr(fit.refined, "refinements", None)
-    if refinements is not None:
-        settings["refinements"] = repr(refinements)
+    if fit.refined is not None and fit.method != MEDIANS:
+        settings["refinements"] = repr(fit.refined.refinements)
     settings |= chosen
     data = data_hash(fit.panel)
     text = json.dumps([data, settings, __version__], sort_keys=True, ensure_ascii=True, default=repr)
