@@ -56,19 +56,22 @@ def values(fit: Fit, *, most: int | None = None) -> Chart:
     average = sum_by(panel.object_index, panel.score, panel.n_objects) / panel.object_assessments
     moved = effects.estimate - average
     digits = style.decimals(np.concatenate([effects.estimate, average]))
-    differ = float(np.abs(moved).max()) > 10.0 ** -(digits + 6)
+    differ = not style.is_nothing(moved, panel.score)
     groups = style.groups_of(effects.component)
-    charts, left_out = [], 0
+    charts, left_out, thinned = [], 0, 0
     for group, members in enumerate(groups[: style.MOST_GROUPS]):
         order = members[np.argsort(-effects.estimate[members], kind="stable")]
         kept = order[: _first(most, order.size)]
         left_out += order.size - kept.size
-        rows = _value_rows(fit, names, average if differ else None, kept, digits)
+        chosen = style.thin(kept)
+        thinned += kept.size - chosen.size
+        rows = _value_rows(fit, names, average if differ else None, chosen, digits)
         charts.append(style.headed(rows, group, len(groups), order.size, "object"))
     notes = [
         f"{_said(fit.method)} of {count_of(panel.n_objects, 'object')}, from the highest value down. "
         f"{style.interval_note(effects, fit)}",
         f"{count_of(left_out, 'lower value')} left out." if left_out else "",
+        style.thin_note(thinned),
         style.group_note(len(groups)),
     ]
     if differ:
@@ -82,9 +85,13 @@ def values(fit: Fit, *, most: int | None = None) -> Chart:
             at = int(np.argmax(effects.estimate))
             best = style.number(effects.estimate[at], digits)
             title += f"; the highest is that of {style.named(names[at], 'object')}, {best} points"
-    return style.finish(
-        style.stacked(charts), title, notes, f"Dot plot of {count_of(panel.n_objects, 'value')} in rank order"
-    )
+    what = f"Dot plot of {count_of(panel.n_objects, 'value')} in rank order"
+    if len(groups) == 1:
+        ends = (int(np.argmax(effects.estimate)), int(np.argmin(effects.estimate)))
+        what += ", from " + " to ".join(
+            f"{names[i]} ({style.number(effects.estimate[i], digits)} points)" for i in ends
+        )
+    return style.finish(style.stacked(charts), title, notes, what)
 
 
 def _value_rows(fit: Fit, names: list[str], average: Floats | None, order: Codes, digits: int) -> Any:
@@ -101,7 +108,7 @@ def _value_rows(fit: Fit, names: list[str], average: Floats | None, order: Codes
         tips += [("lower", "interval from", digits), ("upper", "interval to", digits)]
     tips.append(("assessments", "scores", 0))
     tooltip = style.tooltips(*tips)
-    y, height = style.rows_of(shown, "object", "rank")
+    y, height = style.rows_of(shown, "object", "rank", int(columns["place"].max()))
     base = alt.Chart(style.data_of(**columns), width=WIDTH, height=height).encode(y=y)
     kinds = ["value"] if average is None else ["value", "plain average"]
     colour = alt.Color("kind:N", scale=style.palette(kinds, [BLUE, ORANGE]))
@@ -136,7 +143,7 @@ def _value_rows(fit: Fit, names: list[str], average: Floats | None, order: Codes
 def _effect_columns(effects: Effects, shown: list[str], order: Codes) -> dict[str, Any]:
     columns: dict[str, Any] = {
         "name": shown,
-        "place": effects.rank[order] if effects.side == "object" else np.arange(1, order.size + 1),
+        "place": effects.rank[order],
         effects.name: effects.estimate[order],
         "assessments": effects.assessments[order],
     }
@@ -167,17 +174,22 @@ def biases(fit: Fit) -> Chart:
     names = style.drawable(effects.labels)
     digits = style.decimals(np.append(effects.estimate, 0.0))
     groups = style.groups_of(effects.component)
-    charts = []
+    charts, thinned = [], 0
     for group, members in enumerate(groups[: style.MOST_GROUPS]):
         order = members[np.argsort(-effects.estimate[members], kind="stable")]
-        rows = _bias_rows(effects, names, order, digits)
+        chosen = style.thin(order)
+        thinned += order.size - chosen.size
+        rows = _bias_rows(effects, names, chosen, digits)
         charts.append(style.headed(rows, group, len(groups), order.size, "assessor"))
     notes = [
         f"{_said(fit.method)}. A positive bias is generous, a negative one strict. {style.interval_note(effects, fit)}",
+        style.thin_note(thinned),
         style.group_note(len(groups)),
     ]
     top, bottom = int(np.argmax(effects.estimate)), int(np.argmin(effects.estimate))
-    if panel.n_assessors == 1:
+    if panel.n_assessors > 1 and style.is_nothing(effects.estimate, panel.score):
+        title = "No assessor is generous or strict: all biases are zero"
+    elif panel.n_assessors == 1:
         title = "One assessor alone: there is nobody to compare their standard with"
     elif len(groups) > 1:
         title = f"Each of the {len(groups)} groups has its own zero, so biases compare within a group only"
@@ -197,7 +209,7 @@ def _bias_rows(effects: Effects, names: list[str], order: Codes, digits: int) ->
     compact = style.is_compact(shown)
     columns = _effect_columns(effects, shown, order)
     tips: list[Any] = [("name", "assessor"), ("bias", "bias", digits)]
-    y, height = style.rows_of(shown, "assessor", "place")
+    y, height = style.rows_of(shown, "assessor", "place", int(columns["place"].max()))
     kinds = ["interval leaves out zero", "could be zero"]
     colour: Any = alt.value(BLUE)
     if effects.lower is not None and effects.upper is not None:
