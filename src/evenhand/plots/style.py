@@ -171,16 +171,23 @@ def save(chart: Any, path: str | Path) -> None:
         target.write_text(drawn.replace("<svg ", spoken, 1).replace(">", f"><desc>{escape(said)}</desc>", 1), "utf-8")
 
 
+def at_most(most: int | None, count: int) -> int:
+    """Return how many of so many rows to show, where a number of them may have been asked for."""
+    if most is not None and most < 1:
+        raise InputError("The number of rows to show must be at least 1.", kind="bad_option")
+    return count if most is None else min(most, count)
+
+
 def groups_of(component: Codes) -> list[Codes]:
     """Return the members of each group, the first group first."""
     return [np.flatnonzero(component == group) for group in range(int(component.max()) + 1)]
 
 
-def group_note(count: int) -> str:
+def group_note(count: int, *, all_shown: bool = False) -> str:
     """Return what has to be said of a panel that is not connected; nothing where it is."""
     if count == 1:
         return ""
-    shown = f" Shown are the {MOST_GROUPS} largest." if count > MOST_GROUPS else ""
+    shown = f" Shown are the {MOST_GROUPS} largest." if count > MOST_GROUPS and not all_shown else ""
     return f"The {count} groups share neither assessor nor object and cannot be compared with each other.{shown}"
 
 
