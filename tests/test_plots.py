@@ -239,6 +239,8 @@ def test_values_are_those_of_the_fit_in_rank_order_beside_the_averages() -> None
     assert column(table, "lower") == fit.values.lower[order].tolist()
     domains = [unit["encoding"]["y"]["scale"]["domain"] for unit in units(chart)]
     assert all(domain == column(table, "name") for domain in domains)
+    ends = [f"{panel.objects[i]} ({fit.values.estimate[i]:.1f} points)" for i in (order[0], order[-1])]
+    assert f"from {' to '.join(ends)}" in chart["description"]
     moved = fit.values.estimate[order] - np.array(means)
     at = int(np.argmax(np.abs(moved)))
     assert f"object {panel.objects[order[at]]} most: by {moved[at]:+.1f}".replace("-", "−") in words(chart)
@@ -321,6 +323,30 @@ def test_values_of_a_refined_fit_are_its_own() -> None:
     ):
         assert vlc.vegalite_to_svg(chart.to_dict()).startswith("<svg")
     assert "units of the model's scale" in json.dumps(plots.confidence(fit, by="level").to_dict())
+
+
+def test_of_more_objects_than_can_be_drawn_every_so_manyth_is() -> None:
+    panel = eh.simulate_panel(12_000, 12, 2, seed=1).panel
+    fit = eh.calibrate(panel)
+    for chart in (plots.values(fit), plots.methods(eh.simple_average(panel), fit)):
+        table = rows(chart.to_dict(), "point")
+        assert len(table) == 4000
+        assert "8,000 more between those drawn" in words(chart.to_dict())
+    places = column(rows(plots.values(fit).to_dict(), "point"), "place")
+    assert places[0] == 1
+    assert places[-1] > 11_900
+    assert len(rows(plots.graph(panel).to_dict(), "rule")) <= 30 * 12
+
+
+@pytest.mark.parametrize("score", [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [5.0] * 6])
+def test_scores_that_agree_perfectly_are_said_to(score: list[float]) -> None:
+    fit = eh.calibrate(panel_of([(o, a) for o in range(3) for a in range(2)], score))
+    assert "no residuals are left" in words(plots.residuals(fit).to_dict())
+    assert "all agree" in words(plots.influence(fit).to_dict())
+    with pytest.raises(InputError, match="no residuals"):
+        plots.confidence(fit)
+    if np.ptp(score) == 0:
+        assert "all biases are zero" in words(plots.biases(fit).to_dict())
 
 
 # --- places and ranks ----------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from evenhand.plots.agreement import bland_altman, methods
 from evenhand.plots.checks import confidence, influence, residuals
-from evenhand.plots.results import biases, rankogram, top, values
+from evenhand.plots.ranks import rankogram, top
+from evenhand.plots.results import biases, values
 from evenhand.plots.structure import assessor_graph, design, graph
 from evenhand.plots.style import save
 

@@ -35,6 +35,10 @@ def _groups(first: Fit, second: Fit) -> list[Codes]:
     return style.groups_of(max(first.values.component, second.values.component, key=lambda part: int(part.max())))
 
 
+def _thin_note(groups: list[Codes]) -> str:
+    return style.thin_note(sum(members.size - style.thin(members).size for members in groups))
+
+
 def _axis(fit: Fit) -> str:
     return f"{fit.method} value in points"
 
@@ -61,7 +65,7 @@ def methods(first: Comparison | Fit, second: Fit | None = None) -> Chart:
     same = _same(one, two)
     charts = []
     for group, members in enumerate(groups[: style.MOST_GROUPS]):
-        data = _data(first, second, members, names)
+        data = _data(first, second, style.thin(members), names)
         dots = _dots(data, members.size, _SIDE, _tips(first, second, digits)).encode(
             x=alt.X("first:Q", title=_axis(first), scale=_AROUND),
             y=alt.Y("second:Q", title=_axis(second), scale=_AROUND),
@@ -85,6 +89,7 @@ def methods(first: Comparison | Fit, second: Fit | None = None) -> Chart:
     notes = [
         f"{first.method}: {method_name(first.method)}; {second.method}: {method_name(second.method)}. "
         "On the dashed line both give the same value.",
+        _thin_note(groups),
         style.group_note(len(groups)),
     ]
     what = f"Scatter plot of {count_of(len(names), 'object')} by two methods"
@@ -146,7 +151,10 @@ def _all_methods(comparison: Comparison) -> Chart:
     names = style.drawable(fits[0].values.labels)
     digits = style.decimals(fits[0].values.estimate)
     columns = {f"value_{at}": fit.values.estimate for at, fit in enumerate(fits)}
-    data = style.data_of(name=names, **columns)
+    kept = style.thin(np.arange(len(names)))
+    data = style.data_of(
+        name=[names[i] for i in kept.tolist()], **{name: cells[kept] for name, cells in columns.items()}
+    )
     rows, agreement = [], {}
     for at, second in enumerate(fits[1:], start=1):
         row = []
@@ -179,6 +187,7 @@ def _all_methods(comparison: Comparison) -> Chart:
     notes = [
         "Values in points, one method against another; on the dashed line both give the same.",
         *(f"{fit.method}: {method_name(fit.method)}." for fit in fits if "+" in fit.method),
+        _thin_note([np.arange(len(names))]),
         "Groups that cannot be compared are drawn together here: compare two fits to see them apart."
         if any(fit.values.component.max() > 0 for fit in fits)
         else "",
@@ -215,7 +224,9 @@ def bland_altman(first: Fit, second: Fit) -> Chart:
             text=[f"mean {words_at[0]}", *words_at[1:]],
             kind=["mean", "limit", "limit"][: len(places)],
         )
-        dots = _dots(_data(first, second, members, names), members.size, _SIDE, _tips(first, second, digits)).encode(
+        dots = _dots(
+            _data(first, second, style.thin(members), names), members.size, _SIDE, _tips(first, second, digits)
+        ).encode(
             x=alt.X("mean:Q", title="mean of the two values in points", scale=alt.Scale(zero=False)),
             y=alt.Y("difference:Q", title=f"{second.method} less {first.method}, in points"),
         )
@@ -252,6 +263,7 @@ def bland_altman(first: Fit, second: Fit) -> Chart:
     notes = [
         f"{first.method}: {method_name(first.method)}; {second.method}: {method_name(second.method)}. Lines: the mean "
         "difference, and 1.96 standard deviations to either side.",
+        _thin_note(groups),
         style.group_note(len(groups)),
     ]
     what = f"Bland-Altman plot of {count_of(len(names), 'object')}"

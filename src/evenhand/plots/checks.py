@@ -67,7 +67,7 @@ def residuals(fit: Fit) -> Chart:
     title = (
         f"The largest residual is {largest} points: {style.named(who, 'assessor')} on {style.named(which, 'object')}"
     )
-    if float(np.abs(residual).max()) <= 10.0 ** -(style.decimals(panel.score) + 6):
+    if style.is_nothing(residual, panel.score):
         title = "The fit meets every score: no residuals are left"
     notes = [
         f"Residual: score less what {method_name(fit.method)} expects. Right: bars from quartile to quartile, lines "
@@ -221,6 +221,8 @@ def influence(fit: Fit) -> Chart:
         f"{style.named(objects[panel.object_index[most]], 'object')} pulled the value by "
         f"{style.number(float(pull[most]), digits, signed=True)} points"
     )
+    if style.is_nothing(pull[usable], panel.score):
+        title = "No score pulled its object's value anywhere: all agree"
     bridges, every = panel.n_assessments - usable.size, shown.size == order.size
     notes = [
         f"Left: the {min(order.size, _MOST_PULLS)} scores that pulled their objects most: the value with the score "
@@ -265,16 +267,18 @@ def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None) -> C
             "All scores have the same declared confidence, so there are no levels to compare: use by='assessor'.",
             kind="bad_option",
         )
+    fit.refuse_criteria("The spread of residuals")
     by = by or ("level" if len(kinds.names) > 1 else "assessor")
     slack = 1 - leverages(fit)
     squares = panel.precision * np.square(fit.residuals)
     freedom = float(slack.sum())
-    if freedom < _LEAST_FREEDOM or not squares.any():
-        raise InputError("There are no residuals whose spread could be compared with what was declared.", kind="thin")
-    level = 1.0 if panel.confidence == "uncertainty" else float(squares.sum() / freedom)
+    nothing = freedom < _LEAST_FREEDOM or style.is_nothing(panel.score - fit.fitted, panel.score)
     index, count = (kinds.index, len(kinds.names)) if by == "level" else (panel.assessor_index, panel.n_assessors)
     left = sum_by(index, slack, count)
     kept = np.flatnonzero(left >= _LEAST_FREEDOM)
+    if nothing or not kept.size:
+        raise InputError("There are no residuals whose spread could be compared with what was declared.", kind="thin")
+    level = 1.0 if panel.confidence == "uncertainty" else float(squares.sum() / freedom)
     ratio = np.sqrt(sum_by(index, squares, count)[kept] / left[kept] / level)
     lower, upper = _ratio_ends(ratio, left[kept], fit.values.interval)
     number_of = np.bincount(index, minlength=count)[kept]
@@ -335,7 +339,7 @@ def _by_level(fit: Fit, names: list[str], sd: Floats, ratios: Floats, counts: Co
     )
     ratio, low, high = ratios
     off = np.flatnonzero((low > 1) | (high < 1))
-    title = "Scores spread about as declared: no kind of them clearly more or less"
+    title = "Scores spread about as declared, whatever was declared"
     if off.size:
         at = int(off[np.argmax(np.abs(np.log(ratio[off])))])
         title = f"Scores declared “{names[at]}” spread {ratio[at]:.2f} times as far as declared"

@@ -16,6 +16,7 @@ from evenhand.loops import sum_by
 from evenhand.panel import Panel
 from evenhand.plots import style
 from evenhand.plots.declared import declared_kinds
+from evenhand.plots.layout import orders, places, spread
 from evenhand.plots.style import BLUE, GREY, VERMILION, WIDTH, Chart, Codes, Floats
 
 _BUNDLES: Final = 30
@@ -33,8 +34,6 @@ _UPWARDS: Final = [-1.2, 1.2]
 _NAMED: Final = 60
 """Up to so many nodes of a kind have their names beside them."""
 
-_SWEEPS: Final = 12
-
 
 def _standing(parts: graphs.Connectivity) -> str:
     """Return in a sentence whether a panel hangs together."""
@@ -44,41 +43,6 @@ def _standing(parts: graphs.Connectivity) -> str:
     if panel.n_assessors == 1:
         return f"One assessor saw all {count_of(panel.n_objects, 'object')}: there is nobody to compare them with"
     return f"All {panel.n_assessors:,} assessors can be compared, directly or through others"
-
-
-def _orders(panel: Panel, parts: graphs.Connectivity) -> tuple[Codes, Codes]:
-    """Return places of objects and of assessors, group by group, so that those who belong together stand together."""
-    edges = sp.coo_array(
-        (np.ones(panel.n_assessments), (panel.object_index, panel.assessor_index)),
-        shape=(panel.n_objects, panel.n_assessors),
-    )
-    both = sp.block_array([[None, edges], [edges.T, None]]).tocsr()
-    walk = sp.csgraph.reverse_cuthill_mckee(both, symmetric_mode=True)
-    at = np.empty(walk.size)
-    at[walk] = np.arange(walk.size)
-    of_objects = _places(parts.object_component, at[: panel.n_objects])
-    of_assessors = _places(parts.assessor_component, at[panel.n_objects :])
-    for _ in range(_SWEEPS):  # each to the middle of its neighbours, so that few links cross
-        middle = sum_by(panel.object_index, of_assessors[panel.assessor_index].astype(float), panel.n_objects)
-        of_objects = _places(parts.object_component, middle / panel.object_assessments)
-        middle = sum_by(panel.assessor_index, of_objects[panel.object_index].astype(float), panel.n_assessors)
-        of_assessors = _places(parts.assessor_component, middle / panel.assessor_assessments)
-    return of_objects, of_assessors
-
-
-def _places(component: Codes, key: Floats) -> Codes:
-    places = np.empty(key.size, dtype=np.int64)
-    places[np.lexsort((key, component))] = np.arange(key.size)
-    return places
-
-
-def _spread(places: Codes, component: Codes, share: Floats) -> Floats:
-    """Return heights between 0 and 1: each group in its own part, its members evenly within."""
-    start = np.concatenate([[0.0], np.cumsum(share)[:-1]])
-    count = np.bincount(component, minlength=share.size)
-    first = np.concatenate([[0], np.cumsum(count)[:-1]])
-    within = (places - first[component] + 0.5) / count[component]
-    return np.asarray(start[component] + share[component] * (0.04 + 0.92 * within))
 
 
 def graph(panel: Panel) -> Chart:
@@ -92,12 +56,12 @@ def graph(panel: Panel) -> Chart:
         Any panel, connected or not.
     """
     parts = graphs.connectivity(panel)
-    of_objects, of_assessors = _orders(panel, parts)
+    of_objects, of_assessors = orders(panel, parts)
     right = _bundles(panel, parts, of_objects)
     counts = [np.bincount(part, minlength=parts.n_components) for part in (right.component, parts.assessor_component)]
     share = np.maximum(*counts) / np.maximum(*counts).sum()
-    y_right = _spread(_places(right.component, right.place), right.component, share)
-    y_left = _spread(of_assessors, parts.assessor_component, share)
+    y_right = spread(places(right.component, right.place), right.component, share)
+    y_left = spread(of_assessors, parts.assessor_component, share)
     assessors = style.drawable(panel.assessors)
     weak = np.zeros(panel.n_assessments, dtype=np.int64)
     weak[parts.bridges] = 1
@@ -237,7 +201,7 @@ def assessor_graph(panel: Panel) -> Chart:
     shared = _shared(panel, one, two)
     weak, pivotal = _weak_links(panel, parts, one, two), _pivotal(panel.n_assessors, one, two)
     kept = np.flatnonzero(weak | _strongest(weights.data, one, two, panel.n_assessors))
-    turn = 2 * np.pi * (_orders(panel, parts)[1] + 0.5) / panel.n_assessors
+    turn = 2 * np.pi * (orders(panel, parts)[1] + 0.5) / panel.n_assessors
     x, y = np.sin(turn), np.cos(turn)
     names = style.drawable(panel.assessors)
     links = alt.Chart(
@@ -391,7 +355,7 @@ def design(panel: Panel) -> Chart:
         Any panel, connected or not.
     """
     parts = graphs.connectivity(panel)
-    of_objects, of_assessors = _orders(panel, parts)
+    of_objects, of_assessors = orders(panel, parts)
     objects, assessors = style.drawable(panel.objects), style.drawable(panel.assessors)
     rows = [assessors[i] for i in np.argsort(of_assessors).tolist()]
     columns = [objects[i] for i in np.argsort(of_objects).tolist()]
@@ -441,7 +405,7 @@ def design(panel: Panel) -> Chart:
         "A mark for each assessment; the numbers at the right count them."
         + (f" The darker, the surer: {panel.describe_confidence()}." if len(kinds.names) > 1 else ""),
         f"Drawn are {kept.size:,} of {panel.n_assessments:,} assessments." if kept.size < panel.n_assessments else "",
-        style.group_note(parts.n_components).split(" Shown")[0],
+        style.group_note(parts.n_components, all_shown=True),
     ]
     title = f"Each object has {of_objects_said}; {who} gave {_range(panel.assessor_assessments, 'score')}"
     what = f"Matrix of {count_of(panel.n_assessors, 'assessor')} by {count_of(panel.n_objects, 'object')}"

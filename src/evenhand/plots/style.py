@@ -44,6 +44,9 @@ LABELLED: Final = 100
 MOST_POINTS: Final = 3000
 """Up to so many scores are drawn one by one."""
 
+MOST_MARKS: Final = 5000
+"""Up to so many objects are drawn one by one; of more, every so manyth."""
+
 MOST_GROUPS: Final = len(GROUP_COLOURS)
 """Up to so many groups of a panel that is not connected are drawn, the largest first."""
 
@@ -72,9 +75,9 @@ def drawable(labels: Iterable[object]) -> list[str]:
     seen: dict[str, int] = {}
     names = []
     for label in labels:
-        text = "".join(
-            " " if unicodedata.category(sign) in _CONTROL or sign in _TURNING else sign for sign in str(label)
-        )
+        text = str(label)
+        if not text.isprintable():
+            text = "".join(" " if unicodedata.category(sign) in _CONTROL or sign in _TURNING else sign for sign in text)
         text = clip(_MARKUP.sub("‹", text), _LONGEST)
         seen[text] = seen.get(text, 0) + 1
         while seen[text] > 1:
@@ -168,16 +171,23 @@ def save(chart: Any, path: str | Path) -> None:
         target.write_text(drawn.replace("<svg ", spoken, 1).replace(">", f"><desc>{escape(said)}</desc>", 1), "utf-8")
 
 
+def at_most(most: int | None, count: int) -> int:
+    """Return how many of so many rows to show, where a number of them may have been asked for."""
+    if most is not None and most < 1:
+        raise InputError("The number of rows to show must be at least 1.", kind="bad_option")
+    return count if most is None else min(most, count)
+
+
 def groups_of(component: Codes) -> list[Codes]:
     """Return the members of each group, the first group first."""
     return [np.flatnonzero(component == group) for group in range(int(component.max()) + 1)]
 
 
-def group_note(count: int) -> str:
+def group_note(count: int, *, all_shown: bool = False) -> str:
     """Return what has to be said of a panel that is not connected; nothing where it is."""
     if count == 1:
         return ""
-    shown = f" Shown are the {MOST_GROUPS} largest." if count > MOST_GROUPS else ""
+    shown = f" Shown are the {MOST_GROUPS} largest." if count > MOST_GROUPS and not all_shown else ""
     return f"The {count} groups share neither assessor nor object and cannot be compared with each other.{shown}"
 
 
@@ -201,16 +211,17 @@ def headed(chart: Any, group: int, groups: int, members: int, side: str) -> Any:
     return chart.properties(title=alt.TitleParams(text, anchor="start", frame="group", fontSize=12))
 
 
-def rows_of(names: Sequence[str], side: str, places: str) -> tuple[alt.Y, Any]:
+def rows_of(names: Sequence[str], side: str, places: str, last: int | None = None) -> tuple[alt.Y, Any]:
     """Return where rows go, from the top, and the height of the chart: by name, or where many are, by place.
 
-    Data need the columns ``name`` and ``place``.
+    Data need the columns ``name`` and ``place``; the last place is that of the last name unless said.
     """
     if len(names) <= LABELLED:
         axis = alt.Axis(labelLimit=240, grid=False, ticks=False, domain=False, labelPadding=6)
         return alt.Y("name:N", sort=None, scale=alt.Scale(domain=list(names)), axis=axis, title=None), alt.Step(ROW)
-    scale = alt.Scale(domain=[1, len(names)], reverse=True, nice=False)
-    return alt.Y("place:Q", scale=scale, title=f"{places} of {len(names):,} {side}s", axis=alt.Axis(grid=False)), TALL
+    last = len(names) if last is None else last
+    scale = alt.Scale(domain=[1, last], reverse=True, nice=False)
+    return alt.Y("place:Q", scale=scale, title=f"{places} of {last:,} {side}s", axis=alt.Axis(grid=False)), TALL
 
 
 def is_compact(names: Sequence[str]) -> bool:
@@ -228,6 +239,21 @@ def decimals(numbers: Floats) -> int:
     """
     spread = float(np.ptp(numbers[np.isfinite(numbers)])) if np.isfinite(numbers).any() else 0.0
     return 1 if spread == 0 else min(max(0, 2 - floor(log10(spread))), 9)
+
+
+def is_nothing(numbers: Floats, scores: Floats) -> bool:
+    """Say whether numbers are nothing but rounding, beside the scores that they come from."""
+    return float(np.abs(numbers).max()) <= 1e-9 * max(float(np.ptp(scores)), 1e-3 * float(np.abs(scores).max()))
+
+
+def thin(members: Codes) -> Codes:
+    """Return members as they are, or where there are more than can be drawn, every so manyth of them."""
+    return members[:: -(-members.size // MOST_MARKS)]
+
+
+def thin_note(left_out: int) -> str:
+    """Return how many are not drawn for want of room; nothing where all are."""
+    return f"{left_out:,} more between those drawn, which are evenly chosen." if left_out else ""
 
 
 def number(value: float, digits: int, *, signed: bool = False) -> str:

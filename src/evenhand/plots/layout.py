@@ -1,0 +1,51 @@
+"""Where assessors and objects stand in a picture: those who belong together, together, and groups apart."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import scipy.sparse as sp
+
+from evenhand.graph import Connectivity
+from evenhand.loops import sum_by
+from evenhand.panel import Panel
+from evenhand.plots.style import Codes, Floats
+
+_SWEEPS: Final = 12
+
+
+def orders(panel: Panel, parts: Connectivity) -> tuple[Codes, Codes]:
+    """Return places of objects and of assessors, group by group, so that those who belong together stand together."""
+    edges = sp.coo_array(
+        (np.ones(panel.n_assessments), (panel.object_index, panel.assessor_index)),
+        shape=(panel.n_objects, panel.n_assessors),
+    )
+    both = sp.block_array([[None, edges], [edges.T, None]]).tocsr()
+    walk = sp.csgraph.reverse_cuthill_mckee(both, symmetric_mode=True)
+    at = np.empty(walk.size)
+    at[walk] = np.arange(walk.size)
+    of_objects = places(parts.object_component, at[: panel.n_objects])
+    of_assessors = places(parts.assessor_component, at[panel.n_objects :])
+    for _ in range(_SWEEPS):  # each to the middle of its neighbours, so that few links cross
+        middle = sum_by(panel.object_index, of_assessors[panel.assessor_index].astype(float), panel.n_objects)
+        of_objects = places(parts.object_component, middle / panel.object_assessments)
+        middle = sum_by(panel.assessor_index, of_objects[panel.object_index].astype(float), panel.n_assessors)
+        of_assessors = places(parts.assessor_component, middle / panel.assessor_assessments)
+    return of_objects, of_assessors
+
+
+def places(component: Codes, key: Floats) -> Codes:
+    """Return the place of each, from 0: group by group, and by the key within a group."""
+    place = np.empty(key.size, dtype=np.int64)
+    place[np.lexsort((key, component))] = np.arange(key.size)
+    return place
+
+
+def spread(place: Codes, component: Codes, share: Floats) -> Floats:
+    """Return heights between 0 and 1: each group in its own part, its members evenly within."""
+    start = np.concatenate([[0.0], np.cumsum(share)[:-1]])
+    count = np.bincount(component, minlength=share.size)
+    first = np.concatenate([[0], np.cumsum(count)[:-1]])
+    within = (place - first[component] + 0.5) / count[component]
+    return np.asarray(start[component] + share[component] * (0.04 + 0.92 * within))

@@ -1,0 +1,248 @@
+"""Pictures of ranks: chances of a place, and of every rank."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import altair as alt
+import numpy as np
+
+from evenhand.cells import count_of
+from evenhand.decision import decide
+from evenhand.errors import InputError
+from evenhand.fit import Fit
+from evenhand.plots import style
+from evenhand.plots.style import BLUE, ORANGE, PALE, WIDTH, Chart, Codes, Floats
+from evenhand.ranking import Ranking, rank
+
+_MOST_BARS: Final = 40
+"""Up to so many chances of a place are shown: those nearest to even."""
+
+_MOST_RANKS: Final = 60
+"""Up to so many objects have a row of their own in a rankogram."""
+
+
+def _ranking(given: Fit | Ranking, top: int | None, seed: int | None) -> Ranking:
+    """Return ranks with chances of the top places, from the draws that a ranking rests on where one is given."""
+    if isinstance(given, Fit):
+        return rank(given, top=top, seed=0 if seed is None else seed)
+    if (top is None or given.top == top) and seed is None:
+        return given
+    seed = given.seed if seed is None else seed
+    return rank(given.fit, top=top, draws=given.draws, seed=seed, interval=given.interval)
+
+
+def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) -> Chart:
+    """Return each object's chance of a place among the top k, with the group that the data cannot separate.
+
+    Where there are many objects, those with the clearest cases are left out, and counted.
+
+    Parameters
+    ----------
+    given
+        A fit of a connected panel, or ranks from :func:`evenhand.rank`.
+    k
+        The number of places; that of the ranking where not given.
+    seed
+        Seed of the draws; that of the ranking, or 0, where not given.
+    """
+    places = given.top if k is None and isinstance(given, Ranking) else k
+    if places is None:
+        raise InputError("Say how many places there are: top(fit, 10).", kind="bad_option")
+    ranking = _ranking(given, places, seed)
+    chance = ranking.p_top
+    if chance is None:
+        raise InputError("This ranking has no number of places: use rank(fit, top=k).", kind="bad_option")
+    decision = decide(ranking, places)
+    names = style.drawable(ranking.fit.values.labels)
+    order = np.argsort(ranking.expected_rank, kind="stable")
+    near = order[np.argsort(np.abs(chance[order] - 0.5), kind="stable")[:_MOST_BARS]]
+    kept = order[np.isin(order, near)]
+    words = {"in": "safely in", "undecided": "the data cannot separate", "out": "safely out"}
+    status = [words[decision.status[i]] for i in kept.tolist()]
+    data = style.data_of(
+        name=[names[i] for i in kept.tolist()],
+        chance=chance[kept],
+        status=status,
+        expected=ranking.expected_rank[kept],
+        lower=ranking.rank_lower[kept],
+        upper=ranking.rank_upper[kept],
+        value=ranking.fit.values.estimate[kept],
+    )
+    digits = style.decimals(ranking.fit.values.estimate)
+    y, height = style.rows_of([names[i] for i in kept.tolist()], "object", "place")
+    base = alt.Chart(data, width=WIDTH - 60, height=height).encode(
+        y=y,
+        x=alt.X(
+            "chance:Q",
+            title=f"probability of belonging to the top {places}",
+            scale=alt.Scale(domain=[0, 1]),
+            axis=alt.Axis(format="%"),
+        ),
+    )
+    colour = alt.Color("status:N", scale=style.palette(list(words.values()), [BLUE, ORANGE, PALE]))
+    tooltip = [
+        *style.tooltips(("name", "object")),
+        alt.Tooltip("chance:Q", title=f"P(top {places})", format=".1%"),
+        *style.tooltips(("status", "status"), ("lower", "rank from", 0), ("upper", "rank to", 0)),
+        *style.tooltips(("expected", "expected rank", 1), ("value", "value", digits)),
+    ]
+    bars = base.mark_bar(cornerRadiusEnd=2).encode(color=colour, tooltip=tooltip)
+    figures = base.mark_text(align="left", dx=4, color=style.INK, fontSize=10, aria=False).encode(
+        text=alt.Text("chance:Q", format=".0%")
+    )
+    inside, undecided, outside = (len(part) for part in (decision.inside, decision.undecided, decision.outside))
+    left_in = inside - status.count(words["in"])
+    left_out = outside - status.count(words["out"])
+    left_between = undecided - status.count(words["undecided"])
+    clear = ", ".join(
+        f"{count:,} {word}"
+        for count, word in ((left_in, "safely in"), (left_between, "undecided"), (left_out, "safely out"))
+        if count
+    )
+    notes = [
+        f"By expected rank, from {ranking.draws:,} draws (seed {ranking.seed}). Undecided are those whose "
+        f"{style.percent(ranking.interval)} interval of ranks crosses the line below place {places}.",
+        f"Shown are the {_MOST_BARS} nearest to an even chance; left out: {clear}." if clear else "",
+    ]
+    title = _top_title(inside, undecided, places)
+    what = f"Bar chart of the chances of {count_of(kept.size, 'object')} to be among the top {places}"
+    return style.finish(alt.layer(bars, figures), title, notes, what)
+
+
+def _top_title(inside: int, undecided: int, places: int) -> str:
+    if not undecided:
+        return f"The top {places} are clear: the scores leave nobody undecided"
+    verb = "is" if inside == 1 else "are"
+    left = "competes" if undecided == 1 else "compete"
+    return (
+        f"{f'{inside:,}' if inside else 'None'} {verb} safely in the top {places}; {undecided:,} {left} for "
+        f"{count_of(max(places - inside, 0), 'more place')}"
+    )
+
+
+def rankogram(given: Fit | Ranking, *, most: int | None = None, seed: int | None = None) -> Chart:
+    """Return how probable each rank is for each object.
+
+    Where there are many objects, neighbours are taken together.
+
+    Parameters
+    ----------
+    given
+        A fit of a connected panel, or ranks from :func:`evenhand.rank`.
+    most
+        Show only so many objects, those with the best expected ranks.
+    seed
+        Seed of the draws; that of the ranking, or 0, where not given.
+    """
+    ranking = _ranking(given, None, seed)
+    count = ranking.expected_rank.size
+    order = np.argsort(ranking.expected_rank, kind="stable")[: style.at_most(most, count)]
+    chance = ranking.probabilities()[order]
+    names = style.drawable(ranking.fit.values.labels)
+    step = 1 if order.size <= _MOST_RANKS else -(-order.size // 50)
+    chart = _rank_rows(ranking, names, order, chance) if step == 1 else _rank_blocks(chance, step)
+    width = ranking.rank_upper - ranking.rank_lower + 1
+    together = ", which a tick marks." if step == 1 else f", {step} together: the mean of their probabilities."
+    notes = [
+        f"The darker, the more probable; less than {style.percent(_LEAST)} is blank. From {ranking.draws:,} draws "
+        f"(seed {ranking.seed}). Objects by expected rank{together}",
+        f"{count_of(count - order.size, 'object')} with worse ranks left out." if order.size < count else "",
+    ]
+    best = int(np.argmax(ranking.p_first))
+    title = (
+        f"{style.named(names[best], 'Object')} is first with a probability of "
+        f"{style.percent(round(float(ranking.p_first[best]), 2))}; half of the {style.percent(ranking.interval)} rank "
+        f"intervals span {count_of(int(np.median(width)), 'place')} or more"
+    )
+    return style.finish(chart, title, notes, f"Heat map of the ranks of {count_of(order.size, 'object')}")
+
+
+_LEAST: Final = 0.005
+"""Smaller probabilities are left blank."""
+
+_SHADE: Final = alt.Scale(type="sqrt", range=list(style.SHADES), domainMin=0)
+
+
+def _rank_rows(ranking: Ranking, names: list[str], order: Codes, chance: Floats) -> Any:
+    row, place = np.nonzero(chance >= _LEAST)
+    shown = [names[i] for i in order.tolist()]
+    y, height = style.rows_of(shown, "object", "rank")
+    last = int(place.max()) + 1
+    cells = alt.Chart(
+        style.data_of(
+            name=[shown[i] for i in row.tolist()],
+            rank=place + 1,
+            start=place + 0.5,
+            end=place + 1.5,
+            chance=chance[row, place],
+        ),
+        width=max(200, min(WIDTH, 24 * last)),
+        height=height,
+    )
+    heat = cells.mark_bar(height=alt.RelativeBandSize(band=0.9)).encode(
+        y=y,
+        x=alt.X(
+            "start:Q",
+            title="rank",
+            scale=alt.Scale(domain=[0.5, last + 0.5], nice=False),
+            axis=alt.Axis(tickMinStep=1, grid=False),
+        ),
+        x2="end:Q",
+        color=alt.Color("chance:Q", scale=_SHADE, legend=alt.Legend(format="%", orient="right", title="probability")),
+        tooltip=[
+            *style.tooltips(("name", "object"), ("rank", "rank", 0)),
+            alt.Tooltip("chance:Q", title="probability", format=".1%"),
+        ],
+    )
+    mean = (
+        alt.Chart(style.data_of(name=shown, expected=ranking.expected_rank[order]))
+        .mark_tick(color=style.VERMILION, thickness=2, height=alt.RelativeBandSize(band=0.9))
+        .encode(y=y, x="expected:Q", tooltip=style.tooltips(("name", "object"), ("expected", "expected rank", 1)))
+    )
+    return alt.layer(heat, mean)
+
+
+def _rank_blocks(chance: Floats, step: int) -> Any:
+    rows, count = chance.shape
+    starts, places = np.arange(0, rows, step), np.arange(0, count, step)
+    sums = np.add.reduceat(np.add.reduceat(chance, starts, axis=0), places, axis=1)
+    sizes = np.diff(np.append(starts, rows))
+    mean = sums / sizes[:, None]
+    row, place = np.nonzero(mean >= _LEAST)
+    data = style.data_of(
+        first=starts[row] + 1,
+        last=np.minimum(starts[row] + step, rows),
+        top=starts[row] + 0.5,
+        bottom=np.minimum(starts[row] + step, rows) + 0.5,
+        start=places[place] + 0.5,
+        end=np.minimum(places[place] + step, count) + 0.5,
+        rank_from=places[place] + 1,
+        rank_to=np.minimum(places[place] + step, count),
+        chance=mean[row, place],
+    )
+    plain = alt.Axis(grid=False)
+    heat = (
+        alt.Chart(data, width=WIDTH, height=WIDTH)
+        .mark_rect()
+        .encode(
+            x=alt.X("start:Q", title="rank", scale=alt.Scale(domain=[0.5, count + 0.5], nice=False), axis=plain),
+            x2="end:Q",
+            y=alt.Y(
+                "top:Q",
+                title="objects by expected rank",
+                scale=alt.Scale(domain=[0.5, rows + 0.5], reverse=True, nice=False),
+                axis=plain,
+            ),
+            y2="bottom:Q",
+            color=alt.Color(
+                "chance:Q", scale=_SHADE, legend=alt.Legend(format="%", orient="right", title="probability")
+            ),
+            tooltip=[
+                *style.tooltips(("first", "object number", 0), ("last", "to", 0)),
+                *style.tooltips(("rank_from", "rank", 0), ("rank_to", "to", 0)),
+                alt.Tooltip("chance:Q", title="probability", format=".1%"),
+            ],
+        )
+    )
+    return alt.layer(heat)
