@@ -7,10 +7,11 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing import get_context
 from typing import Any, Final
 
@@ -236,12 +237,17 @@ def _work(calls: Sequence[Sequence[tuple[Any, ...]]], jobs: int) -> Iterator[tup
     if jobs == 1:
         yield from enumerate(map(_batch, calls))
         return
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN))
+    left = enumerate(calls)
+    waiting: dict[Future[list[Floats]], int] = {}
     try:
-        with _inherited_by_workers():
-            number_of: dict[Future[list[Floats]], int] = {pool.submit(_batch, c): n for n, c in enumerate(calls)}
-        for future in as_completed(number_of):
-            yield number_of[future], future.result()
+        with _inherited_by_workers():  # the first calls start them; few, so that no interrupt is missed for long
+            waiting |= {pool.submit(_batch, batch): number for number, batch in islice(left, 3 * jobs)}
+        while waiting:
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield waiting.pop(future), future.result()
+            waiting |= {pool.submit(_batch, batch): number for number, batch in islice(left, len(done))}
     except BrokenProcessPool as error:
         message = "A process that simulated panels was ended from outside, perhaps for want of memory: use fewer."
         raise EvenhandError(message) from error
