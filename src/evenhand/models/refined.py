@@ -308,7 +308,7 @@ def refine(
     search = Search(work, base, unknowns)
     _refuse_untold(panel, unknowns)
     point = search.peak() if unknowns else np.zeros(0)
-    _refuse_perfect(point, unknowns)
+    _refuse_perfect(point, unknowns, chosen.step)
     refined = Refined(
         panel,
         chosen,
@@ -340,15 +340,17 @@ def _refuse_untold(panel: Panel, unknowns: Sequence[Unknown]) -> None:
         )
 
 
-def _refuse_perfect(point: Floats, unknowns: Sequence[Unknown]) -> None:
+def _refuse_perfect(point: Floats, unknowns: Sequence[Unknown], step: float | None) -> None:
     """Refuse scores that leave no noise at all."""
     for one, at in zip(unknowns, point.tolist(), strict=True):
         if (one.name in ("value_ratio", "bias_ratio") and at > one.high - 0.5) or (
             one.name == "w" and at < one.low + 0.5
         ):
+            beyond = "" if step is None else f" beyond rounding to {step:g}"
+            instead = "which says the same without priors" if step is None else "or leave the step out"
             raise SolveError(
-                "The scores agree with values and biases so well that there is no noise to estimate: use calibrate, "
-                "which says the same without priors."
+                "The scores agree with values and biases so well that there is no noise to estimate"
+                f"{beyond}: use calibrate, {instead}."
             )
 
 
