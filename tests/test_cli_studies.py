@@ -164,6 +164,16 @@ def test_reproduce_compares_case_study_1_with_the_published_errors(shared_data: 
     assert len(found["figures"]) == 3
 
 
+def test_reproduce_draws_figures_1_and_5(shared_data: Path, tmp_path: Path) -> None:
+    result = run(
+        "reproduce", "figure-1", "case-study-2", "--data", shared_data, "--figures", tmp_path / "drawn", "--json"
+    )
+    names = [Path(path).name for path in json.loads(result.stdout)["figures"]]
+    assert names[:3] == [f"figure-1{name}-assessors.svg" for name in "abc"]
+    assert {"figure-5-sa-iba.svg", "figure-5-iba-cwc.svg", "figure-5-sa-cwc-differences.svg"} <= set(names)
+    assert all((tmp_path / "drawn" / name).read_text(encoding="utf-8").startswith("<svg") for name in names)
+
+
 def test_published_data_is_not_overwritten(shared_data: Path, tmp_path: Path) -> None:
     copy = tmp_path / "case_study_2_scores.csv"
     shutil.copyfile(shared_data / copy.name, copy)

@@ -1,14 +1,19 @@
-"""Figures 2 to 4 of the paper, drawn from a study of simulated panels."""
+"""The figures of the paper: 1 and 5 as pictures of panels and fits, 2 to 4 from a study of simulated panels."""
 
 from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from evenhand.errors import InputError
+from evenhand.panel import Panel
 from evenhand.studies.case_study_1 import Published
+from evenhand.studies.case_study_2 import case_study_2_fits
+from evenhand.studies.figure_1 import GRAPHS, figure_1_panel
 from evenhand.studies.simulation import METHODS, SimulationStudy, profile_name
 
 if TYPE_CHECKING:
@@ -80,12 +85,37 @@ def save_figures(
     study: SimulationStudy, folder: str | os.PathLike[str], format: FigureFormat, published: Published | None = None
 ) -> list[Path]:
     """Write figures 2 to 4 to a folder, which is made if need be, and return the files."""
-    place = Path(folder)
     charts = {
         "figure-2-mean-errors": mean_errors(study, published),
         "figure-3-largest-errors": largest_errors(study, published),
         "figure-4-ratios": error_ratios(study),
     }
+    return _save(charts, folder, format)
+
+
+def save_figure_1(folder: str | os.PathLike[str], format: FigureFormat) -> list[Path]:
+    """Write the three graphs on the assessors of figure 1 to a folder, and return the files."""
+    from evenhand import plots
+
+    charts = {f"figure-1{name}-assessors": plots.assessor_graph(figure_1_panel(name)) for name in GRAPHS}
+    return _save(charts, folder, format)
+
+
+def save_figure_5(panel: Panel, folder: str | os.PathLike[str], format: FigureFormat) -> list[Path]:
+    """Write the values of case study 2 by one method against another, and their differences, as in figure 5."""
+    from evenhand import plots
+
+    fits = case_study_2_fits(panel)
+    charts: dict[str, Any] = {}
+    for first, second in combinations(fits, 2):
+        charts[f"figure-5-{first}-{second}"] = plots.methods(fits[first], fits[second])
+        charts[f"figure-5-{first}-{second}-differences"] = plots.bland_altman(fits[first], fits[second])
+    return _save(charts, folder, format)
+
+
+def _save(charts: Mapping[str, Any], folder: str | os.PathLike[str], format: FigureFormat) -> list[Path]:
+    """Write charts to a folder, each whole or not at all."""
+    place = Path(folder)
     written = []
     for name, chart in charts.items():
         target = place / f"{name}.{format}"

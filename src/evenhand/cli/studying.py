@@ -22,7 +22,7 @@ from evenhand.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from evenhand.studies import Reproduction, SimulationStudy
+    from evenhand.studies import Reproduction
 
 PARTS: Final = ("figure-1", "case-study-1", "case-study-2")
 PUBLISHED: Final = "case_study_1_published.csv"
@@ -83,7 +83,7 @@ def _run_options(command: Command) -> Command:
                 "--figures",
                 type=click.Path(path_type=Path, file_okay=False),
                 metavar="DIR",
-                help="Also draw figures 2, 3 and 4 of the paper and write them to DIR.",
+                help="Also draw the figures of the paper and write them to DIR.",
             ),
             click.option(
                 "--figure-format",
@@ -182,6 +182,7 @@ def simulate(
     With --target-sd it plans a panel of your own: how many assessors must read each object, and how much each of them
     will have to read. Exit code 1 if that cannot be had.
     """
+    from evenhand import study_plots
     from evenhand.cli.showing import shown
     from evenhand.report.studies import summarise_plans, summarise_study
     from evenhand.studies import plan, simulation_study
@@ -219,7 +220,7 @@ def simulate(
             jobs=jobs or _cores(),
             **others,
         )
-        drawn = _draw(study, figures, figure_format)
+        drawn = [] if figures is None else study_plots.save_figures(study, figures, figure_format)
         output.give(summarise_study(study, drawn), _show_study)
     return 0
 
@@ -252,13 +253,14 @@ def reproduce(
     What is missing from --data is said, and the rest is done. Exit code 1 if a number differs and nobody knows why, 2
     if nothing could be done.
     """
+    from evenhand import study_plots
     from evenhand.cli.showing import shown
     from evenhand.report.studies import summarise_reproductions
     from evenhand.studies import case_study_1, case_study_2, figure_1, read_published, simulation_study
 
     chosen = [part for part in PARTS if part in (parts or PARTS)]
     if "case-study-1" not in chosen:
-        for option in typed_options(("runs", "seed", "jobs", "figures", "figure_format")):
+        for option in typed_options(("runs", "seed", "jobs")):
             raise click.UsageError(f"{option} goes with case-study-1.")
     if data is not None and not data.is_dir():
         raise click.UsageError(f"There is no directory {data}.")
@@ -281,15 +283,21 @@ def reproduce(
         for part in chosen:
             if part == "figure-1":
                 found.append(figure_1())
+                if figures is not None:
+                    drawn += study_plots.save_figure_1(figures, figure_format)
             elif part == "case-study-2":
                 from evenhand.io import read_panel
 
-                found.append(case_study_2(read_panel(str(scores))))
+                panel = read_panel(str(scores))
+                found.append(case_study_2(panel))
+                if figures is not None:
+                    drawn += study_plots.save_figure_5(panel, figures, figure_format)
             else:
                 errors = None if published is None else read_published(published)
                 study = simulation_study(runs=runs, seed=seed, jobs=jobs or _cores())
                 found.append(case_study_1(study, errors))
-                drawn = _draw(study, figures, figure_format, errors)
+                if figures is not None:
+                    drawn += study_plots.save_figures(study, figures, figure_format, errors)
         output.give(summarise_reproductions(found, missing, drawn), _show_reproductions)
     return EXIT_NO if any(part.differing for part in found) else 0
 
@@ -309,14 +317,6 @@ def _check_figures(folder: Path | None) -> None:
     """Refuse, before the work, a directory that cannot be made."""
     if folder is not None and not folder.is_dir() and not folder.resolve().parent.is_dir():
         raise click.UsageError(f"There is no directory {folder.parent}: make it first.")
-
-
-def _draw(study: SimulationStudy, folder: Path | None, figure_format: Any, published: Any = None) -> list[Path]:
-    if folder is None:
-        return []
-    from evenhand.study_plots import save_figures
-
-    return save_figures(study, folder, figure_format, published)
 
 
 def _cores() -> int:

@@ -78,13 +78,18 @@ def case_study_2(panel: Panel) -> Reproduction:
             "(AA to AK) and 86 assessments.",
             kind="bad_data",
         )
-    fits = {
+    fits = case_study_2_fits(panel)
+    numbers = [*_ranks(panel, fits), *_assessors(panel, fits), *_fits(fits)]
+    return Reproduction("case-study-2", "Section 4.2: grant proposals, tables 2 to 6 and figure 5", tuple(numbers))
+
+
+def case_study_2_fits(panel: Panel) -> dict[str, Fit]:
+    """Return the fits that the paper compares, by method."""
+    return {
         "sa": simple_average(panel),
         "iba": incomplete_block(panel, gauge="zero_sum"),
         "cwc": calibrate(panel, gauge="zero_sum"),
     }
-    numbers = [*_ranks(panel, fits), *_assessors(panel, fits), *_fits(fits)]
-    return Reproduction("case-study-2", "Section 4.2: grant proposals, tables 2 to 6 and figure 5", tuple(numbers))
 
 
 def _beside(place: str, row: str, column: str, printed: str, ours: float | None, label: str = "") -> PrintedNumber:

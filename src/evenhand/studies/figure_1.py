@@ -34,7 +34,13 @@ def figure_1_panel(name: str) -> Panel:
     Panel(6 objects, 4 assessors, 12 assessments, no declared confidence)
     """
     pairs = [(o, a - 1) for o, readers in enumerate(GRAPHS[name]) for a in readers]
-    return Panel.from_arrays([o for o, _ in pairs], [a for _, a in pairs], np.zeros(len(pairs)))
+    return Panel.from_arrays(
+        [o for o, _ in pairs],
+        [a for _, a in pairs],
+        np.zeros(len(pairs)),
+        objects=[f"o{at}" for at in range(1, 7)],
+        assessors=[f"a{at}" for at in range(1, 5)],
+    )
 
 
 def figure_1() -> Reproduction:
