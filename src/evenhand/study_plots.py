@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
@@ -114,22 +113,18 @@ def save_figure_5(panel: Panel, folder: str | os.PathLike[str], format: FigureFo
 
 
 def _save(charts: Mapping[str, Any], folder: str | os.PathLike[str], format: FigureFormat) -> list[Path]:
-    """Write charts to a folder, each whole or not at all."""
+    """Write charts to a folder, which is made if need be."""
+    from evenhand.plots import save
+
     place = Path(folder)
-    written = []
-    for name, chart in charts.items():
-        target = place / f"{name}.{format}"
-        draft = place / f".{name}-{secrets.token_hex(4)}.{format}"
-        try:
-            place.mkdir(exist_ok=True)
-            chart.save(str(draft), format=format, **({"scale_factor": 2} if format == "png" else {}))
-            draft.replace(target)
-        except OSError as error:
-            message = f"{target} cannot be written ({error.strerror or error})."
-            raise InputError(message, kind="cannot_write", where=str(target)) from error
-        finally:
-            draft.unlink(missing_ok=True)
-        written.append(target)
+    try:
+        place.mkdir(exist_ok=True)
+    except OSError as error:
+        message = f"{place} cannot be made ({error.strerror or error})."
+        raise InputError(message, kind="cannot_write", where=str(place)) from error
+    written = [place / f"{name}.{format}" for name in charts]
+    for target, chart in zip(written, charts.values(), strict=True):
+        save(chart, target)
     return written
 
 

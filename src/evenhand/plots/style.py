@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from evenhand.cells import count_of
 from evenhand.errors import InputError
 from evenhand.fit import Effects, Fit
+from evenhand.io.results import write_whole
 
 Chart = alt.LayerChart | alt.HConcatChart | alt.VConcatChart
 Floats = NDArray[np.float64]
@@ -160,15 +161,16 @@ def save(chart: Any, path: str | Path) -> None:
             kind="bad_option",
         )
     kind = suffix[1:]
-    try:
-        chart.save(str(target), format=kind, inline=kind == "html", scale_factor=2 if kind == "png" else 1)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror or error}.", kind="bad_file") from error
-    if kind == "svg":
-        said = chart.to_dict().get("description", "")
-        drawn = target.read_text(encoding="utf-8")
-        spoken = f'<svg role="img" aria-label={quoteattr(said)} '
-        target.write_text(drawn.replace("<svg ", spoken, 1).replace(">", f"><desc>{escape(said)}</desc>", 1), "utf-8")
+
+    def write(file: Path) -> None:
+        chart.save(str(file), format=kind, inline=kind == "html", scale_factor=2 if kind == "png" else 1)
+        if kind == "svg":
+            said = chart.to_dict().get("description", "")
+            spoken = f'<svg role="img" aria-label={quoteattr(said)} '
+            drawn = file.read_text(encoding="utf-8").replace("<svg ", spoken, 1)
+            file.write_text(drawn.replace(">", f"><desc>{escape(said)}</desc>", 1), "utf-8")
+
+    write_whole({target: write})
 
 
 def at_most(most: int | None, count: int) -> int:
