@@ -156,7 +156,7 @@ def test_labels_are_data_wherever_they_stand() -> None:
 
 def test_a_hundred_objects_take_less_than_two_megabytes() -> None:
     panel = eh.simulate_panel(100, 15, 3, seed=1).panel
-    assert len(render(make_report(eh.calibrate(panel), top=20, comparison=False)).encode()) < 2_000_000
+    assert len(render(make_report(eh.calibrate(panel), top=20)).encode()) < 2_000_000
 
 
 def test_a_pdf_is_left_to_printing(tmp_path: Path) -> None:

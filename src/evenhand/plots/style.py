@@ -88,11 +88,18 @@ def drawable(labels: Iterable[object]) -> list[str]:
     return names
 
 
+class _Rows(alt.InlineData):
+    """Rows that charts share: layers and panels copy all that they are made of, and rows never change."""
+
+    def __deepcopy__(self, memo: object) -> _Rows:
+        return self
+
+
 def data_of(**columns: Any) -> alt.InlineData:
     """Return columns of equal length as data that travel with the chart; numbers that are not finite are missing."""
     cells = {name: _cells(column) for name, column in columns.items()}
     rows: list[Any] = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
-    return alt.InlineData(values=rows)
+    return _Rows(values=rows)
 
 
 def _cells(column: Any) -> list[Any]:

@@ -42,6 +42,14 @@ ROWS: Final = 300
 PULLS: Final = 20
 """Scores that a report lists, by how far they pull the value of their object."""
 
+DIGITS: Final = 6
+"""Digits of the numbers behind a chart; tables and workbook have them all."""
+
+_TAG: Final = re.compile(r"<\w[^>]*>")
+_ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
+_LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
+"""Coordinates of a drawing with more than two decimals, at the end of those."""
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:
@@ -219,11 +227,27 @@ def picture(name: str, chart: alt.TopLevelMixin) -> Picture:
     """Return a chart as a report holds it."""
     import vl_convert
 
-    specification = chart.to_dict()
-    drawing = vl_convert.vegalite_to_svg(specification)
+    specification = _shortened(chart.to_dict())
+    # a page names each chart as a whole and has its numbers in tables: words for every single mark double its size
+    specification["config"] = {**specification.get("config", {}), "aria": False}
+    drawing = _TAG.sub(_plain_tag, vl_convert.vegalite_to_svg(specification))
     # each drawing numbers its parts from 0, and a page has several
     drawing = re.sub(r'(\bid="|url\(#|href="#)(\w+)', rf"\g<1>{name}-\g<2>", drawing)
     return Picture(name, specification, drawing, str(specification.get("description", name)))
+
+
+def _plain_tag(tag: re.Match[str]) -> str:
+    """Return a tag of a drawing with short coordinates, and without roles that would need names of their own."""
+    return _LONG_NUMBER.sub(r"\1", _ROLE.sub("", tag[0]))
+
+
+def _shortened(part: Any) -> Any:
+    """Return a specification whose numbers have the digits that a picture can show."""
+    if isinstance(part, dict):
+        return {key: _shortened(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_shortened(value) for value in part]
+    return float(f"{part:.{DIGITS}g}") if isinstance(part, float) else part
 
 
 def render(report: Report, *, made: datetime | None = None) -> str:
@@ -277,6 +301,9 @@ window.addEventListener("load", function () {
     const spec = JSON.parse(document.getElementById("spec-" + place.dataset.chart).textContent);
     const fresh = document.createElement("div");
     return window.vegaEmbed(fresh, spec, {renderer: "svg", actions: false}).then(function () {
+      fresh.querySelectorAll("svg [role], svg [aria-label]").forEach(function (part) {
+        ["role", "aria-label", "aria-roledescription"].forEach(function (name) { part.removeAttribute(name); });
+      });
       fresh.querySelectorAll("svg").forEach(function (svg) {
         svg.setAttribute("role", "img");
         svg.setAttribute("aria-label", place.dataset.words);
@@ -305,7 +332,7 @@ def _as_script(text: str) -> str:
 
 def _as_json(specification: dict[str, Any]) -> str:
     """Return JSON that cannot end the element it stands in."""
-    text = json.dumps(specification, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(specification, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
