@@ -362,7 +362,17 @@ def test_chances_of_a_place_are_those_of_the_ranking_and_the_undecided_are_marke
     assert column(table, "chance") == ranking.p_top[order].tolist()
     undecided = {row["name"] for row in table if row["status"] == "the data cannot separate"}
     assert undecided == set(decision.undecided)
-    assert f"{len(decision.undecided)} compete for {3 - len(decision.inside)} more place" in words(spec("top", "small"))
+    assert not decision.inside
+    assert f"{len(decision.undecided)} compete for all 3 places" in words(spec("top", "small"))
+    more = eh.decide(eh.rank(fit_of("large"), top=300, draws=1000, seed=5), 300)
+    title = words(plots.top(eh.rank(fit_of("large"), top=300, draws=1000, seed=5)).to_dict())
+    assert f"{len(more.undecided)} compete for {300 - len(more.inside)} more places" in title
+
+
+def test_where_none_is_safe_every_place_is_competed_for() -> None:
+    title = plots.top(fit_of("small"), 1).to_dict()["title"]["text"]
+    assert " ".join(title).startswith("None is safely in the top 1;")
+    assert " ".join(title).endswith("compete for the only place")
 
 
 def test_of_many_chances_the_nearest_to_even_are_shown_and_the_others_counted() -> None:
@@ -399,6 +409,14 @@ def test_the_rankogram_has_the_chances_of_every_rank() -> None:
     assert column(ticks, "expected") == sorted(ranking.expected_rank.tolist())
 
 
+def test_ranks_begin_with_the_first_on_the_axis_and_none_is_dropped() -> None:
+    (axis,) = (
+        unit["encoding"]["x"]["axis"] for unit in units(spec("rankogram", "small")) if unit["mark"]["type"] == "bar"
+    )
+    assert axis["values"] == list(range(1, 11))
+    assert axis["tickCount"] == 10
+
+
 def test_ranks_of_many_are_taken_together_without_losing_any() -> None:
     table = rows(spec("rankogram", "large"), "rect")
     total = sum(row["chance"] * (row["last"] - row["first"] + 1) for row in table)
@@ -432,6 +450,38 @@ def test_links_between_assessors_have_the_weights_of_the_assessor_graph() -> Non
     weights = eh.assessor_graph(small()).toarray()
     for row in rows(spec("assessor_graph", "small"), "rule"):
         assert row["weight"] == pytest.approx(weights[int(row["first"]), int(row["second"])])
+
+
+def test_a_ring_of_assessors_is_drawn_without_a_crossing() -> None:
+    ring = panel_of(
+        [(o, a) for o in range(4) for a in (o, (o + 1) % 4)], [50.0, 60.0, 55.0, 65.0, 40.0, 45.0, 70.0, 75.0]
+    )
+    links = rows(plots.assessor_graph(ring).to_dict(), "rule")
+    assert len(links) == 4
+    for link in links:  # neighbours on the circle differ in one coordinate only
+        assert min(abs(link["x"] - link["x2"]), abs(link["y"] - link["y2"])) < 1e-9
+
+
+def test_names_of_few_assessors_are_level_and_of_many_point_outwards() -> None:
+    few, many = (
+        [u for u in units(spec("assessor_graph", k)) if u["mark"]["type"] == "text"] for k in ("small", "large")
+    )
+    assert all("angle" not in unit["encoding"] for unit in few)
+    assert {unit["mark"]["align"] for unit in many} == {"left", "right"}
+    for unit in many:
+        assert unit["encoding"]["angle"]["field"] == "angle"
+    for row in rows(spec("assessor_graph", "large"), "text"):
+        assert row["side"] == ("right" if row["x"] >= 0 else "left")
+        away = np.array([row["x"], -row["y"]]) if row["side"] == "right" else -np.array([row["x"], -row["y"]])
+        along = np.array([np.cos(np.radians(row["angle"])), np.sin(np.radians(row["angle"]))])
+        assert away == pytest.approx(along, abs=1e-9)
+
+
+def test_the_only_assessor_stands_in_the_middle_of_a_low_picture() -> None:
+    chart = spec("assessor_graph", "alone")
+    (row,) = rows(chart, "point")
+    assert (row["x"], row["y"], row["side"]) == (0.0, 0.0, "right")
+    assert max(unit.get("height", 0) for unit in units(chart)) <= 100
 
 
 def test_objects_taken_together_in_a_large_graph_lose_no_assessment() -> None:
@@ -534,6 +584,26 @@ def test_spread_finds_an_assessor_who_is_surer_than_their_scores_allow() -> None
     assert table[0]["kind"] == "spread more than declared"
 
 
+def test_bars_that_are_cut_off_and_intervals_that_miss_by_chance_are_said() -> None:
+    assert "A bar that reaches the edge" in words(plots.confidence(fit_of("small"), by="assessor").to_dict())
+    chart = plots.confidence(fit_of("large"), by="assessor").to_dict()
+    assert "A bar that reaches the edge" not in words(chart)
+    assert "Chance alone puts about 4 of 40 intervals to one side" in words(chart)
+    kinds = column(rows(chart, "point"), "kind")
+    more, less = (kinds.count(f"spread {way} than declared") for way in ("more", "less"))
+    assert ("less" in " ".join(chart["title"]["text"])) == bool(less)
+    assert ("more" in " ".join(chart["title"]["text"])) == bool(more)
+
+
+def test_levels_with_too_few_scores_are_named() -> None:
+    edges = [(o, a) for o in range(8) for a in range(3)]
+    level = ["high" if edge == (0, 0) else "medium" if sum(edge) % 2 else "low" for edge in edges]
+    weight = [{"high": 1.75**2, "medium": 1.0, "low": 1.75**-2}[one] for one in level]
+    score = np.random.default_rng(2).normal(50, 10, len(edges)).round()
+    panel = eh.Panel.from_arrays(*np.array(edges).T, score, weight)
+    assert "left out: weight 3.06." in words(plots.confidence(eh.calibrate(panel), by="level").to_dict())
+
+
 def test_levels_that_do_not_differ_are_not_compared() -> None:
     with pytest.raises(InputError, match="by='assessor'"):
         plots.confidence(fit_of("apart"), by="level")
@@ -567,6 +637,29 @@ def test_limits_of_agreement_are_two_standard_deviations_about_the_mean() -> Non
     assert "give the same values" in words(spec("bland_altman", "alone"))
 
 
+def test_names_stand_on_the_outer_side_and_cover_no_other() -> None:
+    texts = [unit for unit in units(spec("methods", "large")) if unit["mark"]["type"] == "text"]
+    sides = {unit["mark"]["align"] for unit in texts}
+    assert sides == {"left", "right"}
+    for nth, unit in enumerate(texts):
+        for row in rows(spec("methods", "large"), "text", nth):
+            assert (row["second"] >= row["first"]) == (unit["mark"]["align"] == "right")
+    edges = [(o, a) for o in range(4) for a in (0, 1)]
+    score = [40.0, 60.0, 40.1, 60.1, 40.2, 60.2, 80.0, 99.0]
+    panel = Panel.from_arrays(
+        *np.array(edges).T, score, np.tile([1.0, 4.0], 4), objects=[f"Proposal {i}" for i in range(4)]
+    )
+    close = plots.methods(eh.simple_average(panel), eh.weighted_average(panel)).to_dict()
+    names = [
+        name
+        for unit in units(close)
+        if unit["mark"]["type"] == "text"
+        for name in column(close["datasets"][unit["data"]["name"]], "name")
+    ]
+    assert len({"Proposal 0", "Proposal 1", "Proposal 2"} & set(names)) == 1
+    assert "Proposal 3" in names
+
+
 def test_a_comparison_shows_every_two_of_its_methods() -> None:
     comparison = eh.compare(small(), candidates=[])
     chart = plots.methods(comparison).to_dict()
@@ -578,6 +671,19 @@ def test_a_comparison_shows_every_two_of_its_methods() -> None:
         assert column(table, f"value_{at}") == row.fit.values.estimate.tolist()
     least = min((r2, pair) for pair, r2 in comparison.r2.items() if r2 is not None)
     assert f"{' and '.join(least[1])} agree least (R² {least[0]:.2f})" in words(chart)
+
+
+def test_a_comparison_of_two_or_of_methods_that_agree_says_so() -> None:
+    two = words(plots.methods(eh.compare(apart(), candidates=[])).to_dict())
+    assert "agree least" not in two
+    assert "left out: iba, cwc." in two
+    assert "All methods give the same values" in words(plots.methods(eh.compare(alone(), candidates=[])).to_dict())
+
+
+def test_ends_of_axes_stand_at_their_ticks_and_legends_have_the_colours_of_the_marks() -> None:
+    config = spec("biases", "small")["config"]
+    assert config["axis"]["labelFlush"] is False
+    assert config["legend"]["symbolOpacity"] == 1
 
 
 # --- files ---------------------------------------------------------------------------------------

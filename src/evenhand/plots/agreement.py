@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from math import floor
+from typing import Any, Final, Literal
 
 import altair as alt
 import numpy as np
@@ -19,6 +20,10 @@ _AROUND: Final = alt.Scale(zero=False, padding=8)
 _SMALL: Final = 170
 _NAMED: Final = 5
 """So many of the objects that differ most are named."""
+
+_Side = Literal["left", "right"]
+_LETTER: Final = (6, 12)
+"""Width and height that a letter of a name takes, in pixels."""
 
 _MOST_METHODS: Final = 5
 _ALIKE: Final = 0.995
@@ -70,10 +75,12 @@ def methods(first: Comparison | Fit, second: Fit | None = None) -> Chart:
             x=alt.X("first:Q", title=_axis(first), scale=_AROUND),
             y=alt.Y("second:Q", title=_axis(second), scale=_AROUND),
         )
-        far = np.argsort(-np.abs(one - two)[members], kind="stable")[:_NAMED]
         layers = [_equal(one[members], two[members], "first", "second"), dots]
         if not same:
-            layers.append(_names(_data(first, second, members[far], names), "first", "second"))
+            far = members[np.argsort(-np.abs(one - two)[members], kind="stable")[:_NAMED]]
+            for side, named in _sides(far, one, two, members, names).items():
+                if named.size:
+                    layers.append(_names(_data(first, second, named, names), "first", "second", side))
         chart = alt.layer(*layers)
         charts.append(style.headed(chart, group, len(groups), members.size, "object"))
     move = np.abs(two - one)
@@ -126,8 +133,36 @@ def _dots(data: alt.InlineData, count: int, size: int, tooltip: list[alt.Tooltip
     )
 
 
-def _names(data: alt.InlineData, x: str, y: str) -> Any:
-    text = alt.Chart(data).mark_text(align="left", dx=7, fontSize=10, color=INK, limit=240, aria=False)
+def _sides(chosen: Codes, x: Floats, y: Floats, members: Codes, names: list[str]) -> dict[_Side, Codes]:
+    """Return those of the chosen whose names cover no other, by the side of the dot on which there is room.
+
+    That is the side away from the line on which both are the same, unless the name would run out of the picture.
+    """
+    low = min(x[members].min(), y[members].min())
+    scale = 0.9 * _SIDE / max(float(max(x[members].max(), y[members].max()) - low), 1e-300)
+    kept: list[int] = []
+    for at in chosen.tolist():
+        if all(
+            abs(y[at] - y[other]) * scale > _LETTER[1]
+            or abs(x[at] - x[other]) * scale > _LETTER[0] * max(len(names[at]), len(names[other])) + 14
+            for other in kept
+        ):
+            kept.append(at)
+    room = [(x[at] - low) * scale > _LETTER[0] * len(names[at]) for at in kept]
+    left = np.array([y[at] >= x[at] and there for at, there in zip(kept, room, strict=True)], dtype=bool)
+    named = np.array(kept, dtype=np.int64)
+    return {"left": named[left], "right": named[~left]}
+
+
+def _names(data: alt.InlineData, x: str, y: str, side: _Side = "right") -> Any:
+    text = alt.Chart(data).mark_text(
+        align="left" if side == "right" else "right",
+        dx=7 if side == "right" else -7,
+        fontSize=10,
+        color=INK,
+        limit=240,
+        aria=False,
+    )
     return text.encode(x=alt.X(f"{x}:Q", scale=_AROUND), y=f"{y}:Q", text="name:N")
 
 
@@ -146,6 +181,7 @@ def _equal(one: Floats, two: Floats, x: str, y: str) -> Any:
 def _all_methods(comparison: Comparison) -> Chart:
     wanted = {"sa", "cwa", "iba", "cwc", comparison.recommendation.method}
     fits = [row.fit for row in comparison.methods if row.fit is not None and row.method in wanted][:_MOST_METHODS]
+    missing = [row.method for row in comparison.methods if row.fit is None and row.method in wanted]
     if len(fits) < 2:
         raise InputError("There is only one method in this comparison: there is nothing to set it beside.", kind="thin")
     names = style.drawable(fits[0].values.labels)
@@ -182,11 +218,16 @@ def _all_methods(comparison: Comparison) -> Chart:
             f"{' and '.join(low)} agree least (R² {known[low]:.2f}); {' and '.join(high)} agree most "
             f"(R² {known[high]:.2f})"
         )
+        if low == high:
+            title = f"{' and '.join(low)} agree with R² {known[low]:.2f}"
         if known[low] >= _ALIKE:
-            title = f"All methods give nearly the same values (R² {known[low]:.2f} or more)"
+            title = f"All methods give nearly the same values (R² {floor(1000 * known[low]) / 1000:.3f} or more)"
+        if all(_same(fits[0].values.estimate, fit.values.estimate) for fit in fits[1:]):
+            title = "All methods give the same values"
     notes = [
         "Values in points, one method against another; on the dashed line both give the same.",
         *(f"{fit.method}: {method_name(fit.method)}." for fit in fits if "+" in fit.method),
+        f"Without values, and left out: {', '.join(missing)}." if missing else "",
         _thin_note([np.arange(len(names))]),
         "Groups that cannot be compared are drawn together here: compare two fits to see them apart."
         if any(fit.values.component.max() > 0 for fit in fits)
@@ -253,8 +294,9 @@ def bland_altman(first: Fit, second: Fit) -> Chart:
         charts.append(style.headed(alt.layer(*layers), group, len(groups), members.size, "object"))
     mean, reach = limits[0]
     title = (
-        f"For most objects {second.method} is between {style.number(mean - reach, digits, signed=True)} and "
-        f"{style.number(mean + reach, digits, signed=True)} points from {first.method}"
+        f"For most objects {second.method} less {first.method} lies between "
+        f"{style.number(mean - reach, digits, signed=True)} and "
+        f"{style.number(mean + reach, digits, signed=True)} points"
     )
     if len(groups) > 1:
         title = f"How far {second.method} is from {first.method}, group by group"

@@ -282,21 +282,32 @@ def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None) -> C
     ratio = np.sqrt(sum_by(index, squares, count)[kept] / left[kept] / level)
     lower, upper = _ratio_ends(ratio, left[kept], fit.values.interval)
     number_of = np.bincount(index, minlength=count)[kept]
-    left_out = count - kept.size
-    side = "kind" if by == "level" else "assessor"
+    thin = np.flatnonzero(left < _LEAST_FREEDOM).tolist()
     notes = [
         ""
         if panel.confidence == "uncertainty"
         else "Declared confidences are relative: taken together they fit by construction.",
         f"Bars are {style.percent(fit.values.interval)} intervals.",
-        f"{count_of(left_out, side)} with too few scores left out." if left_out else "",
+        _thin_note([kinds.names[i] for i in thin] if by == "level" else [], len(thin)),
     ]
     if by == "level":
         sd = np.sqrt(sum_by(index, level / panel.precision, count)[kept] / number_of)
         names = [kinds.names[i] for i in kept.tolist()]
         return _by_level(fit, names, sd, np.stack([ratio, lower, upper]), number_of, notes)
     names = style.drawable(panel.assessors)
-    return _by_assessor([names[i] for i in kept.tolist()], np.stack([ratio, lower, upper]), number_of, notes)
+    ratios = np.stack([ratio, lower, upper])
+    return _by_assessor([names[i] for i in kept.tolist()], ratios, number_of, fit.values.interval, notes)
+
+
+def _thin_note(kinds: list[str], count: int) -> str:
+    """Return what has too few scores for its spread to be told: kinds of score by name, assessors by number."""
+    if kinds:
+        return f"Too few scores to tell, and left out: {', '.join(kinds)}."
+    return f"{count_of(count, 'assessor')} with too few scores left out." if count else ""
+
+
+def _edge_note(upper: Floats, far: float) -> str:
+    return "A bar that reaches the edge of the picture goes on beyond it." if upper.max() > far else ""
 
 
 def _ratio_ends(ratio: Floats, freedom: Floats, interval: float) -> tuple[Floats, Floats]:
@@ -339,15 +350,16 @@ def _by_level(fit: Fit, names: list[str], sd: Floats, ratios: Floats, counts: Co
     )
     ratio, low, high = ratios
     off = np.flatnonzero((low > 1) | (high < 1))
-    title = "Scores spread about as declared, whatever was declared"
+    title = "No clear sign that scores spread other than declared"
     if off.size:
         at = int(off[np.argmax(np.abs(np.log(ratio[off])))])
         title = f"Scores declared “{names[at]}” spread {ratio[at]:.2f} times as far as declared"
     what = f"Scatter plot of declared and actual spread for {count_of(len(names), 'kind')} of score"
-    return style.finish(chart, title, ["On the dashed line scores spread as declared.", *notes], what, 460)
+    notes = ["On the dashed line scores spread as declared.", *notes, _edge_note(upper, far)]
+    return style.finish(chart, title, notes, what, 460)
 
 
-def _by_assessor(names: list[str], ratios: Floats, counts: Codes, notes: list[str]) -> Chart:
+def _by_assessor(names: list[str], ratios: Floats, counts: Codes, interval: float, notes: list[str]) -> Chart:
     order = np.argsort(-ratios[0], kind="stable")
     kept = order if order.size <= _MOST_ROWS else np.concatenate([order[: _MOST_ROWS // 2], order[-_MOST_ROWS // 2 :]])
     shown = [names[i] for i in kept.tolist()]
@@ -356,7 +368,8 @@ def _by_assessor(names: list[str], ratios: Floats, counts: Codes, notes: list[st
     kind = [kinds[0] if low > 1 else kinds[2] if high < 1 else kinds[1] for low, high in zip(lower, upper, strict=True)]
     data = style.data_of(name=shown, ratio=ratio, lower=lower, upper=upper, scores=counts[kept], kind=kind)
     y, height = style.rows_of(shown, "assessor", "place")
-    scale = alt.Scale(domain=[0, float(max(ratio.max() * 1.3, 2.0))], clamp=True)
+    far = float(max(ratio.max() * 1.3, 2.0))
+    scale = alt.Scale(domain=[0, far], clamp=True)
     colour = alt.Color("kind:N", scale=style.palette(kinds, [VERMILION, GREY, BLUE]))
     base = alt.Chart(data, width=style.WIDTH, height=height).encode(
         y=y,
@@ -375,13 +388,16 @@ def _by_assessor(names: list[str], ratios: Floats, counts: Codes, notes: list[st
         ),
         base.mark_point(filled=True, size=60, opacity=1).encode(x=alt.X("ratio:Q", title=title_x)),
     )
-    more, less = kind.count(kinds[0]), kind.count(kinds[2])
+    notes = [*notes, _edge_note(upper, far)]
+    more, less = int((ratios[1] > 1).sum()), int((ratios[2] < 1).sum())
+    title = "No assessor's scores spread clearly more or less than declared"
     if more or less:
-        title = (
-            f"The scores of {count_of(more, 'assessor')} spread clearly more than declared, of {less:,} clearly less"
-        )
-    else:
-        title = "No assessor's scores spread clearly more or less than declared"
+        way = "more" if more else "less"
+        title = f"The scores of {count_of(more or less, 'assessor')} spread {way} than declared"
+        title += f", those of {less:,} less" if more and less else ""
+        chance = round((1 - interval) * order.size)
+        if chance:
+            notes.append(f"Chance alone puts about {chance:,} of {order.size:,} intervals to one side of the line.")
     if kept.size < order.size:
         notes = [*notes, f"Shown are the {kept.size} at the ends, of {order.size:,} assessors."]
     return style.finish(chart, title, notes, f"Dot plot of the spread of {count_of(order.size, 'assessor')}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Final
 
 import numpy as np
@@ -39,6 +40,38 @@ def places(component: Codes, key: Floats) -> Codes:
     """Return the place of each, from 0: group by group, and by the key within a group."""
     place = np.empty(key.size, dtype=np.int64)
     place[np.lexsort((key, component))] = np.arange(key.size)
+    return place
+
+
+def around(place: Codes, component: Codes, one: Codes, two: Codes, weight: Floats) -> Codes:
+    """Return places on a circle from which strong links are short: two change places as long as that helps.
+
+    Parameters
+    ----------
+    place
+        Places to begin with, from 0.
+    component
+        Groups; only members of the same change places.
+    one, two, weight
+        The ends of the links, and how strong they are.
+    """
+    place, count = place.copy(), place.size
+
+    def length() -> float:
+        return float((weight * np.abs(np.sin(np.pi * (place[one] - place[two]) / count))).sum())
+
+    best, better = length(), True
+    while better:
+        better = False
+        for first, second in combinations(range(count), 2):
+            if component[first] != component[second]:
+                continue
+            place[[first, second]] = place[[second, first]]
+            now = length()
+            if now < best - 1e-9:
+                best, better = now, True
+            else:
+                place[[first, second]] = place[[second, first]]
     return place
 
 

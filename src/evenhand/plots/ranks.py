@@ -21,6 +21,9 @@ _MOST_BARS: Final = 40
 _MOST_RANKS: Final = 60
 """Up to so many objects have a row of their own in a rankogram."""
 
+_MOST_TICKS: Final = 20
+"""Up to so many ranks are all named on an axis."""
+
 
 def _ranking(given: Fit | Ranking, top: int | None, seed: int | None) -> Ranking:
     """Return ranks with chances of the top places, from the draws that a ranking rests on where one is given."""
@@ -113,10 +116,13 @@ def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) 
 def _top_title(inside: int, undecided: int, places: int) -> str:
     if not undecided:
         return f"The top {places} are clear: the scores leave nobody undecided"
-    verb = "is" if inside == 1 else "are"
     left = "competes" if undecided == 1 else "compete"
+    if not inside:
+        every = "the only place" if places == 1 else f"all {places:,} places"
+        return f"None is safely in the top {places}; {undecided:,} {left} for {every}"
+    verb = "is" if inside == 1 else "are"
     return (
-        f"{f'{inside:,}' if inside else 'None'} {verb} safely in the top {places}; {undecided:,} {left} for "
+        f"{inside:,} {verb} safely in the top {places}; {undecided:,} {left} for "
         f"{count_of(max(places - inside, 0), 'more place')}"
     )
 
@@ -169,6 +175,7 @@ def _rank_rows(ranking: Ranking, names: list[str], order: Codes, chance: Floats)
     shown = [names[i] for i in order.tolist()]
     y, height = style.rows_of(shown, "object", "rank")
     last = int(place.max()) + 1
+    ticks = _rank_ticks(last)
     cells = alt.Chart(
         style.data_of(
             name=[shown[i] for i in row.tolist()],
@@ -186,7 +193,7 @@ def _rank_rows(ranking: Ranking, names: list[str], order: Codes, chance: Floats)
             "start:Q",
             title="rank",
             scale=alt.Scale(domain=[0.5, last + 0.5], nice=False),
-            axis=alt.Axis(tickMinStep=1, grid=False),
+            axis=alt.Axis(values=ticks, tickCount=len(ticks), labelOverlap=False, grid=False),
         ),
         x2="end:Q",
         color=alt.Color("chance:Q", scale=_SHADE, legend=alt.Legend(format="%", orient="right", title="probability")),
@@ -201,6 +208,11 @@ def _rank_rows(ranking: Ranking, names: list[str], order: Codes, chance: Floats)
         .encode(y=y, x="expected:Q", tooltip=style.tooltips(("name", "object"), ("expected", "expected rank", 1)))
     )
     return alt.layer(heat, mean)
+
+
+def _rank_ticks(last: int) -> list[int]:
+    """Return the ranks that an axis names: all of few, and of more the first and every fifth."""
+    return list(range(1, last + 1)) if last <= _MOST_TICKS else [1, *range(5, last + 1, 5)]
 
 
 def _rank_blocks(chance: Floats, step: int) -> Any:

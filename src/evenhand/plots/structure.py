@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import altair as alt
 import numpy as np
@@ -16,7 +16,7 @@ from evenhand.loops import sum_by
 from evenhand.panel import Panel
 from evenhand.plots import style
 from evenhand.plots.declared import declared_kinds
-from evenhand.plots.layout import orders, places, spread
+from evenhand.plots.layout import around, orders, places, spread
 from evenhand.plots.style import BLUE, GREY, VERMILION, WIDTH, Chart, Codes, Floats
 
 _BUNDLES: Final = 30
@@ -28,8 +28,11 @@ _MOST_LINKS: Final = 150
 _MOST_CELLS: Final = 20_000
 """Up to so many assessments are drawn in the matrix of a design."""
 
-_SIDEWAYS: Final = [-1.5, 1.5]
-_UPWARDS: Final = [-1.2, 1.2]
+_LEVEL: Final = 16
+"""Up to so many assessors on a circle have level names; of more, names point outwards."""
+
+_LONGEST_RAY: Final = 95
+"""Names that point outwards are cut at so many pixels."""
 
 _NAMED: Final = 60
 """Up to so many nodes of a kind have their names beside them."""
@@ -96,7 +99,7 @@ def graph(panel: Panel) -> Chart:
     )
     most = int(count.max())
     width = alt.StrokeWidth("count:Q", scale=alt.Scale(domain=[0, most], range=[0, min(most, 5)]), legend=None)
-    strength = min(1.0, max(0.3, 250 / pairs.size))
+    strength = min(1.0, max(0.15, 180 / pairs.size))
     layers = [links.mark_rule(color=GREY, strokeOpacity=strength).encode(strokeWidth=width)]
     if cut.any():
         layers.append(links.transform_filter("datum.weak").mark_rule(color=VERMILION, strokeWidth=2.5))
@@ -201,15 +204,18 @@ def assessor_graph(panel: Panel) -> Chart:
     shared = _shared(panel, one, two)
     weak, pivotal = _weak_links(panel, parts, one, two), _pivotal(panel.n_assessors, one, two)
     kept = np.flatnonzero(weak | _strongest(weights.data, one, two, panel.n_assessors))
-    turn = 2 * np.pi * (orders(panel, parts)[1] + 0.5) / panel.n_assessors
-    x, y = np.sin(turn), np.cos(turn)
+    place = orders(panel, parts)[1]
+    if panel.n_assessors <= _LEVEL:
+        place = around(place, parts.assessor_component, one, two, shared.astype(np.float64))
+    turn = 2 * np.pi * (place + 0.5) / panel.n_assessors
+    ring = _ring(turn)
     names = style.drawable(panel.assessors)
     links = alt.Chart(
         style.data_of(
-            x=x[one[kept]],
-            y=y[one[kept]],
-            x2=x[two[kept]],
-            y2=y[two[kept]],
+            x=ring.x[one[kept]],
+            y=ring.y[one[kept]],
+            x2=ring.x[two[kept]],
+            y2=ring.y[two[kept]],
             first=[names[i] for i in one[kept].tolist()],
             second=[names[i] for i in two[kept].tolist()],
             shared=shared[kept],
@@ -217,8 +223,8 @@ def assessor_graph(panel: Panel) -> Chart:
             weak=weak[kept],
         )
     ).encode(
-        x=_flat("x", "x", _SIDEWAYS),
-        y=_flat("y", "y", _UPWARDS),
+        x=_flat("x", "x", ring.sideways),
+        y=_flat("y", "y", ring.upwards),
         x2="x2:Q",
         y2="y2:Q",
         tooltip=style.tooltips(
@@ -234,7 +240,7 @@ def assessor_graph(panel: Panel) -> Chart:
     if weak.any():
         red = links.transform_filter("datum.weak").mark_rule(color=VERMILION)
         layers.append(red.encode(strokeWidth=width))
-    layers += _circle(panel, names, turn, parts.assessor_component, pivotal)
+    layers += _circle(panel, names, ring, parts.assessor_component, pivotal)
     notes = [
         f"Two assessors are linked if they saw objects in common; the wider, the more: up to {most:,}." if most else "",
         _weak_note(int(weak.sum()), [names[i] for i in np.flatnonzero(pivotal).tolist()]),
@@ -244,40 +250,73 @@ def assessor_graph(panel: Panel) -> Chart:
     return style.finish(alt.layer(*layers), _standing(parts), notes, what, WIDTH)
 
 
-def _circle(panel: Panel, names: list[str], turn: Floats, component: Codes, pivotal: NDArray[np.bool_]) -> list[Any]:
+@dataclass(frozen=True, slots=True)
+class _Ring:
+    """Where assessors stand on a circle, how large it is drawn, and on which side of each the name goes."""
+
+    x: Floats
+    y: Floats
+    angle: Floats
+    side: list[str]
+    sideways: list[float]
+    upwards: list[float]
+    height: float
+    level: bool
+
+
+def _ring(turn: Floats) -> _Ring:
+    """Return the circle for assessors at these turns, clockwise from the top."""
+    count = turn.size
+    level = count <= _LEVEL
+    x, y = (np.zeros(1), np.zeros(1)) if count == 1 else (np.sin(turn), np.cos(turn))
+    angle = np.degrees(turn) + np.where(x >= 0, -90, 90)
+    side = ["right" if at >= 0 else "left" for at in x.tolist()]
+    if level and count > 1:
+        ends = ["top" if at > 0 else "bottom" for at in y.tolist()]
+        side = [end if abs(at) < 0.1 else beside for end, beside, at in zip(ends, side, x.tolist(), strict=True)]
+    reach = [1.5, 1.2] if level else [1.6, 1.6]
+    height = min(40.0 + 40 * count, 0.8 * WIDTH) if level else float(WIDTH)
+    return _Ring(x, y, angle, side, [-reach[0], reach[0]], [-reach[1], reach[1]], height, level)
+
+
+def _circle(panel: Panel, names: list[str], ring: _Ring, component: Codes, pivotal: NDArray[np.bool_]) -> list[Any]:
     """Return the assessors on a circle, with their names around it where these are few enough to be read."""
     nodes = alt.Chart(
         style.data_of(
-            x=np.sin(turn),
-            y=np.cos(turn),
-            text_x=1.07 * np.sin(turn),
-            text_y=1.07 * np.cos(turn),
+            x=ring.x,
+            y=ring.y,
+            angle=ring.angle,
+            side=ring.side,
             name=names,
             group=_group_names(component),
             count=panel.assessor_assessments,
             pivotal=["yes" if flag else "no" for flag in pivotal.tolist()],
-            right=np.sin(turn) >= 0,
         ),
         width=WIDTH,
-        height=WIDTH * 0.8 if panel.n_assessors > 2 else 160,
-    )
+        height=ring.height,
+    ).encode(x=_flat("x", "x", ring.sideways), y=_flat("y", "y", ring.upwards))
     few = panel.n_assessors <= _NAMED
     layers = [
         nodes.mark_point(filled=True, size=130 if few else 30, opacity=1).encode(
-            x=_flat("x", "x", _SIDEWAYS),
-            y=_flat("y", "y", _UPWARDS),
             color=_group_colour(component),
             tooltip=style.tooltips(
                 ("name", "assessor"), ("count", "assessments", 0), ("pivotal", "the others fall apart without")
             ),
         )
     ]
-    sides: list[tuple[str, Literal["left", "right"]]] = [("datum.right", "left"), ("!datum.right", "right")]
-    for test, align in sides if few else []:
-        words = nodes.transform_filter(test).mark_text(align=align, fontSize=11, color=style.INK, limit=240, aria=False)
-        layers.append(
-            words.encode(x=_flat("x", "text_x", _SIDEWAYS), y=_flat("y", "text_y", _UPWARDS), text=alt.Text("name:N"))
-        )
+    sides: dict[str, dict[str, Any]] = {
+        "right": {"align": "left", "dx": 11},
+        "left": {"align": "right", "dx": -11},
+        "top": {"align": "center", "dy": -14},
+        "bottom": {"align": "center", "dy": 15},
+    }
+    for side, where in sides.items() if few else []:
+        if side in ring.side:
+            words = nodes.transform_filter(f"datum.side == '{side}'").mark_text(
+                fontSize=11, color=style.INK, limit=240 if ring.level else _LONGEST_RAY, aria=False, **where
+            )
+            words = words.encode(text=alt.Text("name:N"))
+            layers.append(words if ring.level else words.encode(angle=alt.Angle("angle:Q", scale=None)))
     return layers
 
 

@@ -141,8 +141,10 @@ def finish(chart: Any, title: str, notes: Sequence[str], what: str, width: float
         chart.properties(title=heading, description=said.replace("..", "."), background="white", padding=14)
         .configure(font="Helvetica, Arial, sans-serif")
         .configure_view(stroke=None)
-        .configure_axis(labelFontSize=11, titleFontSize=12, titleFontWeight="normal", gridColor="#EBEBEB")
-        .configure_legend(orient="top", title=None, labelFontSize=12, labelLimit=0, symbolSize=80)
+        .configure_axis(
+            labelFontSize=11, titleFontSize=12, titleFontWeight="normal", gridColor="#EBEBEB", labelFlush=False
+        )
+        .configure_legend(orient="top", title=None, labelFontSize=12, labelLimit=0, symbolSize=80, symbolOpacity=1)
         .configure_title(color=INK),
     )
 
