@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from evenhand.cli import main
+from evenhand.cli.study_tables import _differences
 
 SMALL = ("simulate", "--objects", 60, "--assessors", 6, "--per-object", "2,4", "--runs", 3)
 
@@ -78,6 +79,7 @@ def test_figures_are_written_where_they_are_asked_for(tmp_path: Path, kind: str)
 def test_a_plan_answers_in_one_sentence_with_the_load() -> None:
     result = run("simulate", "--objects", 120, "--assessors", 8, "--profile", "1:1:1", "--target-sd", 5)
     assert result.exit_code == 0
+    assert result.stdout.startswith("120 objects, 8 assessors, scores with a standard deviation of 5, 10, 15;")
     answer_line = result.stdout.strip().splitlines()[-1]
     assert answer_line.startswith("For an sd of 5, 4 assessors per object")
     assert "about 60 objects for each of 8 assessors" in answer_line
@@ -162,6 +164,12 @@ def test_reproduce_compares_case_study_1_with_the_published_errors(shared_data: 
     assert part["agrees"] + part["known"] + part["differs"] == len(found["numbers"]) == 240
     assert result.exit_code == (1 if part["differs"] else 0)
     assert len(found["figures"]) == 3
+
+
+def test_differences_without_a_name_stand_in_the_order_of_the_table() -> None:
+    cell = {"column": "SA", "printed": 1.0, "ours": 2.0, "verdict": "differs"}
+    found = [{**cell, "row": row, "note": f"{note} apart"} for row, note in (("a", "3.5"), ("b", "4.0"), ("c", "3.5"))]
+    assert [line.split(",")[0] for line in _differences(found, 1, 1)] == ["* a", "* b", "* c"]
 
 
 def test_reproduce_draws_figures_1_and_5(shared_data: Path, tmp_path: Path) -> None:

@@ -134,6 +134,50 @@ def test_without_places_the_leader_is_named_and_who_else_may_lead() -> None:
     assert all(label in " ".join(report.decision) for label in others)
 
 
+def test_where_nothing_can_be_ranked_the_reason_comes_first() -> None:
+    fit = eh.calibrate(apart(), per_component=True)
+    made = make_report(fit, top=2, candidates=())
+    assert made.decision[0].startswith("No decision can be given. The panel falls into groups")
+    first = [fit.values.labels[members[np.argmax(fit.values.estimate[members])]] for members in ([0, 1, 2], [3, 4, 5])]
+    assert f"{first[0]} (" in made.decision[1]
+    assert "in group 1" in made.decision[1]
+    assert f"{first[1]} (" in made.decision[1]
+    assert "falls into 2 groups" in made.method
+    one = make_report(FITS["one assessor"](), top=2, candidates=())
+    assert one.decision == [
+        "No decision can be given. Ranks have no uncertainties here: the scores are just enough to fix the values and "
+        "leave nothing over to estimate the noise from (no degrees of freedom): no uncertainties; more assessments or "
+        "declared uncertainties would give them.",
+        "By value alone, and nobody can say how surely, the first 2 are 1, 2.",
+    ]
+    level = eh.calibrate(Panel.from_arrays([0, 1, 2], [0, 0, 0], [50.0, 60.0, 50.0]))
+    assert make_report(level, top=2, comparison=False).decision[1].endswith("are 1, 0, 2, of whom some are level.")
+    text = Page(render(one)).text
+    assert "One assessor gave all scores" in text
+    assert "The 0 scores" not in text
+    assert "every two assessors are linked" not in text
+
+
+def test_groups_are_listed_one_after_the_other() -> None:
+    fit = eh.calibrate(apart(), per_component=True)
+    page = render(make_report(fit, comparison=False))
+    table = page[page.index('aria-label="Table of values"') : page.index('id="biases"')]
+    order = np.lexsort((-fit.values.estimate, fit.values.component))
+    assert re.findall(r'<th scope="row" class="text">(\w+)</th>', table) == [fit.values.labels[i] for i in order]
+    table = page[page.index('aria-label="Table of biases"') : page.index('id="connected"')]
+    order = np.lexsort((-fit.biases.estimate, fit.biases.component))
+    assert re.findall(r'<th scope="row" class="text">(\w+)</th>', table) == [fit.biases.labels[i] for i in order]
+    assert '<th scope="col">group</th>' in table
+
+
+def test_sentences_of_a_page_stand_apart_and_names_of_methods_break_at_their_signs() -> None:
+    thin = Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 1, 2], [50.0, 61, 42, 55, 60, 71])
+    page = render(make_report(eh.calibrate(thin), comparison=False))
+    assert "other values. Comparisons hang by a thread" in re.sub(r"\s+", " ", page)
+    page = render(make_report(eh.calibrate(demo()), candidates=[eh.Refinements(shrink=True)]))
+    assert "cwc+<wbr>shrunk</th>" in page
+
+
 def test_numbers_of_the_tables_are_those_of_the_fit() -> None:
     fit = eh.calibrate(demo())
     text = render(make_report(fit, comparison=False))
@@ -237,6 +281,32 @@ def test_a_report_does_not_overwrite_the_scores(tmp_path: Path) -> None:
     found = run("report", str(scores), "-o", str(scores))
     assert found.exit_code == 2
     assert scores.read_bytes() == demo_path().read_bytes()
+
+
+def test_a_page_can_be_verified_by_its_name_and_what_changed_is_said(tmp_path: Path) -> None:
+    scores, page = tmp_path / "scores.csv", tmp_path / "out.html"
+    scores.write_bytes(demo_path().read_bytes())
+    assert run("report", str(scores), "--top", "10", "--quick", "-o", str(page)).exit_code == 0
+    assert run("report", str(scores), "--top", "10", "--verify", str(page)).output.startswith("Unchanged")
+    other = run("report", str(scores), "--top", "9", "--verify", str(page))
+    assert other.exit_code == 1
+    assert "The options or the version are not those of" in other.output
+    scores.write_text(scores.read_text().replace("71", "72", 1))
+    changed = run("report", str(scores), "--top", "10", "--verify", str(page))
+    assert changed.exit_code == 1
+    assert "The scores are not those of" in changed.output
+    (tmp_path / "other.html").write_text("<p>nothing</p>")
+    assert "not a report" in run("report", str(scores), "--verify", str(tmp_path / "other.html")).output
+    assert "cannot be read" in run("report", str(scores), "--verify", str(tmp_path / "none.html")).output
+
+
+@pytest.mark.parametrize("command", [("demo",), ("calibrate", str(demo_path()))])
+def test_a_report_beside_the_answer_is_said_to_be_written(command: tuple[str, ...], tmp_path: Path) -> None:
+    place = tmp_path / "beside.html"
+    found = run(*command, "--report", str(place))
+    assert found.exit_code == 0, found.output
+    assert found.output.rstrip().endswith(f"Written to {place}.")
+    assert place.exists()
 
 
 # ------------------------------------------------------------------------------------------------------- Chromium

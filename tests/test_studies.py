@@ -227,29 +227,42 @@ def test_a_hundred_runs_give_the_published_largest_errors_within_three_standard_
     assert count_within(full_study, published, 1) == 60
 
 
-def fake_study(published: Published, shift: float = 0.0) -> SimulationStudy:
-    """Return a study of two runs whose means are the published ones, value errors moved by a shift."""
-    errors = np.full((4, 5, 2, 3, 4), np.nan)
+def fake_study(published: Published, shift: float = 0.0, runs: int = 100) -> SimulationStudy:
+    """Return a study whose means are the published ones, value errors moved by a shift."""
+    errors, about = np.full((4, 5, runs, 3, 4), np.nan), np.tile([-1.0, 1.0], runs // 2)
     for p, profile in enumerate(PROFILES):
         for r in range(5):
             cell = published[profile_name(profile), r + 2]
             for m, method in enumerate(METHODS):
-                errors[p, r, :, m, 0] = cell[f"{method}_mean_error"] + shift + np.array([-1.0, 1.0])
-                errors[p, r, :, m, 1] = cell[f"{method}_max_error"] + shift + np.array([-1.0, 1.0])
-            errors[p, r, :, 2, 2] = cell["cwc_bias_mean_error"] + np.array([-1.0, 1.0])
-            errors[p, r, :, 2, 3] = cell["cwc_bias_max_error"] + np.array([-1.0, 1.0])
+                errors[p, r, :, m, 0] = cell[f"{method}_mean_error"] + shift + about
+                errors[p, r, :, m, 1] = cell[f"{method}_max_error"] + shift + about
+            errors[p, r, :, 2, 2] = cell["cwc_bias_mean_error"] + about
+            errors[p, r, :, 2, 3] = cell["cwc_bias_max_error"] + about
     numbers = eh.simulation_study(n_objects=30, n_assessors=4, per_object=(3,), runs=1).numbers
-    return SimulationStudy(PROFILES, (2, 3, 4, 5, 6), 2, 1, {**numbers, "n_objects": 3000, "n_assessors": 15}, errors)
+    numbers = {**numbers, "n_objects": 3000, "n_assessors": 15}
+    return SimulationStudy(PROFILES, (2, 3, 4, 5, 6), runs, 1, numbers, errors)
 
 
 def test_every_published_number_is_compared_and_a_wrong_one_is_noticed(published: Published) -> None:
     same = eh.case_study_1(fake_study(published), published)
     assert same.count("agrees") == len(same.numbers) == 20 * (6 + 2 + 4)
-    moved = eh.case_study_1(fake_study(published, 3 * math.sqrt(2 * (1 / 2 + 1 / 100)) + 0.01), published)
+    moved = eh.case_study_1(fake_study(published, 3 * math.sqrt(100 / 99 * 2 / 100) + 0.001), published)
     of_errors = [number for number in moved.numbers if number.place in ("figure 2", "figure 3")]
     assert {number.verdict for number in of_errors} == {"differs"}
     assert {number.verdict for number in moved.numbers if number.place == "errors of biases"} == {"agrees"}
     assert moved.differing
+    near = eh.case_study_1(fake_study(published, 3 * math.sqrt(100 / 99 * 2 / 100) - 0.001), published)
+    assert {number.verdict for number in near.numbers if number.place in ("figure 2", "figure 3")} == {"agrees"}
+
+
+def test_few_runs_widen_the_band_by_students_t_and_say_so(published: Published) -> None:
+    error = math.sqrt(4 / 3 * (1 / 4 + 1 / 100))
+    band = 9.2187  # of Student's t with three degrees of freedom, what three is of the normal distribution
+    for shift, verdict in ((band - 0.01, "agrees"), (band + 0.01, "differs")):
+        found = eh.case_study_1(fake_study(published, shift * error, runs=4), published)
+        assert {number.verdict for number in found.numbers if number.place == "figure 2"} == {verdict}
+        assert "differ only from 9.2 standard errors on" in found.notes[0]
+        assert "puts 0.5 on average" in found.notes[1]
 
 
 def test_errors_stand_alone_without_published_ones_and_other_studies_are_not_compared(published: Published) -> None:

@@ -97,9 +97,12 @@ def calibrate(
         return
     found = fit()
     summary = summarise_fit(found, top=top, seed=seed, grades=grades, with_evidence=output.is_full)
-    write_report(found, {"top": top, "seed": seed})
+    pages = write_report(found, {"top": top, "seed": seed})
     output.give(
-        summary, lambda shown: terminal.show_fit(shown, rows), lambda: with_details(summary, found, top=top, seed=seed)
+        summary,
+        lambda shown: terminal.show_fit(shown, rows),
+        lambda: with_details(summary, found, top=top, seed=seed),
+        pages,
     )
 
 
@@ -332,9 +335,9 @@ def demo(save: Path | None, output: Output, write_report: Reporter) -> None:
         terminal.show_fit(summary, 0)
         terminal.show_demo(fit, averages, save)
 
-    write_report(fit, {"top": 10, "candidates": (), "title": "A small grant competition"})
+    pages = write_report(fit, {"top": 10, "candidates": (), "title": "A small grant competition"})
     summary = summarise_fit(fit)
-    output.give(summary, show, lambda: with_details(summary, fit))
+    output.give(summary, show, lambda: with_details(summary, fit), pages)
 
 
 main.add_command(report)

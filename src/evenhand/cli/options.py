@@ -35,9 +35,16 @@ class Output:
         return self.as_json or self.out is not None
 
     def give(
-        self, summary: Summary, show: Callable[[Summary], None], detailed: Callable[[], Summary] | None = None
+        self,
+        summary: Summary,
+        show: Callable[[Summary], None],
+        detailed: Callable[[], Summary] | None = None,
+        also: Sequence[Path] = (),
     ) -> None:
-        """Write the file, and print JSON or what a person is shown; ``detailed`` makes the summary for a workbook."""
+        """Write the file, and print JSON or what a person is shown; ``detailed`` makes the summary for a workbook.
+
+        ``also`` has files that were written before, to be named with it.
+        """
         from evenhand.cli import terminal
 
         written = [] if self.out is None else self._write(self.out, summary, detailed)
@@ -45,8 +52,8 @@ class Output:
             terminal.show_json(summary)
             return
         show(summary)
-        if written:
-            terminal.show_written(written)
+        if written or also:
+            terminal.show_written([*written, *also])
 
     def _write(self, out: Path, summary: Summary, detailed: Callable[[], Summary] | None) -> list[Path]:
         if out.suffix.lower() == ".xlsx":

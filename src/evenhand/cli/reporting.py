@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from evenhand.fit import Fit
     from evenhand.models.criteria import CriteriaFit
 
-Reporter = Callable[[Any, dict[str, Any]], None]
-"""Writes a report of a fit with some options, where one was asked for."""
+Reporter = Callable[[Any, dict[str, Any]], list[Path]]
+"""Writes a report of a fit with some options, where one was asked for, and returns what was written."""
 
 
 def report_option(command: Command) -> Command:
@@ -29,11 +29,12 @@ def report_option(command: Command) -> Command:
         if report_place is not None:
             _check_place(report_place)
 
-        def write(found: Fit | CriteriaFit, options: dict[str, Any]) -> None:
-            if report_place is not None:
-                from evenhand.report import report
+        def write(found: Fit | CriteriaFit, options: dict[str, Any]) -> list[Path]:
+            if report_place is None:
+                return []
+            from evenhand.report import report
 
-                report(found, report_place, **options)
+            return [report(found, report_place, **options)]
 
         return command(write_report=write, **others)
 
@@ -44,6 +45,26 @@ def report_option(command: Command) -> Command:
         metavar="FILE.html",
         help="Also write a report, as the command report does.",
     )(wrapped)
+
+
+def _marks(given: str) -> tuple[str, str | None]:
+    """Return the fingerprint that was given, or those that stand in a report: of the whole, and of the data."""
+    from evenhand.errors import InputError
+    from evenhand.report.html import fingerprints_in
+
+    if not given.lower().endswith((".html", ".htm")):
+        if len(given) < 8 or not set(given.lower()) <= set("0123456789abcdef"):
+            raise click.UsageError("--verify needs a report, or at least the first eight characters of a fingerprint.")
+        return given.lower(), None
+    try:
+        text = Path(given).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"The report cannot be read ({getattr(error, 'strerror', None) or 'it is not text'})."
+        raise InputError(message, kind="cannot_read", where=given) from error
+    found = fingerprints_in(text)
+    if found is None:
+        raise InputError("This page has no fingerprint: it is not a report.", kind="bad_data", where=given)
+    return found
 
 
 def _check_place(place: Path) -> None:
@@ -77,8 +98,9 @@ def _check_place(place: Path) -> None:
 @click.option("--quick", is_flag=True, help="Compare the four methods only, without refinements.")
 @click.option(
     "--verify",
-    metavar="FINGERPRINT",
-    help="Write nothing; say whether FILE, the options and this version give this fingerprint (or its beginning).",
+    metavar="FINGERPRINT|PAGE",
+    help="Write nothing; say whether FILE, the options and this version give this fingerprint (or its beginning), "
+    "or that of a report.",
 )
 @json_option
 def report(
@@ -99,7 +121,8 @@ def report(
     what each score did, the methods side by side, words for the minutes, and a fingerprint of data, settings and
     version. The page needs no network and can be mailed, archived and printed.
 
-    --verify FINGERPRINT checks a page against the data: exit code 0 if nothing has changed, 1 if something has.
+    --verify report.html, or --verify with its fingerprint, checks a report against the data: exit code 0 if nothing
+    has changed, 1 if something has. Give the options that the report was written with.
     """
     from evenhand.cli.writing import open_console, say, show_json
     from evenhand.fingerprint import fingerprint
@@ -110,17 +133,19 @@ def report(
     if lottery_seed is not None and top is None:
         raise click.UsageError("--lottery-seed needs --top K, the number of places.")
     if verify is not None:
-        if len(verify) < 8:
-            raise click.UsageError("--verify needs at least the first eight characters of a fingerprint.")
+        whole, data = _marks(verify)
         found = fit()
         one = found.combined if isinstance(found, CriteriaFit) else found
         mark = fingerprint(one, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
-        same = mark.whole.startswith(verify.lower())
+        same = mark.whole.startswith(whole)
         if as_json:
             show_json({"same": same, "fingerprint": mark.whole, "data": mark.data, "version": mark.version})
-        else:
-            words = "Unchanged: data, settings and version give" if same else "Changed: data, settings and version give"
-            say(open_console(), f"{words} {mark.whole}.")
+            return 0 if same else EXIT_NO
+        console = open_console()
+        say(console, f"{'Unchanged' if same else 'Changed'}: data, settings and version give {mark.whole}.")
+        if not same and data is not None:
+            what = "options or the version are not" if mark.data == data else "scores are not"
+            say(console, f"The {what} those of {verify}.")
         return 0 if same else EXIT_NO
     _check_place(place)
     options: dict[str, Any] = {"candidates": ()} if quick else {}

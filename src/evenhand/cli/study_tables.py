@@ -63,9 +63,10 @@ def show_study(summary: Summary) -> None:
     _say_figures(console, summary)
 
 
-def show_plans(summary: Summary) -> None:
-    """Print what each number of assessors per object gives, and the answer for each profile."""
+def show_plans(summary: Summary, setting: str) -> None:
+    """Print what the plan is for, what each number of assessors per object gives, and the answer for each profile."""
     console = open_console()
+    say(console, setting)
     table = make_table(
         ["profile", "per object", "sd", "sd of plain averages", "objects per assessor"],
         text=("profile",),
@@ -132,9 +133,15 @@ def _show_place(console: Console, place: str, found: list[Summary]) -> None:
 def _differences(found: list[Summary], in_paper: int, in_ours: int) -> Iterable[str]:
     """Yield a sentence for each difference, or one for many of the same name."""
     odd = [one for one in found if one["verdict"] not in ("agrees", "not compared")]
+    for one in odd:
+        if one["verdict"] == "differs":  # each has its own note, and they stand in the order of the table
+            printed, ours = number_text(one["printed"], digits=in_paper), number_text(one["ours"], digits=in_ours)
+            reason = one["note"] or "not explained"
+            yield f"{_MARKS['differs']} {one['row']}, {one['column']}: {printed} printed, {ours} ours: {reason}."
+    odd = [one for one in odd if one["verdict"] != "differs"]
     for verdict, note in dict.fromkeys((one["verdict"], one["note"]) for one in odd):
         alike = [one for one in odd if (one["verdict"], one["note"]) == (verdict, note)]
-        mark, reason = _MARKS[verdict], note or "not explained"
+        mark, reason = _MARKS[verdict], note
         if len(alike) > _FEW:
             yield f"{mark} {len(alike)} numbers: {reason}."
             continue

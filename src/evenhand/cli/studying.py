@@ -205,7 +205,12 @@ def simulate(
                 )
                 for profile in profiles
             ]
-            output.give(summarise_plans(plans, seed), _show_plans)
+            sds = ", ".join(f"{sd:g}" for sd in uncertainties)
+            setting = (
+                f"{n_objects:,} objects, {n_assessors:,} assessors, scores with a standard deviation of {sds}; a "
+                "profile says how often each of these occurs."
+            )
+            output.give(summarise_plans(plans, seed), lambda summary: _show_plans(summary, setting))
         return EXIT_NO if any(one.answer is None for one in plans) else 0
     _check_figures(figures)
     with shown(verbose=False):
@@ -330,10 +335,10 @@ def _show_study(summary: dict[str, Any]) -> None:
     show_study(summary)
 
 
-def _show_plans(summary: dict[str, Any]) -> None:
+def _show_plans(summary: dict[str, Any], setting: str) -> None:
     from evenhand.cli.study_tables import show_plans
 
-    show_plans(summary)
+    show_plans(summary, setting)
 
 
 def _show_reproductions(summary: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ from evenhand.report.summarise import (
     summarise_influence,
     summarise_ranking,
 )
-from evenhand.report.words import decision_words, method_words
+from evenhand.report.words import decision_words, method_words, no_decision_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -45,6 +45,9 @@ PULLS: Final = 20
 DIGITS: Final = 6
 """Digits of the numbers behind a chart; tables and workbook have them all."""
 
+_MARKS: Final = re.compile(
+    r"<dt>fingerprint</dt><dd><code>([0-9a-f]{64})</code></dd>\s*<dt>of the data</dt><dd><code>([0-9a-f]{64})</code>"
+)
 _TAG: Final = re.compile(r"<\w[^>]*>")
 _ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
 _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
@@ -147,7 +150,7 @@ def make_report(
     fit = found.combined if isinstance(found, CriteriaFit) else found
     notes: list[Problem] = []
     tell("writing the report", 0, None)
-    ranking, decision = _ranks(fit, top, seed, draws, lottery_seed, notes)
+    ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
     averages = simple_average(fit.panel)
     mark = fingerprint(fit, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
     compared = None if comparison is False else comparison
@@ -162,7 +165,9 @@ def make_report(
         ranking=None if ranking is None else summarise_ranking(ranking, decision),
         influence=influence,
         comparison=None if compared is None else summarise_comparison(compared),
-        decision=decision_words(fit, ranking, decision, averages),
+        decision=no_decision_words(fit, top, reason)
+        if ranking is None
+        else decision_words(fit, ranking, decision, averages),
         method=method_words(fit, ranking, mark),
         mark=mark,
         averages=dict(zip(averages.values.labels, averages.values.estimate.tolist(), strict=True)),
@@ -172,17 +177,16 @@ def make_report(
 
 
 def _ranks(
-    fit: Fit, top: int | None, seed: int, draws: int, lottery_seed: int | None, notes: list[Problem]
-) -> tuple[Ranking | None, Decision | None]:
-    """Return ranks and the decision, or None with a note of the reason."""
+    fit: Fit, top: int | None, seed: int, draws: int, lottery_seed: int | None
+) -> tuple[Ranking | None, Decision | None, str]:
+    """Return ranks and the decision, or None and the reason."""
     if top is None and lottery_seed is not None:
         raise InputError("A lottery needs a number of places.", kind="bad_option")
     try:
         ranking = rank(fit, top=top, seed=seed, draws=draws)
     except NotRankableError as error:
-        notes.append(Problem("ranks", str(error)))
-        return None, None
-    return ranking, None if top is None else decide(ranking, top, lottery_seed=lottery_seed)
+        return None, None, str(error)
+    return ranking, None if top is None else decide(ranking, top, lottery_seed=lottery_seed), ""
 
 
 def _tried(make: Callable[[], Any], notes: list[Problem]) -> Any:
@@ -273,7 +277,12 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         fit=report.fit,
         method_name=method_name,
         rows=ROWS,
+        objects=sorted(report.summary["objects"], key=lambda row: (row.get("component", 1), -row["value"])),
+        assessors=sorted(report.summary["assessors"], key=lambda row: (row.get("component", 1), -row["bias"]))
+        if report.fit.is_calibrated
+        else [],
         pulls=_pulls(report.influence),
+        reasons=_reasons(report.influence, report.fit),
         statuses=_statuses(report.ranking),
         scripts=scripts,
         script_hashes=[_hash(script) for script in scripts],
@@ -285,6 +294,12 @@ def render(report: Report, *, made: datetime | None = None) -> str:
             *({"message": note.message, "where": note.where} for note in report.notes),
         ],
     )
+
+
+def fingerprints_in(page: str) -> tuple[str, str] | None:
+    """Return the fingerprints that stand in a page, of the whole and of the data; None where there are none."""
+    found = _MARKS.search(page)
+    return None if found is None else (found[1], found[2])
 
 
 def refuse_pdf(path: Path) -> None:
@@ -346,6 +361,14 @@ def _pulls(influence: Summary | None) -> Sequence[Summary]:
         return []
     rows = [row for row in influence["assessments"] if row["pull"] is not None]
     return sorted(rows, key=lambda row: -abs(row["pull"]))[:PULLS]
+
+
+def _reasons(influence: Summary | None, fit: Fit) -> Sequence[Summary]:
+    """Return why each value differs from the average, in the order of the table of values."""
+    if influence is None:
+        return []
+    group = dict(zip(fit.values.labels, fit.values.component.tolist(), strict=True))
+    return sorted(influence["objects"], key=lambda row: (group[row["object"]], -row["value"]))
 
 
 def _statuses(ranking: Summary | None) -> dict[str, Summary]:

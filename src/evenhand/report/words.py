@@ -16,6 +16,9 @@ from evenhand.ranking import Ranking
 NAMED: Final = 30
 """Up to this many objects are named in a sentence."""
 
+_GROUPS: Final = 6
+"""Of up to this many groups the leader is named."""
+
 _CONFIDENCE: Final = {
     "uncertainty": "weighted by the standard deviations that the assessors declared",
     "confidence": "weighted by the confidences that the assessors declared",
@@ -23,10 +26,32 @@ _CONFIDENCE: Final = {
 }
 
 
-def decision_words(fit: Fit, ranking: Ranking | None, decision: Decision | None, averages: Fit) -> list[str]:
+def no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
+    """Return why there is no decision, and what the values say all the same."""
+    labels, estimate, component = fit.values.labels, fit.values.estimate, fit.values.component
+    said = [f"No {'ranks' if top is None else 'decision'} can be given. {reason}"]
+    groups = int(component.max()) + 1
+    firsts = [
+        members[np.argsort(-estimate[members], kind="stable")].tolist()
+        for members in (np.flatnonzero(component == group) for group in range(groups))
+    ]
+    if groups > 1:
+        highest = [
+            f"{labels[order[0]]} ({estimate[order[0]]:.1f}) in group {at + 1}" for at, order in enumerate(firsts)
+        ]
+        said.append(f"The highest value of each group: {name_some(highest, _GROUPS)}.")
+    elif top is not None:
+        rank = fit.values.rank  # those who share the last place are all named
+        named = [labels[at] for at in firsts[0] if rank[at] <= top]
+        tie = ", of whom some are level" if len(named) > top else ""
+        said.append(f"By value alone, and nobody can say how surely, the first {top:,} are {_named(named)}{tie}.")
+    else:
+        said.append(f"The highest value is that of {labels[firsts[0][0]]}, {estimate[firsts[0][0]]:.1f}.")
+    return said
+
+
+def decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, averages: Fit) -> list[str]:
     """Return the decision in plain words, a sentence or two a paragraph."""
-    if ranking is None:
-        return ["The objects cannot be ranked; the reason is given in the notes below."]
     if decision is None:
         return _leading(fit, ranking)
     places, inside, undecided = decision.places, decision.inside, decision.undecided
@@ -113,6 +138,12 @@ def method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
             "Calibration with confidence, Royal Society Open Science 4, 160760, 2017)"
             + (f", {weighted}" if weighted and not fit.method.startswith("iba") else "")
             + "."
+        )
+    groups = int(fit.values.component.max()) + 1
+    if groups > 1:
+        said.append(
+            f"The panel falls into {groups:,} groups that share neither assessor nor object: each was calibrated on "
+            "its own, and values of different groups cannot be compared."
         )
     if "+" in fit.method:
         said.append(f"The method was {method_name(fit.method)} ({fit.method}).")

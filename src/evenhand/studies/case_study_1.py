@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from evenhand.errors import InputError
 from evenhand.studies.printed import PrintedNumber, Reproduction, Verdict
@@ -74,7 +75,8 @@ def case_study_1(study: SimulationStudy, published: Published | None = None) -> 
     """Return the errors of a study beside the published ones; without these, the errors alone.
 
     A published number is the mean of 100 runs: its standard error is the spread between runs of our study, over ten.
-    The two agree if they differ by no more than three standard errors of the difference.
+    The two agree if they differ by no more than three standard errors of the difference; from fewer than 100 runs these
+    are rough, and the band is as much wider as Student's t is than the normal distribution.
 
     Parameters
     ----------
@@ -95,10 +97,16 @@ def case_study_1(study: SimulationStudy, published: Published | None = None) -> 
     numbers = tuple(_numbers(study, published))
     compared = sum(number.verdict != "not compared" for number in numbers if number.place != _OF_BIASES)
     if compared:
-        expected = compared * math.erfc(_MOST_STANDARD_ERRORS / math.sqrt(2))
+        band = _band(study.runs)
+        expected = compared * 2 * float(stdtr(study.runs - 1, -band))
+        if study.runs < PUBLISHED_RUNS:
+            notes.append(
+                f"From {study.runs} runs standard errors are rough themselves, so that numbers differ only from "
+                f"{band:.1f} standard errors on, not from three as with {PUBLISHED_RUNS} runs: more runs tell more."
+            )
         notes.append(
-            f"Of {compared} errors and ratios, chance alone puts {expected:.1f} on average more than three standard "
-            "errors apart; those of a cell go together, since they come from the same panels."
+            f"Of {compared} errors and ratios, chance alone puts {expected:.1f} on average further apart than that "
+            f"({band:.1f} standard errors); those of a cell go together, since they come from the same panels."
         )
     return Reproduction("case-study-1", "Section 4.1: simulated panels, figures 2 to 4", numbers, tuple(notes))
 
@@ -126,7 +134,8 @@ def _errors(
                 continue  # not published
             title = f"{words} of {method.upper()}" if of_biases else method.upper()
             printed, note = cell.get(column.format(method)), _BIASES if of_biases else ""
-            yield _compare(place, row, title, printed, float(means[m, k]), _widened(study, spreads[m, k]), note)
+            error = _widened(study, spreads[m, k])
+            yield _compare(place, row, title, printed, float(means[m, k]), error, _band(study.runs), note)
 
 
 def _ratios(
@@ -144,7 +153,21 @@ def _ratios(
             spread = float(np.std(above - ratio * below, ddof=1) / below.mean()) if study.runs > 1 else math.nan
             over, under = cell.get(column.format(method)), cell.get(column.format("sa"))
             printed = None if over is None or under is None else over / under
-            yield _compare("figure 4", row, f"{words}, {method.upper()}/SA", printed, ratio, _widened(study, spread))
+            title, error = f"{words}, {method.upper()}/SA", _widened(study, spread)
+            yield _compare("figure 4", row, title, printed, ratio, error, _band(study.runs))
+
+
+def _band(runs: int) -> float:
+    """Return how many standard errors two numbers may be apart.
+
+    Examples
+    --------
+    >>> [round(_band(runs), 1) for runs in (3, 10, 100)]
+    [19.2, 4.1, 3.0]
+    """
+    if runs >= PUBLISHED_RUNS:
+        return _MOST_STANDARD_ERRORS
+    return -float(stdtrit(runs - 1, math.erfc(_MOST_STANDARD_ERRORS / math.sqrt(2)) / 2))
 
 
 def _widened(study: SimulationStudy, spread: float) -> float:
@@ -153,13 +176,20 @@ def _widened(study: SimulationStudy, spread: float) -> float:
 
 
 def _compare(
-    place: str, row: str, column: str, printed: float | None, ours: float, standard_error: float, note: str = ""
+    place: str,
+    row: str,
+    column: str,
+    printed: float | None,
+    ours: float,
+    standard_error: float,
+    band: float,
+    note: str = "",
 ) -> PrintedNumber:
     if printed is None or math.isnan(standard_error):
         return PrintedNumber(place, row, column, printed, ours)
     apart = abs(ours - printed) / standard_error if standard_error > 0 else math.inf
     verdict: Verdict = "agrees"
-    if apart > _MOST_STANDARD_ERRORS:
+    if apart > band:
         verdict = "known" if note else "differs"
     words = "" if verdict == "agrees" else note or f"{apart:.1f} standard errors apart"
     return PrintedNumber(place, row, column, printed, ours, standard_error, verdict, words)

@@ -28,9 +28,9 @@ class PrintedNumber:
     standard_error
         Of the difference of the two, where both are simulated; else None.
     verdict
-        ``agrees`` (to the last printed digit, or within three standard errors), ``cut off`` (after the last digit
-        instead of rounded), ``known`` (a difference that the note names), ``differs`` (one without a name), ``not
-        compared``.
+        ``agrees`` (to the last printed digit, or within three standard errors, more where few runs leave these
+        rough), ``cut off`` (after the last digit instead of rounded), ``known`` (a difference that the note names),
+        ``differs`` (one without a name), ``not compared``.
     note
         What is behind a difference.
     label
