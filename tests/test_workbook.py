@@ -409,6 +409,27 @@ def test_details_leave_the_summary_as_it_was() -> None:
     assert json.dumps(summary) == before
 
 
+def test_folded_text_has_room_and_headings_stand_over_their_numbers(tmp_path: Path) -> None:
+    long = "word " * 50
+    columns = [
+        Column("name", ["=a", "b"]),
+        Column("number", [1.5, 2]),
+        Column("meaning", [long, "short"], wrap=True),
+        Column("after", ["x", "y"]),
+    ]
+    write_sheets(tmp_path / "a.xlsx", [Sheet("s", columns), Sheet("bare", columns, has_filter=False)])
+    book = openpyxl.load_workbook(tmp_path / "a.xlsx")
+    sheet = book["s"]
+    assert sheet.row_dimensions[2].height == 45
+    assert sheet.row_dimensions[3].height is None
+    assert {cell.alignment.vertical for row in sheet["A2:D3"] for cell in row} == {"top"}
+    headings = [(cell.alignment.horizontal, cell.alignment.indent) for cell in sheet[1]]
+    assert headings == [(None, 0), ("right", 2), ("left", 1), (None, 0)]
+    assert book["bare"]["B1"].alignment.indent == 0
+    assert (sheet["C2"].alignment.horizontal, sheet["C2"].alignment.indent) == ("left", 1)
+    assert sheet["A2"].quotePrefix
+
+
 def test_columns_may_be_blank_or_of_different_length(tmp_path: Path) -> None:
     columns = [Column("x", [1, 2, None]), Column(""), Column("x", ["a"], bar="amount"), Column("z", [0.0], bar="share")]
     write_sheets(tmp_path / "a.xlsx", [Sheet("s", columns), Sheet("empty", [])])

@@ -32,6 +32,11 @@ _MOST_ROWS: Final = 1_048_575
 _MOST_COLUMNS: Final = 16_384
 _WIDEST: Final = 60
 _WRAPPED: Final = 100
+_IN_A_LINE: Final = 105
+"""Letters that fit into a line of folded text."""
+_LINE: Final = 15
+_TALLEST: Final = 409
+"""Heights in points, of a line and of the tallest row that there can be."""
 _BLUE: Final = "#9DC3E6"
 _A4: Final = 9
 
@@ -122,9 +127,9 @@ class Formats:
         """Return the format of a cell of text, marked as text where it looks like a formula."""
         return self(**wanted, **({"quote_prefix": True} if text.startswith(HOSTILE_START) else {}))
 
-    def of_header(self, text: str) -> Any:
+    def of_header(self, text: str, **wanted: Any) -> Any:
         """Return the format of a heading."""
-        return self.of_text(text, bold=True, bottom=1)
+        return self.of_text(text, bold=True, bottom=1, **wanted)
 
 
 class _Exact(float):
@@ -138,18 +143,50 @@ def write_sheet(sheet: Any, table: Sheet, formats: Formats) -> None:
     """Write the headings and cells of a sheet, and lay it out."""
     sheet.freeze_panes(1, table.fixed)
     lay_out(sheet)
+    _set_heights(sheet, table.columns)
+    after_numbers = False
+    top = {"valign": "top"} if any(column.wrap for column in table.columns) else {}
     for at, column in enumerate(table.columns):
         sheet.set_column(at, at, _width(column))
+        shape = _shape(column, after_numbers=after_numbers)
+        after_numbers = bool(column.name) and _is_numbers(column)
         if not column.name:
             continue
-        sheet.write_string(0, at, column.name, formats.of_header(column.name))
-        _write_cells(sheet, at, column, formats)
+        # over numbers, which stand to the right; the button of a filter takes the end of the cell
+        aside = {"align": "right", "indent": 2 if table.has_filter else 0} if after_numbers else shape
+        sheet.write_string(0, at, column.name, formats.of_header(column.name, **aside))
+        folded = {"text_wrap": True} if column.wrap else {}
+        _write_cells(sheet, at, column, {**shape, **top, **folded}, formats)
         numbers = [abs(cell) for cell in column.cells if isinstance(cell, int | float) and math.isfinite(cell)]
         if column.bar and any(numbers):
             sheet.conditional_format(1, at, len(column.cells), at, _bar(column.bar, max(numbers)))
     if table.columns and table.has_filter:
         rows = max(len(column.cells) for column in table.columns)
         sheet.autofilter(0, 0, max(rows, 1), len(table.columns) - 1)
+
+
+def _is_numbers(column: Column) -> bool:
+    """Say whether most cells of a column are numbers."""
+    filled = [cell for cell in column.cells[:500] if cell is not None and cell != ""]
+    return 2 * sum(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in filled) > len(filled)
+
+
+def _shape(column: Column, *, after_numbers: bool) -> dict[str, Any]:
+    """Return how cells stand: text beside a column of numbers keeps its distance."""
+    return {"align": "left", "indent": 1} if after_numbers and not _is_numbers(column) else {}
+
+
+def _set_heights(sheet: Any, columns: Sequence[Column]) -> None:
+    """Give rows in which text is folded the height of its lines, which not every program finds by itself."""
+    lines: dict[int, int] = {}
+    for column in columns:
+        for row, cell in enumerate(column.cells if column.wrap else (), 1):
+            if isinstance(cell, str):
+                folded = sum(max(1, -(-text_width(line) // _IN_A_LINE)) for line in cell.splitlines())
+                lines[row] = max(lines.get(row, 1), folded)
+    for row, count in lines.items():
+        if count > 1:
+            sheet.set_row(row, min(_LINE * count, _TALLEST))
 
 
 def lay_out(sheet: Any) -> None:
@@ -161,8 +198,7 @@ def lay_out(sheet: Any) -> None:
     sheet.set_footer("&L&A&R&P / &N")
 
 
-def _write_cells(sheet: Any, at: int, column: Column, formats: Formats) -> None:
-    shape = {"text_wrap": True, "valign": "top"} if column.wrap else {}
+def _write_cells(sheet: Any, at: int, column: Column, shape: Mapping[str, Any], formats: Formats) -> None:
     plain, decimal = formats(**shape), formats(num_format=column.form, **shape)
     for row, value in enumerate(column.cells, 1):
         if value is None or value == "":
