@@ -261,6 +261,14 @@ JSON_EXAMPLES = {
     "rank": ("rank scores.csv --top 9 --lottery-seed 1", "rank chain.csv --method sa"),
     "influence": ("influence scores.csv --top 9", "influence chain.csv"),
     "next": ("next scores.csv", "next ring.csv --top 2"),
+    "design": (
+        "design --objects 6 --assessors 4 --per-object 2 --effort 0.1",
+        "design --objects 4 --assessors 4 --per-object 2 --uncertainty 5 --effort 0.1 --max-load 2 --no-outlook",
+        "design --objects listed.csv --assessors 3 --per-object 2 --expertise known.csv --effort 0.1",
+        "design --extend chain.csv --add 1 --effort 0.1",
+        "design --extend apart.csv --add 1 --effort 0.1 --no-outlook",
+        "design --objects listed.csv --assessors mail.csv --per-object 2 --effort 0.1 --hotcrp bulk.csv",
+    ),
     "simulate": (
         "simulate --objects 60 --assessors 5 --per-object 2 --runs 2 --figures drawn",
         "simulate --objects 60 --assessors 5 --target-sd 5",
@@ -278,6 +286,9 @@ def test_the_json_keys_are_those_of_the_tables(command: str, beside_the_demo: Pa
     ring = "x,A,1\nx,B,2\ny,A,3\ny,B,5\nz,A,4\nz,B,7\nx,C,4\ny,C,4\nz,C,\n"
     for name, rows in (("apart.csv", apart), ("chain.csv", chain), ("ring.csv", ring)):
         Path(name).write_text(f"object,assessor,score\n{rows}", encoding="utf-8")
+    Path("listed.csv").write_text("object,topics\na,x\nb,y\nc,z\n", encoding="utf-8")
+    Path("known.csv").write_text("assessor,a,b,c\nA1,1,0,1\nA2,0,1,1\nA3,1,1,0\n", encoding="utf-8")
+    Path("mail.csv").write_text("assessor\na@x.example\nb@x.example\nc@x.example\n", encoding="utf-8")
     write_rich_files()
     sections = re.split(r"^## ", (DOCS / "reference" / "json.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     table = next(part for part in sections if part.startswith(f"evenhand {command}\n"))
@@ -302,14 +313,14 @@ def write_rich_files() -> None:
     Path("criteria.csv").write_text("\n".join(criteria), encoding="utf-8")
 
 
-WHOLE = {"assessor_graph", "robustness", "drawn"}
+WHOLE = {"assessor_graph", "robustness", "drawn", "random", "before"}
 """Keys of lists and objects that are null as a whole where they do not apply."""
 
 
 def paths_of(value: Any, path: str = "") -> Iterator[str]:
     """Yield the paths of the leaves: ``panel.objects``, ``objects[].value``."""
-    if path.endswith(".grades"):
-        yield path  # its keys are the user's cut-offs
+    if path.endswith(".grades") or path == "loads":
+        yield path  # its keys are the user's cut-offs, or labels
     elif path in ("criteria[].objects[]", "criteria[].assessors[]"):
         yield f"{path}.KEY"  # as in objects and assessors
     elif isinstance(value, dict):

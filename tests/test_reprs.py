@@ -57,6 +57,7 @@ def shown() -> dict[str, Any]:
         "average": eh.simple_average(panel),
         "ranking": eh.rank(fit, top=10, seed=1, draws=500),
         "comparison": eh.compare(panel, candidates=[]),
+        "design": eh.assign(40, 14, per_object=3, effort=0.05),
     }
 
 
@@ -106,13 +107,21 @@ def test_a_ranking_and_a_comparison_show_what_their_text_shows() -> None:
     assert "Recommended: cwc" in reader.of("p")[0]
 
 
+def test_a_design_shows_who_reads_what() -> None:
+    reader = Reader(THINGS["design"]._repr_html_())
+    assert reader.of("th")[:4] == ["assessor", "load", "objects", "1"]
+    assert reader.of("caption")[0].startswith("120 assessments of 40 objects by 14 assessors")
+    assert "and 2 more assessors" in reader.of("td")
+
+
 def test_labels_and_notes_are_shown_and_never_run() -> None:
     index = np.repeat(np.arange(len(EVIL)), 2)
     panel = eh.Panel.from_arrays(
         index, [0, 1] * len(EVIL), np.arange(index.size) ** 0.5, objects=EVIL, assessors=["<b>A</b>", "B"]
     )
     fit = eh.calibrate(panel)
-    for thing in (panel, fit, eh.rank(fit, draws=50), eh.compare(panel, candidates=[])):
+    design = eh.assign(EVIL, ["<b>A</b>", "B"], per_object=2)
+    for thing in (panel, fit, eh.rank(fit, draws=50), eh.compare(panel, candidates=[]), design):
         text = thing._repr_html_()
         reader = Reader(text)
         assert all(char.isprintable() for char in text)

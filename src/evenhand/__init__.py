@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from evenhand.advice import Recommendation
     from evenhand.compare import Comparison, MethodRow, compare
     from evenhand.decision import Classification, Decision, classify, decide
+    from evenhand.design.assign import assign, extend
+    from evenhand.design.outlook import DesignStep, LostAssessor, Outlook, RandomDesigns, outlook
+    from evenhand.design.result import Design
     from evenhand.evidence import Evidence, Priors, default_priors, evidence
     from evenhand.explain import Explanation, explain
     from evenhand.fingerprint import Fingerprint, fingerprint
@@ -140,6 +143,14 @@ _HOME = {
     "update": "live",
     "without_assessors": "influence",
     "workbook": "report.workbook",
+    "Design": "design.result",
+    "DesignStep": "design.outlook",
+    "LostAssessor": "design.outlook",
+    "Outlook": "design.outlook",
+    "RandomDesigns": "design.outlook",
+    "assign": "design.assign",
+    "extend": "design.assign",
+    "outlook": "design.outlook",
 }
 
 _MODULES = {"errors", "plots"}
@@ -157,6 +168,8 @@ __all__ = [
     "CriteriaFit",
     "Decision",
     "DeclaredConfidence",
+    "Design",
+    "DesignStep",
     "DistributedFit",
     "Effects",
     "Evidence",
@@ -165,16 +178,19 @@ __all__ = [
     "Fit",
     "Influence",
     "Logarithm",
+    "LostAssessor",
     "Medians",
     "MethodRow",
     "NextBest",
     "NoisePrior",
+    "Outlook",
     "Panel",
     "Plan",
     "PlanStep",
     "Posterior",
     "PrintedNumber",
     "Priors",
+    "RandomDesigns",
     "Ranking",
     "Recommendation",
     "Reference",
@@ -187,6 +203,7 @@ __all__ = [
     "WithoutAssessor",
     "__version__",
     "assessor_graph",
+    "assign",
     "calibrate",
     "calibrate_criteria",
     "calibrate_distributed",
@@ -202,12 +219,14 @@ __all__ = [
     "errors",
     "evidence",
     "explain",
+    "extend",
     "figure_1",
     "fingerprint",
     "incomplete_block",
     "influence",
     "median_polish",
     "next_best",
+    "outlook",
     "pack_panel",
     "pairwise",
     "plan",

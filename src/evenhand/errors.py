@@ -105,6 +105,29 @@ class NotConnectedError(EvenhandError):
         super().__init__(message)
 
 
+class NoDesignError(EvenhandError):
+    """No design keeps all rules that were asked for.
+
+    Attributes
+    ----------
+    kind
+        What stands in the way: ``"object"``, ``"load"``, ``"capacity"``, ``"fixed"``, ``"groups"`` or ``"connection"``.
+    objects, assessors
+        Labels of those concerned; empty where it is all of them.
+    short
+        How many assessments are missing, or too many; 0 where that cannot be counted.
+    """
+
+    def __init__(
+        self, message: str, *, kind: str, objects: Sequence[str] = (), assessors: Sequence[str] = (), short: int = 0
+    ) -> None:
+        self.kind = kind
+        self.objects = tuple(objects)
+        self.assessors = tuple(assessors)
+        self.short = short
+        super().__init__(message)
+
+
 class SolveError(EvenhandError):
     """The equations could not be solved to the accuracy that a result must have."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand import __version__
+from evenhand.cli.designing import design
 from evenhand.cli.fitting import criteria_options, fit_options, refuse_criteria
 from evenhand.cli.group import EXIT_NO, EvenhandGroup
 from evenhand.cli.options import (
@@ -340,6 +341,7 @@ def demo(save: Path | None, output: Output, write_report: Reporter) -> None:
     output.give(summary, show, lambda: with_details(summary, fit), pages)
 
 
+main.add_command(design)
 main.add_command(report)
 main.add_command(simulate)
 main.add_command(reproduce)

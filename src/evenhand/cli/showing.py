@@ -25,6 +25,7 @@ class Bar:
         self._begun = time.monotonic()
         self._progress: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
+        self._current: str | None = None
         self._is_closed = False
 
     def __call__(self, task: str, done: float, total: float | None) -> None:
@@ -33,9 +34,11 @@ class Bar:
             return
         if self._progress is None:
             self._progress = _start()
-        if task not in self._tasks:
+        if task != self._current:  # tasks may take turns
             for other in self._tasks.values():
                 self._progress.update(other, visible=False)
+            self._current = task
+        if task not in self._tasks:
             self._tasks[task] = self._progress.add_task(task, total=total)
         self._progress.update(self._tasks[task], completed=done, total=total, visible=True)
 

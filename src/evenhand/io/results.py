@@ -26,7 +26,7 @@ Columns = dict[str, list[Value]]
 # A program that splits at semicolons or tabs, as Excel does in many countries, starts new cells inside a text.
 _HOSTILE_INSIDE = re.compile(r"([;\t\r\n][ \"]*)(?=[=+\-@])")
 _BAD_IN_FILE_NAME = re.compile(r"[^\w.-]+")
-_SETTINGS = ("method", "gauge", "noise", "interval", "criterion", "now", "top", "draws", "seed")
+_SETTINGS = ("objective", "method", "gauge", "noise", "interval", "criterion", "now", "top", "draws", "seed")
 _SIDES = ("objects", "assessors")
 
 _FURTHER = ("variances", "covariates", "scales", "noise_factors", "outlying", "criteria", "correlation")
@@ -89,7 +89,7 @@ def write_tables(
     else:
         raise _unknown_format(place, ".csv, .tsv, .xlsx or .parquet")
     jobs: dict[Path, Callable[[Path], None]] = {}
-    for target, table in zip(_targets(place, list(plain)), plain.values(), strict=True):
+    for target, table in zip(targets_of(place, list(plain)), plain.values(), strict=True):
         if target in jobs:
             raise InputError(f"Two tables would be written to {target.name}.", kind="cannot_write", where=str(path))
         jobs[target] = lambda file, table=table: one(file, table)  # type: ignore[misc]
@@ -205,7 +205,7 @@ def check_target(
             raise InputError(message, kind="cannot_write", where=str(path))
         guarded = {os.path.realpath(source): source for source in protected}
         further = [title for name in _FURTHER for title in _unnested(name, ())] if tables else []
-        for target in _targets(place, [*tables, *further, "notes"]):
+        for target in targets_of(place, [*tables, *further, "notes"]):
             _check_regular(target)
             if os.path.realpath(target) in guarded:
                 message = f"The results would overwrite {guarded[os.path.realpath(target)]}: choose another name."
@@ -215,7 +215,7 @@ def check_target(
         raise InputError(message, kind="cannot_write", where=str(path)) from None
 
 
-def _targets(place: Path, tables: Sequence[str]) -> list[Path]:
+def targets_of(place: Path, tables: Sequence[str]) -> list[Path]:
     """Return the files that tables are written to: one workbook, or the place itself and others beside it."""
     if place.suffix.lower() in (".xlsx", ".json") or not tables:
         return [place]

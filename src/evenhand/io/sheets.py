@@ -105,7 +105,7 @@ def write_sheets(file: Path, sheets: Sequence[Sheet]) -> None:
     formats = Formats(book)
     used: set[str] = set()
     for sheet in sheets:
-        write_sheet(book.add_worksheet(_sheet_name(sheet.name, used)), sheet, formats)
+        write_sheet(book.add_worksheet(sheet_name(sheet.name, used)), sheet, formats)
     book.close()
 
 
@@ -241,7 +241,7 @@ def check_fits(sheet: Sheet) -> None:
                 value.encode()  # fails here, not half way, on what no file can hold
 
 
-def _sheet_name(name: str, used: set[str]) -> str:
+def sheet_name(name: str, used: set[str]) -> str:
     """Return a name that a sheet may have and no other sheet has."""
     base = _BAD_IN_SHEET_NAME.sub(" ", name).strip(" '")[:31] or "table"
     chosen, number = base, 2

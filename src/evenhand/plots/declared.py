@@ -38,8 +38,8 @@ class Kinds:
         return [_BLUES[i] for i in at.tolist()]
 
 
-def declared_kinds(panel: Panel) -> Kinds:
-    """Return what was declared, in a few kinds.
+def declared_kinds(panel: Panel, *, as_sd: bool = False) -> Kinds:
+    """Return what was declared, in a few kinds; weights as standard deviations if that is asked for.
 
     Examples
     --------
@@ -53,8 +53,9 @@ def declared_kinds(panel: Panel) -> Kinds:
         power = np.rint(np.log(distinct) / (2 * np.log(panel.factor))).astype(int)
         if np.unique(power).size == distinct.size and np.abs(power).max() <= 1:
             return Kinds([("medium", "high", "low")[p] for p in power.tolist()], index.astype(np.int64))
-    shown = 1 / np.sqrt(distinct) if panel.confidence == "uncertainty" else distinct
-    sign = "±" if panel.confidence == "uncertainty" else "weight "
+    as_sd = as_sd or panel.confidence == "uncertainty"
+    shown = 1 / np.sqrt(distinct) if as_sd else distinct
+    sign = "±" if as_sd else "weight "
     if distinct.size <= _MOST:
         return Kinds(_different([f"{sign}{cell:.3g}" for cell in shown.tolist()]), index.astype(np.int64))
     edges = np.quantile(panel.precision, np.arange(1, _MOST) / _MOST)

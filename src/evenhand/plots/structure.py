@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from evenhand import graph as graphs
 from evenhand.cells import count_of
+from evenhand.design.result import Design
 from evenhand.loops import sum_by
 from evenhand.panel import Panel
 from evenhand.plots import style
@@ -385,14 +386,16 @@ def _weak_note(weak: int, pivotal: list[str]) -> str:
     return said.strip()
 
 
-def design(panel: Panel) -> Chart:
+def design(panel: Panel | Design) -> Chart:
     """Return who saw what: a row for each assessor, a column for each object, darker where confidence is higher.
 
     Parameters
     ----------
     panel
-        Any panel, connected or not.
+        Any panel, connected or not; or a design, of which it shows who is to read what.
     """
+    planned = panel if isinstance(panel, Design) else None
+    panel = panel.panel if isinstance(panel, Design) else panel
     parts = graphs.connectivity(panel)
     of_objects, of_assessors = orders(panel, parts)
     objects, assessors = style.drawable(panel.objects), style.drawable(panel.assessors)
@@ -400,7 +403,7 @@ def design(panel: Panel) -> Chart:
     columns = [objects[i] for i in np.argsort(of_objects).tolist()]
     kept = np.arange(0, panel.n_assessments, -(-panel.n_assessments // _MOST_CELLS))
     of_object, of_assessor = panel.object_index[kept], panel.assessor_index[kept]
-    kinds = declared_kinds(panel)
+    kinds = declared_kinds(panel, as_sd=planned is not None)
     data = style.data_of(
         assessor=[assessors[i] for i in of_assessor.tolist()],
         object=[objects[i] for i in of_object.tolist()],
@@ -423,7 +426,8 @@ def design(panel: Panel) -> Chart:
             color=shades if len(kinds.names) > 1 else alt.value(BLUE),
             tooltip=style.tooltips(
                 *(("assessor", "assessor"), ("object", "object")),
-                *(("score", "score", style.decimals(panel.score)), ("kind", "declared")),
+                *(() if planned else (("score", "score", style.decimals(panel.score)),)),
+                ("kind", "expected" if planned else "declared"),
             ),
         )
     )
@@ -438,15 +442,20 @@ def design(panel: Panel) -> Chart:
                 tooltip=style.tooltips(("assessor", "assessor"), ("count", "assessments", 0)),
             )
         )
-    of_objects_said = _range(panel.object_assessments, "score")
+    declared = panel.describe_confidence()
+    if planned:
+        unit = "points" if planned.problem.in_points else "units of a medium assessment's"
+        declared = f"expected standard deviation of a score, in {unit}"
     who = "the only assessor" if panel.n_assessors == 1 else "each assessor"
     notes = [
         "A mark for each assessment; the numbers at the right count them."
-        + (f" The darker, the surer: {panel.describe_confidence()}." if len(kinds.names) > 1 else ""),
+        + (f" The darker, the surer: {declared}." if len(kinds.names) > 1 else ""),
         f"Drawn are {kept.size:,} of {panel.n_assessments:,} assessments." if kept.size < panel.n_assessments else "",
         style.group_note(parts.n_components, all_shown=True),
     ]
-    title = f"Each object has {of_objects_said}; {who} gave {_range(panel.assessor_assessments, 'score')}"
+    word, verb = ("assessment", "makes") if planned else ("score", "gave")
+    readings, loads = (_range(counts, word) for counts in (panel.object_assessments, panel.assessor_assessments))
+    title = f"Each object has {readings}; {who} {verb} {loads}"
     what = f"Matrix of {count_of(panel.n_assessors, 'assessor')} by {count_of(panel.n_objects, 'object')}"
     return style.finish(alt.layer(*layers), title, notes, what, width)
 

@@ -21,7 +21,7 @@ _WATCHED: Final = 1000
 _MOST_LABELS: Final = 100_000
 _TEXT: Final = 49
 """The number of the format of text."""
-_INSTRUCTIONS, _LISTS = TEMPLATE_SHEETS
+INSTRUCTIONS, _LISTS = TEMPLATE_SHEETS
 
 _HOW_SURE: Final = {
     "level": (
@@ -95,7 +95,7 @@ def template(
         book = open_workbook(file)
         formats = Formats(book)
         _write_scores(book.add_worksheet("scores"), lists, confidence, bounds, formats)
-        write_sheet(book.add_worksheet(_INSTRUCTIONS), _instructions(confidence, bounds, place.name), formats)
+        write_sheet(book.add_worksheet(INSTRUCTIONS), _instructions(confidence, bounds, place.name), formats)
         if listed.columns:
             write_sheet(book.add_worksheet(_LISTS), listed, formats)
         book.close()
@@ -132,13 +132,9 @@ def _write_scores(
             source = f"='{_LISTS}'!${letter}$2:${letter}${len(labels) + 1}"
             sheet.data_validation(1, at, _LAST, at, _check(side, validate="list", source=source, error_type="warning"))
     sheet.set_column(2, len(names) - 1, 14)
-    sheet.data_validation(1, 2, _LAST, 2, _score_check(bounds))
-    if confidence == "level":
-        choice = _check("level", validate="list", source=["high", "medium", "low"])
-        sheet.data_validation(1, 3, _LAST, 3, choice)
-    elif confidence != "none":
-        positive = _check(confidence, validate="decimal", criteria=">", value=0)
-        sheet.data_validation(1, 3, _LAST, 3, positive)
+    sheet.data_validation(1, 2, _LAST, 2, score_check(bounds))
+    if confidence != "none":
+        sheet.data_validation(1, 3, _LAST, 3, confidence_check(confidence))
     ranges = [f"(${letter}$2:${letter}${_WATCHED + 1}=${letter}2)" for letter in "AB"]
     twice = f'=AND($A2<>"",$B2<>"",SUMPRODUCT({"*".join(ranges)})>1)'
     colour = formats(bg_color="#F8CBAD", font_color="#000000")
@@ -155,10 +151,18 @@ _MESSAGES: Final = {
 
 
 def _check(name: str, **rule: Any) -> dict[str, Any]:
+    """Return a rule for what may be typed into a column, with what to say to anything else."""
     return {**rule, "error_title": f"The {name}", "error_message": _MESSAGES[name]}
 
 
-def _score_check(bounds: tuple[float, float] | None) -> dict[str, Any]:
+def confidence_check(confidence: Form) -> dict[str, Any]:
+    """Return the check of how sure an assessor was: one of three levels, or a number above 0."""
+    if confidence == "level":
+        return _check("level", validate="list", source=["high", "medium", "low"])
+    return _check(confidence, validate="decimal", criteria=">", value=0)
+
+
+def score_check(bounds: tuple[float, float] | None) -> dict[str, Any]:
     """Return the check of scores: numbers, between the ends of the scale if there are any."""
     low, high = (-1e300, 1e300) if bounds is None else bounds
     between = "" if bounds is None else f" from {low:g} to {high:g}"
@@ -207,4 +211,4 @@ def _instructions(confidence: Form, bounds: tuple[float, float] | None, file: st
             rows.append((f"To ask for {form}", f"{words} Another template asks for it:", again))
     about, texts, examples = zip(*rows, strict=True)
     columns = [Column("about", about), Column("what to do", texts, wrap=True), Column("example", examples)]
-    return Sheet(_INSTRUCTIONS, columns, has_filter=False)
+    return Sheet(INSTRUCTIONS, columns, has_filter=False)

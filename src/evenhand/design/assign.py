@@ -1,0 +1,316 @@
+"""Who should assess what: from a request to a design, and from a panel to the assessments that it lacks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evenhand.cells import count_of
+from evenhand.confidence import FACTOR
+from evenhand.design.cheapest import cheapest
+from evenhand.design.exchange import Found
+from evenhand.design.find import LARGEST_INVERSE, even_loads, find, require_inverse, searched
+from evenhand.design.grow import grow
+from evenhand.design.inputs import Members, Pairs, floats_of, members_of, pairs_of, whole_numbers
+from evenhand.design.objectives import Aim, Objective
+from evenhand.design.pose import MOST_PAIRS, pose
+from evenhand.design.problem import Problem
+from evenhand.design.result import LARGEST_EXACT, Design
+from evenhand.errors import InputError, NoDesignError
+from evenhand.errors import Problem as Note
+from evenhand.panel import Panel
+
+
+def assign(
+    objects: Any,
+    assessors: Any,
+    *,
+    per_object: int | Mapping[Any, int] | Sequence[int] | None = None,
+    min_load: int | Mapping[Any, int] | Sequence[int] | None = None,
+    max_load: int | Mapping[Any, int] | Sequence[int] | None = None,
+    conflicts: Pairs = (),
+    fixed: Pairs = (),
+    linking: Sequence[Any] = (),
+    expertise: Any = None,
+    topics: tuple[Mapping[Any, Any], Mapping[Any, Any]] | None = None,
+    uncertainty: Any = None,
+    factor: float = FACTOR,
+    only_listed: bool = False,
+    cost: Any = None,
+    objective: Objective = "variance",
+    top: int | None = None,
+    expected: Any = None,
+    value_sd: float | None = None,
+    expertise_weight: float = 0.0,
+    target_sd: float | None = None,
+    seed: int = 0,
+    effort: float = 1.0,
+    time_limit: float | None = None,
+) -> Design:
+    """Return who should assess what, so that calibrated values will be as precise as they can be.
+
+    The variances of values after calibration depend on who reads what and how surely, not on the scores (App. D):
+    Cov(v) = diag(1/C_o) + Q Sigma_b Q^T. A design that keeps all rules comes from a flow of least cost, is joined
+    into one piece, and is then improved by exchanging assessments, each exchange a change of low rank of the inverse
+    Laplacian. Balanced designs are built where they are known to exist.
+
+    Parameters
+    ----------
+    objects, assessors
+        Labels, a number of them, or tables with a column ``object`` or ``assessor``. Further columns are recognised: of
+        objects ``per_object``, ``topics``, ``linking``, ``expected``; of assessors ``min_load``, ``max_load``,
+        ``cost``, ``topics``, ``email``.
+    per_object
+        Assessments of each object: one number, or one for each.
+    min_load, max_load
+        Fewest and most assessments by each assessor. Without ``max_load`` the work is shared as evenly as can be.
+    conflicts
+        Pairs (assessor, object) that must not be.
+    fixed
+        Pairs that must be.
+    linking
+        Objects that everybody reads.
+    expertise
+        How well assessors know objects: levels (high, medium, low) or numbers from 0 to 1, as a matrix (assessors x
+        objects; may be sparse), a mapping from pairs, or a table. Experts are expected to be surer: 1 is as high, 0
+        as low. Pairs of which nothing is said count as 0.
+    topics
+        Topics of objects and of assessors, two mappings, instead: expertise is the share of an object's topics
+        that an assessor knows.
+    uncertainty
+        Expected standard deviation of a score in points: one number, or as for expertise, by pair.
+    factor
+        Ratio of the uncertainties of neighbouring levels.
+    only_listed
+        Only pairs of which expertise or uncertainty is given may be chosen.
+    cost
+        What an assessment costs, one number for each assessor (see ``target_sd``).
+    objective
+        What to make good: ``"variance"`` (mean variance of values, A), ``"differences"`` (mean variance of the
+        difference of two objects), ``"worst"`` (largest variance), ``"gap"`` (mu_2, E), ``"determinant"`` (D),
+        ``"top"`` (decisions on a top k).
+    top, expected, value_sd
+        For ``"top"``: the number of places, what each value is expected to be (all alike where not given), and how far
+        it may be from that; in points, or in units of one assessment's noise.
+    expertise_weight
+        From 0, comparability alone, to 1, expertise alone.
+    target_sd
+        Find the cheapest design whose values have this mean standard deviation (largest, with ``"worst"``);
+        ``per_object`` is then the most assessments of an object.
+    seed
+        Of all random choices.
+    effort
+        How long to search, relative to what is usual.
+    time_limit
+        Seconds to search at most; with it, the outcome may depend on the machine.
+
+    Raises
+    ------
+    NoDesignError
+        If no design keeps all rules, or none is connected: with the smallest cause that was found.
+
+    Examples
+    --------
+    >>> print(assign(6, 4, per_object=2))
+    12 assessments of 6 objects by 4 assessors, 3 for each
+    expected sd of a value 0.791, at most 0.791 (noise of one assessment)
+    1 component, spectral gap 0.423, 0 bridges
+    """
+    sides = members_of(objects, "object"), members_of(assessors, "assessor")
+    _check_options(seed, effort, time_limit, target_sd)
+    aim = _aim(sides[0], objective, top, expected, value_sd, expertise_weight)
+    problem, open_load = pose(
+        *sides,
+        per_object=per_object,
+        min_load=min_load,
+        max_load=max_load,
+        conflicts=conflicts,
+        fixed=fixed,
+        linking=linking,
+        expertise=expertise,
+        topics=topics,
+        uncertainty=uncertainty,
+        factor=factor,
+        only_listed=only_listed,
+        cost=cost,
+        is_open=target_sd is not None,
+        seed=seed,
+    )
+    notes: list[Note] = []
+    if problem.expertise is None and expertise_weight > 0:
+        raise InputError("A weight of expertise needs expertise: give it, or topics.", kind="bad_option")
+    if target_sd is not None:
+        require_inverse(problem, "The cheapest design")
+        problem, outcome = cheapest(problem, aim, target_sd, seed=seed, effort=effort, time_limit=time_limit)
+    else:
+        if open_load:
+            problem, note = even_loads(problem, at_least=min_load is None and "min_load" not in sides[1].columns)
+            notes += note
+        outcome = find(problem, aim, seed=seed, effort=effort, time_limit=time_limit)
+        if problem.n_objects + problem.n_assessors > LARGEST_INVERSE and objective != "variance":
+            words = (
+                f"designs of this size are made for a small mean variance of values, whatever is asked ({objective})."
+            )
+            notes.append(Note("large", words))
+    return _design(problem, outcome, aim, seed, notes, sides[0], sides[1])
+
+
+def extend(
+    panel: Panel,
+    count: int,
+    *,
+    max_load: int | Mapping[Any, int] | Sequence[int] | None = None,
+    conflicts: Pairs = (),
+    uncertainty: float | None = None,
+    objective: Objective = "variance",
+    top: int | None = None,
+    expected: Any = None,
+    value_sd: float | None = None,
+    seed: int = 0,
+    effort: float = 1.0,
+    time_limit: float | None = None,
+) -> Design:
+    """Return a panel's assessments and further ones, where they help most.
+
+    Parameters
+    ----------
+    panel
+        What has been assessed: its pairs are fixed, with the precision that was declared.
+    count
+        How many to add.
+    max_load
+        Most assessments by each assessor, old ones included; no limit where not given.
+    conflicts
+        Pairs (assessor, object) that must not be added.
+    uncertainty
+        Expected standard deviation of a further score; the panel's typical one where not given. Where the panel has
+        levels or no confidences, that of any medium score, which puts all expectations in points.
+    objective, top, expected, value_sd, seed, effort, time_limit
+        As for :func:`assign`. For ``"top"``, expected values may be those of a fit.
+    """
+    if count < 1:
+        raise InputError("The number of assessments to add must be at least 1.", kind="bad_option")
+    _check_options(seed, effort, time_limit, None)
+    objects, assessors = Members("object", tuple(panel.objects), {}), Members("assessor", tuple(panel.assessors), {})
+    aim = _aim(objects, objective, top, expected, value_sd, 0.0)
+    n_objects, n_assessors = panel.n_objects, panel.n_assessors
+    if n_objects * n_assessors > MOST_PAIRS:
+        raise InputError(
+            f"{count_of(n_objects, 'object')} and {count_of(n_assessors, 'assessor')} make more pairs than can be "
+            f"searched ({MOST_PAIRS:,}).",
+            kind="too_large",
+        )
+    if uncertainty is not None and not (math.isfinite(uncertainty) and uncertainty > 0):
+        raise InputError("The uncertainty of a score must be positive.", kind="bad_option")
+    typical = float(np.exp(np.log(panel.precision).mean()))
+    precision = panel.precision
+    if uncertainty is not None and panel.confidence in ("level", "none"):  # then it is that of a medium assessment
+        precision, typical = precision / uncertainty**2, typical / uncertainty**2
+    elif uncertainty is not None:
+        typical = 1 / uncertainty**2
+    done = np.zeros(n_objects * n_assessors)
+    np.add.at(done, panel.object_index.astype(np.int64) * n_assessors + panel.assessor_index, precision)
+    taken = pairs_of(conflicts, objects, assessors, "conflicts")
+    possible = np.ones(done.size, dtype=bool)
+    possible[taken] = False
+    possible |= done > 0
+    keys = np.flatnonzero(possible)
+    is_done = done[keys] > 0
+    object_, assessor = np.divmod(keys, n_assessors)
+    most = whole_numbers(max_load, assessors, "max_load", n_objects)
+    existing = np.bincount(assessor[is_done], minlength=n_assessors)
+    problem = Problem(
+        objects=objects.labels,
+        assessors=assessors.labels,
+        object=object_,
+        assessor=assessor,
+        precision=np.where(is_done, done[keys], typical),
+        expertise=None,
+        cost=np.ones(keys.size),
+        fixed=is_done,
+        least=np.bincount(object_[is_done], minlength=n_objects),
+        most=np.full(n_objects, n_assessors),
+        least_load=np.zeros(n_assessors, dtype=np.int64),
+        most_load=np.maximum(most if most is not None else n_objects, existing),
+        total=int(is_done.sum()) + count,
+        conflicts=taken,
+        in_points=panel.confidence == "uncertainty" or uncertainty is not None,
+    )
+    require_inverse(problem, "Where further assessments help most")
+    start = grow(problem, aim)
+    if start is None:
+        room = int((~is_done).sum())
+        raise NoDesignError(
+            f"{count_of(count, 'assessment')} cannot be added: conflicts and loads leave room for fewer "
+            f"({count_of(room, 'pair')} without an assessment).",
+            kind="capacity",
+            short=max(count - room, 0),
+        )
+    outcome = searched(problem, [start], aim, seed=seed, effort=effort, time_limit=time_limit)
+    made = _design(problem, outcome, aim, seed, [], objects, assessors)
+    return replace(made, backend=panel.backend)
+
+
+def _check_options(seed: int, effort: float, time_limit: float | None, target_sd: float | None) -> None:
+    if seed < 0:
+        raise InputError("The seed must not be negative.", kind="bad_option")
+    if not 0 < effort <= 1_000:
+        raise InputError("The effort must be positive and at most 1000.", kind="bad_option")
+    if time_limit is not None and not time_limit > 0:
+        raise InputError("The time limit must be a positive number of seconds.", kind="bad_option")
+    if target_sd is not None and not (target_sd > 0 and math.isfinite(target_sd)):
+        raise InputError("The standard deviation that is wanted must be positive.", kind="bad_option")
+
+
+def _aim(
+    objects: Members,
+    objective: Objective,
+    top: int | None,
+    expected: Any,
+    value_sd: float | None,
+    expertise_weight: float,
+) -> Aim:
+    if objective == "top" and not (top is not None and 1 <= top < len(objects.labels)):
+        raise InputError(
+            f"A decision on a top k needs k from 1 to {len(objects.labels) - 1}, the number of objects less one.",
+            kind="bad_option",
+        )
+    if objective == "top" and value_sd is None:
+        raise InputError(
+            "A decision on a top k depends on how far values spread: give their standard deviation.", kind="bad_option"
+        )
+    values = floats_of(expected, objects, "expected")
+    return Aim(objective, values, 1.0 if value_sd is None else value_sd, top or 0, expertise_weight)
+
+
+def _design(
+    problem: Problem,
+    outcome: Found,
+    aim: Aim,
+    seed: int,
+    notes: Sequence[Note],
+    objects: Members,
+    assessors: Members,
+) -> Design:
+    emails = None
+    if "email" in assessors.columns:
+        cells = zip(assessors.labels, assessors.columns["email"], strict=True)
+        emails = {label: str(cell).strip() for label, cell in cells if cell is not None}
+    late = [] if outcome.in_time else [Note("time_limit", "the time was over before the search had come to its end.")]
+    if min(problem.n_objects, int((problem.loads(outcome.chosen) > 0).sum())) > LARGEST_EXACT:
+        late.append(Note("sampled", "expected standard deviations are estimated by sampling, each to a few per cent."))
+    return Design(
+        problem=problem,
+        chosen=outcome.chosen,
+        aim=aim,
+        seed=seed,
+        descents=outcome.descents,
+        in_time=outcome.in_time,
+        notes=(*notes, *late),
+        backend=objects.backend,
+        emails=emails,
+    )

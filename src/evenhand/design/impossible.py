@@ -1,0 +1,259 @@
+"""Why there is no design: the smallest cause that can be found, by name and number."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components, maximum_flow
+
+from evenhand.cells import count_of, name_some
+from evenhand.design.problem import Codes, Flags, Problem
+from evenhand.errors import NoDesignError
+
+
+def no_design(problem: Problem) -> NoDesignError:
+    """Return why no choice of pairs keeps the numbers of assessments, looking at single members before groups."""
+    for look in (_fixed_pairs, _one_object, _one_assessor, _in_all, _objects_together, _assessors_together):
+        error = look(problem)
+        if error is not None:
+            return error
+    return NoDesignError(
+        "No design keeps all rules together: the least and most assessments per assessor, those per object, conflicts "
+        "and fixed pairs. Each of them can be kept on its own; relax the loads first.",
+        kind="together",
+    )
+
+
+def _fixed_pairs(problem: Problem) -> NoDesignError | None:
+    loads, readings = problem.loads(problem.fixed), problem.readings(problem.fixed)
+    for count, most, labels, is_object in (
+        (loads, problem.most_load, problem.assessors, False),
+        (readings, problem.most, problem.objects, True),
+    ):
+        over = count - most
+        if not (over > 0).any():
+            continue
+        at = int(np.argmax(over))
+        who = f"Object {labels[at]} has" if is_object else f"Assessor {labels[at]} has"
+        rule = "may be read" if is_object else "may read"
+        return NoDesignError(
+            f"{who} {count_of(int(count[at]), 'fixed pair')} and {rule} at most {int(most[at])}: "
+            f"{int(over[at])} too many. Free some of these pairs, or allow more.",
+            kind="fixed",
+            objects=[labels[at]] if is_object else [],
+            assessors=[] if is_object else [labels[at]],
+            short=int(over[at]),
+        )
+    return None
+
+
+def _in_conflict(problem: Problem, *, object_: int | None = None, assessor: int | None = None) -> int:
+    """Return how many conflicts an object or an assessor has."""
+    of_object, of_assessor = np.divmod(problem.conflicts, problem.n_assessors)
+    return int((of_object == object_).sum() if object_ is not None else (of_assessor == assessor).sum())
+
+
+def _one_object(problem: Problem) -> NoDesignError | None:
+    willing = (problem.most_load > 0)[problem.assessor]
+    possible = np.bincount(problem.object[willing], minlength=problem.n_objects)
+    short = problem.least - possible
+    if not (short > 0).any():
+        return None
+    at = int(np.argmax(short))
+    label, conflicts = problem.objects[at], _in_conflict(problem, object_=at)
+    others = int((short > 0).sum()) - 1
+    reason = (
+        f"; {count_of(conflicts, 'assessor')} of {problem.n_assessors} are in conflict with it" if conflicts else ""
+    )
+    more = f" {count_of(others, 'more object')} lack assessors too." if others else ""
+    everybody = count_of(problem.n_assessors, "assessor")
+    who = (
+        f"only {int(possible[at])} of {everybody} may read it"
+        if possible[at] < problem.n_assessors
+        else (f"there are only {everybody}")
+    )
+    return NoDesignError(
+        f"Object {label} needs {count_of(int(problem.least[at]), 'assessment')}, and {who}{reason}: "
+        f"{int(short[at])} short.{more} "
+        "Find further assessors, lift conflicts, or ask for fewer assessments.",
+        kind="object",
+        objects=[problem.objects[i] for i in np.flatnonzero(short > 0).tolist()],
+        short=int(short[at]),
+    )
+
+
+def _one_assessor(problem: Problem) -> NoDesignError | None:
+    possible = np.minimum(np.bincount(problem.assessor, minlength=problem.n_assessors), problem.most_load)
+    short = problem.least_load - possible
+    if not (short > 0).any():
+        return None
+    at = int(np.argmax(short))
+    label, least = problem.assessors[at], int(problem.least_load[at])
+    if problem.least_load[at] > problem.most_load[at]:
+        why = f"and at most {int(problem.most_load[at])}"
+    else:
+        conflicts = _in_conflict(problem, assessor=at)
+        why = f"and may read only {count_of(int(possible[at]), 'object')}"
+        why += f" ({count_of(conflicts, 'conflict')})" if conflicts else ""
+    return NoDesignError(
+        f"Assessor {label} is to read at least {least} {why}: {int(short[at])} short. Lower the least load, or lift "
+        "conflicts.",
+        kind="load",
+        assessors=[label],
+        short=int(short[at]),
+    )
+
+
+def _in_all(problem: Problem) -> NoDesignError | None:
+    room, needed = int(problem.most_load.sum()), max(problem.total, int(problem.least.sum()))
+    if room < needed:
+        return NoDesignError(
+            f"{count_of(problem.n_objects, 'object')} need {count_of(needed, 'assessment')} in all, and "
+            f"{count_of(problem.n_assessors, 'assessor')} have room for {room:,}: {needed - room:,} short. Raise the "
+            "most load, find further assessors, or ask for fewer assessments per object.",
+            kind="capacity",
+            short=needed - room,
+        )
+    least, most = int(problem.least_load.sum()), min(problem.total, int(problem.most.sum()))
+    if least > most:
+        return NoDesignError(
+            f"The assessors are to read at least {least:,} in all; the objects take {count_of(most, 'assessment')}: "
+            f"{least - most:,} too many. Lower the least load, or ask for more assessments per object.",
+            kind="capacity",
+            short=least - most,
+        )
+    return None
+
+
+def _cut(problem: Problem, need: Codes, room: Codes, tail: Codes, head: Codes) -> Flags | None:
+    """Return which of the needy cannot all be served; None if they can.
+
+    Each of some pairs can carry one unit from ``tail``, which has room, to ``head``, which has needs. By the theorem of
+    Ford and Fulkerson the needs that cannot be met are those on the far side of a smallest cut.
+    """
+    n_room, n_need = room.size, need.size
+    source, sink = n_room + n_need, n_room + n_need + 1
+    rows = np.concatenate([np.full(n_room, source), tail, n_room + np.arange(n_need)])
+    columns = np.concatenate([np.arange(n_room), n_room + head, np.full(n_need, sink)])
+    capacity = np.concatenate([room, np.ones(tail.size, dtype=np.int64), need]).astype(np.int32)
+    network = sp.csr_array((capacity, (rows, columns)), shape=(sink + 1, sink + 1))
+    found = maximum_flow(network, source, sink)
+    if int(found.flow_value) >= int(need.sum()):
+        return None
+    left = sp.csr_array(network - found.flow)
+    left.data = np.maximum(left.data, 0)
+    left.eliminate_zeros()
+    # whoever can still pass something on to the sink is not the cause
+    backwards = sp.csr_array(left.T)
+    reached = np.zeros(sink + 1, dtype=bool)
+    order = sp.csgraph.breadth_first_order(backwards, sink, return_predecessors=False)
+    reached[order] = True
+    return np.asarray(reached[n_room : n_room + n_need], dtype=bool)
+
+
+def _served(room: Codes, tail: Codes, among: Flags) -> int:
+    """Return how many units those with room can give to a group, each at most one to each member."""
+    return int(np.minimum(room, np.bincount(tail[among], minlength=room.size)).sum())
+
+
+def _smallest(need: Codes, room: Codes, tail: Codes, head: Codes, group: Flags) -> tuple[Flags, int]:
+    """Return a group of which nobody can be left out without its shortage going away, and the shortage."""
+
+    def shortage(some: Flags) -> int:
+        return int(need[some].sum()) - _served(room, tail, some[head])
+
+    for member in np.flatnonzero(group).tolist():
+        rest = group.copy()
+        rest[member] = False
+        if shortage(rest) > 0:
+            group = rest
+    return group, shortage(group)
+
+
+def _objects_together(problem: Problem) -> NoDesignError | None:
+    group = _cut(problem, problem.least, problem.most_load, problem.assessor, problem.object)
+    if group is None:
+        return None
+    group, short = _smallest(problem.least, problem.most_load, problem.assessor, problem.object, group)
+    labels = [problem.objects[i] for i in np.flatnonzero(group).tolist()]
+    readers = np.unique(problem.assessor[group[problem.object]])
+    names = [problem.assessors[i] for i in readers.tolist()]
+    needed = int(problem.least[group].sum())
+    return NoDesignError(
+        f"{_objects(labels)} need {count_of(needed, 'assessment')} together, and the "
+        f"{count_of(len(names), 'assessor')} who may read them ({name_some(names, 4)}) can give {needed - short}: "
+        f"{short} short. Raise the load of these assessors, lift conflicts, or find further assessors.",
+        kind="capacity",
+        objects=labels,
+        assessors=names,
+        short=short,
+    )
+
+
+def _assessors_together(problem: Problem) -> NoDesignError | None:
+    group = _cut(problem, problem.least_load, problem.most, problem.object, problem.assessor)
+    if group is None:
+        return None
+    group, short = _smallest(problem.least_load, problem.most, problem.object, problem.assessor, group)
+    names = [problem.assessors[i] for i in np.flatnonzero(group).tolist()]
+    needed = int(problem.least_load[group].sum())
+    return NoDesignError(
+        f"Assessors {name_some(names, 4)} are to read at least {needed} together, and the objects that they may read "
+        f"take {needed - short} from them: {short} short. Lower their least load, or lift conflicts.",
+        kind="load",
+        assessors=names,
+        short=short,
+    )
+
+
+def _objects(labels: list[str]) -> str:
+    return f"Object {labels[0]}" if len(labels) == 1 else f"Objects {name_some(labels, 4)}"
+
+
+def no_connection(problem: Problem) -> NoDesignError | None:
+    """Return why no design can be connected, where the reason is simple; None where there is no simple reason."""
+    n_objects = problem.n_objects
+    needed = n_objects + _fewest_assessors(problem) - 1
+    if problem.total < needed:
+        short = needed - problem.total
+        return NoDesignError(
+            f"{count_of(n_objects, 'object')} and {count_of(needed + 1 - n_objects, 'assessor')}, the fewest that will "
+            f"do, can be compared with each other only through {count_of(needed, 'assessment')} or more, and "
+            f"{problem.total:,} are asked for: {short:,} short. Ask for more assessments per object.",
+            kind="connection",
+            short=short,
+        )
+    vertices = n_objects + problem.n_assessors
+    usable = (problem.most_load > 0)[problem.assessor]
+    ends = problem.object[usable], problem.assessor[usable] + n_objects
+    count, group = connected_components(
+        sp.coo_array((np.ones(ends[0].size, dtype=bool), ends), shape=(vertices, vertices)), directed=False
+    )
+    groups = np.unique(group[:n_objects])
+    if groups.size == 1:
+        return None
+    sizes = np.bincount(group[:n_objects], minlength=count)
+    smallest = int(groups[np.argmin(sizes[groups])])
+    objects = [problem.objects[i] for i in np.flatnonzero(group[:n_objects] == smallest).tolist()]
+    assessors = [problem.assessors[i] for i in np.flatnonzero(group[n_objects:] == smallest).tolist()]
+    return NoDesignError(
+        f"The objects fall into {groups.size} groups that no assessor may read across, so that they could not be "
+        f"compared: the smallest is {_objects(objects)[0].lower() + _objects(objects)[1:]}, for which only "
+        f"{'assessor' if len(assessors) == 1 else 'assessors'} {name_some(assessors, 4)} "
+        f"{'is' if len(assessors) == 1 else 'are'} possible. Let one of them read outside the group, or one from "
+        f"outside within it: {groups.size - 1} short.",
+        kind="groups",
+        objects=objects,
+        assessors=assessors,
+        short=int(groups.size - 1),
+    )
+
+
+def _fewest_assessors(problem: Problem) -> int:
+    """Return how many assessors any design employs at the least."""
+    must = (problem.least_load > 0) | (problem.loads(problem.fixed) > 0)
+    rest = problem.total - int(problem.most_load[must].sum())
+    if rest <= 0:
+        return int(must.sum())
+    room = np.cumsum(np.sort(problem.most_load[~must])[::-1])
+    return int(must.sum()) + int(np.searchsorted(room, rest)) + 1

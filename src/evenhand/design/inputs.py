@@ -1,0 +1,514 @@
+"""From what a user knows, labels, tables and matrices, to a design problem in arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from evenhand import frames
+from evenhand.cells import count_of, label_text, name_some, parse_number
+from evenhand.columns import SYNONYMS, fold
+from evenhand.confidence import check_factor, level_words
+from evenhand.design.problem import Codes, Floats
+from evenhand.errors import InputError
+
+Side = Literal["object", "assessor"]
+Pairs = Iterable[tuple[object, object]] | Mapping[Any, Iterable[object]] | Any
+"""Pairs (assessor, object), a mapping from assessors to objects, or a frame with both columns."""
+
+WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "per_object": ("per object", "assessments", "assessors", "reviews", "readings", "needed"),
+    "min_load": ("min load", "least load", "minimum load", "minimum", "at least"),
+    "max_load": ("max load", "most load", "maximum load", "maximum", "at most", "load", "quota", "capacity"),
+    "cost": ("cost", "costs", "price", "fee"),
+    "topics": ("topics", "topic", "keywords", "keyword", "areas", "area", "subjects", "subject", "field", "fields"),
+    "linking": ("linking", "link", "shared", "common", "everybody", "anchor"),
+    "expected": ("expected", "expected value", "prior", "first score", "screening"),
+    "title": ("title", "titles"),
+    "email": ("email", "e mail", "mail", "address"),
+    "expertise": ("expertise", "affinity", "match", "similarity", "suitability"),
+    "level": SYNONYMS["level"],
+    "uncertainty": SYNONYMS["uncertainty"],
+}
+"""Names, folded, by which further columns of the tables of a design are recognised."""
+
+_TRUE: Final = {"true", "yes", "y", "1", "x", "ja", "oui", "si", "sí"}
+_FALSE: Final = {"false", "no", "n", "0", "", "nein", "non"}
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The objects or the assessors of a design, with whatever their table says about them.
+
+    Attributes
+    ----------
+    side
+        Which of both.
+    labels
+        Their labels, all different.
+    columns
+        Further columns by what they are for; a cell for each member, None where it is empty.
+    backend
+        The kind of frame that they came in.
+    """
+
+    side: Side
+    labels: tuple[str, ...]
+    columns: Mapping[str, Sequence[Any]]
+    backend: frames.Backend = frames.DEFAULT_BACKEND
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The position of each label."""
+        return {label: at for at, label in enumerate(self.labels)}
+
+
+def members_of(given: object, side: Side) -> Members:
+    """Return objects or assessors from a number of them, labels, or a frame with a column of labels."""
+    if isinstance(given, Members):
+        return given
+    if isinstance(given, bool | str | bytes):
+        raise InputError(f"Give the {side}s as labels, as a table, or as their number.", kind="bad_option")
+    if isinstance(given, int | np.integer):
+        if given < 1:
+            raise InputError(f"A design needs at least one {side}.", kind="empty")
+        return Members(side, tuple(str(number) for number in range(1, int(given) + 1)), {})
+    if isinstance(given, Sequence | np.ndarray | set | frozenset | range | dict):
+        return members_from(side, {side: list(given)})
+    names = frames.column_names(given)
+    cells = dict(zip(names, frames.read_columns(given, names), strict=True))
+    return members_from(side, cells, backend=frames.backend_of(given))
+
+
+def members_from(
+    side: Side,
+    columns: Mapping[str, Sequence[Any]],
+    *,
+    source: str | None = None,
+    backend: frames.Backend = frames.DEFAULT_BACKEND,
+) -> Members:
+    """Return objects or assessors from the columns of a table, whose names say what they are for."""
+    label = next((name for name in columns if fold(name) in SYNONYMS[side]), None)
+    if label is None:
+        raise InputError(
+            f"There is no column of {side}s; the columns are {', '.join(columns)}: name one of them {side}.",
+            kind="missing_column",
+            where=source,
+        )
+    rows = [at for at, cell in enumerate(columns[label]) if cell is not None and str(cell).strip()]
+    labels = [label_text(columns[label][at]) for at in rows]
+    if not labels:
+        raise InputError(f"There are no {side}s in it: write one a row.", kind="empty", where=source)
+    seen: set[str] = set()
+    twice = [one for one in labels if one in seen or seen.add(one)]  # type: ignore[func-returns-value]
+    if twice:
+        raise InputError(
+            f"{side.capitalize()} {twice[0]} is listed twice: list each {side} once.", kind="duplicate", where=source
+        )
+    found = {}
+    for role, words in WORDS.items():
+        name = next((name for name in columns if name != label and fold(name) in words), None)
+        if name is not None:
+            found[role] = [columns[name][at] for at in rows]
+    return Members(side, tuple(labels), found, backend)
+
+
+def whole_numbers(given: object, members: Members, role: str, default: int | None) -> Codes | None:
+    """Return a whole number for each member: one for all, a mapping, a sequence, or from the column of their table."""
+    count = len(members.labels)
+    if given is None and role in members.columns:
+        cells = members.columns[role]
+    elif given is None:
+        return None if default is None else np.full(count, default)
+    elif isinstance(given, Mapping):
+        _known(given, members)
+        cells = [given.get(label) for label in members.labels]
+    elif isinstance(given, int | float | np.number):
+        cells = [given] * count
+    else:
+        cells = list(given)  # type: ignore[call-overload]
+        if len(cells) != count:
+            raise InputError(
+                f"{_in_words(role)} needs a number for each of {count_of(count, members.side)}, not {len(cells)}.",
+                kind="bad_option",
+            )
+    numbers = []
+    for label, cell in zip(members.labels, cells, strict=True):
+        number = default if cell is None or cell == "" else parse_number(cell)
+        if number is None or not float(number).is_integer() or number < 0 or number > 2**31:
+            raise InputError(
+                f"{_in_words(role)} of {members.side} {label} must be a whole number that is not negative, "
+                f"not {cell!r}.",
+                kind="bad_option",
+                where=f"{members.side} {label}",
+            )
+        numbers.append(int(number))
+    return np.asarray(numbers, dtype=np.int64)
+
+
+def floats_of(given: object, members: Members, role: str) -> Floats | None:
+    """Return a number for each member, from a mapping, a sequence, or the column of their table; None without any."""
+    if given is None:
+        if role not in members.columns:
+            return None
+        cells: Sequence[Any] = members.columns[role]
+    elif isinstance(given, Mapping):
+        _known(given, members)
+        cells = [given.get(label) for label in members.labels]
+    elif isinstance(given, int | float | np.number):
+        cells = [given] * len(members.labels)
+    else:
+        cells = list(given)  # type: ignore[call-overload]
+    if len(cells) != len(members.labels):
+        raise InputError(
+            f"{_in_words(role)} needs a number for each of {count_of(len(members.labels), members.side)}.",
+            kind="bad_option",
+        )
+    numbers = [parse_number(cell) for cell in cells]
+    for label, number in zip(members.labels, numbers, strict=True):
+        if number is None or not np.isfinite(number):
+            raise InputError(
+                f"{_in_words(role)} of {members.side} {label} must be a number.",
+                kind="bad_option",
+                where=f"{members.side} {label}",
+            )
+    return np.asarray(numbers, dtype=np.float64)
+
+
+def pairs_of(given: Pairs, objects: Members, assessors: Members, what: str) -> Codes:
+    """Return pairs as sorted keys ``object * n_A + assessor``, each once."""
+    if isinstance(given, Mapping):
+        listed: list[tuple[object, object]] = [(who, one) for who, ones in given.items() for one in ones]
+    elif isinstance(given, Iterable) and not hasattr(given, "columns"):
+        listed = [(pair[0], pair[1]) for pair in given]
+    elif hasattr(given, "columns") or hasattr(given, "column_names"):
+        listed = list(zip(*_pair_columns(given), strict=True))
+    else:
+        raise InputError(f"Give {what} as pairs (assessor, object) or as a table.", kind="bad_option")
+    of_object, of_assessor = objects.index, assessors.index
+    keys = []
+    for assessor, object_ in listed:
+        at_assessor = _position(label_text(assessor), of_assessor, assessors, what)
+        at_object = _position(label_text(object_), of_object, objects, what)
+        keys.append(at_object * len(assessors.labels) + at_assessor)
+    return np.unique(np.asarray(keys, dtype=np.int64))
+
+
+def _pair_columns(frame: object) -> list[list[Any]]:
+    names = frames.column_names(frame)
+    found = []
+    for side in ("assessor", "object"):
+        name = next((name for name in names if fold(name) in SYNONYMS[side]), None)
+        if name is None:
+            raise InputError(
+                f"There is no column of {side}s; the columns are {', '.join(names)}: name one of them {side}.",
+                kind="missing_column",
+            )
+        found.append(name)
+    return frames.read_columns(frame, found)
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """How well pairs are expected to go together.
+
+    Attributes
+    ----------
+    keys
+        The pairs of which something is known, ascending ``object * n_A + assessor``.
+    precision
+        Their precision, relative to a medium assessment's where no uncertainty in points is known.
+    expertise
+        Their expertise, from 0 to 1; None where uncertainties were given.
+    otherwise
+        The precision of all other pairs: that of no expertise, or of the largest uncertainty that was given.
+    """
+
+    keys: Codes
+    precision: Floats
+    expertise: Floats | None
+    otherwise: float
+
+
+def expected_of(given: Any, objects: Members, assessors: Members, *, form: str, factor: float) -> Expected:
+    """Return what is known of pairs, from a matrix (assessors x objects), a mapping from pairs, or a table.
+
+    Parameters
+    ----------
+    given
+        What was given. A long table has columns of assessors, objects and one named expertise, level or uncertainty; a
+        wide one has a column of assessors and one for each object, or the other way round.
+    objects, assessors
+        The members.
+    form
+        What numbers are: ``"expertise"`` from 0 to 1, or ``"uncertainty"`` in points. Words are levels.
+    factor
+        Ratio of the uncertainties of neighbouring levels.
+    """
+    if isinstance(given, Expected):
+        return given
+    if sp.issparse(given):
+        return _sparse(given, objects, assessors, form, factor)
+    if isinstance(given, Mapping):
+        labels, cells = list(given), list(given.values())
+    elif hasattr(given, "columns") or hasattr(given, "column_names"):
+        form, labels, cells = table_pairs(_columns(given), objects, assessors, form)
+    else:
+        matrix = np.asarray(given, dtype=object if not isinstance(given, np.ndarray) else None)
+        _check_shape(matrix.shape, objects, assessors, form)
+        labels = [(a, o) for a in assessors.labels for o in objects.labels]
+        cells = matrix.ravel().tolist()
+    return expected_from(labels, cells, objects, assessors, form=form, factor=factor)
+
+
+def _check_shape(shape: tuple[int, ...], objects: Members, assessors: Members, form: str) -> None:
+    if shape != (len(assessors.labels), len(objects.labels)):
+        raise InputError(
+            f"A matrix of {form} must have a row for each of {count_of(len(assessors.labels), 'assessor')} and a "
+            f"column for each of {count_of(len(objects.labels), 'object')}, not the shape {shape}.",
+            kind="bad_option",
+        )
+
+
+def _sparse(given: Any, objects: Members, assessors: Members, form: str, factor: float) -> Expected:
+    """Return what a sparse matrix says of the pairs that it stores: the fast door for many of them."""
+    _check_shape(given.shape, objects, assessors, form)
+    matrix = sp.csc_array(given)
+    matrix.sort_indices()
+    number = np.asarray(matrix.data, dtype=np.float64)
+    object_ = np.repeat(np.arange(len(objects.labels)), np.diff(matrix.indptr))
+    key = object_ * len(assessors.labels) + matrix.indices.astype(np.int64)
+    return _rated(key, number, form, factor)
+
+
+def _rated(key: Codes, number: Floats, form: str, factor: float) -> Expected:
+    """Return what numbers say of pairs."""
+    if form == "uncertainty":
+        if not (np.isfinite(number) & (number > 0)).all():
+            raise InputError("Uncertainties must be positive numbers of points.", kind="bad_option")
+        precision = 1 / np.square(number)
+        return Expected(key, precision, None, float(precision.min()))
+    if not ((number >= 0) & (number <= 1)).all():
+        raise InputError("Expertise must be a level or a number from 0 to 1.", kind="bad_option")
+    precision = precision_of_expertise(number, factor)
+    return Expected(key, precision, number, float(check_factor(factor) ** -2))
+
+
+def _columns(frame: Any) -> dict[str, list[Any]]:
+    names = frames.column_names(frame)
+    return dict(zip(names, frames.read_columns(frame, names), strict=True))
+
+
+def table_pairs(
+    columns: Mapping[str, Sequence[Any]], objects: Members, assessors: Members, form: str, source: str | None = None
+) -> tuple[str, list[tuple[Any, Any]], list[Any]]:
+    """Return what a long or wide table says: what its cells are, the pairs (assessor, object), and the cells."""
+    role = {
+        side: next((name for name in columns if fold(name) in SYNONYMS[side]), None) for side in ("assessor", "object")
+    }
+    if role["assessor"] is not None and role["object"] is not None:
+        for kind in ("expertise", "level", "uncertainty"):
+            name = next((name for name in columns if fold(name) in WORDS[kind]), None)
+            if name is not None:
+                pairs = list(zip(columns[role["assessor"]], columns[role["object"]], strict=True))
+                return "expertise" if kind == "level" else kind, pairs, list(columns[name])
+        raise InputError(
+            f"There is no column of expertise, levels or uncertainties; the columns are {', '.join(columns)}.",
+            kind="missing_column",
+            where=source,
+        )
+    for side, members in (("assessor", objects), ("object", assessors)):
+        down = role[side]
+        if down is None:
+            continue
+        found, cells = [], []
+        across = [name for name in columns if name != down and name in members.index]
+        for name in across:
+            for label, cell in zip(columns[down], columns[name], strict=True):
+                found.append((label, name) if side == "assessor" else (name, label))
+                cells.append(cell)
+        if across:
+            return form, found, cells
+    raise InputError(
+        f"A table of {form} needs columns of assessors and objects, or a column of the one and a column for each of "
+        f"the other; the columns are {', '.join(columns)}.",
+        kind="missing_column",
+        where=source,
+    )
+
+
+def expected_from(
+    labels: Sequence[tuple[Any, Any]],
+    cells: Sequence[Any],
+    objects: Members,
+    assessors: Members,
+    *,
+    form: str,
+    factor: float,
+) -> Expected:
+    """Return what is known of pairs from the cells of a table; empty cells say nothing."""
+    width = len(assessors.labels)
+    told = [at for at, cell in enumerate(cells) if not _says_nothing(cell)]
+    if len(told) < len(cells):
+        labels, cells = [labels[at] for at in told], [cells[at] for at in told]
+    assessor = _positions([pair[0] for pair in labels], assessors, form)
+    object_ = _positions([pair[1] for pair in labels], objects, form)
+    words = level_words()
+    numbers = [
+        cell if type(cell) is float else _rating(cell, pair, form, words)
+        for pair, cell in zip(labels, cells, strict=True)
+    ]
+    for pair, number, cell in zip(labels, numbers, cells, strict=True):
+        if not (0 <= number <= 1 if form == "expertise" else 0 < number < np.inf):
+            raise _bad_rating(cell, pair, form)
+    keys = object_ * width + assessor
+    order = np.argsort(keys, kind="stable")
+    key = keys[order]
+    if (np.diff(key) == 0).any():
+        o, a = divmod(int(key[np.flatnonzero(np.diff(key) == 0)[0]]), width)
+        raise InputError(
+            f"The {form} of {assessors.labels[a]} on {objects.labels[o]} is given twice: give it once.",
+            kind="duplicate",
+        )
+    if not key.size:
+        raise InputError(f"There is no {form} in it.", kind="empty")
+    return _rated(key, np.asarray(numbers, dtype=np.float64)[order], form, factor)
+
+
+def _says_nothing(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and not cell.strip()) or frames.is_missing(cell)
+
+
+def _positions(labels: Sequence[Any], members: Members, what: str) -> Codes:
+    """Return where labels stand among the members."""
+    index = members.index
+    found = [index.get(label if type(label) is str else label_text(label), -1) for label in labels]
+    if -1 in found:
+        _position(label_text(labels[found.index(-1)]), index, members, what)
+    return np.asarray(found, dtype=np.int64)
+
+
+def _rating(cell: Any, pair: tuple[Any, Any], form: str, words: Mapping[str, int]) -> float:
+    """Return the number that a cell holds, or that its level stands for."""
+    number = parse_number(cell)
+    if number is None and form == "expertise":
+        level = words.get(str(cell).strip().casefold())
+        number = None if level is None else (level + 1) / 2
+    if number is None:
+        raise _bad_rating(cell, pair, form)
+    return number
+
+
+def _bad_rating(cell: Any, pair: tuple[Any, Any], form: str) -> InputError:
+    assessor, object_ = map(label_text, pair)
+    wanted = "a level or a number from 0 to 1" if form == "expertise" else "a positive number of points"
+    return InputError(
+        f"The {form} of {assessor} on {object_} must be {wanted}, not {cell!r}.",
+        kind="bad_option",
+        where=f"assessor {assessor}, object {object_}",
+    )
+
+
+def precision_of_expertise(expertise: Floats, factor: float) -> Floats:
+    """Return the precision, relative to a medium assessment's: f^2 for 1 (high), 1 for one half, f^-2 for 0 (low).
+
+    Examples
+    --------
+    >>> precision_of_expertise(np.array([1.0, 0.5, 0.0]), 2.0)
+    array([4.  , 1.  , 0.25])
+    """
+    return np.asarray(np.square(check_factor(factor)) ** (2 * expertise - 1), dtype=np.float64)
+
+
+def topics_expertise(objects: Members, assessors: Members, topics: Any, factor: float) -> Expected | None:
+    """Return expertise from topics: the share of an object's topics that the assessor knows too.
+
+    Parameters
+    ----------
+    objects, assessors
+        The members, whose tables may have a column of topics, parted by semicolons or commas.
+    topics
+        Mappings from objects and from assessors to their topics, as a pair; None for the columns of the tables.
+    factor
+        Ratio of the uncertainties of neighbouring levels.
+    """
+    if topics is None:
+        if "topics" not in objects.columns or "topics" not in assessors.columns:
+            return None
+        of_objects = dict(zip(objects.labels, objects.columns["topics"], strict=True))
+        of_assessors = dict(zip(assessors.labels, assessors.columns["topics"], strict=True))
+    else:
+        of_objects, of_assessors = topics
+        _known(of_objects, objects)
+        _known(of_assessors, assessors)
+    known: dict[str, int] = {}
+    wanted = [_topics(of_objects.get(label), known) for label in objects.labels]
+    knows = [_topics(of_assessors.get(label), known) for label in assessors.labels]
+    if not known:
+        return None
+    has = np.zeros((len(knows), len(known)))
+    for row, ones in enumerate(knows):
+        has[row, list(ones)] = 1.0
+    share = np.stack([has[:, list(ones)].mean(axis=1) if ones else np.full(len(knows), 0.5) for ones in wanted])
+    return _rated(np.arange(share.size), share.ravel(), "expertise", factor)
+
+
+def _topics(given: Any, known: dict[str, int]) -> set[int]:
+    if given is None or frames.is_missing(given):
+        return set()
+    listed = given.replace(",", ";").split(";") if isinstance(given, str) else list(given)
+    return {known.setdefault(fold(str(topic)), len(known)) for topic in listed if str(topic).strip()}
+
+
+def flags_of(given: object, members: Members, role: str) -> Codes:
+    """Return the members that are marked: labels that were given, or a column of yes and no."""
+    if given is not None and not (isinstance(given, Sequence) and not given):
+        chosen = [given] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
+        index = members.index
+        return np.asarray([_position(label_text(one), index, members, role) for one in chosen], dtype=np.int64)
+    cells = members.columns.get(role, ())
+    marked = []
+    for at, cell in enumerate(cells):
+        word = "" if cell is None else str(cell).strip().casefold().removesuffix(".0")
+        if word in _TRUE:
+            marked.append(at)
+        elif word not in _FALSE:
+            raise InputError(
+                f"Whether {members.side} {members.labels[at]} is {role} must be yes or no, not {cell!r}.",
+                kind="bad_option",
+                where=f"{members.side} {members.labels[at]}",
+            )
+    return np.asarray(marked, dtype=np.int64)
+
+
+def _known(given: Mapping[Any, Any], members: Members) -> None:
+    index = members.index
+    for label in given:
+        _position(label_text(label), index, members, "An option")
+
+
+def _position(label: str, index: Mapping[str, int], members: Members, what: str) -> int:
+    at = index.get(label)
+    if at is None:
+        raise InputError(
+            f"{what[:1].upper()}{what[1:]}: there is no {members.side} {label}; "
+            f"the {members.side}s are {name_some(members.labels)}.",
+            kind="unknown_label",
+            where=f"{members.side} {label}",
+        )
+    return at
+
+
+def _in_words(role: str) -> str:
+    return {
+        "per_object": "The number of assessments",
+        "min_load": "The least load",
+        "max_load": "The most load",
+        "cost": "The cost",
+        "expected": "The expected value",
+    }.get(role, role)

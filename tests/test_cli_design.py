@@ -1,0 +1,477 @@
+"""``evenhand design``: who reads what, from files to files, and what is said where that cannot be had."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+import evenhand as eh
+from evenhand.cli import design_options, designing, main
+from evenhand.design.objectives import OBJECTIVES
+from evenhand.report import designs
+
+PAPERS = "object,title\n" + "".join(f"{n},Title {n}\n" for n in range(101, 109))
+PEOPLE = "assessor,email\n" + "".join(
+    f"{name},{name.lower()}@uni.example\n" for name in ("Ana", "Ben", "Cy", "Di", "Eva")
+)
+CONFLICTS = "assessor,object\nAna,101\nBen,101\nCy,102\n"
+QUICK = ("--effort", "0.1")
+
+
+def run(*arguments: object) -> Result:
+    result = CliRunner().invoke(main, ["design", *(str(argument) for argument in arguments)], prog_name="evenhand")
+    assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
+    return result
+
+
+def answer(*arguments: object) -> dict[str, Any]:
+    result = run(*arguments, *QUICK, "--json")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+    assert isinstance(found, dict)
+    return found
+
+
+def refused(code: int, *arguments: object) -> str:
+    result = run(*arguments, *QUICK)
+    assert result.exit_code == code, result.output
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+    return result.stderr
+
+
+def rows_of(place: str) -> list[list[str]]:
+    with Path(place).open(encoding="utf-8-sig", newline="") as stream:
+        return list(csv.reader(stream))
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("papers.csv", PAPERS), ("people.csv", PEOPLE), ("conflicts.csv", CONFLICTS)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+FILES = ("--objects", "papers.csv", "--assessors", "people.csv", "--conflicts", "conflicts.csv", "--per-object", 3)
+
+
+# --- the design ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_design_of_figure_1a_is_found(seed: int) -> None:
+    found = answer("--objects", 6, "--assessors", 4, "--per-object", 2, "--seed", seed, "--no-outlook")
+    assert found["mu2"] == pytest.approx(1 - math.sqrt(1 / 3), abs=1e-9)
+    assert len(found["assignments"]) == 12
+    assert set(found["loads"].values()) == {3}
+    assert found["bridges"] == []
+    assert found["efficiency"] == pytest.approx(14 / 15, abs=0.2)
+
+
+def test_json_has_every_agreed_key_and_agrees_with_the_library(here: Path) -> None:
+    found = answer(*FILES)
+    assert {"assignments", "mu2", "mean_sd", "max_sd", "loads"} <= set(found)
+    conflicts = {("Ana", "101"), ("Ben", "101"), ("Cy", "102")}
+    pairs = [(record["assessor"], record["object"]) for record in found["assignments"]]
+    assert not conflicts & set(pairs)
+    frames = (pl.read_csv(name, infer_schema=False) for name in ("papers.csv", "people.csv"))
+    made = eh.assign(*frames, per_object=3, conflicts=conflicts, effort=0.1)
+    assert pairs == made.assignments
+    assert found["mean_sd"] == pytest.approx(made.mean_sd)
+    assert found["max_sd"] == pytest.approx(made.max_sd)
+    assert found["loads"] == made.loads
+    assert [record["sd"] for record in found["objects"]] == pytest.approx(made.sd.tolist())
+    assert [record["load"] for record in found["assessors"]] == list(made.loads.values())
+    ahead = eh.outlook(made)
+    assert ahead is not None
+    assert found["random"]["mean_variance"] == pytest.approx(ahead.chance.mean_variance)
+    lower = 1 - made.mean_variance / (ahead.chance.mean_variance or 1)
+    assert found["random"]["variance_lower_by"] == pytest.approx(lower)
+    assert [record["assessor"] for record in found["lost"]] == [one.assessor for one in ahead.lost]
+    assert [record["assessments"] for record in found["by_readings"]] == [one.assessments for one in ahead.steps]
+
+
+def test_the_same_seed_gives_the_same_answer(here: Path) -> None:
+    first, again, other = (run(*FILES, "--seed", seed, *QUICK, "--json").stdout for seed in (3, 3, 4))
+    assert first == again
+    assert first != other
+
+
+def test_a_person_is_told_what_decides_before_who_reads_what(here: Path) -> None:
+    result = run(*FILES, *QUICK)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("24 assessments: 3 of each of 8 objects, ")
+    assert "in units of the noise of one assessment" in lines[1]
+    assert lines[2].startswith("Connected: all assessors can be compared (spectral gap 0.")
+    assert "at random" in lines[3]
+    assert lines[4].startswith("Losing one assessor would cost most if it were ")
+    assert result.stdout.index("With more or less work") < result.stdout.index("Who reads what")
+    assert "this design" in result.stdout
+    for name in ("Ana", "Ben", "Cy", "Di", "Eva"):
+        assert f"\n {name}" in result.stdout
+
+
+def test_rows_limit_the_table_and_no_outlook_leaves_the_outlook_out(here: Path) -> None:
+    text = run(*FILES, *QUICK, "--rows", 2, "--no-outlook").stdout
+    assert "... and 3 more assessors; --out FILE or --json has all." in text
+    assert "at random" not in text
+    assert "Losing" not in text
+
+
+def test_uncertainties_in_points_scale_what_is_expected(here: Path) -> None:
+    plain, points = answer(*FILES, "--no-outlook"), answer(*FILES, "--no-outlook", "--uncertainty", 8)
+    assert points["mean_sd"] == pytest.approx(8 * plain["mean_sd"])
+    assert (plain["unit"], points["unit"]) == ("noise of one assessment", "points")
+    assert "in points" in run(*FILES, *QUICK, "--no-outlook", "--uncertainty", 8).stdout
+
+
+def test_expertise_fixed_pairs_and_linking_objects_are_heeded(here: Path) -> None:
+    rows = "".join(
+        f"{name},{n},{(n + len(name)) % 3 / 2}\n" for n in range(101, 109) for name in ("Ana", "Ben", "Di", "Eva")
+    )
+    Path("expertise.csv").write_text(f"assessor,object,expertise\n{rows}", encoding="utf-8")
+    Path("fixed.csv").write_text("assessor,object\nCy,108\n", encoding="utf-8")
+    more = ("--expertise", "expertise.csv", "--fixed", "fixed.csv", "--linking", 107, "--expertise-weight", 0.5)
+    found = answer(*FILES, *more, "--no-outlook")
+    pairs = {(record["assessor"], record["object"]): record for record in found["assignments"]}
+    assert pairs["Cy", "108"]["fixed"] is True
+    assert sum(label == "107" for _, label in pairs) == 5
+    assert 0 < found["mean_expertise"] <= 1
+    listed = answer(*FILES[:4], "--per-object", 2, "--expertise", "expertise.csv", "--only-listed", "--no-outlook")
+    assert {record["assessor"] for record in listed["assignments"]} <= {"Ana", "Ben", "Di", "Eva"}
+
+
+def test_the_cheapest_design_that_reaches_a_target_is_found(here: Path) -> None:
+    found = answer("--objects", 8, "--assessors", 5, "--uncertainty", 8, "--target-sd", 6, "--no-outlook")
+    assert found["mean_sd"] <= 6
+    assert len(found["assignments"]) < 40
+
+
+def test_columns_of_the_lists_say_loads_costs_and_topics(here: Path) -> None:
+    people = "assessor,max load,cost,topics\nAna,2,1.5,x\nBen,9,1,y\nCy,9,1,x; y\nDi,9,1,z\n"
+    Path("people.csv").write_text(people, encoding="utf-8")
+    papers = (
+        "object,reviews,topics,linking\n"
+        + "".join(f"{n},{2 + n % 2},{'xyz'[n % 3]},\n" for n in range(1, 8))
+        + "8,2,x,yes\n"
+    )
+    Path("papers.csv").write_text(papers, encoding="utf-8")
+    found = answer(*FILES[:4], "--no-outlook")
+    assert found["loads"]["Ana"] <= 2
+    counts = {record["object"]: record["assessments"] for record in found["objects"]}
+    assert counts == {**{str(n): 2 + n % 2 for n in range(1, 8)}, "8": 4}
+    assert found["cost"] == pytest.approx(sum(counts.values()) + 0.5 * found["loads"]["Ana"])
+    assert 0 < found["mean_expertise"] < 1
+    text = run(*FILES[:4], *QUICK, "--no-outlook").stdout
+    assert f"Cost of all assessments: {found['cost']:g}." in text
+    assert "Mean expertise" in text
+
+
+def test_a_panel_of_one_is_not_called_comparable() -> None:
+    text = run("--objects", 3, "--assessors", 1, "--per-object", 1, *QUICK).stdout
+    assert "One assessor reads everything" in text
+    assert "the same as assigned at random" in text
+    assert "3 objects would have no reader" in text
+
+
+def test_no_label_can_steer_the_terminal(here: Path) -> None:
+    Path("evil.csv").write_text("object\na\x1b[2Jb\n[red]c\nd\n", encoding="utf-8")
+    text = run("--objects", "evil.csv", "--assessors", 3, "--per-object", 2, *QUICK).stdout
+    assert "\x1b" not in text
+    assert "a\\x1b[2Jb" in text
+    assert "[red]c" in text
+
+
+def test_every_objective_can_be_asked_for(here: Path) -> None:
+    assert design_options.OBJECTIVES == OBJECTIVES
+    assert designing.TABLES == designs.TABLES
+    for objective in OBJECTIVES:
+        more = ("--top", 3, "--value-sd", 2) if objective == "top" else ()
+        found = answer(
+            "--objects", 7, "--assessors", 4, "--per-object", 2, "--objective", objective, *more, "--no-outlook"
+        )
+        assert found["objective"] == objective
+
+
+# --- what comes out ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet", ".json"])
+def test_written_tables_hold_what_json_holds(here: Path, suffix: str) -> None:
+    found = answer(*FILES)
+    result = run(*FILES, *QUICK, "--out", f"design{suffix}")
+    assert result.exit_code == 0, result.stderr
+    assert f"Written to design{suffix}" in result.stdout
+    if suffix == ".json":
+        assert json.loads(Path("design.json").read_text(encoding="utf-8")) == found
+        return
+    for name in designs.TABLES:
+        if suffix == ".xlsx":
+            sheet = openpyxl.load_workbook("design.xlsx")[name]
+            head, *rows = ([cell.value for cell in row] for row in sheet.iter_rows())
+            table = [dict(zip(head, row, strict=True)) for row in rows]
+        else:
+            place = f"design{'' if name == 'assignments' else f'-{name}'}{suffix}"
+            kinds = {"assessor": pl.String, "object": pl.String}
+            frame = pl.read_parquet(place) if suffix == ".parquet" else pl.read_csv(place, schema_overrides=kinds)
+            table = frame.to_dicts()
+        assert len(table) == len(found[name])
+        for row, record in zip(table, found[name], strict=True):
+            for key, value in record.items():
+                assert row[key] == (pytest.approx(value) if isinstance(value, float) else value)
+
+
+def test_a_workbook_has_the_facts_too(here: Path) -> None:
+    found = answer(*FILES)
+    run(*FILES, *QUICK, "--out", "design.xlsx")
+    facts = {row[0].value: row[1].value for row in openpyxl.load_workbook("design.xlsx")["diagnostics"].iter_rows()}
+    assert facts["mean_sd"] == pytest.approx(found["mean_sd"])
+    assert facts["random_mean_sd"] == pytest.approx(found["random"]["mean_sd"])
+
+
+def test_each_assessor_gets_a_sheet_with_what_to_read(here: Path) -> None:
+    found = answer(*FILES, "--no-outlook")
+    run(*FILES, *QUICK, "--no-outlook", "--sheets", "sheets.xlsx")
+    book = openpyxl.load_workbook("sheets.xlsx")
+    assert book.sheetnames == ["Ana", "Ben", "Cy", "Di", "Eva", "evenhand instructions"]
+    listed = []
+    for name in book.sheetnames[:-1]:
+        head, *rows = ([cell.value for cell in row] for row in book[name].iter_rows())
+        assert head == ["object", "title", "assessor", "score", "level"]
+        assert all(row[1] == f"Title {row[0]}" and row[2] == name and row[3:] == [None, None] for row in rows)
+        listed += [{"assessor": name, "object": row[0]} for row in rows]
+        assert len(book[name].data_validations.dataValidation) == 2
+    assert listed == [{key: record[key] for key in ("assessor", "object")} for record in found["assignments"]]
+
+
+def test_a_directory_gets_a_workbook_for_each_assessor_that_is_a_panel_once_filled(here: Path) -> None:
+    result = run(*FILES, *QUICK, "--no-outlook", "--sheets", "sheets", "--confidence", "none")
+    assert "Written to sheets." in result.stdout
+    assert sorted(path.name for path in Path("sheets").iterdir()) == [
+        f"{n}.xlsx" for n in ("Ana", "Ben", "Cy", "Di", "Eva")
+    ]
+    book = openpyxl.load_workbook("sheets/Di.xlsx")
+    assert [cell.value for cell in next(book["Di"].iter_rows())] == ["object", "title", "assessor", "score"]
+    for row in range(2, book["Di"].max_row + 1):
+        book["Di"].cell(row, 4, 50 + row)
+    book.save("sheets/Di.xlsx")
+    panel = eh.read_panel("sheets/Di.xlsx")
+    assert panel.assessors == ("Di",)
+    again = run(*FILES, *QUICK, "--no-outlook", "--sheets", "sheets")
+    assert again.exit_code == 2
+    assert "perhaps with scores in it" in again.stderr
+    assert eh.read_panel("sheets/Di.xlsx").n_assessments == panel.n_assessments
+
+
+@pytest.mark.parametrize("action", [None, "primaryreview"])
+def test_hotcrp_gets_paper_action_and_email(here: Path, action: str | None) -> None:
+    found = answer(*FILES, "--no-outlook")
+    more = () if action is None else ("--hotcrp-action", action)
+    result = run(*FILES, *QUICK, "--no-outlook", "--hotcrp", "bulk.csv", *more)
+    assert "Note" not in result.stdout
+    lines = Path("bulk.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "paper,action,email"
+    assert lines[1:] == [
+        f"{one['object']},{action or 'review'},{one['assessor'].lower()}@uni.example" for one in found["assignments"]
+    ]
+
+
+def test_labels_that_are_addresses_will_do_for_hotcrp_and_labels_that_are_no_numbers_are_noted(here: Path) -> None:
+    Path("mail.csv").write_text("assessor\na@x.example\nb@x.example\nc@x.example\n", encoding="utf-8")
+    result = run(
+        "--objects", 4, "--assessors", "mail.csv", "--per-object", 2, *QUICK, "--no-outlook", "--hotcrp", "b.csv"
+    )
+    assert "Note: object O1: HotCRP knows papers by their number" in result.stdout
+    assert {row[2] for row in rows_of("b.csv")[1:]} == {f"{n}@x.example" for n in "abc"}
+    words = refused(2, "--objects", 4, "--assessors", 3, "--per-object", 2, "--hotcrp", "c.csv")
+    assert "A1" in words
+    assert "column email" in words
+    assert not Path("c.csv").exists()
+
+
+@pytest.mark.parametrize("place", ["scores.csv", "scores.xlsx"])
+@pytest.mark.parametrize("form", ["level", "uncertainty"])
+def test_a_filled_score_sheet_calibrates_to_the_sds_that_were_predicted(here: Path, place: str, form: str) -> None:
+    kinds = ("high", "medium", "low") if form == "level" else ("4", "8", "11.5")
+    known = {
+        (name, str(number)): kinds[(3 * number + 7 * len(name) + ord(name[0])) % 3]
+        for number in range(101, 109)
+        for name in ("Ana", "Ben", "Cy", "Di", "Eva")
+    }
+    rows = [f"assessor,object,{form}", *(f"{who},{label},{sure}" for (who, label), sure in known.items())]
+    Path("sure.csv").write_text("\n".join(rows), encoding="utf-8")
+    option = "--expertise" if form == "level" else "--uncertainty"
+    found = answer(*FILES, option, "sure.csv", "--no-outlook", "--score-sheet", place, "--confidence", form)
+    if place.endswith(".csv"):
+        head, *blank = rows_of(place)
+        assert head == ["object", "title", "assessor", "score", form]
+        assert all(row[3:] == ["", ""] for row in blank)
+        filled = [[*row[:3], str(40 + 7 * at % 31), known[row[2], row[0]]] for at, row in enumerate(blank)]
+        Path(place).write_text("\n".join(",".join(row) for row in [head, *filled]), encoding="utf-8")
+    else:
+        book = openpyxl.load_workbook(place)
+        sheet = book["scores"]
+        for at in range(2, sheet.max_row + 1):
+            sure = known[sheet.cell(at, 3).value, sheet.cell(at, 1).value]
+            sheet.cell(at, 4, 40 + 7 * at % 31)
+            sheet.cell(at, 5, sure if form == "level" else float(sure))
+        book.save(place)
+    noise = "declared" if form == "uncertainty" else "estimated"
+    result = CliRunner().invoke(main, ["calibrate", place, "--noise", noise, "--json"])
+    assert result.exit_code == 0, result.stderr
+    fit = json.loads(result.stdout)
+    scale = math.sqrt(fit["fit"]["noise_variance"])
+    assert noise == "estimated" or scale == 1
+    expected = {record["object"]: scale * record["sd"] for record in found["objects"]}
+    assert {record["object"]: record["sd"] for record in fit["objects"]} == pytest.approx(expected)
+    biases = {record["assessor"]: scale * record["sd"] for record in found["assessors"]}
+    assert {record["assessor"]: record["sd"] for record in fit["assessors"]} == pytest.approx(biases)
+    assert fit["fit"]["mu2"] == pytest.approx(found["mu2"])
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png", ".html"])
+def test_the_picture_shows_who_reads_what(here: Path, suffix: str) -> None:
+    result = run(*FILES, *QUICK, "--no-outlook", "--picture", f"who{suffix}")
+    assert result.exit_code == 0, result.stderr
+    drawn = Path(f"who{suffix}").read_bytes()
+    assert len(drawn) > 1000
+    if suffix == ".svg":
+        assert b"Each object has 3 assessments" in drawn
+        assert b"Eva" in drawn
+
+
+def test_labels_that_look_like_formulas_stay_text(here: Path) -> None:
+    Path("evil.csv").write_text('object\n"=cmd|x"\n+1\n@a\n"[b]x"\n', encoding="utf-8")
+    Path("who.csv").write_text('assessor\n"=2+2"\n"../up"\n"a:b?c"\nCON\n', encoding="utf-8")
+    files = ("--objects", "evil.csv", "--assessors", "who.csv", "--per-object", 3)
+    result = run(*files, *QUICK, "--no-outlook", "--out", "d.csv", "--score-sheet", "s.csv", "--sheets", "all.xlsx")
+    assert result.exit_code == 0, result.stderr
+    assert "[b]x" in result.stdout
+    for place in ("d.csv", "s.csv"):
+        cells = [cell for row in rows_of(place) for cell in row]
+        assert not any(cell.startswith(("=", "+", "@")) for cell in cells)
+    book = openpyxl.load_workbook("all.xlsx")
+    cells_found = [cell for sheet in book for row in sheet.iter_rows() for cell in row]
+    assert "=cmd|x" in [cell.value for cell in cells_found]
+    assert all(cell.data_type != "f" for cell in cells_found)
+    assert run(*files, *QUICK, "--no-outlook", "--sheets", "each").exit_code == 0
+    assert sorted(path.name for path in Path("each").iterdir()) == ["2-2.xlsx", "_CON.xlsx", "a-b-c.xlsx", "up.xlsx"]
+
+
+def test_sheets_of_labels_that_differ_in_case_only_do_not_overwrite_each_other(here: Path) -> None:
+    Path("who.csv").write_text("assessor\nann\nAnn\nANN\n", encoding="utf-8")
+    run("--objects", 4, "--assessors", "who.csv", "--per-object", 2, *QUICK, "--no-outlook", "--sheets", "each")
+    assert sorted(path.name for path in Path("each").iterdir()) == ["ANN-3.xlsx", "Ann-2.xlsx", "ann.xlsx"]
+
+
+# --- a panel that is there -----------------------------------------------------------------------
+
+
+def test_a_panel_is_extended_where_it_helps_most(here: Path) -> None:
+    rows = [
+        (label, who)
+        for label, ones in (("x", "AB"), ("y", "AB"), ("z", "BC"), ("w", "CD"), ("v", "CD"))
+        for who in ones
+    ]
+    text = "object,assessor,score,sd\n" + "".join(f"{one},{who},{at % 7},5\n" for at, (one, who) in enumerate(rows))
+    Path("scores.csv").write_text(text, encoding="utf-8")
+    Path("no.csv").write_text("assessor,object\nA,w\n", encoding="utf-8")
+    more = ("--extend", "scores.csv", "--add", 3, "--conflicts", "no.csv", "--no-outlook")
+    found = answer(*more)
+    old = {(one["assessor"], one["object"]) for one in found["assignments"] if one["fixed"]}
+    new = {(one["assessor"], one["object"]) for one in found["assignments"] if not one["fixed"]}
+    assert old == {(who, label) for label, who in rows}
+    assert len(new) == 3
+    assert ("A", "w") not in new
+    made = eh.extend(eh.read_panel("scores.csv"), 3, conflicts=[("A", "w")], effort=0.1)
+    assert found["mean_sd"] == pytest.approx(made.mean_sd)
+    before = eh.calibrate(eh.read_panel("scores.csv"), noise="declared").values.sd
+    assert before is not None
+    assert found["mean_sd"] < sum(before) / 5
+    assert found["before"]["mean_sd"] == pytest.approx(sum(before) / 5)
+    result = run(*more, *QUICK, "--score-sheet", "more.csv")
+    assert "10 of them are there already" in result.stdout
+    assert f"Without those to be added: {sum(before) / 5:.2f} on average" in result.stdout
+    assert "To be added:" in result.stdout
+    assert {(row[1], row[0]) for row in rows_of("more.csv")[1:]} == new
+
+
+# --- what cannot be had --------------------------------------------------------------------------
+
+
+def test_impossible_requests_get_a_sentence_and_exit_code_1(here: Path) -> None:
+    assert "short" in refused(1, *FILES, "--max-load", 4)
+    Path("all.csv").write_text("assessor,object\n" + "".join(f"{n},101\n" for n in ("Ana", "Ben", "Cy", "Di", "Eva")))
+    assert "101" in refused(1, *FILES[:4], "--per-object", 3, "--conflicts", "all.csv")
+    Path("both.csv").write_text("assessor,object\nAna,101\n")
+    assert "fixed pair and in conflict" in refused(1, *FILES, "--fixed", "both.csv")
+    refused(1, "--objects", 6, "--assessors", 3, "--per-object", 1, "--max-load", 2)
+    assert not list(Path().glob("*.xlsx"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--assessors", 3, "--per-object", 2), "--objects is missing"),
+        (("--objects", 3, "--per-object", 2), "--assessors is missing"),
+        (("--objects", 3, "--assessors", 3), "how many assessments each object needs"),
+        (("--objects", "nowhere.csv", "--assessors", 3, "--per-object", 2), "nowhere.csv"),
+        (("--objects", 0, "--assessors", 3, "--per-object", 2), "from 1 to"),
+        (("--objects", "people.csv", "--assessors", 3, "--per-object", 2), "no column of objects"),
+        ((*FILES, "--uncertainty", "-1"), "positive"),
+        ((*FILES, "--uncertainty", "nan"), "positive"),
+        ((*FILES, "--uncertainty", "nowhere.csv"), "nowhere.csv"),
+        ((*FILES, "--uncertainty", "people.csv", "--expertise", "people.csv"), "leave one of the two out"),
+        ((*FILES, "--linking", "nobody"), "nobody"),
+        ((*FILES, "--expertise-weight", 0.5), "needs expertise"),
+        ((*FILES, "--only-listed"), "none are listed"),
+        ((*FILES, "--top", 3), "--top goes with --objective top"),
+        ((*FILES, "--objective", "top"), "--top K"),
+        ((*FILES, "--hotcrp-action", "pcreview"), "--hotcrp"),
+        ((*FILES, "--extend", "scores.csv", "--add", 2), "has no meaning with --extend"),
+        (("--extend", "papers.csv"), "--add N go together"),
+        (("--extend", "papers.csv", "--add", 2), "assessor"),
+        ((*FILES, "--out", "papers.csv"), "overwrite papers.csv"),
+        ((*FILES, "--out", "design.txt"), "design.txt"),
+        ((*FILES, "--hotcrp", "people.csv"), "overwrite people.csv"),
+        ((*FILES, "--score-sheet", "conflicts.csv"), "overwrite conflicts.csv"),
+        ((*FILES, "--sheets", "people.csv"), "directory, or to a workbook"),
+        ((*FILES, "--sheets", "no/such/place"), "make it first"),
+        ((*FILES, "--picture", "who.gif"), "who.gif"),
+        ((*FILES, "--out", "a.csv", "--score-sheet", "a.csv"), "same place"),
+        ((*FILES, "--out", "a.csv", "--hotcrp", "a-lost.csv"), "same place"),
+    ],
+)
+def test_bad_input_gets_a_sentence_and_exit_code_2(here: Path, arguments: tuple[object, ...], words: str) -> None:
+    before = {path.name: path.read_bytes() for path in here.iterdir()}
+    assert words in refused(2, *arguments)
+    assert {path.name: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_not_even_force_replaces_a_file_that_is_read(here: Path) -> None:
+    frame = pl.read_csv("people.csv")
+    frame.write_excel("Ana.xlsx")
+    before = Path("Ana.xlsx").read_bytes()
+    files = ("--objects", "papers.csv", "--assessors", "Ana.xlsx", "--per-object", 3)
+    assert "overwrite Ana.xlsx" in refused(2, *files, "--sheets", ".", "--force")
+    assert Path("Ana.xlsx").read_bytes() == before
+
+
+def test_filled_sheets_are_not_replaced_without_being_asked(here: Path) -> None:
+    for option, place in (("--score-sheet", "s.csv"), ("--sheets", "s.xlsx")):
+        Path(place).write_bytes(b"scores")
+        assert "--force" in refused(2, *FILES, option, place)
+        assert Path(place).read_bytes() == b"scores"
+        assert run(*FILES, *QUICK, "--no-outlook", option, place, "--force").exit_code == 0
+        assert Path(place).read_bytes() != b"scores"

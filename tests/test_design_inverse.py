@@ -1,0 +1,163 @@
+"""Exchanges scored by low-rank updates agree with dense algebra."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from designs import covariance, make_problem
+from evenhand.design import inverse as inverse_module
+from evenhand.design.inverse import Inverse
+from evenhand.design.objectives import Aim, spectral_gap
+from evenhand.design.problem import Flags, Floats, Problem
+from evenhand.graph import connectivity
+from evenhand.panel import Panel
+
+
+def some_design(problem: Problem, per_object: int, generator: np.random.Generator) -> Flags:
+    chosen = np.zeros(problem.n_pairs, dtype=bool)
+    for object_ in range(problem.n_objects):
+        pairs = np.arange(problem.start[object_], problem.start[object_ + 1])
+        chosen[generator.choice(pairs, per_object, replace=False)] = True
+    return chosen
+
+
+def drawn(seed: int, even: bool) -> tuple[Problem, Flags, Floats]:
+    generator = np.random.default_rng(seed)
+    precision = None if even else generator.uniform(0.2, 4.0, (5, 9))
+    problem = make_problem(9, 5, 3, precision=precision)
+    chosen = some_design(problem, 3, generator)
+    while covariance(problem, chosen) is None:
+        chosen = some_design(problem, 3, generator)
+    return problem, chosen, np.full(9, 1 / 9) if even else generator.dirichlet(np.full(9, 5.0))
+
+
+def swapped(problem: Problem, chosen: Flags, generator: np.random.Generator) -> tuple[list[int], Flags] | None:
+    pairs = generator.permutation(np.flatnonzero(chosen))
+    for first in pairs:
+        for second in pairs:
+            come = problem.position(problem.assessor[[first]], problem.object[[second]])[0]
+            back = problem.position(problem.assessor[[second]], problem.object[[first]])[0]
+            if come >= 0 and back >= 0 and not chosen[come] and not chosen[back]:
+                after = chosen.copy()
+                after[[first, second]] = False
+                after[[come, back]] = True
+                return [int(first), int(second), int(come), int(back)], after
+    return None
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.booleans())
+def test_a_swap_changes_variances_as_dense_algebra_says(seed: int, even: bool) -> None:
+    problem, chosen, weight = drawn(seed, even)
+    found = swapped(problem, chosen, np.random.default_rng(seed))
+    if found is None or covariance(problem, found[1]) is None:
+        return
+    pairs, after = found
+    exact = covariance(problem, after)
+    assert exact is not None
+    now = Inverse(problem, chosen, weight)
+    changes = now.changes([np.array([pair]) for pair in pairs], (-1, -1, 1, 1))
+    assert changes.variance[0] == pytest.approx(weight @ np.diagonal(exact), rel=1e-5)
+    assert now.variances_after(pairs, (-1, -1, 1, 1)) == pytest.approx(np.diagonal(exact), rel=1e-5)
+    now.move(pairs, (-1, -1, 1, 1))
+    assert now.variances() == pytest.approx(np.diagonal(exact), rel=1e-5)
+    assert now.variance == pytest.approx(weight @ now.variances(), rel=1e-12)
+    assert (now.chosen == after).all()
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_assessments_that_are_added_handed_over_and_dropped_agree_too(even: bool) -> None:
+    problem, chosen, weight = drawn(3, even)
+    now = Inverse(problem, chosen, weight)
+    absent, present = np.flatnonzero(~chosen), np.flatnonzero(chosen)
+    added = now.changes([absent], (1,)).variance
+    dropped = now.changes([present], (-1,)).variance
+    handed = now.changes([present[:1], absent], (-1, 1)).variance
+    for at, pair in enumerate(absent):
+        after = chosen.copy()
+        after[pair] = True
+        exact = covariance(problem, after)
+        assert exact is not None
+        assert added[at] == pytest.approx(weight @ np.diagonal(exact), rel=1e-5)
+        after[present[0]] = False
+        exact = covariance(problem, after)
+        if exact is not None:
+            assert handed[at] == pytest.approx(weight @ np.diagonal(exact), rel=1e-5)
+    for at, pair in enumerate(present):
+        after = chosen.copy()
+        after[pair] = False
+        exact = covariance(problem, after)
+        if exact is not None:
+            assert dropped[at] == pytest.approx(weight @ np.diagonal(exact), rel=1e-5)
+        else:
+            assert dropped[at] > 1e3
+
+
+def test_differences_are_about_the_mean_of_all_values() -> None:
+    problem, chosen, _ = drawn(5, even=False)
+    exact = covariance(problem, chosen)
+    assert exact is not None
+    diagonal = np.diagonal(exact)
+    pairs = [diagonal[i] + diagonal[j] - 2 * exact[i, j] for i in range(9) for j in range(i)]
+    spread = Inverse(problem, chosen, np.full(9, 1 / 9), levelled=False).variance
+    assert np.mean(pairs) == pytest.approx(spread * 2 * 9 / 8, rel=1e-6)
+
+
+def test_many_moves_leave_no_rounding_errors_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inverse_module, "SMALL", 0)
+    generator = np.random.default_rng(1)
+    problem = make_problem(30, 8, 3, precision=generator.uniform(0.5, 2, (8, 30)))
+    chosen = some_design(problem, 3, generator)
+    now = Inverse(problem, chosen, np.full(30, 1 / 30))
+    moves = 0
+    while moves < 45:
+        found = swapped(problem, now.chosen, generator)
+        assert found is not None
+        if covariance(problem, found[1]) is not None:
+            now.move(found[0], (-1, -1, 1, 1))
+            moves += 1
+    exact = covariance(problem, now.chosen)
+    assert exact is not None
+    assert now.variances() == pytest.approx(np.diagonal(exact), rel=1e-6)
+
+
+def test_the_determinant_rises_as_dense_algebra_says() -> None:
+    problem, chosen, weight = drawn(7, even=False)
+    now = Inverse(problem, chosen, weight)
+    absent = np.flatnonzero(~chosen)
+    rise = now.changes([absent], (1,)).log_determinant
+    for at, pair in enumerate(absent[:10]):
+        after = chosen.copy()
+        after[pair] = True
+        other = Inverse(problem, after, weight)
+        before, later = (np.linalg.slogdet(one.inverse)[1] for one in (now, other))
+        assert rise[at] == pytest.approx(before - later, rel=1e-6)
+
+
+def test_the_gap_of_a_design_is_that_of_its_panel() -> None:
+    problem, chosen, _ = drawn(2, even=False)
+    panel = Panel.from_arrays(problem.object[chosen], problem.assessor[chosen], np.zeros(27), problem.precision[chosen])
+    assert spectral_gap(problem, chosen) == pytest.approx(connectivity(panel).mu2, rel=1e-10)
+
+
+def test_wrong_decisions_are_counted_as_simulation_has_it() -> None:
+    expected, generator = np.array([2.0, 1.0, 0.5, 0.0, -1.0]), np.random.default_rng(1)
+    variances = np.array([0.3, 0.5, 1.0, 2.0, 0.1])
+    aim = Aim("top", expected, 1.5, 2)
+    line, draws = (1.0 + 0.5) / 2, 400_000
+    wrong = 0.0
+    for mean, variance in zip(expected, variances, strict=True):
+        value = generator.normal(mean, 1.5, draws)
+        score = value + generator.normal(0, np.sqrt(variance), draws)
+        posterior = (mean / 1.5**2 + score / variance) / (1 / 1.5**2 + 1 / variance)
+        wrong += float(np.mean((value > line) != (posterior > line)))
+    assert aim.loss(variances) == pytest.approx(wrong, abs=0.006)
+    slope = aim.weights(variances)
+    assert slope.sum() == pytest.approx(1)
+    bumped = variances.copy()
+    bumped[1] += 1e-5
+    other = variances.copy()
+    other[2] += 1e-5
+    first, second = aim.loss(bumped) - aim.loss(variances), aim.loss(other) - aim.loss(variances)
+    assert slope[1] / slope[2] == pytest.approx(first / second, rel=1e-3)
