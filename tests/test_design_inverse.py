@@ -120,6 +120,12 @@ def test_many_moves_leave_no_rounding_errors_behind(monkeypatch: pytest.MonkeyPa
     exact = covariance(problem, now.chosen)
     assert exact is not None
     assert now.variances() == pytest.approx(np.diagonal(exact), rel=1e-6)
+    found = swapped(problem, now.chosen, generator)
+    assert found is not None
+    after = covariance(problem, found[1])
+    assert after is not None
+    foretold = now.changes([np.array([pair]) for pair in found[0]], (-1, -1, 1, 1)).variance
+    assert foretold[0] == pytest.approx(np.diagonal(after).mean(), rel=1e-6)
 
 
 def test_the_determinant_rises_as_dense_algebra_says() -> None:

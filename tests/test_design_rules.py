@@ -118,6 +118,15 @@ def test_a_group_of_objects_that_share_few_assessors_is_named_and_no_larger_than
     assert "2 short" in str(error)
 
 
+def test_of_two_groups_that_are_short_each_for_itself_one_is_named() -> None:
+    conflicts = np.ones((12, 12), dtype=bool)
+    conflicts[:2, :4] = conflicts[2:4, 4:8] = conflicts[4:, 8:] = False  # two camps of two who may read three each
+    error = raised(make_problem(12, 12, 2, loads=(0, 3), conflicts=conflicts))
+    assert len(error.objects) == 4
+    assert len(error.assessors) == 2
+    assert error.short == 2
+
+
 def test_fixed_pairs_over_the_load_are_counted() -> None:
     fixed = np.zeros((3, 5), dtype=bool)
     fixed[1, :4] = True

@@ -92,9 +92,8 @@ def join(problem: Problem, chosen: Flags, generator: np.random.Generator) -> Fla
 def _on_cycles(problem: Problem, chosen: Flags) -> Flags:
     """Return the assessments without which their part still holds together."""
     at = np.flatnonzero(chosen)
-    used, code = np.unique(problem.assessor[at], return_inverse=True)
-    seen, object_ = np.unique(problem.object[at], return_inverse=True)
-    del used, seen
+    code = np.unique(problem.assessor[at], return_inverse=True)[1]
+    object_ = np.unique(problem.object[at], return_inverse=True)[1]
     cycles = chosen.copy()
     cycles[at[connectivity(Panel.from_arrays(object_, code, np.zeros(at.size))).bridges]] = False
     return cycles

@@ -60,7 +60,6 @@ def search(
     shakes: int,
     looks: int,
     time_limit: float | None = None,
-    good_enough: float = -np.inf,
     tell: Callable[[float], None] = lambda height: None,
 ) -> Found:
     """Return the best design that exchanges reach from some starts, each shaken and mended a number of times.
@@ -79,8 +78,6 @@ def search(
         How often an assessment is looked at, in all, for a better one to take its place.
     time_limit
         Seconds after which the best so far is returned; the outcome depends on the seed alone where there is none.
-    good_enough
-        No design can be better than this: the search ends where it is reached.
     tell
         Called with the best objective so far, often.
     """
@@ -113,9 +110,8 @@ def search(
                 kept, level = at_work.chosen.copy(), at_work.height
             if _is_lower(level, lowest):
                 best, lowest = kept, level
-            if is_over() or lowest <= good_enough:
-                late = looked <= looks and lowest > good_enough
-                return Found(kept if best is None else best, lowest, descents, in_time=not late)
+            if is_over():
+                return Found(kept if best is None else best, lowest, descents, in_time=looked > looks)
     if best is None:
         raise ValueError("a search needs a start")
     return Found(best, lowest, descents, in_time=True)

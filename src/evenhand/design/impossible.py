@@ -125,7 +125,7 @@ def _in_all(problem: Problem) -> NoDesignError | None:
     return None
 
 
-def _cut(problem: Problem, need: Codes, room: Codes, tail: Codes, head: Codes) -> Flags | None:
+def _cut(need: Codes, room: Codes, tail: Codes, head: Codes) -> Flags | None:
     """Return which of the needy cannot all be served; None if they can.
 
     Each of some pairs can carry one unit from ``tail``, which has room, to ``head``, which has needs. By the theorem of
@@ -171,7 +171,7 @@ def _smallest(need: Codes, room: Codes, tail: Codes, head: Codes, group: Flags) 
 
 
 def _objects_together(problem: Problem) -> NoDesignError | None:
-    group = _cut(problem, problem.least, problem.most_load, problem.assessor, problem.object)
+    group = _cut(problem.least, problem.most_load, problem.assessor, problem.object)
     if group is None:
         return None
     group, short = _smallest(problem.least, problem.most_load, problem.assessor, problem.object, group)
@@ -191,7 +191,7 @@ def _objects_together(problem: Problem) -> NoDesignError | None:
 
 
 def _assessors_together(problem: Problem) -> NoDesignError | None:
-    group = _cut(problem, problem.least_load, problem.most, problem.object, problem.assessor)
+    group = _cut(problem.least_load, problem.most, problem.object, problem.assessor)
     if group is None:
         return None
     group, short = _smallest(problem.least_load, problem.most, problem.object, problem.assessor, group)
