@@ -15,8 +15,8 @@ import numpy as np
 import scipy.linalg
 
 from evenhand.models import calibrate
-from evenhand.panel import Panel
-from evenhand.simulate import simulate_panel
+from evenhand.panel.panel import Panel
+from evenhand.panel.simulate import simulate_panel
 from evenhand.studies import simulation_study
 
 BAR, CELLS, RUNS = 20.0, 20, 100

@@ -23,11 +23,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import polars as pl
 
-from evenhand.io.partitions import packed_block
-from evenhand.solve import blocks as kernel
-from evenhand.solve.blocks import Floats, Tally
-from evenhand.solve.distributed import Crew, load, local_cluster, sum_up
-from evenhand.solve.smaller import Dense
+from evenhand.cluster import blocks as kernel
+from evenhand.cluster.blocks import Tally
+from evenhand.cluster.crew import Crew, load, local_cluster, sum_up
+from evenhand.cluster.partitions import packed_block
+from evenhand.cluster.reduced import Dense
+from evenhand.compiled import Floats
 
 OBJECTS, ASSESSORS, ASSESSMENTS, PARTS, WORKERS, BAR = 200_000, 2_000, 20_000_000, 16, 2, 1.2
 LABELS: Final = [f"A{number}" for number in range(ASSESSORS)]

@@ -16,8 +16,8 @@ import numpy as np
 from ortools.graph.python import min_cost_flow
 
 import evenhand as eh
-from evenhand.design.crowd import spread
 from evenhand.design.problem import Codes, Flags, Problem
+from evenhand.design.spread import spread
 
 OBJECTS: Final = 15_000
 ASSESSORS: Final = 10_000

@@ -42,7 +42,7 @@ elif reader == "imports":
     import polars as pl
     import numpy as np
     from evenhand.io import hashing
-    from evenhand.loops import compiled
+    from evenhand.compiled import compiled
     start, found = time.perf_counter(), 0
     keys, codes = np.zeros(8, np.uint64), np.zeros(8, np.uint32)
     compiled(hashing.encode)(keys, keys, codes, codes, np.zeros(8, np.int64), 0, 0)

@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
+from evenhand.answers.ranking import rank
 from evenhand.models import calibrate
-from evenhand.ranking import rank
-from evenhand.simulate import simulate_panel
+from evenhand.panel.simulate import simulate_panel
 
 OBJECTS, DRAWS, BAR = 15_000, 10_000, 4.0
 

@@ -25,11 +25,11 @@ from page import table, write_section
 
 import evenhand as eh
 from evenhand.errors import EvenhandError, NotConnectedError
-from evenhand.fit import Fit
 from evenhand.models.bounded import Bounded, Logarithm, ScoreMap
+from evenhand.models.fit import Fit
 from evenhand.models.medians import median_polish
 from evenhand.models.refined import Refinements, refine
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
 
 Floats = NDArray[np.float64]
 Run = dict[str, Any]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from evenhand import loops
+from evenhand import compiled
 
 settings.register_profile("default", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
@@ -26,6 +26,6 @@ def shared_data() -> Path:
 @pytest.fixture
 def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use compiled loops on panels of any size."""
-    if not loops.is_compiled():
+    if not compiled.is_compiled():
         pytest.skip("numba is not installed")
-    monkeypatch.setattr(loops, "LARGE", 1)
+    monkeypatch.setattr(compiled, "LARGE", 1)

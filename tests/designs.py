@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from evenhand.design.problem import Flags, Floats, Problem
+from evenhand.compiled import Floats
+from evenhand.design.problem import Flags, Problem
 
 
 def make_problem(

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from evenhand.gauge import Affine, Anchor, Gauge, Reference
-from evenhand.panel import Panel
+from evenhand.panel.gauge import Affine, Anchor, Gauge, Reference
+from evenhand.panel.panel import Panel
 
 Floats = NDArray[np.float64]
 

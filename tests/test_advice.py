@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import evenhand as eh
-from evenhand.advice import NOTHING, THIN, Advice, advise, applicable
-from evenhand.fit import Fit
-from evenhand.heldout import HeldOut, held_out
+from evenhand.answers.advice import NOTHING, THIN, Advice, advise, applicable
+from evenhand.answers.heldout import HeldOut, held_out
 from evenhand.models import METHODS
 from evenhand.models.bounded import Bounded, Logarithm
+from evenhand.models.fit import Fit
 from evenhand.models.likelihoods import Student
 from evenhand.models.refined import Refinements, refine
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
 from panels import random_panel
 
 Floats = NDArray[np.float64]

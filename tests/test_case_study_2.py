@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.cells import Cells
-from evenhand.fit import Fit
-from evenhand.panel import Panel
+from evenhand.models.fit import Fit
+from evenhand.panel.panel import Panel
+from evenhand.panel.rules import Cells
 from panels import exact_fit
 
 

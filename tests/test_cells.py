@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.cells import Cells, Entries, check_cells, count_of, label_text, name_some, parse_number
-from evenhand.confidence import FormHint
 from evenhand.errors import InputError, Problem
-from evenhand.panel import Panel
+from evenhand.panel.confidence import FormHint
+from evenhand.panel.panel import Panel
+from evenhand.panel.rules import Cells, Entries, check_cells, label_text, parse_number
+from evenhand.words import count_of, name_some
 from panels import connected_panels
 
 

@@ -18,7 +18,7 @@ from evenhand.cli import main, showing
 from evenhand.cli.writing import open_console
 from evenhand.data import demo_path
 from evenhand.data.make_demo import make_demo
-from evenhand.report import summarise
+from evenhand.reports import summarise
 
 GOOD = """object,assessor,score,confidence
 x,A,60,high

@@ -289,7 +289,7 @@ def test_no_input_is_overwritten_by_a_table_of_a_refined_model(scores: Path, tmp
 def test_compare_shows_refinements_and_how_far_each_is_behind(
     scores: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("evenhand.advice.applicable", lambda panel: [eh.Refinements(shrink=True)])
+    monkeypatch.setattr("evenhand.answers.advice.applicable", lambda panel: [eh.Refinements(shrink=True)])
     found = answer("compare", scores, "--bounds", "0,100", "--covariate", "order", "--step", "1")
     methods = [row["method"] for row in found["methods"]]
     assert methods[:4] == ["sa", "cwa", "iba", "cwc"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.columns import EITHER_SD_OR_LEVEL, EITHER_WEIGHT_OR_LEVEL, SYNONYMS, Columns, fold, recognise
 from evenhand.errors import InputError
+from evenhand.panel.roles import EITHER_SD_OR_LEVEL, EITHER_WEIGHT_OR_LEVEL, SYNONYMS, Columns, fold, recognise
 
 BASE = ["object", "assessor", "score"]
 

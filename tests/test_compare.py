@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
 from panels import random_panel
 
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.confidence import (
+from evenhand.errors import InputError
+from evenhand.panel.confidence import (
     FACTOR,
     LEVELS,
     check_factor,
@@ -13,7 +14,6 @@ from evenhand.confidence import (
     precision_of_level,
     precision_of_uncertainty,
 )
-from evenhand.errors import InputError
 
 
 def test_the_default_factor_is_that_of_the_authors_workbook() -> None:

@@ -13,13 +13,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 import evenhand as eh
-from evenhand.cells import Cells, Further, check_cells
 from evenhand.cli import main
-from evenhand.columns import Columns, recognise
 from evenhand.errors import InputError, LimitError
 from evenhand.io.large import LARGE
 from evenhand.io.table import MAX_CELLS
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
+from evenhand.panel.roles import Columns, recognise
+from evenhand.panel.rules import Cells, Further, check_cells
 
 ROWS: list[tuple[Any, ...]] = [
     ("x", "A", 60.0, 1, "expert", "merit"),

@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 import evenhand as eh
-from evenhand.gauge import Gauge, condition
 from evenhand.models import METHODS
-from evenhand.panel import Panel
+from evenhand.panel.gauge import Gauge, condition
+from evenhand.panel.panel import Panel
 
 PANELS, DRAWS, BINS = 1500, 99, 20
 CASES = [

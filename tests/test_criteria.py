@@ -15,18 +15,18 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.errors import EvenhandError, InputError, LimitError, NotConnectedError, SolveError
-from evenhand.fit import Fit
-from evenhand.gauge import Gauge, condition
 from evenhand.models import criteria as module
 from evenhand.models import refit
 from evenhand.models.criteria import CriteriaFit, SummedNoise, calibrate_criteria
+from evenhand.models.fit import Fit
 from evenhand.models.medians import NoDistribution, median_polish
+from evenhand.models.noise import EstimatedNoise, NoisePrior
 from evenhand.models.refined import Refinements, refine
-from evenhand.noise import EstimatedNoise, NoisePrior
-from evenhand.panel import Panel
-from evenhand.report.summarise import summarise_fit
-from evenhand.solve import joint
-from evenhand.solve.joint import CombinedSolver, Gauges, JointSolver, Readings, certainty
+from evenhand.panel.gauge import Gauge, condition
+from evenhand.panel.panel import Panel
+from evenhand.reports.summarise import summarise_fit
+from evenhand.solve import criteria as joint
+from evenhand.solve.criteria import CombinedSolver, Gauges, JointSolver, Readings, certainty
 from panels import Floats, gauges_for
 
 LABELS = ("merit", "style", "reach", "cost")

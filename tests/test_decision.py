@@ -5,7 +5,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.errors import InputError
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
 from panels import random_panel
 
 PANEL = random_panel(51, 9, 5, 20)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.design.crowd import _pass, exchange, spread
-from evenhand.design.problem import Flags, Floats, Problem
-from evenhand.loops import compiled
+from evenhand.compiled import Floats, compiled
+from evenhand.design.problem import Flags, Problem
+from evenhand.design.spread import _pass, exchange, spread
 
 
 def information(problem: Problem, chosen: Flags) -> Floats:

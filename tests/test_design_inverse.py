@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from designs import covariance, make_problem
+from evenhand.compiled import Floats
 from evenhand.design import inverse as inverse_module
 from evenhand.design.inverse import Inverse
 from evenhand.design.objectives import Aim, spectral_gap
-from evenhand.design.problem import Flags, Floats, Problem
-from evenhand.graph import connectivity
-from evenhand.panel import Panel
+from evenhand.design.problem import Flags, Problem
+from evenhand.panel.panel import Panel
+from evenhand.solve.connectivity import connectivity
 
 
 def some_design(problem: Problem, per_object: int, generator: np.random.Generator) -> Flags:

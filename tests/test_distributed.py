@@ -16,18 +16,18 @@ import pytest
 from click.testing import CliRunner
 
 from evenhand.cli import main
+from evenhand.cluster import blocks as kernel
+from evenhand.cluster.blocks import make_block
+from evenhand.cluster.calibrate import DistributedFit, calibrate_distributed
+from evenhand.cluster.crew import ACCURACY, local_cluster
 from evenhand.errors import InputError, MissingPackageError, NotConnectedError
-from evenhand.fit import Fit
-from evenhand.gauge import Anchor, Gauge, Reference
 from evenhand.io import pack_panel
-from evenhand.io.cluster import DistributedFit, calibrate_distributed
 from evenhand.models import calibrate, incomplete_block
-from evenhand.panel import Panel
+from evenhand.models.fit import Fit
+from evenhand.panel.gauge import Anchor, Gauge, Reference
+from evenhand.panel.panel import Panel
+from evenhand.panel.simulate import simulate_panel
 from evenhand.progress import listening
-from evenhand.simulate import simulate_panel
-from evenhand.solve import blocks as kernel
-from evenhand.solve.blocks import make_block
-from evenhand.solve.distributed import ACCURACY, local_cluster
 from panels import random_panel
 
 distributed = pytest.importorskip("dask.distributed")

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.answers.evidence import default_priors
 from evenhand.errors import InputError
-from evenhand.evidence import default_priors
-from evenhand.fit import Fit
-from evenhand.panel import Panel
+from evenhand.models.fit import Fit
+from evenhand.panel.panel import Panel
 from panels import random_panel
 
 PAPER = eh.Priors(v_ref=67.0, sigma_O=22.5, sigma_A=15.0, w_min=1.0, w_max=900.0)

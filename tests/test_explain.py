@@ -5,7 +5,7 @@ from hypothesis import given
 
 import evenhand as eh
 from evenhand.models import METHODS
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
 from panels import connected_panels
 
 

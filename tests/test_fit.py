@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.errors import InputError, NotRankableError
-from evenhand.fit import Fit
-from evenhand.panel import Panel
+from evenhand.models.fit import Fit
+from evenhand.panel.panel import Panel
 from panels import gauges_for, panel_of, random_panel
 
 

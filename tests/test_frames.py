@@ -13,7 +13,7 @@ import pytest
 import evenhand as eh
 from evenhand import frames
 from evenhand.errors import InputError, MissingPackageError
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
 
 Data = dict[str, list[Any]]
 MAKERS: dict[str, Callable[[Data], Any]] = {

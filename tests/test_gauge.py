@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.errors import InputError
-from evenhand.gauge import Affine, Anchor, Gauge, Reference, condition, gauge_name
-from evenhand.graph import connectivity
-from evenhand.panel import Panel
+from evenhand.panel.gauge import Affine, Anchor, Gauge, Reference, condition, gauge_name
+from evenhand.panel.panel import Panel
+from evenhand.solve.connectivity import connectivity
 from panels import connected_panels, gauge_equation, gauges_for, panel_of, random_panel
 
 KINDS = range(8)

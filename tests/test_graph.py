@@ -10,11 +10,11 @@ from hypothesis import given
 
 import evenhand as eh
 from evenhand.errors import NotConnectedError
-from evenhand.gauge import condition
-from evenhand.graph import Connectivity, assessor_graph, connectivity
-from evenhand.panel import Panel
+from evenhand.panel.gauge import condition
+from evenhand.panel.panel import Panel
 from evenhand.solve import choose_solver
-from evenhand.system import make_system
+from evenhand.solve.connectivity import Connectivity, assessor_graph, connectivity
+from evenhand.solve.equations import make_system
 from panels import connected_panels, edge_lists, panel_of, random_panel
 
 FIGURE_1 = {

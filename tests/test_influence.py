@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.gauge import Gauge
-from evenhand.heldout import held_out_errors, leverages
-from evenhand.influence import confidence_sensitivity, score_sensitivity
+from evenhand.answers.heldout import held_out_errors, leverages
+from evenhand.answers.influence import confidence_sensitivity, score_sensitivity
 from evenhand.models import METHODS
-from evenhand.panel import Panel
+from evenhand.panel.gauge import Gauge
+from evenhand.panel.panel import Panel
 from panels import connected_panels, gauges_for, random_panel
 
 PANEL = random_panel(11, 7, 5, 14)

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand import loops, memory, progress
-from evenhand.cells import parse_number
+from evenhand import compiled, memory, progress
 from evenhand.errors import InputError, LimitError, Problem
 from evenhand.io import coded, growing, labels, large, portions, readings, repeats, scanning
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
+from evenhand.panel.rules import parse_number
 from panels import facts
 
 WHOLE = 2**20
@@ -38,7 +38,7 @@ def both(path: Path, *, portion: int = WHOLE, numba: bool = True, **options: Any
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large, "LARGE", 0)
         patch.setattr(portions, "PORTION", portion)
-        patch.setattr(loops, "LARGE", 0 if numba else 2**60)
+        patch.setattr(compiled, "LARGE", 0 if numba else 2**60)
         taken = patch_count(patch)
         by_column = outcome(path, **options)
     if by_cell[0] != "refused":
@@ -317,13 +317,13 @@ def test_compiled_and_plain_loops_agree_on_repeated_pairs(monkeypatch: pytest.Mo
     for size in (2, 300, 3000):
         one, other = (generator.integers(0, count, size).astype(np.uint32) for count in (40, 900))
         args = (one, other, 40, 900)
-        monkeypatch.setattr(loops, "LARGE", 0)
+        monkeypatch.setattr(compiled, "LARGE", 0)
         quick = repeats.has_repeats(*args), repeats.first_of_pair(*args).tolist()
         seen: dict[tuple[int, int], int] = {}
         expected = [seen.setdefault(pair, at) for at, pair in enumerate(zip(one.tolist(), other.tolist(), strict=True))]
         assert quick == (len(seen) < size, expected)
         with monkeypatch.context() as patch:
-            patch.setattr(loops, "LARGE", 2**60)
+            patch.setattr(compiled, "LARGE", 2**60)
             assert (repeats.has_repeats(*args), repeats.first_of_pair(*args).tolist()) == quick
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from evenhand.errors import InputError
-from evenhand.io.hostile import inspect_workbook
+from evenhand.io.guard import inspect_workbook
 from evenhand.io.spreadsheet import read_spreadsheet
 
 if TYPE_CHECKING:
@@ -424,7 +424,7 @@ def test_texts_of_drawings_are_not_taken_for_cells(tmp_path: Path) -> None:
 
 
 def test_too_many_parts_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.io.hostile.MAX_PARTS", 4)
+    monkeypatch.setattr("evenhand.io.guard.MAX_PARTS", 4)
     refused(pack(tmp_path / "a.xlsx", xlsx_parts()), "too_large", "5 parts")
 
 

@@ -21,7 +21,7 @@ from evenhand.cli import main
 from evenhand.errors import InputError
 from evenhand.io import packed
 from evenhand.io.labels import Labels
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
 from panels import facts
 
 TEXT = (

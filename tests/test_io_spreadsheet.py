@@ -10,11 +10,11 @@ import openpyxl
 import pytest
 import xlsxwriter
 
-from evenhand.columns import recognise
 from evenhand.errors import InputError
 from evenhand.io import read_table
 from evenhand.io.spreadsheet import read_spreadsheet
 from evenhand.io.table import Cell
+from evenhand.panel.roles import recognise
 
 WORKBOOK = Path(__file__).parents[2] / "shared" / "data" / "case_study_2_workbook.xlsx"
 HEADER: list[Cell] = ["object", "assessor", "score"]

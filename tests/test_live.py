@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
+from evenhand.answers.evidence import evidence
+from evenhand.answers.heldout import leverages
 from evenhand.errors import InputError, NotConnectedError
-from evenhand.evidence import evidence
-from evenhand.heldout import leverages
-from evenhand.solve.updated import UpdatedSolver
+from evenhand.solve.corrections import UpdatedSolver
 from panels import random_panel
 
 
@@ -51,7 +51,7 @@ def assert_same(found: eh.Fit, wanted: eh.Fit, *, atol: float = 1e-7) -> None:
 @pytest.fixture
 def _low_rank(monkeypatch: pytest.MonkeyPatch) -> None:
     """Correct even small panels instead of fitting them anew."""
-    monkeypatch.setattr("evenhand.live.SMALL", 0)
+    monkeypatch.setattr("evenhand.answers.update.SMALL", 0)
 
 
 def free_pair(panel: eh.Panel) -> tuple[str, str]:
@@ -146,7 +146,7 @@ def test_groups_that_change_members_are_noticed_though_their_number_stays() -> N
 def test_groups_that_nobody_asked_to_calibrate_apart_are_refused_as_calibrate_does(
     small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenhand.live.SMALL", small)
+    monkeypatch.setattr("evenhand.answers.update.SMALL", small)
     # every object seen once makes two groups here, which nobody had to ask for
     fit = eh.calibrate(eh.Panel.from_arrays([0, 1, 2, 3], [0, 0, 1, 1], [40.0, 45.0, 50.0, 70.0]))
     moved = eh.update(fit, put=[("0", "0", 50.0)])
@@ -212,8 +212,8 @@ def test_averages_are_updated_too() -> None:
 
 
 def test_many_changes_are_fitted_anew_from_where_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.live.SMALL", 0)
-    monkeypatch.setattr("evenhand.live._MOST", 2)
+    monkeypatch.setattr("evenhand.answers.update.SMALL", 0)
+    monkeypatch.setattr("evenhand.answers.update._MOST", 2)
     panel = random_panel(4, 9, 6, 25)
     fit = eh.calibrate(panel)
     for step in range(4):

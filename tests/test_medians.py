@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import evenhand as eh
+from evenhand.answers.influence import score_sensitivity
 from evenhand.errors import InputError, NotConnectedError, NotRankableError, SolveError
-from evenhand.fit import Fit
-from evenhand.graph import connectivity
 from evenhand.models import medians
+from evenhand.models.fit import Fit
 from evenhand.models.medians import Medians, NoDistribution, Polished, median_polish, polish, weighted_medians
-from evenhand.noise import Noise
-from evenhand.panel import Panel
+from evenhand.models.noise import Noise
+from evenhand.panel.panel import Panel
+from evenhand.solve.connectivity import connectivity
 from panels import Floats, connected_panels, gauges_for, panel_of, random_panel
 
 STUCK = [[2.0, 4.0, 2.0], [3.0, 1.0, 2.0], [1.0, 1.0, 0.0]]
@@ -94,7 +95,7 @@ def least_by_programme(panel: Panel) -> float:
 
 
 def plain_polish(panel: Panel, rounds: int = 50) -> tuple[Floats, Floats]:
-    """Return Tukey's median polish of a panel with equal confidences, by loops."""
+    """Return Tukey's median polish of a panel with equal confidences, by compiled."""
     values, biases = np.zeros(panel.n_objects), np.zeros(panel.n_assessors)
     for _ in range(rounds):
         for o in range(panel.n_objects):
@@ -505,7 +506,7 @@ def test_what_needs_a_distribution_or_least_squares_refuses_in_a_sentence() -> N
     with pytest.raises(InputError, match="no least squares"):
         eh.influence(fit)
     with pytest.raises(InputError, match=r"least squares|four methods"):
-        eh.score_sensitivity(fit)
+        score_sensitivity(fit)
     for name in ("refinements", "node", "search"):
         with pytest.raises(InputError, match="no least squares"):
             getattr(fit.refined, name)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.errors import EvenhandError, InputError, NotConnectedError
-from evenhand.fit import Fit
-from evenhand.noise import NoisePrior
-from evenhand.panel import Panel
+from evenhand.models.fit import Fit
+from evenhand.models.noise import NoisePrior
+from evenhand.panel.panel import Panel
 from panels import connected_panels, panel_of, random_panel
 
 METHODS: dict[str, Callable[..., Fit]] = {

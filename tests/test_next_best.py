@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.answers.next_best import _misclassified, _misclassified_after
 from evenhand.errors import InputError, LimitError, NotRankableError
-from evenhand.next_best import _misclassified, _misclassified_after
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
 from panels import dense_covariance, random_panel
 
 PANEL = random_panel(41, 8, 5, 14)

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 import evenhand as eh
 from evenhand.errors import InputError
-from evenhand.noise import EstimatedNoise, KnownNoise, Noise, NoisePrior, PriorNoise, make_noise
+from evenhand.models.noise import EstimatedNoise, KnownNoise, Noise, NoisePrior, PriorNoise, make_noise
 from panels import random_panel
 
 Floats = NDArray[np.float64]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 
 import evenhand as eh
-from evenhand.cells import Cells
 from evenhand.errors import InputError, Problem
-from evenhand.panel import Numbered, Panel
+from evenhand.panel.panel import Numbered, Panel
+from evenhand.panel.rules import Cells
 from panels import connected_panels, random_panel
 
 

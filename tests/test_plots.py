@@ -19,8 +19,9 @@ import evenhand as eh
 from evenhand import plots
 from evenhand.data import demo_path
 from evenhand.errors import InputError, NotRankableError
-from evenhand.fit import Fit
-from evenhand.panel import Panel
+from evenhand.models.fit import Fit
+from evenhand.panel.panel import Panel
+from evenhand.solve.connectivity import assessor_graph
 from panels import panel_of, random_panel
 
 HOSTILE = (
@@ -447,7 +448,7 @@ def test_the_graph_has_every_assessment_and_marks_the_bridges() -> None:
 
 
 def test_links_between_assessors_have_the_weights_of_the_assessor_graph() -> None:
-    weights = eh.assessor_graph(small()).toarray()
+    weights = assessor_graph(small()).toarray()
     for row in rows(spec("assessor_graph", "small"), "rule"):
         assert row["weight"] == pytest.approx(weights[int(row["first"]), int(row["second"])])
 

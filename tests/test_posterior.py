@@ -10,9 +10,9 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.errors import EvenhandError, LimitError
-from evenhand.fit import Fit
-from evenhand.gauge import Anchor
-from evenhand.panel import Panel
+from evenhand.models.fit import Fit
+from evenhand.panel.gauge import Anchor
+from evenhand.panel.panel import Panel
 from panels import connected_panels, dense_covariance, gauges_for, panel_of, random_panel
 
 SIZES = [(8, 5), (5, 8), (7, 7), (1, 5), (5, 1), (20, 6)]
@@ -242,7 +242,7 @@ def test_there_are_no_draws_without_degrees_of_freedom() -> None:
 
 
 def test_the_covariance_of_a_panel_too_large_for_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.posterior._LARGEST_COVARIANCE", 10)
+    monkeypatch.setattr("evenhand.models.posterior._LARGEST_COVARIANCE", 10)
     with pytest.raises(LimitError, match="ask for contrasts or draws"):
         eh.calibrate(random_panel(1)).posterior.unit_covariance()
 

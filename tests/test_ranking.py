@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
+from evenhand.answers.ranking import _rank_rows, draw_values
 from evenhand.errors import InputError, LimitError, NotRankableError
 from evenhand.models import METHODS
-from evenhand.panel import Panel
-from evenhand.ranking import _rank_rows, draw_values
+from evenhand.panel.panel import Panel
 from panels import gauges_for, random_panel
 
 PANEL = random_panel(51, 9, 5, 20)
@@ -72,9 +72,9 @@ def test_counts_agree_with_counting_the_same_draws_by_hand() -> None:
 
 
 def test_blocks_of_draws_leave_the_answer_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.ranking._BLOCK", 9 * 4000)
+    monkeypatch.setattr("evenhand.answers.ranking._BLOCK", 9 * 4000)
     whole = eh.rank(FIT, top=3, draws=4000, seed=5)
-    monkeypatch.setattr("evenhand.ranking._BLOCK", 9 * 130)
+    monkeypatch.setattr("evenhand.answers.ranking._BLOCK", 9 * 130)
     blocks = eh.rank(FIT, top=3, draws=4000, seed=5)
     # other blocks take other random numbers, but the same for any number of cores
     again = eh.rank(FIT, top=3, draws=4000, seed=5)

@@ -23,17 +23,17 @@ from scipy.linalg import block_diag
 from scipy.special import logsumexp
 
 import evenhand as eh
-from evenhand.confidence import FACTOR
 from evenhand.errors import EvenhandError, InputError, NotConnectedError, SolveError
-from evenhand.fit import Fit
-from evenhand.graph import connectivity
-from evenhand.models import working
+from evenhand.models import reweighting as working
 from evenhand.models.bounded import ScoreMap
+from evenhand.models.fit import Fit
 from evenhand.models.likelihoods import Huber, Likelihood, Normal, Rounded, Student
-from evenhand.models.working import Node, Setting, Work, settle
-from evenhand.noise import EstimatedNoise, KnownNoise
-from evenhand.panel import Panel
-from evenhand.posterior import Marginal
+from evenhand.models.noise import EstimatedNoise, KnownNoise
+from evenhand.models.posterior import Marginal
+from evenhand.models.reweighting import Node, Setting, Work, settle
+from evenhand.panel.confidence import FACTOR
+from evenhand.panel.panel import Panel
+from evenhand.solve.connectivity import connectivity
 from panels import connected_panels, gauges_for, random_panel
 
 Floats = NDArray[np.float64]

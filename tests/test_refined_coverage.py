@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 import evenhand as eh
-from evenhand.fit import Fit
 from evenhand.models.bounded import Bounded, Logarithm
+from evenhand.models.fit import Fit
 from evenhand.models.likelihoods import Huber
 from evenhand.models.refined import Refinements, Table, refine
 

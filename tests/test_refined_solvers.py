@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
-from evenhand.components import find_components
 from evenhand.errors import SolveError
-from evenhand.models.working import leverages_of, own_responses, responses_along
-from evenhand.panel import Panel
+from evenhand.models.reweighting import leverages_of, own_responses, responses_along
+from evenhand.panel.graph import find_components
+from evenhand.panel.panel import Panel
 from evenhand.solve import Solver, SolverKind, choose_solver
 from evenhand.solve.bordered import BorderedSolver
+from evenhand.solve.equations import make_system
 from evenhand.solve.priors import PriorSolver
-from evenhand.solve.stretched import StretchedSolver
-from evenhand.system import make_system
+from evenhand.solve.scales import StretchedSolver
 from panels import connected_panels, edge_lists, random_panel
 
 Floats = NDArray[np.float64]

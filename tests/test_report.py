@@ -14,12 +14,12 @@ from click.testing import CliRunner
 
 import evenhand as eh
 from browser import open_browser
+from evenhand.answers.fingerprint import data_hash
 from evenhand.cli import main
 from evenhand.data import demo_path
 from evenhand.errors import InputError
-from evenhand.fingerprint import data_hash
-from evenhand.panel import Panel
-from evenhand.report.html import make_report, render
+from evenhand.panel.panel import Panel
+from evenhand.reports.html import make_report, render
 
 HOSTILE = [
     "</script><script>window.broken=1</script>",

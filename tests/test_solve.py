@@ -6,11 +6,11 @@ from hypothesis import given
 
 import evenhand as eh
 from evenhand.errors import LimitError, SolveError
-from evenhand.gauge import Anchor, Gauge
-from evenhand.graph import connectivity
-from evenhand.panel import Panel
+from evenhand.panel.gauge import Anchor, Gauge
+from evenhand.panel.panel import Panel
 from evenhand.solve import Solver, choose_solver
-from evenhand.system import make_system
+from evenhand.solve.connectivity import connectivity
+from evenhand.solve.equations import make_system
 from panels import connected_panels, exact_fit, gauges_for, panel_of, random_panel, worst
 
 SIZES = [(8, 5), (5, 8), (12, 12), (25, 4), (1, 6), (6, 1), (1, 1), (2, 2)]

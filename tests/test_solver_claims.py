@@ -15,12 +15,12 @@ import pytest
 from numpy.typing import NDArray
 
 import evenhand as eh
-from evenhand import loops
+from evenhand import compiled
+from evenhand.answers.evidence import evidence
+from evenhand.answers.heldout import leverages
 from evenhand.errors import NotConnectedError
-from evenhand.evidence import evidence
-from evenhand.heldout import leverages
+from evenhand.solve.corrections import UpdatedSolver
 from evenhand.solve.direct import DirectSolver
-from evenhand.solve.updated import UpdatedSolver
 from panels import exact_fit
 
 Floats = NDArray[np.float64]
@@ -129,7 +129,7 @@ def test_compiled_loops_keep_the_same_promise(graph: Callable[[], Edges]) -> Non
 
 
 def test_a_preconditioned_iteration_keeps_the_same_promise(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not loops.is_compiled():
+    if not compiled.is_compiled():
         pytest.skip("numba is not installed")
     monkeypatch.setattr("evenhand.solve.choose.DENSE", 0)
     monkeypatch.setattr("evenhand.solve.choose._LINKS", 0)
@@ -311,9 +311,9 @@ def test_all_but_a_thread_can_be_withdrawn_without_loss(weak: float) -> None:
 def test_groups_bridges_and_articulation_assessors_are_those_of_networkx(
     large: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if large == 1 and not loops.is_compiled():
+    if large == 1 and not compiled.is_compiled():
         pytest.skip("numba is not installed")
-    monkeypatch.setattr(loops, "LARGE", large)
+    monkeypatch.setattr(compiled, "LARGE", large)
     generator = np.random.default_rng(large)
     for _ in range(150):
         count = int(generator.integers(1, 30))

@@ -13,19 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from evenhand import loops
-from evenhand.components import find_components
+from evenhand import compiled
 from evenhand.errors import LimitError, SolveError
 from evenhand.models import calibrate
-from evenhand.panel import Panel
+from evenhand.panel.graph import find_components
+from evenhand.panel.panel import Panel
 from evenhand.solve import choose_solver, krylov
 from evenhand.solve import direct as direct_module
 from evenhand.solve.approximate import approximate_inverse
 from evenhand.solve.base import Solver
 from evenhand.solve.direct import DirectSolver
+from evenhand.solve.equations import System, make_system
 from evenhand.solve.iterative import IterativeSolver
 from evenhand.solve.sparse import SparseSolver
-from evenhand.system import System, make_system
 from panels import connected_panels, doubles, exact_fit, random_panel
 
 Floats = NDArray[np.float64]
@@ -322,7 +322,7 @@ def test_a_difference_across_a_link_that_scores_hardly_excite_has_its_sd(
     factors: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not factors:
-        if not loops.is_compiled():
+        if not compiled.is_compiled():
             pytest.skip("numba is not installed")
         monkeypatch.setattr("evenhand.solve.choose.DENSE", 0)
         monkeypatch.setattr("evenhand.solve.choose._LINKS", 0)
@@ -581,7 +581,7 @@ def test_compiled_loops_give_the_answers_of_plain_ones(decades: float, monkeypat
     assert found.residual is not None
     of_looped = fast.diagonal()
     image = fast.apply(np.linspace(0, 1, panel.n_objects), np.linspace(0, -1, panel.n_assessors))
-    monkeypatch.setattr(loops, "LARGE", 10**9)
+    monkeypatch.setattr(compiled, "LARGE", 10**9)
     plain = system_of(panel)
     slow = IterativeSolver(plain)
     wanted = slow.solve(panel.score)
@@ -616,7 +616,7 @@ def test_threads_that_come_and_go_leave_no_memory_behind() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert 0 < len(blocks._rooms) <= loops.ROOMS
+    assert 0 < len(blocks._rooms) <= compiled.ROOMS
 
 
 @pytest.mark.usefixtures("_compiled")
@@ -627,11 +627,11 @@ def test_compiled_loops_find_the_same_groups(edges: Edges) -> None:
     assessors, a = np.unique([a for _, a in edges], return_inverse=True)
     panel = Panel.from_arrays(o, a, np.zeros(o.size))
     found = find_components(panel)
-    loops.LARGE = 10**9  # type: ignore[misc]  # the fixture puts it back
+    compiled.LARGE = 10**9  # type: ignore[misc]  # the fixture puts it back
     try:
         wanted = find_components(panel)
     finally:
-        loops.LARGE = 1  # type: ignore[misc]
+        compiled.LARGE = 1  # type: ignore[misc]
     assert found.n_components == wanted.n_components
     assert np.array_equal(found.object_component, wanted.object_component)
     assert np.array_equal(found.assessor_component, wanted.assessor_component)

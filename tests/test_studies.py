@@ -24,7 +24,7 @@ SMALL: dict[str, Any] = {"n_objects": 40, "n_assessors": 5, "per_object": (2, 3)
 
 @pytest.fixture(scope="module")
 def published(shared_data: Path) -> Published:
-    return eh.read_published(shared_data / "case_study_1_published.csv")
+    return eh.studies.read_published(shared_data / "case_study_1_published.csv")
 
 
 # --- the engine ----------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ def dense_errors(simulated: eh.Simulation, confidence: np.ndarray) -> list[float
 
 
 def test_the_errors_of_a_run_are_those_of_the_full_system_solved_densely() -> None:
-    study = eh.simulation_study(**SMALL, seed=3)
+    study = eh.studies.simulation_study(**SMALL, seed=3)
     profile, numbers = PROFILES[1], study.numbers
     seed = (3, 2, 3, *np.asarray(profile).view(np.uint64).tolist())
     simulated = eh.simulate_panel(40, 5, 3, seed=seed, profile=profile, value_step=1.0)
@@ -83,15 +83,15 @@ def test_published_errors_of_averages_are_those_of_whole_values_and_whole_scores
 
 
 def test_a_cell_does_not_depend_on_the_other_cells() -> None:
-    whole = eh.simulation_study(**SMALL)
-    alone = eh.simulation_study(**SMALL | {"per_object": (3,), "runs": 2}, profiles=PROFILES[2:3])
+    whole = eh.studies.simulation_study(**SMALL)
+    alone = eh.studies.simulation_study(**SMALL | {"per_object": (3,), "runs": 2}, profiles=PROFILES[2:3])
     assert (alone.errors[0, 0, :, 1:] == whole.errors[2, 1, :2, 1:]).all()
 
 
 def test_seeds_and_runs_and_cells_give_different_panels() -> None:
-    whole = eh.simulation_study(**SMALL)
+    whole = eh.studies.simulation_study(**SMALL)
     assert np.unique(whole.errors[..., 2, 0]).size == whole.errors[..., 2, 0].size
-    assert (eh.simulation_study(**SMALL, seed=2).errors[..., 2, 0] != whole.errors[..., 2, 0]).all()
+    assert (eh.studies.simulation_study(**SMALL, seed=2).errors[..., 2, 0] != whole.errors[..., 2, 0]).all()
 
 
 def test_the_numbers_do_not_depend_on_the_number_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,8 +101,8 @@ def test_the_numbers_do_not_depend_on_the_number_of_processes(monkeypatch: pytes
     from evenhand.progress import listening
 
     with listening(lambda _task, done, total: told.append(done / (total or 1))):
-        spread_out = eh.simulation_study(**SMALL, jobs=2)
-    assert np.array_equal(spread_out.errors, eh.simulation_study(**SMALL).errors, equal_nan=True)
+        spread_out = eh.studies.simulation_study(**SMALL, jobs=2)
+    assert np.array_equal(spread_out.errors, eh.studies.simulation_study(**SMALL).errors, equal_nan=True)
     assert told == sorted(told)
     assert told[-1] == 1
     assert dict(os.environ) == before
@@ -110,7 +110,7 @@ def test_the_numbers_do_not_depend_on_the_number_of_processes(monkeypatch: pytes
 
 def test_a_small_study_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulation, "ProcessPoolExecutor", None)
-    assert eh.simulation_study(**SMALL, jobs=8).runs == 3
+    assert eh.studies.simulation_study(**SMALL, jobs=8).runs == 3
 
 
 def end_abruptly(_calls: Sequence[Any]) -> list[Any]:
@@ -121,11 +121,11 @@ def test_a_process_that_is_killed_ends_the_study_with_a_sentence(monkeypatch: py
     monkeypatch.setattr(simulation, "_WORTH_A_PROCESS", 1)
     monkeypatch.setattr(simulation, "_batch", end_abruptly)
     with pytest.raises(EvenhandError, match="ended from outside"):
-        eh.simulation_study(**SMALL, jobs=2)
+        eh.studies.simulation_study(**SMALL, jobs=2)
 
 
 def test_the_table_has_a_row_for_each_profile_count_and_method() -> None:
-    study = eh.simulation_study(**SMALL)
+    study = eh.studies.simulation_study(**SMALL)
     columns = study.columns()
     assert len(columns["profile"]) == 4 * 2 * 3
     at = next(
@@ -141,7 +141,7 @@ def test_the_table_has_a_row_for_each_profile_count_and_method() -> None:
 
 
 def test_a_single_run_has_no_standard_error() -> None:
-    assert set(eh.simulation_study(**SMALL | {"runs": 1}).columns()["value_mean_error_se"]) == {None}
+    assert set(eh.studies.simulation_study(**SMALL | {"runs": 1}).columns()["value_mean_error_se"]) == {None}
 
 
 @pytest.mark.parametrize(
@@ -159,11 +159,11 @@ def test_a_single_run_has_no_standard_error() -> None:
 )
 def test_a_study_that_cannot_be_is_refused_in_a_sentence(options: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        eh.simulation_study(**SMALL | options)
+        eh.studies.simulation_study(**SMALL | options)
 
 
 def test_calibration_is_closer_to_the_truth_than_averages_and_confidence_helps_too() -> None:
-    study = eh.simulation_study(n_objects=300, n_assessors=10, per_object=(3,), runs=10)
+    study = eh.studies.simulation_study(n_objects=300, n_assessors=10, per_object=(3,), runs=10)
     means = study.means[..., 0]
     assert (means[:, 0, 0] > means[:, 0, 1]).all()
     assert (means[:, 0, 1] > means[:, 0, 2]).all()
@@ -190,7 +190,7 @@ def value_scores(study: SimulationStudy, published: Published, measure: int, spr
 
 @pytest.mark.slow
 def test_ten_runs_give_the_published_value_errors_within_three_standard_errors(published: Published) -> None:
-    study = eh.simulation_study(runs=10)
+    study = eh.studies.simulation_study(runs=10)
     # the spread between ten runs is a poor estimate: take the four profiles together
     pooled = np.sqrt(np.mean(np.square(study.spreads), axis=0, keepdims=True))
     for measure in (0, 1):
@@ -199,7 +199,7 @@ def test_ten_runs_give_the_published_value_errors_within_three_standard_errors(p
 
 @pytest.fixture(scope="module")
 def full_study() -> SimulationStudy:
-    return eh.simulation_study(jobs=os.cpu_count() or 1)
+    return eh.studies.simulation_study(jobs=os.cpu_count() or 1)
 
 
 def count_within(study: SimulationStudy, published: Published, measure: int) -> int:
@@ -238,20 +238,20 @@ def fake_study(published: Published, shift: float = 0.0, runs: int = 100) -> Sim
                 errors[p, r, :, m, 1] = cell[f"{method}_max_error"] + shift + about
             errors[p, r, :, 2, 2] = cell["cwc_bias_mean_error"] + about
             errors[p, r, :, 2, 3] = cell["cwc_bias_max_error"] + about
-    numbers = eh.simulation_study(n_objects=30, n_assessors=4, per_object=(3,), runs=1).numbers
+    numbers = eh.studies.simulation_study(n_objects=30, n_assessors=4, per_object=(3,), runs=1).numbers
     numbers = {**numbers, "n_objects": 3000, "n_assessors": 15}
     return SimulationStudy(PROFILES, (2, 3, 4, 5, 6), runs, 1, numbers, errors)
 
 
 def test_every_published_number_is_compared_and_a_wrong_one_is_noticed(published: Published) -> None:
-    same = eh.case_study_1(fake_study(published), published)
+    same = eh.studies.case_study_1(fake_study(published), published)
     assert same.count("agrees") == len(same.numbers) == 20 * (6 + 2 + 4)
-    moved = eh.case_study_1(fake_study(published, 3 * math.sqrt(100 / 99 * 2 / 100) + 0.001), published)
+    moved = eh.studies.case_study_1(fake_study(published, 3 * math.sqrt(100 / 99 * 2 / 100) + 0.001), published)
     of_errors = [number for number in moved.numbers if number.place in ("figure 2", "figure 3")]
     assert {number.verdict for number in of_errors} == {"differs"}
     assert {number.verdict for number in moved.numbers if number.place == "errors of biases"} == {"agrees"}
     assert moved.differing
-    near = eh.case_study_1(fake_study(published, 3 * math.sqrt(100 / 99 * 2 / 100) - 0.001), published)
+    near = eh.studies.case_study_1(fake_study(published, 3 * math.sqrt(100 / 99 * 2 / 100) - 0.001), published)
     assert {number.verdict for number in near.numbers if number.place in ("figure 2", "figure 3")} == {"agrees"}
 
 
@@ -259,33 +259,33 @@ def test_few_runs_widen_the_band_by_students_t_and_say_so(published: Published) 
     error = math.sqrt(4 / 3 * (1 / 4 + 1 / 100))
     band = 9.2187  # of Student's t with three degrees of freedom, what three is of the normal distribution
     for shift, verdict in ((band - 0.01, "agrees"), (band + 0.01, "differs")):
-        found = eh.case_study_1(fake_study(published, shift * error, runs=4), published)
+        found = eh.studies.case_study_1(fake_study(published, shift * error, runs=4), published)
         assert {number.verdict for number in found.numbers if number.place == "figure 2"} == {verdict}
         assert "differ only from 9.2 standard errors on" in found.notes[0]
         assert "puts 0.5 on average" in found.notes[1]
 
 
 def test_errors_stand_alone_without_published_ones_and_other_studies_are_not_compared(published: Published) -> None:
-    study = eh.simulation_study(**SMALL)
-    alone = eh.case_study_1(study)
+    study = eh.studies.simulation_study(**SMALL)
+    alone = eh.studies.case_study_1(study)
     assert alone.count("not compared") == len(alone.numbers)
     with pytest.raises(InputError, match="n_objects"):
-        eh.case_study_1(study, published)
+        eh.studies.case_study_1(study, published)
 
 
 def test_bad_published_data_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        eh.read_published(tmp_path / "nowhere.csv")
+        eh.studies.read_published(tmp_path / "nowhere.csv")
     (tmp_path / "bad.csv").write_text("profile,r\n1:1:1,2\n", encoding="utf-8")
     with pytest.raises(InputError, match="not a table of published errors"):
-        eh.read_published(tmp_path / "bad.csv")
+        eh.studies.read_published(tmp_path / "bad.csv")
 
 
 # --- case study 2 and figure 1 -------------------------------------------------------------------
 
 
 def test_every_number_of_case_study_2_agrees_or_has_a_named_difference(shared_data: Path) -> None:
-    found = eh.case_study_2(eh.read_panel(shared_data / "case_study_2_scores.csv"))
+    found = eh.studies.case_study_2(eh.read_panel(shared_data / "case_study_2_scores.csv"))
     by_place = {place: [n for n in found.numbers if n.place == place] for place in {n.place for n in found.numbers}}
     assert {place: len(numbers) for place, numbers in by_place.items()} == {
         "table 2": 30,
@@ -331,15 +331,15 @@ def test_the_names_of_the_differences_are_true(shared_data: Path) -> None:
 
 def test_another_panel_is_not_taken_for_that_of_case_study_2() -> None:
     with pytest.raises(InputError, match="43 objects"):
-        eh.case_study_2(figure_1_panel("a"))
+        eh.studies.case_study_2(figure_1_panel("a"))
     other = eh.simulate_panel(43, 11, 2, seed=1).panel
     assert other.n_assessments == 86
     with pytest.raises(InputError, match="OA to OZ"):
-        eh.case_study_2(other)
+        eh.studies.case_study_2(other)
 
 
 def test_figure_1_has_the_spectral_gaps_that_the_paper_prints() -> None:
-    found = eh.figure_1()
+    found = eh.studies.figure_1()
     assert [number.ours for number in found.numbers] == pytest.approx([1 - math.sqrt(1 / 3), 1 - math.sqrt(2 / 3), 0])
     assert found.count("agrees") == 3
     assert [note.rpartition("; ")[2].rstrip(".") for note in found.notes] == ["1 group", "1 group", "2 groups"]
@@ -362,7 +362,7 @@ def test_a_difference_without_a_note_is_left_unnamed() -> None:
 
 
 def test_planned_standard_deviations_are_the_dense_posterior_ones() -> None:
-    found = eh.plan(0.5, n_objects=12, n_assessors=4)
+    found = eh.studies.plan(0.5, n_objects=12, n_assessors=4)
     variances = []
     for design in range(100):
         panel = eh.simulate_panel(12, 4, 3, seed=(1, 3, design)).panel
@@ -380,7 +380,7 @@ def test_planned_standard_deviations_are_the_dense_posterior_ones() -> None:
 
 
 def test_errors_of_simulated_values_have_the_planned_standard_deviation() -> None:
-    found = eh.plan(1.0, n_objects=300, n_assessors=8).steps[1]
+    found = eh.studies.plan(1.0, n_objects=300, n_assessors=8).steps[1]
     of_cwc: list[float] = []
     of_sa: list[float] = []
     for run in range(40):
@@ -395,7 +395,7 @@ def test_errors_of_simulated_values_have_the_planned_standard_deviation() -> Non
 
 
 def test_more_assessors_per_object_mean_smaller_standard_deviations_until_the_target_is_met() -> None:
-    found = eh.plan(3.0, n_objects=200, n_assessors=10)
+    found = eh.studies.plan(3.0, n_objects=200, n_assessors=10)
     sds = found.columns()["sd"]
     assert sds == sorted(sds, reverse=True)
     assert found.answer is found.steps[-1]
@@ -405,23 +405,23 @@ def test_more_assessors_per_object_mean_smaller_standard_deviations_until_the_ta
 
 
 def test_a_target_that_no_number_of_assessors_meets_is_answered_with_no() -> None:
-    found = eh.plan(0.5, n_objects=50, n_assessors=4)
+    found = eh.studies.plan(0.5, n_objects=50, n_assessors=4)
     assert found.answer is None
     assert str(found).startswith("No: even if all 4 assessors read every object")
     assert found.steps[-1].per_object == 4
 
 
 def test_a_plan_passes_over_designs_that_fall_apart() -> None:
-    assert eh.plan(0.1, n_objects=3, n_assessors=9).steps[0].per_object > 2
+    assert eh.studies.plan(0.1, n_objects=3, n_assessors=9).steps[0].per_object > 2
 
 
 @pytest.mark.parametrize("options", [{"target_sd": 0.0}, {"n_assessors": 1}, {"profile": (1.0,)}, {"seed": -1}])
 def test_a_plan_that_cannot_be_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        eh.plan(**{"target_sd": 3.0, **options})
+        eh.studies.plan(**{"target_sd": 3.0, **options})
 
 
 def test_a_run_of_a_study_can_be_repeated_by_itself() -> None:
-    study = eh.simulation_study(**SMALL, seed=4)
+    study = eh.studies.simulation_study(**SMALL, seed=4)
     alone = one_run(4, 1, PROFILES[3], 2, study.numbers)
     assert np.array_equal(alone, study.errors[3, 0, 1], equal_nan=True)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from numpy.typing import NDArray
 
-from evenhand.graph import connectivity
-from evenhand.panel import Panel
-from evenhand.system import System, make_system
+from evenhand.panel.panel import Panel
+from evenhand.solve.connectivity import connectivity
+from evenhand.solve.equations import System, make_system
 from panels import connected_panels, panel_of, random_panel
 
 

@@ -17,7 +17,7 @@ from evenhand.io import read_table
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evenhand.confidence import Form
+    from evenhand.panel.confidence import Form
 
 SURE: dict[Form, list[Any]] = {
     "level": ["high", "medium", "low", "high"],

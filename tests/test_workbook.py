@@ -17,16 +17,16 @@ from hypothesis import given, settings
 from python_calamine import CalamineWorkbook
 
 import evenhand as eh
+from evenhand.answers.fingerprint import data_hash
 from evenhand.cli import main
 from evenhand.data import demo_path
 from evenhand.errors import InputError, LimitError
-from evenhand.fingerprint import data_hash
 from evenhand.io import sheets as sheets_module
 from evenhand.io.sheets import Column, Sheet, write_sheets
-from evenhand.report import details
-from evenhand.report.details import with_details
-from evenhand.report.summarise import summarise_fit
-from evenhand.report.workbook import AUTHORS_SHEET
+from evenhand.reports import details
+from evenhand.reports.details import with_details
+from evenhand.reports.summarise import summarise_fit
+from evenhand.reports.workbook import AUTHORS_SHEET
 from panels import connected_panels, random_panel
 
 if TYPE_CHECKING:

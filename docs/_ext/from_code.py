@@ -95,7 +95,7 @@ class SynonymsDirective(FromCode):
 
     def markdown(self) -> str:
         """Return a table with a row for each role."""
-        from evenhand.columns import EITHER_SD_OR_LEVEL, EITHER_WEIGHT_OR_LEVEL, SYNONYMS
+        from evenhand.panel.roles import EITHER_SD_OR_LEVEL, EITHER_WEIGHT_OR_LEVEL, SYNONYMS
 
         either = {*EITHER_SD_OR_LEVEL, *EITHER_WEIGHT_OR_LEVEL}
         rows = {role: [name for name in names if name not in either] for role, names in SYNONYMS.items()} | {
@@ -128,7 +128,7 @@ class LevelWordsDirective(FromCode):
 
     def markdown(self) -> str:
         """Return a table with a row for each level."""
-        from evenhand.confidence import FACTOR, LEVELS, precision_of_level
+        from evenhand.panel.confidence import FACTOR, LEVELS, precision_of_level
 
         rows = ["| level | words | precision | in numbers |", "|---|---|---|---|"]
         for name, power, formula in (("high", 1, "$f^2$"), ("medium", 0, "$1$"), ("low", -1, "$f^{-2}$")):

@@ -12,7 +12,7 @@ from evenhand.cli.options import Output, parse_gauge
 from evenhand.cli.showing import hide
 
 if TYPE_CHECKING:
-    from evenhand.io.cluster import DistributedFit
+    from evenhand.cluster.calibrate import DistributedFit
 
 _MEANINGFUL: Final = frozenset(
     {
@@ -25,7 +25,7 @@ _COLUMNS: Final = ("assessor", "score", "uncertainty", "confidence", "level")
 
 def calibrate_on_cluster(context: click.Context, output: Output) -> None:
     """Run the calibration that the options of a command ask for, and show its summary."""
-    from evenhand.io.cluster import calibrate_distributed
+    from evenhand.cluster.calibrate import calibrate_distributed
 
     given = context.params
     typed = [
@@ -62,7 +62,7 @@ def calibrate_on_cluster(context: click.Context, output: Output) -> None:
 
 def _show(fit: DistributedFit, rows: int) -> None:
     """Print counts, residual, noise, the largest estimates of the smaller side, and where the rest is."""
-    from evenhand.cells import count_of
+    from evenhand.words import count_of
 
     hide()
     summary = fit.summary

@@ -31,11 +31,11 @@ from evenhand.cli.studying import reproduce, simulate
 from evenhand.cli.templating import template
 
 if TYPE_CHECKING:
-    from evenhand.fit import Fit
-    from evenhand.gauge import Gauge
     from evenhand.models.bounded import ScoreMap
     from evenhand.models.criteria import CriteriaFit
-    from evenhand.panel import Panel
+    from evenhand.models.fit import Fit
+    from evenhand.panel.gauge import Gauge
+    from evenhand.panel.panel import Panel
 
 
 @click.group(
@@ -88,8 +88,8 @@ def calibrate(
     (--tails), that marks have ends (--bounds). The command compare says which of them the scores support.
     """
     from evenhand.cli import terminal
-    from evenhand.report.details import with_details
-    from evenhand.report.summarise import summarise_fit
+    from evenhand.reports.details import with_details
+    from evenhand.reports.summarise import summarise_fit
 
     if cluster is not None:
         from evenhand.cli.cluster import calibrate_on_cluster
@@ -119,7 +119,7 @@ def check(read: Callable[[], Panel], as_json: bool) -> int:
     """
     from evenhand.cli import terminal
     from evenhand.errors import InputError
-    from evenhand.report.summarise import summarise_check, summarise_refusal
+    from evenhand.reports.summarise import summarise_check, summarise_refusal
 
     try:
         summary = summarise_check(read())
@@ -161,12 +161,12 @@ def compare(
     and which one these data support. Refinements that suit the panel are tried by themselves; what only you know,
     such as the ends of the scale, say with --bounds, --step, --log-scores or --covariate.
     """
-    from evenhand.advice import applicable
+    from evenhand.answers.advice import applicable
+    from evenhand.answers.compare import compare as compare_methods
+    from evenhand.answers.evidence import Priors
     from evenhand.cli import terminal
-    from evenhand.compare import compare as compare_methods
-    from evenhand.evidence import Priors
     from evenhand.models.refined import Refinements
-    from evenhand.report.summarise import summarise_comparison
+    from evenhand.reports.summarise import summarise_comparison
 
     refuse_criteria()
     for option in typed_options(("step", "bounds", "map_", "log_scores", "covariates")) if quick else ():
@@ -213,11 +213,11 @@ def rank(
     With --top K also says who is safely in, who is safely out, and whom the data cannot separate: objects whose rank
     interval crosses the line. --lottery-seed draws the open places among those by lot, in a way that anyone can repeat.
     """
+    from evenhand.answers.decision import decide
+    from evenhand.answers.ranking import rank as rank_fit
     from evenhand.cli import terminal
-    from evenhand.decision import decide
     from evenhand.models.criteria import CriteriaFit
-    from evenhand.ranking import rank as rank_fit
-    from evenhand.report.summarise import summarise_ranking
+    from evenhand.reports.summarise import summarise_ranking
 
     if lottery_seed is not None and top is None:
         raise click.UsageError("--lottery-seed needs --top K, the number of places.")
@@ -239,7 +239,7 @@ def influence(fit: Callable[[], Fit], top: int | None, rows: int, output: Output
     object's value the most, and what would change without each assessor.
     """
     from evenhand.cli import terminal
-    from evenhand.report.summarise import summarise_influence
+    from evenhand.reports.summarise import summarise_influence
 
     output.give(summarise_influence(fit(), top=top), lambda found: terminal.show_influence(found, rows, top))
 
@@ -269,10 +269,10 @@ def next_assessments(
     Without --top, those that narrow all values; with --top K, those that are expected to put most objects on the right
     side of the line.
     """
+    from evenhand.answers.next_best import next_best
     from evenhand.cli import terminal
     from evenhand.io.pairs import read_pairs
-    from evenhand.next_best import next_best
-    from evenhand.report.summarise import summarise_next
+    from evenhand.reports.summarise import summarise_next
 
     forbidden = [] if conflicts is None else read_pairs(conflicts)
     found = next_best(fit(), top=top, confidence=expected, conflicts=forbidden, most=most)
@@ -323,8 +323,8 @@ def demo(save: Path | None, output: Output, write_report: Reporter) -> None:
     from evenhand.io import read_panel
     from evenhand.io.results import check_target, copy_file
     from evenhand.models import METHODS
-    from evenhand.report.details import with_details
-    from evenhand.report.summarise import summarise_fit
+    from evenhand.reports.details import with_details
+    from evenhand.reports.summarise import summarise_fit
 
     if save is not None:
         check_target(save, known=(".csv",))

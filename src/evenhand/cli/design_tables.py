@@ -30,7 +30,7 @@ def show_design(summary: Summary, rows: int, *, only_new: bool = False) -> None:
     only_new
         Whether only pairs are listed that were added to a panel.
     """
-    from evenhand.report.designs import describe_design
+    from evenhand.reports.designs import describe_design
 
     console = open_console()
     for sentence in describe_design(summary):

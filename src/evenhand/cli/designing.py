@@ -21,10 +21,10 @@ from evenhand.cli.group import EvenhandCommand
 from evenhand.cli.options import Output, output_options, rows_option, typed_options
 
 if TYPE_CHECKING:
-    from evenhand.confidence import Form
     from evenhand.design.inputs import Members
     from evenhand.design.result import Design
     from evenhand.errors import Problem
+    from evenhand.panel.confidence import Form
 
 TABLES: Final = ("assignments", "objects", "assessors", "lost", "by_readings")
 
@@ -98,7 +98,7 @@ def design(
     """
     from evenhand.cli import terminal
     from evenhand.cli.showing import shown
-    from evenhand.report.designs import summarise_design, with_facts
+    from evenhand.reports.designs import summarise_design, with_facts
 
     out = _Handouts(sheets, score_sheet, confidence, hotcrp, hotcrp_action, picture, force)
     _check_options(extend, add, asked)
@@ -111,7 +111,7 @@ def design(
         ahead, notes = _outlook(found, wanted=not no_outlook)
         pairs = _pairs(found, only_new=extend is not None)
         if hotcrp is not None:
-            from evenhand.report.handouts import not_numbers
+            from evenhand.reports.handouts import not_numbers
 
             notes += not_numbers(found.problem.objects)
         written = _hand_out(out, found, pairs, titles)
@@ -283,7 +283,7 @@ def _aim(asked: dict[str, Any]) -> dict[str, Any]:
 def _check_labels(out: _Handouts, labels: Sequence[str], emails: Sequence[Any] | None) -> None:
     """Refuse, before the search, assessors whom HotCRP could not find, and sheets of theirs that are there already."""
     from evenhand.io.results import check_target
-    from evenhand.report.handouts import addresses_of, sheet_places
+    from evenhand.reports.handouts import addresses_of, sheet_places
 
     if out.sheets is not None and out.sheets.suffix.lower() != ".xlsx":
         for place in sheet_places(out.sheets, labels).values():
@@ -319,7 +319,7 @@ def _pairs(found: Design, *, only_new: bool) -> list[tuple[str, str]]:
 
 def _hand_out(out: _Handouts, found: Design, pairs: Sequence[tuple[str, str]], titles: dict[str, str]) -> list[Path]:
     """Write what is to be handed out, and return the files."""
-    from evenhand.report import handouts
+    from evenhand.reports import handouts
 
     written: list[Path] = []
     if out.sheets is not None:

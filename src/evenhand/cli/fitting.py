@@ -21,10 +21,10 @@ from evenhand.cli.options import (
 from evenhand.cli.refinements import check_refinements, refinement_options
 
 if TYPE_CHECKING:
-    from evenhand.fit import Fit
     from evenhand.models.criteria import CriteriaFit
+    from evenhand.models.fit import Fit
     from evenhand.models.refined import Refinements
-    from evenhand.panel import Panel
+    from evenhand.panel.panel import Panel
 
 
 def fit_options(command: Command) -> Command:

@@ -14,8 +14,8 @@ from click.core import ParameterSource
 from evenhand.cli.group import HeadedOption
 
 if TYPE_CHECKING:
-    from evenhand.gauge import Gauge
-    from evenhand.panel import Panel
+    from evenhand.panel.gauge import Gauge
+    from evenhand.panel.panel import Panel
 
 Command = Callable[..., Any]
 Summary = dict[str, Any]
@@ -57,7 +57,7 @@ class Output:
 
     def _write(self, out: Path, summary: Summary, detailed: Callable[[], Summary] | None) -> list[Path]:
         if out.suffix.lower() == ".xlsx":
-            from evenhand.report.workbook import write_workbook
+            from evenhand.reports.workbook import write_workbook
 
             return write_workbook(out, summary if detailed is None else detailed(), self.tables)
         from evenhand.io.results import write_summary
@@ -266,7 +266,7 @@ def numbers(_context: click.Context, _option: click.Parameter, given: str | None
 
 def parse_gauge(text: str, reference: float | None, known: dict[str, float]) -> Gauge:
     """Return the gauge that the options mean."""
-    from evenhand.gauge import Anchor, Reference
+    from evenhand.panel.gauge import Anchor, Reference
 
     name, colon, label = text.partition(":")
     kind = name.strip().lower().replace("_", "-")

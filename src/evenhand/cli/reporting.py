@@ -14,8 +14,8 @@ from evenhand.cli.group import EXIT_NO
 from evenhand.cli.options import Command, count_option, json_option, rank_options
 
 if TYPE_CHECKING:
-    from evenhand.fit import Fit
     from evenhand.models.criteria import CriteriaFit
+    from evenhand.models.fit import Fit
 
 Reporter = Callable[[Any, dict[str, Any]], list[Path]]
 """Writes a report of a fit with some options, where one was asked for, and returns what was written."""
@@ -32,7 +32,7 @@ def report_option(command: Command) -> Command:
         def write(found: Fit | CriteriaFit, options: dict[str, Any]) -> list[Path]:
             if report_place is None:
                 return []
-            from evenhand.report import report
+            from evenhand.reports import report
 
             return [report(found, report_place, **options)]
 
@@ -50,7 +50,7 @@ def report_option(command: Command) -> Command:
 def _marks(given: str) -> tuple[str, str | None]:
     """Return the fingerprint that was given, or those that stand in a report: of the whole, and of the data."""
     from evenhand.errors import InputError
-    from evenhand.report.html import fingerprints_in
+    from evenhand.reports.html import fingerprints_in
 
     if not given.lower().endswith((".html", ".htm")):
         if len(given) < 8 or not set(given.lower()) <= set("0123456789abcdef"):
@@ -70,7 +70,7 @@ def _marks(given: str) -> tuple[str, str | None]:
 def _check_place(place: Path) -> None:
     """Refuse, before any work is done, a place where no report can be written."""
     from evenhand.io.results import check_target
-    from evenhand.report.html import refuse_pdf
+    from evenhand.reports.html import refuse_pdf
 
     refuse_pdf(place)
     source = click.get_current_context().params.get("file")
@@ -124,11 +124,11 @@ def report(
     --verify report.html, or --verify with its fingerprint, checks a report against the data: exit code 0 if nothing
     has changed, 1 if something has. Give the options that the report was written with.
     """
+    from evenhand.answers.fingerprint import fingerprint
     from evenhand.cli.writing import open_console, say, show_json
-    from evenhand.fingerprint import fingerprint
     from evenhand.io.results import write_text
     from evenhand.models.criteria import CriteriaFit
-    from evenhand.report.html import make_report, render
+    from evenhand.reports.html import make_report, render
 
     if lottery_seed is not None and top is None:
         raise click.UsageError("--lottery-seed needs --top K, the number of places.")

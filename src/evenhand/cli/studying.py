@@ -182,9 +182,9 @@ def simulate(
     With --target-sd it plans a panel of your own: how many assessors must read each object, and how much each of them
     will have to read. Exit code 1 if that cannot be had.
     """
-    from evenhand import study_plots
     from evenhand.cli.showing import shown
-    from evenhand.report.studies import summarise_plans, summarise_study
+    from evenhand.plots import studies as study_plots
+    from evenhand.reports.studies import summarise_plans, summarise_study
     from evenhand.studies import plan, simulation_study
 
     if target_sd is not None:
@@ -258,9 +258,9 @@ def reproduce(
     What is missing from --data is said, and the rest is done. Exit code 1 if a number differs and nobody knows why, 2
     if nothing could be done.
     """
-    from evenhand import study_plots
     from evenhand.cli.showing import shown
-    from evenhand.report.studies import summarise_reproductions
+    from evenhand.plots import studies as study_plots
+    from evenhand.reports.studies import summarise_reproductions
     from evenhand.studies import case_study_1, case_study_2, figure_1, read_published, simulation_study
 
     chosen = [part for part in PARTS if part in (parts or PARTS)]

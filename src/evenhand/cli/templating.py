@@ -11,8 +11,8 @@ from evenhand.cli.group import EvenhandCommand
 from evenhand.cli.options import numbers
 
 if TYPE_CHECKING:
-    from evenhand.confidence import Form
     from evenhand.io.pairs import Side
+    from evenhand.panel.confidence import Form
 
 
 @click.command(cls=EvenhandCommand, epilog="Example: evenhand template -o panel.xlsx --objects 40 --bounds 0,100")
@@ -51,7 +51,7 @@ def template(
     """
     from evenhand.cli import terminal
     from evenhand.io.results import check_target
-    from evenhand.report.template import template as write_template
+    from evenhand.reports.template import template as write_template
 
     if bounds and len(bounds) != 2:
         raise click.UsageError(f"--bounds takes two numbers, A,B, not {len(bounds)}.")

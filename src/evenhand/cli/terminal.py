@@ -23,8 +23,8 @@ from evenhand.cli.writing import (
 from evenhand.htmlrepr import digits_of
 
 if TYPE_CHECKING:
-    from evenhand.fit import Fit
-    from evenhand.panel import Panel
+    from evenhand.models.fit import Fit
+    from evenhand.panel.panel import Panel
 
 Summary = dict[str, Any]
 
@@ -56,7 +56,7 @@ _MOST_CRITERIA: Final = 4
 
 def show_fit(summary: Summary, rows: int) -> None:
     """Print values, biases and what must be known about them."""
-    from evenhand.cells import count_of
+    from evenhand.words import count_of
 
     console = open_console()
     panel, fit = summary["panel"], summary["fit"]
@@ -377,7 +377,7 @@ def show_demo(fit: Fit, averages: Fit, save: Path | None) -> None:
 
 
 def _panel_line(panel: Summary) -> str:
-    from evenhand.cells import count_of
+    from evenhand.words import count_of
 
     counts = [count_of(panel[name], name[:-1]) for name in ("objects", "assessors", "assessments")]
     declared = {

@@ -81,7 +81,7 @@ def interval_text(record: Summary, digits: int, *, sign: bool = False) -> str:
 
 def some(labels: list[str]) -> str:
     """Return up to eight labels, and how many more there are."""
-    from evenhand.cells import name_some
+    from evenhand.words import name_some
 
     return printable(name_some(labels, 8))
 

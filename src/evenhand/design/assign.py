@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.cells import count_of
-from evenhand.confidence import FACTOR
 from evenhand.design.cheapest import cheapest
 from evenhand.design.exchange import Found
 from evenhand.design.find import LARGEST_INVERSE, even_loads, find, require_inverse, searched
@@ -22,7 +20,9 @@ from evenhand.design.problem import Problem
 from evenhand.design.result import LARGEST_EXACT, Design
 from evenhand.errors import InputError, NoDesignError
 from evenhand.errors import Problem as Note
-from evenhand.panel import Panel
+from evenhand.panel.confidence import FACTOR
+from evenhand.panel.panel import Panel
+from evenhand.words import count_of
 
 
 def assign(

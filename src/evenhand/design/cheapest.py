@@ -7,7 +7,6 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.cells import count_of
 from evenhand.design.connect import parts_of
 from evenhand.design.exchange import Found, search
 from evenhand.design.find import find
@@ -18,6 +17,7 @@ from evenhand.design.objectives import Aim
 from evenhand.design.problem import Flags, Problem
 from evenhand.errors import NoDesignError
 from evenhand.progress import report
+from evenhand.words import count_of
 
 MOST_FILLED: Final = 3_000
 """Up to so many pairs, all of them that the rules allow are a start too."""

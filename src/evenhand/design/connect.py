@@ -12,8 +12,8 @@ from scipy.sparse.csgraph import connected_components
 from evenhand.design.impossible import no_connection
 from evenhand.design.problem import Codes, Flags, Problem
 from evenhand.errors import NoDesignError
-from evenhand.graph import connectivity
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
+from evenhand.solve.connectivity import connectivity
 
 TRIES: Final = 300
 """So many attempts are made to join two parts, with exchanges at random between those that fail."""

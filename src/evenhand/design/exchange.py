@@ -9,9 +9,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from evenhand.compiled import Floats
 from evenhand.design.inverse import Changes, Inverse, coarse
 from evenhand.design.objectives import Aim, spectral_gap
-from evenhand.design.problem import Codes, Flags, Floats, Problem
+from evenhand.design.problem import Codes, Flags, Problem
 
 PARTNERS: Final = 1_500
 """Of more exchanges for one assessment, so many are tried, drawn at random."""

@@ -11,12 +11,12 @@ import numpy as np
 
 from evenhand.design.balanced import balanced_blocks, balanced_objects
 from evenhand.design.connect import join
-from evenhand.design.crowd import spread
 from evenhand.design.exchange import Found, search
 from evenhand.design.flow import least_cost
 from evenhand.design.impossible import no_connection, no_design
 from evenhand.design.objectives import Aim
 from evenhand.design.problem import Flags, Problem
+from evenhand.design.spread import spread
 from evenhand.errors import LimitError, NoDesignError
 from evenhand.errors import Problem as Note
 from evenhand.progress import report

@@ -8,7 +8,8 @@ from typing import Any, Final
 import numpy as np
 import scipy.sparse as sp
 
-from evenhand.design.problem import Codes, Flags, Floats, Problem
+from evenhand.compiled import Floats
+from evenhand.design.problem import Codes, Flags, Problem
 
 STEPS: Final = 1_000_000
 """Costs are whole numbers up to this, as flows need them."""

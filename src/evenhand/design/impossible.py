@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components, maximum_flow
 
-from evenhand.cells import count_of, name_some
 from evenhand.design.problem import Codes, Flags, Problem
 from evenhand.errors import NoDesignError
+from evenhand.words import count_of, name_some
 
 
 def no_design(problem: Problem) -> NoDesignError:

@@ -11,11 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from evenhand import frames
-from evenhand.cells import count_of, label_text, name_some, parse_number
-from evenhand.columns import SYNONYMS, fold
-from evenhand.confidence import check_factor, level_words
-from evenhand.design.problem import Codes, Floats
+from evenhand.compiled import Floats
+from evenhand.design.problem import Codes
 from evenhand.errors import InputError
+from evenhand.panel.confidence import check_factor, level_words
+from evenhand.panel.roles import SYNONYMS, fold
+from evenhand.panel.rules import label_text, parse_number
+from evenhand.words import count_of, name_some
 
 Side = Literal["object", "assessor"]
 Pairs = Iterable[tuple[object, object]] | Mapping[Any, Iterable[object]] | Any

@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.design.problem import Codes, Flags, Floats, Problem
+from evenhand.compiled import Floats
+from evenhand.design.problem import Codes, Flags, Problem
 
 RIDGE: Final = 1e-7
 """Weight, beside that of an assessment, that holds each bias near zero, so that assessors may join and leave."""

@@ -8,7 +8,8 @@ from typing import Final, Literal, get_args
 import numpy as np
 from scipy.special import ndtr, owens_t
 
-from evenhand.design.problem import Flags, Floats, Problem
+from evenhand.compiled import Floats
+from evenhand.design.problem import Flags, Problem
 from evenhand.errors import InputError
 
 Objective = Literal["variance", "differences", "worst", "gap", "determinant", "top"]

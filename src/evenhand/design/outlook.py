@@ -8,11 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from evenhand.compiled import Floats
 from evenhand.design.connect import parts_of
 from evenhand.design.find import find
 from evenhand.design.flow import least_cost
 from evenhand.design.inverse import Inverse
-from evenhand.design.problem import Flags, Floats, Problem
+from evenhand.design.problem import Flags, Problem
 from evenhand.design.result import Design
 from evenhand.errors import NoDesignError
 from evenhand.progress import report

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from evenhand.compiled import Floats
 from evenhand.design.inputs import (
     Expected,
     Members,
@@ -18,7 +19,7 @@ from evenhand.design.inputs import (
     topics_expertise,
     whole_numbers,
 )
-from evenhand.design.problem import Codes, Floats, Problem
+from evenhand.design.problem import Codes, Problem
 from evenhand.errors import InputError, NoDesignError
 
 MOST_PAIRS: Final = 20_000_000

@@ -9,15 +9,16 @@ from typing import Any, Final
 import numpy as np
 
 from evenhand import frames
-from evenhand.cells import count_of
+from evenhand.compiled import Floats
 from evenhand.design.objectives import Aim
-from evenhand.design.problem import Codes, Flags, Floats, Problem
+from evenhand.design.problem import Codes, Flags, Problem
 from evenhand.errors import Problem as Note
-from evenhand.fit import Fit
-from evenhand.graph import Connectivity, connectivity
 from evenhand.htmlrepr import MOST_ROWS, html_lines, html_table
 from evenhand.models import calibrate
-from evenhand.panel import Panel
+from evenhand.models.fit import Fit
+from evenhand.panel.panel import Panel
+from evenhand.solve.connectivity import Connectivity, connectivity
+from evenhand.words import count_of
 
 LARGEST_EXACT: Final = 2_500
 """Up to so many on the smaller side, expected sds are exact; beyond, they are estimated by sampling, in seconds."""

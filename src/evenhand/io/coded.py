@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from evenhand import cells
-from evenhand.cells import Cells, Duplicates, check_cells, parse_number
-from evenhand.confidence import Form, FormHint, level_words, precision_of_level, precision_of_uncertainty
+from evenhand.compiled import wants_loops
 from evenhand.errors import InputError, Problem
 from evenhand.io import readings
 from evenhand.io.growing import Growing
@@ -19,8 +17,11 @@ from evenhand.io.labels import Coder, Labels
 from evenhand.io.portions import MOST_PROBLEMS, AwkwardFileError
 from evenhand.io.readings import EMPTY, INFINITE, LEVEL, NO_NUMBER, NUMBER, Reading
 from evenhand.io.repeats import combine, first_of_pair, has_repeats
-from evenhand.loops import wants_loops
-from evenhand.panel import Panel
+from evenhand.panel import rules
+from evenhand.panel.confidence import Form, FormHint, level_words, precision_of_level, precision_of_uncertainty
+from evenhand.panel.panel import Panel
+from evenhand.panel.rules import Cells, Duplicates, check_cells, parse_number
+from evenhand.words import count_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,7 +75,7 @@ class Collector:
     def __init__(
         self, names: Sequence[str], form: FormHint, options: Options, *, first_row: int, rows: int, by_hash: bool = True
     ) -> None:
-        cells.check_options(options.factor, options.duplicates)
+        rules.check_options(options.factor, options.duplicates)
         self._names = tuple(names)
         self._form: FormHint = form if len(names) > 3 else "none"
         self._options = options
@@ -141,7 +142,7 @@ class Collector:
         return empty
 
     def panel(self, notes: Sequence[Problem]) -> Panel:
-        """Return the panel of all rows taken, or refuse them as :func:`evenhand.cells.check_cells` does.
+        """Return the panel of all rows taken, or refuse them as :func:`evenhand.panel.rules.check_cells` does.
 
         Parameters
         ----------
@@ -150,7 +151,7 @@ class Collector:
         """
         self._pool.shutdown()
         if not len(self._score):
-            raise cells.no_score(f"column {self._names[2]}" if self.rows else None)
+            raise rules.no_score(f"column {self._names[2]}" if self.rows else None)
         form = self._settle_form()
         if self._offences.rows:
             self._refuse(self._offences.rows, sum(self._offences.counts.values()), self._options.missing)
@@ -169,7 +170,7 @@ class Collector:
             extra = int(np.count_nonzero(first != np.arange(first.size)))
             if self._options.duplicates == "error":
                 self._refuse_repeats(first, objects, assessors, object_index, assessor_index)
-            notes.append(cells.repeats_note(extra, self._options.duplicates, form))
+            notes.append(rules.repeats_note(extra, self._options.duplicates, form))
             if self._options.duplicates == "combine":
                 kept, score, total = combine(first, score, precision)
                 object_index, assessor_index = object_index[kept], assessor_index[kept]
@@ -264,7 +265,7 @@ class Collector:
         return "uncertainty" if self._form == "level_or_uncertainty" else "confidence"
 
     def _refuse(self, rows: Mapping[int, tuple[Any, ...]], total: int, missing: Sequence[str]) -> NoReturn:
-        """Raise what :func:`evenhand.cells.check_cells` has to say about some rows."""
+        """Raise what :func:`evenhand.panel.rules.check_cells` has to say about some rows."""
         numbers = sorted(rows)
         columns = list(zip(*(rows[number] for number in numbers), strict=True))
         try:
@@ -324,12 +325,12 @@ class Collector:
                 of_others = set(known) if seen else set()
                 lost[role] = [label for label in seen if label not in of_others]
             numbers = np.concatenate(self._not_assessed)
-            found += cells.not_assessed(_Numbers(numbers), self._names[2], lost)
+            found += rules.not_assessed(_Numbers(numbers), self._names[2], lost)
         alike = {role: _alike(labels.series) for role, labels in (("object", objects), ("assessor", assessors))}
         for role, (similar, _) in alike.items():
-            found += cells.look_alikes(role, similar)
+            found += rules.look_alikes(role, similar)
         for role, (_, sums) in alike.items():
-            found += cells.summaries(role, sums)
+            found += rules.summaries(role, sums)
         return found
 
 
@@ -339,9 +340,7 @@ def shortened(problems: Sequence[Problem], total: int) -> InputError:
     if total > len(listed):
         more = total - len(listed)
         listed.append(
-            Problem(
-                "more_problems", f"{cells.count_of(more, 'further problem')} {'is' if more == 1 else 'are'} not listed."
-            )
+            Problem("more_problems", f"{count_of(more, 'further problem')} {'is' if more == 1 else 'are'} not listed.")
         )
     return InputError(listed)
 
@@ -368,6 +367,6 @@ def _alike(labels: pl.Series) -> tuple[list[str], list[str]]:
     key = labels.str.to_lowercase().str.replace_all(r"[\x09-\x0d\x1c-\x20]", "")
     others = (labels.str.len_bytes() != labels.str.len_chars()).arg_true()
     if len(others):
-        key = key.scatter(others, [cells.alike_key(label) for label in labels.gather(others).to_list()])
+        key = key.scatter(others, [rules.alike_key(label) for label in labels.gather(others).to_list()])
     alike = labels.filter(key.is_duplicated()).to_list() if key.n_unique() < len(key) else []
-    return alike, labels.filter(key.is_in(list(cells.SUMMARY_WORDS))).to_list()
+    return alike, labels.filter(key.is_in(list(rules.SUMMARY_WORDS))).to_list()

@@ -9,10 +9,10 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from evenhand.columns import is_known
 from evenhand.errors import InputError, Problem
 from evenhand.io.paths import MAX_UNPACKED, regular_file
 from evenhand.io.table import MAX_CELLS, Table, arrange, no_cells
+from evenhand.panel.roles import is_known
 
 if TYPE_CHECKING:
     import os
@@ -101,7 +101,7 @@ def sniff(text: str, *, preferred: str | None = None) -> str:
     r"""Find the delimiter of a text from its first rows.
 
     For each candidate the first rows are read with its quotation marks respected. The candidate wins whose
-    header has most names that :mod:`evenhand.columns` knows, then whose rows agree best with the header in
+    header has most names that :mod:`evenhand.panel.roles` knows, then whose rows agree best with the header in
     their number of cells, then the preferred one, then the one that makes most columns.
 
     Parameters

@@ -8,9 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, Literal
 
-from evenhand.cells import label_text, name_some, parse_number
-from evenhand.columns import SYNONYMS, fold
-from evenhand.confidence import FACTOR
 from evenhand.design.inputs import (
     Expected,
     Members,
@@ -25,6 +22,10 @@ from evenhand.design.inputs import (
 from evenhand.errors import InputError, Problem
 from evenhand.io.files import read_table
 from evenhand.io.table import Cell, Table, is_blank
+from evenhand.panel.confidence import FACTOR
+from evenhand.panel.roles import SYNONYMS, fold
+from evenhand.panel.rules import label_text, parse_number
+from evenhand.words import name_some
 
 _WHOLE: Final = {"object": ("per_object",), "assessor": ("min_load", "max_load")}
 _DECIMAL: Final = {"object": ("expected",), "assessor": ("cost",)}

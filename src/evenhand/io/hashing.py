@@ -1,4 +1,4 @@
-"""A table of 64-bit keys that gives each kind of key a code: loops that :mod:`evenhand.loops` compiles."""
+"""A table of 64-bit keys that gives each kind of key a code: loops that :mod:`evenhand.compiled` compiles."""
 
 from __future__ import annotations
 

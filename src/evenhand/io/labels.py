@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
+from evenhand.compiled import compiled, is_compiled
 from evenhand.io import hashing
-from evenhand.loops import compiled, is_compiled
 
 if TYPE_CHECKING:
     import polars as pl

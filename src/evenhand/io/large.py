@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand import memory
-from evenhand.columns import Columns
 from evenhand.errors import InputError, Problem
 from evenhand.io import readings
 from evenhand.io.coded import Collector, Options, shortened
@@ -22,12 +21,13 @@ from evenhand.io.parquet import parquet_files
 from evenhand.io.paths import existing, regular_file
 from evenhand.io.portions import AwkwardFileError, TextFile, WrongEncodingError
 from evenhand.io.table import blank_rows_note, no_cells, no_rows, too_long
+from evenhand.panel.roles import Columns
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from evenhand.panel import Panel
+    from evenhand.panel.panel import Panel
 
 LARGE = 2**20
 """Bytes from which on a text or parquet file is read column by column and not cell by cell, which is slower then."""

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from evenhand import memory, progress
-from evenhand.confidence import Form, check_factor
 from evenhand.errors import InputError, Problem
 from evenhand.io.labels import Labels
-from evenhand.panel import Panel
+from evenhand.panel.confidence import Form, check_factor
+from evenhand.panel.panel import Panel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

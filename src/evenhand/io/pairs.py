@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import Literal
 
-from evenhand.cells import label_text
-from evenhand.columns import SYNONYMS, fold
 from evenhand.errors import InputError, Problem
 from evenhand.io.files import read_table
 from evenhand.io.table import Cell, Table, is_blank
+from evenhand.panel.roles import SYNONYMS, fold
+from evenhand.panel.rules import label_text
 
 Side = Literal["object", "assessor"]
 

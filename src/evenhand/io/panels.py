@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from evenhand.cells import Cells, Duplicates, Further
-from evenhand.columns import Columns, listed_names, recognise
-from evenhand.confidence import FACTOR
 from evenhand.errors import InputError, Problem
 from evenhand.io.coded import Options
 from evenhand.io.files import read_table
@@ -16,7 +13,10 @@ from evenhand.io.packed import is_packed, read_packed
 from evenhand.io.paths import MAX_UNPACKED
 from evenhand.io.table import Table
 from evenhand.io.wide import lengthen
-from evenhand.panel import Panel
+from evenhand.panel.confidence import FACTOR
+from evenhand.panel.panel import Panel
+from evenhand.panel.roles import Columns, listed_names, recognise
+from evenhand.panel.rules import Cells, Duplicates, Further
 
 
 def read_panel(
@@ -47,7 +47,7 @@ def read_panel(
         :func:`evenhand.pack_panel` wrote. Large csv and parquet files are read column by column, but cell by cell
         where criteria or covariates are asked for: then a file may have 20 million cells and ``max_unpacked`` bytes.
     object, assessor, score, uncertainty, confidence, level
-        Names of the columns; recognised by their names where not given (see :mod:`evenhand.columns`).
+        Names of the columns; recognised by their names where not given (see :mod:`evenhand.panel.roles`).
     factor
         Ratio of the uncertainties of neighbouring levels.
     aliases

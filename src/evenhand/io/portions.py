@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from evenhand import progress
+from evenhand.compiled import compiled, wants_loops
 from evenhand.errors import InputError, Problem
 from evenhand.io import delimited
 from evenhand.io.scanning import LITERAL, LONE_RETURN, MISPLACED, count_controls, row_ends
 from evenhand.io.table import Cell, header_text, is_blank, long_row, no_cells
-from evenhand.loops import compiled, wants_loops
 
 if TYPE_CHECKING:
     import polars as pl

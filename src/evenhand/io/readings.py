@@ -1,4 +1,4 @@
-"""Whole columns read at once, as :mod:`evenhand.cells` reads one cell: numbers, words for levels, labels."""
+"""Whole columns read at once, as :mod:`evenhand.panel.rules` reads one cell: numbers, words for levels, labels."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.cells import label_text, parse_number
 from evenhand.io.portions import SPACES
+from evenhand.panel.rules import label_text, parse_number
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.loops import compiled, sum_by, wants_loops
+from evenhand.compiled import compiled, sum_by, wants_loops
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,6 +1,6 @@
 """Bytes of a text file looked through once: where its rows end, and how many are no text.
 
-The loops over bytes are plain Python for :mod:`evenhand.loops` to compile.
+The loops over bytes are plain Python for :mod:`evenhand.compiled` to compile.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.loops import compiled
+from evenhand.compiled import compiled
 
 MISPLACED, LITERAL, LONE_RETURN = 1, 2, 4
 """What :func:`row_ends` meets: text after a closing quotation mark, a mark inside bare text, a bare return."""

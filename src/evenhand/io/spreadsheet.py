@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand.errors import InputError, MissingPackageError, Problem
-from evenhand.io.hostile import inspect_workbook
+from evenhand.io.guard import inspect_workbook
 from evenhand.io.paths import MAX_UNPACKED, regular_file
 from evenhand.io.table import Cell, Table, arrange, is_blank
 
@@ -30,7 +30,7 @@ def read_spreadsheet(
     Parameters
     ----------
     path
-        An xlsx, xlsm or ods file. It is inspected by `evenhand.io.hostile` before it is unpacked.
+        An xlsx, xlsm or ods file. It is inspected by `evenhand.io.guard` before it is unpacked.
     sheet
         Name of the sheet; the first visible one that is not blank if None, with a note that names the others.
     max_unpacked

@@ -6,8 +6,8 @@ import datetime
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evenhand.cells import label_text
 from evenhand.errors import InputError, Problem
+from evenhand.panel.rules import label_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

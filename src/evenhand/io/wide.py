@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evenhand.columns import find_column
 from evenhand.errors import InputError, Problem
 from evenhand.io.table import Cell, Table
+from evenhand.panel.roles import find_column
 
 
 def lengthen(table: Table, *, object: str | None = None, source: str | None = None) -> Table:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from evenhand.fit import Fit
 from evenhand.models.additive import calibrate, incomplete_block
 from evenhand.models.average import simple_average, weighted_average
+from evenhand.models.fit import Fit
 from evenhand.models.medians import MEDIANS, median_polish
+from evenhand.models.noise import NoiseKind, NoisePrior, PriorNoise
 from evenhand.models.refined import refine
-from evenhand.noise import NoiseKind, NoisePrior, PriorNoise
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
 
 METHODS: Final[dict[str, Callable[..., Fit]]] = {
     "sa": simple_average,

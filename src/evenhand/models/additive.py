@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import SolveError
-from evenhand.fit import Fit
-from evenhand.gauge import Condition, Gauge, condition
-from evenhand.graph import Connectivity, connectivity
 from evenhand.models.family import INTERVAL, check_options, make_fit
-from evenhand.noise import NoiseKind, NoisePrior
-from evenhand.panel import Panel
+from evenhand.models.fit import Fit
+from evenhand.models.noise import NoiseKind, NoisePrior
+from evenhand.panel.gauge import Condition, Gauge, condition
+from evenhand.panel.panel import Panel
 from evenhand.solve import Solution, Solver, SolverKind
+from evenhand.solve.connectivity import Connectivity, connectivity
 
 
 def calibrate(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.fit import Fit
-from evenhand.gauge import Gauge, condition
-from evenhand.graph import connectivity
-from evenhand.loops import sum_by
+from evenhand.compiled import sum_by
 from evenhand.models.family import INTERVAL, check_options, make_fit
-from evenhand.noise import NoiseKind, NoisePrior
-from evenhand.panel import Panel
+from evenhand.models.fit import Fit
+from evenhand.models.noise import NoiseKind, NoisePrior
+from evenhand.panel.gauge import Gauge, condition
+from evenhand.panel.panel import Panel
 from evenhand.solve import Solution
+from evenhand.solve.connectivity import connectivity
 
 
 def simple_average(

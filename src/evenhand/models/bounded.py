@@ -12,10 +12,10 @@ from typing import Final, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.compiled import Floats
 from evenhand.errors import InputError
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
 
-Floats = NDArray[np.float64]
 Shape = Literal["logit", "rational"]
 
 _WIDEST, _NARROWEST = 0.05, 0.005

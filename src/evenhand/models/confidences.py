@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evenhand.fit import Fit
 from evenhand.models.family import INTERVAL
+from evenhand.models.fit import Fit
 from evenhand.models.refined import Refinements, refine
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from evenhand.cells import name_some
+from evenhand.compiled import Floats, sum_by
 from evenhand.errors import InputError
-from evenhand.graph import connectivity
-from evenhand.loops import sum_by
-from evenhand.panel import Panel
-
-Floats = NDArray[np.float64]
+from evenhand.panel.panel import Panel
+from evenhand.solve.connectivity import connectivity
+from evenhand.words import name_some
 
 _ALIKE: Final = 1e-9
 """A column whose part that neither values nor biases nor earlier columns explain is smaller than this is not new."""

@@ -12,24 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.cells import count_of, name_some
+from evenhand.compiled import Floats, count_by
 from evenhand.errors import InputError, NotConnectedError, Problem, SolveError
-from evenhand.fit import Effects, Fit
-from evenhand.gauge import Affine, Anchor, Gauge, Reference
-from evenhand.graph import Connectivity, connectivity
-from evenhand.loops import count_by
 from evenhand.models.additive import calibrate, incomplete_block
 from evenhand.models.average import simple_average, weighted_average
 from evenhand.models.family import INTERVAL, check_options
+from evenhand.models.fit import Effects, Fit
 from evenhand.models.medians import NoDistribution
+from evenhand.models.noise import EstimatedNoise, KnownNoise, Noise, NoiseKind, NoisePrior
+from evenhand.models.posterior import Posterior
 from evenhand.models.refined import Refinements, refine
-from evenhand.models.working import Mixing
-from evenhand.noise import EstimatedNoise, KnownNoise, Noise, NoiseKind, NoisePrior
-from evenhand.panel import Panel
-from evenhand.posterior import Posterior
+from evenhand.models.reweighting import Mixing
+from evenhand.panel.gauge import Affine, Anchor, Gauge, Reference
+from evenhand.panel.panel import Panel
 from evenhand.progress import report
 from evenhand.solve import choose_solver
-from evenhand.solve.joint import (
+from evenhand.solve.connectivity import Connectivity, connectivity
+from evenhand.solve.criteria import (
     CombinedSolver,
     Gauges,
     JointSolver,
@@ -40,9 +39,9 @@ from evenhand.solve.joint import (
     refuse_sum,
     transposed,
 )
-from evenhand.system import System, make_system
+from evenhand.solve.equations import System, make_system
+from evenhand.words import count_of, name_some
 
-Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 By = Callable[..., Fit] | str | Refinements
 """How each criterion is fitted: a function that takes a panel, the short name of a method, or refinements."""

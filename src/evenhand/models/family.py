@@ -8,16 +8,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.cells import count_of, name_some
+from evenhand.compiled import dot
 from evenhand.errors import InputError, Problem, SolveError
-from evenhand.fit import Effects, Fit
-from evenhand.gauge import Condition, Gauge
-from evenhand.graph import Connectivity
-from evenhand.loops import dot
-from evenhand.noise import NoiseKind, NoisePrior, make_noise
-from evenhand.panel import Panel
-from evenhand.posterior import Posterior
+from evenhand.models.fit import Effects, Fit
+from evenhand.models.noise import NoiseKind, NoisePrior, make_noise
+from evenhand.models.posterior import Posterior
+from evenhand.panel.gauge import Condition, Gauge
+from evenhand.panel.panel import Panel
 from evenhand.solve import Solution, Solver
+from evenhand.solve.connectivity import Connectivity
+from evenhand.words import count_of, name_some
 
 INTERVAL: Final = 0.9
 """Probability of intervals unless asked otherwise."""

@@ -11,9 +11,8 @@ from math import lgamma, log, pi
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from evenhand.compiled import Floats
 
 _LEAST: Final = 1e-6
 """A score keeps this part of its precision at least, so that no object or assessor is left without any."""

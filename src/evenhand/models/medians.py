@@ -10,22 +10,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.cells import count_of, name_some
+from evenhand.compiled import Floats, count_by, dot, sum_by
 from evenhand.errors import InputError, Problem, SolveError
-from evenhand.fit import Fit
-from evenhand.gauge import Gauge, condition
-from evenhand.graph import Connectivity, connectivity
-from evenhand.loops import count_by, dot, sum_by
 from evenhand.models.additive import finish_additive
 from evenhand.models.family import INTERVAL, check_options
+from evenhand.models.fit import Fit
+from evenhand.models.noise import NoiseKind, NoisePrior
+from evenhand.models.posterior import Posterior
 from evenhand.models.refined import OUTLYING, Table
-from evenhand.noise import NoiseKind, NoisePrior
-from evenhand.panel import Panel
-from evenhand.posterior import Posterior
+from evenhand.panel.gauge import Gauge, condition
+from evenhand.panel.panel import Panel
 from evenhand.solve import Solution, Solver, SolverKind
-from evenhand.system import System
-
-Floats = NDArray[np.float64]
+from evenhand.solve.connectivity import Connectivity, connectivity
+from evenhand.solve.equations import System
+from evenhand.words import count_of, name_some
 
 MEDIANS: Final = "cwc+medians"
 """Name of the method."""
@@ -163,7 +161,7 @@ class _NoSquares:
 
 @dataclass(frozen=True, eq=False)
 class Medians:
-    """What the medians found beside values and biases; it stands where refined models have :class:`~evenhand.Refined`.
+    """What the medians found beside values and biases; it stands where refined models have `Refined`.
 
     Attributes
     ----------

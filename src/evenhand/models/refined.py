@@ -12,26 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.cells import count_of, name_some
+from evenhand.compiled import Floats, sum_by
 from evenhand.errors import InputError, Problem, SolveError
-from evenhand.fit import Effects, Fit
-from evenhand.gauge import Condition, Gauge, condition
-from evenhand.graph import Connectivity, connectivity
-from evenhand.loops import sum_by
 from evenhand.models.bounded import ScoreMap, map_scores
 from evenhand.models.covariates import code_covariates
 from evenhand.models.family import INTERVAL
+from evenhand.models.fit import Effects, Fit
 from evenhand.models.likelihoods import Huber, Likelihood, Normal, Rounded, Student
+from evenhand.models.noise import NoiseKind
+from evenhand.models.posterior import Alternative, Marginal, Posterior
+from evenhand.models.reweighting import Node, Setting, Work, leverages_of
 from evenhand.models.variances import Search, Unknown
-from evenhand.models.working import Node, Setting, Work, leverages_of
-from evenhand.noise import NoiseKind
-from evenhand.panel import Panel
-from evenhand.posterior import Alternative, Marginal, Posterior
+from evenhand.panel.gauge import Condition, Gauge, condition
+from evenhand.panel.panel import Panel
 from evenhand.solve import SolverKind
 from evenhand.solve.choose import choose_solver
-from evenhand.system import make_system
+from evenhand.solve.connectivity import Connectivity, connectivity
+from evenhand.solve.equations import make_system
+from evenhand.words import count_of, name_some
 
-Floats = NDArray[np.float64]
 Tails = Literal["student", "huber"]
 
 _LARGE: Final = 500
@@ -458,7 +457,8 @@ def _unknowns(work: Work, chosen: Refinements, noise: NoiseKind) -> tuple[Settin
         if not wanted:
             continue
         if sd is None:
-            unknowns.append(_log(name, begin[name], _SMALLEST, _LARGEST, _ratio_prior))
+            ratio = _log(name, begin[name], _SMALLEST, _LARGEST, _ratio_prior)
+            unknowns.append(replace(ratio, may_vanish=likelihood.is_normal))
         elif base.w is not None:
             base = _put(base, name, sd**2 / base.w)
         else:

@@ -10,11 +10,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.compiled import Floats
 from evenhand.errors import SolveError
-from evenhand.models.working import Node, Setting, Work, settle
+from evenhand.models.reweighting import Node, Setting, Work, settle
 from evenhand.progress import report
-
-Floats = NDArray[np.float64]
 
 _STEP: Final = 1e-3
 """Step of numerical second derivatives, in logarithms of variances."""
@@ -60,6 +59,8 @@ class Unknown:
         Where the search starts and ends.
     log_prior
         Log prior density of the coordinate; used for uncertainty, not for the estimate.
+    may_vanish
+        Whether the lower end of the search stands for a variance of zero.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Unknown:
     low: float
     high: float
     log_prior: Callable[[float], float]
+    may_vanish: bool = False
 
 
 @dataclass(eq=False)
@@ -147,8 +149,16 @@ class Search:
         return height, np.nan_to_num(slope, posinf=0.0, neginf=0.0)
 
     def _polished(self, point: Floats, low: Floats, high: Floats, *, prior: bool) -> Floats:
-        """Return the point after Newton's steps in the coordinates that are free to move."""
+        """Return the point after Newton's steps in the coordinates that are free to move.
+
+        A variance goes to zero, which no number of steps reaches, where that is at least as high.
+        """
         height = self.height(point, prior=prior)
+        for at in [at for at, one in enumerate(self.unknowns) if one.may_vanish]:
+            ended = np.where(np.arange(point.size) == at, low, point)
+            found = self._tried(ended, prior=prior)
+            if found >= height:
+                point, height = ended, found
         for _ in range(4):
             free = np.flatnonzero((point > low + 2 * _STEP) & (point < high - 2 * _STEP))
             if not free.size:

@@ -8,12 +8,13 @@ from typing import Any, Final, Literal
 import altair as alt
 import numpy as np
 
-from evenhand.cells import count_of
-from evenhand.compare import Comparison, r_squared
+from evenhand.answers.compare import Comparison, r_squared
+from evenhand.compiled import Floats
 from evenhand.errors import InputError
-from evenhand.fit import Fit, method_name
+from evenhand.models.fit import Fit, method_name
 from evenhand.plots import style
-from evenhand.plots.style import BLUE, GREY, INK, VERMILION, Chart, Codes, Floats
+from evenhand.plots.style import BLUE, GREY, INK, VERMILION, Chart, Codes
+from evenhand.words import count_of
 
 _SIDE: Final = 380
 _AROUND: Final = alt.Scale(zero=False, padding=8)

@@ -8,16 +8,16 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.cells import count_of
+from evenhand.answers.heldout import leverages
+from evenhand.answers.influence import influence as find_influence
+from evenhand.compiled import Floats, sum_by
 from evenhand.errors import InputError
-from evenhand.fit import Fit, method_name
-from evenhand.heldout import leverages
-from evenhand.influence import influence as find_influence
-from evenhand.loops import sum_by
-from evenhand.panel import Panel
+from evenhand.models.fit import Fit, method_name
+from evenhand.panel.panel import Panel
 from evenhand.plots import style
 from evenhand.plots.declared import declared_kinds
-from evenhand.plots.style import BLUE, GREY, INK, MOST_POINTS, ORANGE, SKY, VERMILION, Chart, Codes, Floats
+from evenhand.plots.style import BLUE, GREY, INK, MOST_POINTS, ORANGE, SKY, VERMILION, Chart, Codes
+from evenhand.words import count_of
 
 _HALF: Final = 360
 _BINS: Final = 40

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
 from evenhand.plots.style import Codes
 
 _MOST: Final = 6

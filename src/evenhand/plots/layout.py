@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 import scipy.sparse as sp
 
-from evenhand.graph import Connectivity
-from evenhand.loops import sum_by
-from evenhand.panel import Panel
-from evenhand.plots.style import Codes, Floats
+from evenhand.compiled import Floats, sum_by
+from evenhand.panel.panel import Panel
+from evenhand.plots.style import Codes
+from evenhand.solve.connectivity import Connectivity
 
 _SWEEPS: Final = 12
 

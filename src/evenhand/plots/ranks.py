@@ -7,13 +7,14 @@ from typing import Any, Final
 import altair as alt
 import numpy as np
 
-from evenhand.cells import count_of
-from evenhand.decision import decide
+from evenhand.answers.decision import decide
+from evenhand.answers.ranking import Ranking, rank
+from evenhand.compiled import Floats
 from evenhand.errors import InputError
-from evenhand.fit import Fit
+from evenhand.models.fit import Fit
 from evenhand.plots import style
-from evenhand.plots.style import BLUE, ORANGE, PALE, WIDTH, Chart, Codes, Floats
-from evenhand.ranking import Ranking, rank
+from evenhand.plots.style import BLUE, ORANGE, PALE, WIDTH, Chart, Codes
+from evenhand.words import count_of
 
 _MOST_BARS: Final = 40
 """Up to so many chances of a place are shown: those nearest to even."""

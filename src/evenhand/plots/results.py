@@ -7,12 +7,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from evenhand.cells import count_of
+from evenhand.compiled import Floats, sum_by
 from evenhand.errors import InputError
-from evenhand.fit import Effects, Fit, method_name
-from evenhand.loops import sum_by
+from evenhand.models.fit import Effects, Fit, method_name
 from evenhand.plots import style
-from evenhand.plots.style import BLUE, GREY, ORANGE, SKY, WIDTH, Chart, Codes, Floats
+from evenhand.plots.style import BLUE, GREY, ORANGE, SKY, WIDTH, Chart, Codes
+from evenhand.words import count_of
 
 
 def _said(method: str) -> str:

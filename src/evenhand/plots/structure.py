@@ -10,15 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from evenhand import graph as graphs
-from evenhand.cells import count_of
+from evenhand.compiled import Floats, sum_by
 from evenhand.design.result import Design
-from evenhand.loops import sum_by
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
 from evenhand.plots import style
 from evenhand.plots.declared import declared_kinds
 from evenhand.plots.layout import around, orders, places, spread
-from evenhand.plots.style import BLUE, GREY, VERMILION, WIDTH, Chart, Codes, Floats
+from evenhand.plots.style import BLUE, GREY, VERMILION, WIDTH, Chart, Codes
+from evenhand.solve import connectivity as graphs
+from evenhand.words import count_of
 
 _BUNDLES: Final = 30
 """Into so many bundles more objects than can be named are taken together."""

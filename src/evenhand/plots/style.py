@@ -15,13 +15,13 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.cells import count_of
+from evenhand.compiled import Floats
 from evenhand.errors import InputError
-from evenhand.fit import Effects, Fit
 from evenhand.io.results import write_whole
+from evenhand.models.fit import Effects, Fit
+from evenhand.words import count_of
 
 Chart = alt.LayerChart | alt.HConcatChart | alt.VConcatChart
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 BLUE: Final = "#0072B2"

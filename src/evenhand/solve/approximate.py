@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import progress
-from evenhand.loops import compiled, is_compiled
-from evenhand.system import Floats, System
+from evenhand.compiled import Floats, compiled, is_compiled
+from evenhand.solve.equations import System
 
 Ints = NDArray[np.int64]
 

@@ -9,8 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.compiled import Floats
 from evenhand.memory import require
-from evenhand.system import Floats, System
+from evenhand.solve.equations import System
 
 
 @dataclass(frozen=True, slots=True, eq=False)

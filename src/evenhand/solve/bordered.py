@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from evenhand.compiled import Floats
 from evenhand.errors import SolveError
 from evenhand.solve.base import Solution, Solver
-from evenhand.system import Floats, System
+from evenhand.solve.equations import System
 
 Indices = NDArray[np.integer[Any]]
+
+_ROUNDING: Final = 1e-13
+"""Part of a column beyond values and biases that is no more than rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +96,14 @@ class BorderedSolver:
     @cached_property
     def inner(self) -> Floats:
         """S, on the coefficients."""
-        total = np.asarray((self.columns.T @ self._weighted).todense()) + self._prior
+        total = self._own.copy()
         total -= self._forces[0].T @ self.images[0] + self._forces[1].T @ self.images[1]
         return np.asarray((total + total.T) / 2)
+
+    @cached_property
+    def _own(self) -> Floats:
+        """Z^T W Z with its prior: what S would be if values and biases were known."""
+        return np.asarray((self.columns.T @ self._weighted).todense()) + self._prior
 
     @property
     def _prior(self) -> Floats:
@@ -108,9 +117,13 @@ class BorderedSolver:
     @cached_property
     def _factor(self) -> Floats:
         try:
-            return np.asarray(np.linalg.cholesky(self.inner), dtype=np.float64)
+            factor = np.asarray(np.linalg.cholesky(self.inner), dtype=np.float64)
         except np.linalg.LinAlgError:
-            raise SolveError("The further unknowns cannot be told from values and biases.") from None
+            factor = np.zeros_like(self.inner)
+        # what is left of a column that values and biases explain is rounding, of either sign
+        if (np.square(np.diagonal(factor)) <= _ROUNDING * np.diagonal(self._own)).any():
+            raise SolveError("The further unknowns cannot be told from values and biases.")
+        return factor
 
     @cached_property
     def covariance(self) -> Floats:

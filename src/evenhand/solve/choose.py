@@ -9,14 +9,15 @@ from typing import Final, Literal
 
 import numpy as np
 
+from evenhand.compiled import Floats
 from evenhand.errors import InputError, SolveError
 from evenhand.memory import fits, require
 from evenhand.solve.base import Solution, Solver
 from evenhand.solve.direct import DirectSolver
+from evenhand.solve.equations import System
 from evenhand.solve.iterative import IterativeSolver
 from evenhand.solve.sparse import SparseSolver, envelope
 from evenhand.solve.spectrum import dense_mu2
-from evenhand.system import Floats, System
 
 SolverKind = Literal["auto", "direct", "sparse", "iterative"]
 """How the equations are solved: chosen by size and shape, or as asked for."""

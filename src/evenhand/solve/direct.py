@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.compiled import Floats
 from evenhand.solve.factored import FactoredSolver
-from evenhand.system import Floats
 
 _ACCURATE: Final = 300
 _CANCELLED: Final = (1e-3, 1e-5)

@@ -9,10 +9,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.compiled import Floats
 from evenhand.solve.base import Solution, eliminate, grounded, pairs_of, require_draws
-from evenhand.solve.refine import refined
+from evenhand.solve.digits import refined
+from evenhand.solve.equations import System
 from evenhand.solve.spectrum import dense_mu2, mu2_through
-from evenhand.system import Floats, System
 
 AT_ONCE: Final = 2**21
 """Numbers held at a time while entries of the inverse are gathered."""

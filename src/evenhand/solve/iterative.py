@@ -10,12 +10,12 @@ from typing import Final
 import numpy as np
 
 from evenhand import progress
+from evenhand.compiled import WIDTH, Floats, dot, squares_of_residuals, sum_by, sums_of_scores, wants_loops
 from evenhand.errors import SolveError
-from evenhand.loops import WIDTH, dot, squares_of_residuals, sum_by, sums_of_scores, wants_loops
 from evenhand.solve.base import Solution, eliminate, require_draws
+from evenhand.solve.equations import System
 from evenhand.solve.krylov import SAFETY, Steps, conjugate_gradients, conjugate_gradients_columns
 from evenhand.solve.spectrum import dense_mu2, mu2_through
-from evenhand.system import Floats, System
 
 TOLERANCE: Final = 1e-7
 """Errors of estimates, as a part of a posterior standard deviation, safety factor included."""

@@ -13,8 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.loops import dot
-from evenhand.system import Floats
+from evenhand.compiled import Floats, dot
 
 SAFETY: Final = 10.0
 """Residual over the smallest Ritz value indicates the error; it has been seen several times too small."""

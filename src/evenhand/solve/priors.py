@@ -12,11 +12,12 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.components import Components
-from evenhand.panel import Panel
+from evenhand.compiled import Floats
+from evenhand.panel.graph import Components
+from evenhand.panel.panel import Panel
 from evenhand.solve.base import Solution
 from evenhand.solve.choose import AutoSolver, SolverKind, choose_solver
-from evenhand.system import Floats, System, make_system
+from evenhand.solve.equations import System, make_system
 
 
 @dataclass(frozen=True, eq=False)

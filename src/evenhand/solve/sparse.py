@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from evenhand.compiled import Floats, compiled, is_compiled
 from evenhand.errors import SolveError
-from evenhand.loops import compiled, is_compiled
 from evenhand.memory import require
+from evenhand.solve.equations import System
 from evenhand.solve.factored import FactoredSolver
-from evenhand.system import Floats, System
 
 _CANCELLED: Final = 1e-9
 """A pivot that is smaller than this part of its diagonal has lost too many digits."""

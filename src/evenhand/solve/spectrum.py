@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from evenhand.compiled import Floats, dot
 from evenhand.errors import LimitError
-from evenhand.loops import dot
 from evenhand.solve.base import SolveKept
-from evenhand.system import Floats, System
+from evenhand.solve.equations import System
 
 _DENSE: Final = 1_500
 """Largest kept side whose eigenvalues are computed densely."""

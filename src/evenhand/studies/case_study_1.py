@@ -81,7 +81,7 @@ def case_study_1(study: SimulationStudy, published: Published | None = None) -> 
     Parameters
     ----------
     study
-        Case study 1 or part of it, from :func:`~evenhand.simulation_study`.
+        Case study 1 or part of it, from :func:`~evenhand.studies.simulation_study`.
     published
         Published errors, from :func:`read_published`.
     """

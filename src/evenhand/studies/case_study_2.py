@@ -9,11 +9,11 @@ from typing import Final
 
 import numpy as np
 
+from evenhand.answers.evidence import Priors, evidence
 from evenhand.errors import InputError
-from evenhand.evidence import Priors, evidence
-from evenhand.fit import Fit
 from evenhand.models import calibrate, incomplete_block, simple_average
-from evenhand.panel import Panel
+from evenhand.models.fit import Fit
+from evenhand.panel.panel import Panel
 from evenhand.studies.printed import PrintedNumber, Reproduction, beside
 
 RANKS: Final = {

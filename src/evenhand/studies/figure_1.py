@@ -6,10 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.cells import count_of
-from evenhand.graph import assessor_graph, connectivity
-from evenhand.panel import Panel
+from evenhand.panel.panel import Panel
+from evenhand.solve.connectivity import assessor_graph, connectivity
 from evenhand.studies.printed import PrintedNumber, Reproduction, Verdict
+from evenhand.words import count_of
 
 GRAPHS: Final = {
     # one object for each pair of assessors

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from evenhand.cells import count_of
 from evenhand.errors import InputError, NotConnectedError
 from evenhand.frames import make_frame
 from evenhand.models import calibrate
+from evenhand.panel.simulate import simulate_panel
 from evenhand.progress import report
-from evenhand.simulate import simulate_panel
+from evenhand.words import count_of
 
 _OBJECTS: Final = 3000
 """Objects to average over, in as many random designs as that takes: at least 3, at most 100."""

@@ -16,13 +16,13 @@ from multiprocessing import get_context
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evenhand.compiled import Floats
 from evenhand.errors import EvenhandError, InputError, NotConnectedError
 from evenhand.frames import make_frame
 from evenhand.models import calibrate, incomplete_block, simple_average
+from evenhand.panel.simulate import simulate_panel
 from evenhand.progress import report
-from evenhand.simulate import simulate_panel
 
 METHODS: Final = ("sa", "iba", "cwc")
 """The methods that the paper compares, in the order of its figures from above."""
@@ -39,7 +39,6 @@ _WORTH_A_PROCESS: Final = 500_000
 _THREAD_SETTINGS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 Profile = tuple[float, ...]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,59 @@
+# Public names, listed once: `__init__.py` imports each from here when it is first used.
+
+from . import design as design
+from . import errors as errors
+from . import plots as plots
+from . import studies as studies
+from .answers.compare import Comparison as Comparison
+from .answers.compare import compare as compare
+from .answers.decision import Decision as Decision
+from .answers.decision import classify as classify
+from .answers.decision import decide as decide
+from .answers.evidence import Priors as Priors
+from .answers.evidence import evidence as evidence
+from .answers.explain import explain as explain
+from .answers.fingerprint import fingerprint as fingerprint
+from .answers.influence import influence as influence
+from .answers.influence import robustness as robustness
+from .answers.influence import without_assessors as without_assessors
+from .answers.next_best import next_best as next_best
+from .answers.ranking import Ranking as Ranking
+from .answers.ranking import pairwise as pairwise
+from .answers.ranking import rank as rank
+from .answers.update import update as update
+from .cluster.calibrate import DistributedFit as DistributedFit
+from .cluster.calibrate import calibrate_distributed as calibrate_distributed
+from .design.assign import assign as assign
+from .design.assign import extend as extend
+from .design.outlook import outlook as outlook
+from .design.result import Design as Design
+from .io.packed import pack_panel as pack_panel
+from .io.panels import read_panel as read_panel
+from .models.additive import calibrate as calibrate
+from .models.additive import incomplete_block as incomplete_block
+from .models.average import simple_average as simple_average
+from .models.average import weighted_average as weighted_average
+from .models.bounded import Bounded as Bounded
+from .models.bounded import Logarithm as Logarithm
+from .models.confidences import declared_confidence as declared_confidence
+from .models.criteria import CriteriaFit as CriteriaFit
+from .models.criteria import calibrate_criteria as calibrate_criteria
+from .models.fit import Fit as Fit
+from .models.medians import median_polish as median_polish
+from .models.noise import NoisePrior as NoisePrior
+from .models.refined import Refinements as Refinements
+from .models.refined import refine as refine
+from .panel.gauge import Affine as Affine
+from .panel.gauge import Anchor as Anchor
+from .panel.gauge import Reference as Reference
+from .panel.panel import Panel as Panel
+from .panel.simulate import Simulation as Simulation
+from .panel.simulate import simulate_panel as simulate_panel
+from .reports import report as report
+from .reports.template import template as template
+from .reports.workbook import workbook as workbook
+from .solve.connectivity import Connectivity as Connectivity
+from .solve.connectivity import connectivity as connectivity
+
+__all__: list[str]
+__version__: str

@@ -1,0 +1,221 @@
+"""Bayesian log-evidence of the four methods, with ball priors and a truncated Jeffreys prior (App. E)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, lgamma, log, pi
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.errors import InputError, Problem, SolveError
+from evenhand.models import MEDIANS
+from evenhand.models.fit import Fit
+from evenhand.models.variances import log_integral
+from evenhand.panel.gauge import condition
+from evenhand.panel.panel import Panel
+
+
+@dataclass(frozen=True, slots=True)
+class Priors:
+    """What was thought possible before the scores came in (App. E).
+
+    Attributes
+    ----------
+    v_ref
+        Anticipated average value: centre of the ball of values.
+    sigma_O, sigma_A
+        Upper estimates of the root-mean-square spread of values and of biases: the radii of the balls.
+    w_min, w_max
+        Limits of the noise variance of a score of typical confidence, in squared points.
+    """
+
+    v_ref: float
+    sigma_O: float  # noqa: N815  # the paper's symbols
+    sigma_A: float  # noqa: N815
+    w_min: float
+    w_max: float
+
+    def __post_init__(self) -> None:
+        if not all(isfinite(number) for number in (self.v_ref, self.sigma_O, self.sigma_A, self.w_min, self.w_max)):
+            raise InputError("Priors must be finite numbers.", kind="bad_prior")
+        if min(self.sigma_O, self.sigma_A) <= 0 or not 0 < self.w_min < self.w_max:
+            raise InputError("Priors need sigma_O > 0, sigma_A > 0 and 0 < w_min < w_max.", kind="bad_prior")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The log-evidence of a fit.
+
+    Attributes
+    ----------
+    log_evidence
+        Natural logarithm of the evidence; None where it does not exist.
+    priors
+        The priors behind it.
+    notes
+        Why it does not exist, or why its closed form may mislead here.
+    """
+
+    log_evidence: float | None
+    priors: Priors
+    notes: tuple[Problem, ...] = ()
+
+
+def default_priors(panel: Panel) -> Priors:
+    """Return priors on the scale of the data.
+
+    The ball of values is centred at the mean score and has radius 1.5 times the standard deviation d of the scores,
+    the ball of biases has radius d (the paper's 22.5 and 15 stand in the same proportion), and the noise variance
+    lies between the square of the smallest step between two scores and the squared radius of the ball of values,
+    as the paper advises.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = float(panel.score.std())
+    if not np.isfinite(spread) or not np.isfinite(spread * spread):
+        raise SolveError("The scores are too extreme to compute with: rescale them.")
+    distinct = np.unique(panel.score)
+    if spread == 0:
+        spread = max(1.0, abs(float(panel.score[0])))
+    steps = np.diff(distinct)
+    step = float(steps[steps > 1e-9 * spread].min(initial=1.5 * spread))
+    step = min(step, 0.75 * spread)
+    return Priors(float(panel.score.mean()), 1.5 * spread, spread, step**2, (1.5 * spread) ** 2)
+
+
+def evidence(fit: Fit, priors: Priors | None = None) -> Evidence:
+    """Return the log-evidence of a fit in closed form.
+
+    The closed form extends the integrals over balls and interval to infinity; a note says when the bulk of the
+    posterior does not lie inside them.
+
+    Parameters
+    ----------
+    fit
+        A fit by any of the four methods, or one of them shrunk: then values and biases are normal, and the radii of the
+        balls are the largest standard deviations thought possible, all below them being equally likely.
+    priors
+        The priors; :func:`default_priors` of the panel where not given.
+    """
+    fit.refuse_criteria("Evidence")
+    priors = default_priors(fit.panel) if priors is None else priors
+    if fit.method == MEDIANS:
+        message = "no log-evidence for medians: they assume no distribution of the noise."
+        return Evidence(None, priors, (Problem("evidence", message),))
+    if fit.refined is not None:
+        return _shrunk(fit, priors)
+    nu = fit.degrees_of_freedom
+    refusal = None
+    if not fit.connectivity.is_connected and fit.is_calibrated:
+        refusal = "the panel is not connected"
+    elif nu <= 0:
+        refusal = "there are no degrees of freedom left"
+    elif fit.residual == 0:
+        refusal = "the scores agree perfectly, which gives the closed form an infinite evidence"
+    if refusal is not None:
+        return Evidence(None, priors, (Problem("evidence", f"no log-evidence for {fit.method}: {refusal}."),))
+    n_objects, n_assessors = fit.panel.n_objects, fit.panel.n_assessors
+    result = lgamma(nu / 2) - nu / 2 * log(pi * fit.residual) + float(np.log(fit.weight).sum()) / 2
+    result -= _log_ball(n_objects, n_objects * priors.sigma_O**2) + log(log(priors.w_max / priors.w_min))
+    solver = fit.posterior.solver
+    if solver is None:
+        result -= float(np.log(fit.values.total_confidence).sum()) / 2
+    else:
+        # det of A-tilde, for the zero-sum gauge of the paper's prior, is n_A^2 times the grounded determinant
+        result -= (2 * log(n_assessors) + solver.log_determinant()) / 2
+        if n_assessors > 1:
+            result -= _log_ball(n_assessors - 1, n_assessors * priors.sigma_A**2) - log(n_assessors) / 2
+        else:
+            result -= -log(n_assessors) / 2
+    return Evidence(result, priors, (*_sampling_notes(fit), *_bulk_notes(fit, priors)))
+
+
+def _shrunk(fit: Fit, priors: Priors) -> Evidence:
+    """Return the log-evidence of a shrunk fit: the marginal likelihood, averaged over the standard deviations.
+
+    With sd = sqrt(theta w) the average over w under the prior 1/w is in closed form, given the two ratios theta; the
+    average over these is taken at points of Gauss and Hermite about its peak.
+    """
+    search, names = fit.refined.search, [one.name for one in fit.refined.search.unknowns]
+    if names != ["value_ratio", "bias_ratio"] or fit.refined.names:  # coefficients have no prior of their own
+        message = f"no log-evidence for {fit.method}: it is defined for the four methods, and for them shrunk."
+        return Evidence(None, priors, (Problem("evidence", message),))
+    if fit.refined.node.freedom <= 2:
+        message = f"no log-evidence for {fit.method}: there are too few scores."
+        return Evidence(None, priors, (Problem("evidence", message),))
+
+    def height(point: NDArray[np.float64]) -> float:
+        node = search.node(point)
+        nu, half = node.freedom, node.residual / 2
+        result = node.log_marginal + log(half) + lgamma((nu - 2) / 2) - lgamma(nu / 2)  # E[w], for the two sds
+        result += float(point.sum()) / 2 - log(4 * priors.sigma_O * priors.sigma_A)
+        # the mean of the values has a normal prior, centred at v_ref, and not a flat one
+        variance = priors.sigma_O**2 + node.w * node.mean_variance
+        return float(result - (log(2 * pi * variance) + (node.mean - priors.v_ref) ** 2 / variance) / 2)
+
+    notes = []
+    try:
+        area = log_integral(height, fit.refined.point)
+    except SolveError as error:
+        return Evidence(None, priors, (Problem("evidence", f"no log-evidence for {fit.method}: {error}"),))
+    result = area - log(log(priors.w_max / priors.w_min))
+    if fit.values.scale is not None:
+        result += float(np.log(fit.values.scale.slope(fit.panel.score)).sum())
+    node = fit.refined.node
+    found = [("values", node.setting.value_ratio, priors.sigma_O), ("biases", node.setting.bias_ratio, priors.sigma_A)]
+    for what, ratio, most in found:
+        if ratio is not None and np.sqrt(ratio * node.w) > most:
+            message = (
+                f"the log-evidence of {fit.method} takes it that the posterior lies inside the priors, and it does not "
+                f"for {what} (standard deviation {np.sqrt(ratio * node.w):.3g} against {most:.3g})."
+            )
+            notes.append(Problem("evidence_bulk", message))
+    return Evidence(result, priors, tuple(notes))
+
+
+def _sampling_notes(fit: Fit) -> list[Problem]:
+    """Return a note where the determinant was estimated by sampling."""
+    error = 0.0 if fit.posterior.solver is None else fit.posterior.solver.log_determinant_error / 2
+    if error == 0:
+        return []
+    message = f"the log-evidence of {fit.method} was estimated by sampling, with a standard error of {error:.2g}."
+    return [Problem("evidence_sampled", message)]
+
+
+def _log_ball(dimension: int, squared_radius: float) -> float:
+    """Return the log volume of a ball."""
+    return dimension / 2 * log(pi * squared_radius) - lgamma(dimension / 2 + 1)
+
+
+def _bulk_notes(fit: Fit, priors: Priors) -> list[Problem]:
+    """Return a note for every ball or interval that does not hold the bulk of the posterior."""
+    from scipy.special import gammaincinv
+
+    nu = fit.degrees_of_freedom
+    # w is R over a chi-square; as a variance in squared points it is divided by the typical precision
+    typical = float(np.exp(np.log(fit.weight).mean()))
+    low, high = (fit.residual / (2 * float(gammaincinv(nu / 2, p))) / typical for p in (0.95, 0.05))
+    wide = []
+    values, biases = fit.values.estimate, fit.biases.estimate
+    w = fit.residual / max(nu - 2, 1)
+    of_values, of_biases = fit.posterior.unit_value_variance, fit.posterior.unit_bias_variance
+    if fit.posterior.solver is not None:
+        seen = fit.connectivity.panel
+        zero_sum = condition("zero_sum", seen, fit.connectivity)
+        shift = float(zero_sum.shift(values, biases)[0])
+        values, biases = values + shift, biases - shift
+        of_values, of_biases = fit.posterior.in_gauge(zero_sum).unit_variances
+        if (np.square(biases) + w * of_biases).sum() > biases.size * priors.sigma_A**2:
+            wide.append(f"biases (root mean square {np.sqrt(np.square(biases).mean()):.3g} against {priors.sigma_A:g})")
+    radius = np.sqrt((np.square(values - priors.v_ref) + w * of_values).mean())
+    if radius > priors.sigma_O:
+        wide.append(f"values ({radius:.3g} against {priors.sigma_O:.3g})")
+    if low < priors.w_min or high > priors.w_max:
+        wide.append(f"noise variance ({low:.3g} to {high:.3g} against {priors.w_min:.3g} to {priors.w_max:.3g})")
+    if not wide:
+        return []
+    message = (
+        f"the log-evidence of {fit.method} takes it that the posterior lies inside the priors, and it does not for "
+        f"{', '.join(wide)}: read it with care, or give wider priors."
+    )
+    return [Problem("evidence_bulk", message)]

@@ -1,0 +1,104 @@
+"""A fingerprint of a result: a hash of the data, the settings and the version that it can be had from again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.memory import require
+from evenhand.models import MEDIANS
+from evenhand.models.fit import Fit
+from evenhand.panel.gauge import Gauge
+from evenhand.panel.panel import Panel
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What a result was made from, as hashes (SHA-256).
+
+    Attributes
+    ----------
+    data
+        Hash of the scores with their labels and precisions, whatever the order of rows.
+    settings
+        Everything that was chosen, in words and numbers.
+    version
+        The version of evenhand.
+    whole
+        Hash of all three together.
+    """
+
+    data: str
+    settings: Mapping[str, Any]
+    version: str
+    whole: str
+
+    def __str__(self) -> str:
+        return self.whole
+
+
+def fingerprint(fit: Fit, **chosen: Any) -> Fingerprint:
+    """Return the fingerprint of a fit, with whatever else was chosen on the way to the result.
+
+    Two results with the same fingerprint come from the same scores, settings and version.
+
+    Parameters
+    ----------
+    fit
+        The fit.
+    chosen
+        Further settings, such as ``top`` and ``seed``.
+
+    Examples
+    --------
+    >>> from evenhand import Panel, calibrate
+    >>> one = Panel.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [60.0, 70.0, 50.0, 62.0])
+    >>> other = Panel.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [60.0, 70.0, 50.0, 62.5])
+    >>> fingerprint(calibrate(one)).whole == fingerprint(calibrate(other)).whole
+    False
+    """
+    from evenhand import __version__
+
+    settings: dict[str, Any] = {
+        "method": fit.method,
+        "gauge": _words(fit.gauge),
+        "noise": fit.posterior.noise.kind,
+        "interval": fit.values.interval,
+        "confidence": fit.panel.confidence,
+        "factor": fit.panel.factor,
+        "per_component": fit.per_component,
+    }
+    if fit.refined is not None and fit.method != MEDIANS:
+        settings["refinements"] = repr(fit.refined.refinements)
+    settings |= chosen
+    data = data_hash(fit.panel)
+    text = json.dumps([data, settings, __version__], sort_keys=True, ensure_ascii=True, default=repr)
+    return Fingerprint(data, settings, __version__, hashlib.sha256(text.encode()).hexdigest())
+
+
+def data_hash(panel: Panel) -> str:
+    """Return a hash of the scores of a panel, their labels, precisions, covariates and criteria, in any order."""
+    require(600.0 * panel.n_assessments, f"the fingerprint of {panel.n_assessments:,} assessments")
+    objects, assessors = panel.objects, panel.assessors
+    columns = [
+        [objects[at] for at in panel.object_index.tolist()],
+        [assessors[at] for at in panel.assessor_index.tolist()],
+        [score.hex() for score in panel.score.tolist()],
+        [precision.hex() for precision in panel.precision.tolist()],
+    ]
+    for name, cells in sorted(panel.covariates.items()):
+        columns.append([f"{name}={cell!r}" for cell in cells.tolist()])
+    if panel.criterion is not None:
+        columns.append(panel.criterion.tolist())
+    rows = sorted(json.dumps(row) for row in zip(*columns, strict=True))
+    total = hashlib.sha256()
+    for row in rows:
+        total.update(row.encode() + b"\n")
+    return total.hexdigest()
+
+
+def _words(gauge: Gauge | None) -> str | None:
+    return None if gauge is None else gauge if isinstance(gauge, str) else repr(gauge)

@@ -1,0 +1,101 @@
+"""What all other scores say of each score: the error with which they predict it, and how probable they make it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import lgamma, log, pi
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.compiled import Floats
+from evenhand.models import MEDIANS
+from evenhand.models.fit import Fit
+from evenhand.models.reweighting import Node, leverages_of
+
+BRIDGE: Final = 1e-9
+"""An assessment whose leverage is this close to 1 is a bridge: nothing else can check it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """Each score beside what a fit without it would expect.
+
+    Attributes
+    ----------
+    error
+        Score less prediction, on the scale of the model; infinite at bridges.
+    log_density
+        Log of the predictive density of each score, in points; minus infinity at bridges.
+    """
+
+    error: Floats
+    log_density: Floats
+
+    @property
+    def is_predicted(self) -> NDArray[np.bool_]:
+        """Whether each score can be predicted from the others at all."""
+        return np.isfinite(self.error)
+
+
+def leverages(fit: Fit) -> Floats:
+    """Return h = c x^T L^- x of each assessment: how far its own fitted score follows it; 1 marks a bridge."""
+    panel = fit.panel
+    solver = fit.posterior.solver
+    if solver is None:
+        return np.asarray(fit.weight / fit.values.total_confidence[panel.object_index], dtype=np.float64)
+    leverage = np.clip(leverages_of(solver, fit.weight), 0.0, 1.0)
+    if solver.diagonal_error > 0 and fit.posterior.condition is not None:  # sampled: what is known exactly is put in
+        leverage[fit.connectivity.bridges] = 1.0
+    return leverage
+
+
+def held_out_errors(fit: Fit, leverage: Floats | None = None) -> Floats:
+    """Return the error r/(1 - h) with which all other scores predict each score; infinite at bridges."""
+    slack = 1.0 - (leverages(fit) if leverage is None else leverage)
+    node = _node(fit)
+    move = fit.residuals if node is None else fit.residuals + node.aim  # what a rounded or outlying score stands for
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(slack > BRIDGE, fit.residuals + move * (1 - slack) / slack, np.inf)
+
+
+def _node(fit: Fit) -> Node | None:
+    """Return the fit behind a refined one."""
+    return None if fit.refined is None or fit.method == MEDIANS else fit.refined.node
+
+
+def held_out(fit: Fit) -> HeldOut:
+    """Return how well all other scores predict each score, without fitting again.
+
+    For given variances of the model this is exact where noise is normal. The noise variance is that without the score.
+    """
+    leverage = leverages(fit)
+    error = held_out_errors(fit, leverage)
+    slack = np.maximum(1.0 - leverage, BRIDGE)
+    node = _node(fit)
+    if node is not None and node.log_predictive is not None:
+        density = node.log_predictive
+    else:
+        residual, nu = (fit.residual, fit.degrees_of_freedom) if node is None else (node.residual, node.freedom)
+        known = None if fit.posterior.noise.kind == "estimated" and (node is None or node.setting.w is None) else 1.0
+        if node is not None and node.setting.w is not None:
+            known = node.setting.w
+        density = _log_density(fit, slack, residual, nu, known)
+    if fit.values.scale is not None:
+        density = density + np.log(fit.values.scale.slope(fit.panel.score))
+    return HeldOut(error, np.where(np.isfinite(error), density, -np.inf))
+
+
+def _log_density(fit: Fit, slack: Floats, residual: float, nu: int, known: float | None) -> Floats:
+    """Return the log density of each score given all others: normal for a known w, else Student's."""
+    squares = fit.weight * np.square(fit.residuals) / slack
+    scale = (np.log(fit.weight) + np.log(slack)) / 2
+    if known is not None:
+        return np.asarray(scale - (log(2 * pi * known) + squares / known) / 2)
+    left = nu - 1
+    if left < 1:
+        return np.full(slack.size, -np.inf)
+    without = np.maximum(residual - squares, np.finfo(np.float64).tiny)
+    level = lgamma((left + 1) / 2) - lgamma(left / 2) - log(pi) / 2
+    return np.asarray(level + scale - np.log(without) / 2 - (left + 1) / 2 * np.log1p(squares / without))

@@ -1,0 +1,340 @@
+"""What each score and each assessor did: bounds of App. C, leverage, held-out error, exact sensitivities, deletions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand import frames
+from evenhand.answers.heldout import held_out_errors, leverages
+from evenhand.compiled import Floats, sum_by
+from evenhand.errors import EvenhandError, InputError
+from evenhand.models import refit
+from evenhand.models.fit import Fit
+from evenhand.models.reweighting import own_responses, responses_along
+from evenhand.panel.gauge import Reference
+from evenhand.solve.connectivity import connectivity
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Robustness:
+    """How far values can move when scores change (App. C): |dv_o| <= value_bound_o * sqrt(sum c ds^2).
+
+    Attributes
+    ----------
+    mu2, lambda2
+        Second smallest eigenvalue of M and second largest of D^T D; mu_2 = 1 - sqrt(lambda_2).
+    constant
+        k in ||(dv, db)|| <= k ||ds||: 1/sqrt(mu_2) in the reference gauge, sqrt(2/mu_2) in the weighted one.
+    value_bound, bias_bound
+        k/sqrt(C_o) for each object and k/sqrt(C'_a) for each assessor.
+    """
+
+    mu2: float
+    lambda2: float | None
+    constant: float
+    value_bound: Floats
+    bias_bound: Floats
+
+
+def robustness(fit: Fit) -> Robustness | None:
+    """Return the bounds of App. C in the gauge of the fit, or None for averages and panels that are not connected.
+
+    For a gauge gamma the constant is |gamma|* sqrt(2C) / |gamma n| / sqrt(mu_2), with |gamma|*^2 the sum of
+    gamma_o^2/C_o and gamma_a^2/C'_a: the paper's two constants are the reference and the weighted case of it.
+    """
+    gauge = fit.posterior.condition
+    if gauge is None or not fit.connectivity.is_connected:
+        return None
+    mu2 = fit.connectivity.mu2
+    of_objects, of_assessors = fit.values.total_confidence, fit.biases.total_confidence
+    dual = np.sqrt((gauge.value_weight**2 / of_objects).sum() + (gauge.bias_weight**2 / of_assessors).sum())
+    stretch = float(dual * np.sqrt(2 * of_objects.sum()) / np.abs(gauge.slope[0]))
+    constant = stretch / float(np.sqrt(mu2))
+    lambda2 = (1 - mu2) ** 2 if fit.panel.n_assessors > 1 else None
+    return Robustness(mu2, lambda2, constant, constant / np.sqrt(of_objects), constant / np.sqrt(of_assessors))
+
+
+def score_sensitivity(fit: Fit, chosen: NDArray[np.int64] | None = None) -> tuple[Floats, Floats]:
+    """Return dv/ds and db/ds, exactly: a row for each object or assessor, a column for each chosen assessment.
+
+    Not for refined models, of which :func:`influence` tells each score's effect on its own object.
+    """
+    _refuse_refined(fit)
+    rows = np.arange(fit.panel.n_assessments) if chosen is None else chosen
+    values, biases = _inverse_columns(fit, rows)
+    values, biases = _project(fit, values, biases)
+    return values * fit.weight[rows], biases * fit.weight[rows]
+
+
+def confidence_sensitivity(fit: Fit, chosen: NDArray[np.int64] | None = None) -> tuple[Floats, Floats]:
+    """Return dv/dc and db/dc for the declared confidences c, exactly: L^- x r, and the gauge's own dependence on c."""
+    _refuse_refined(fit)
+    rows = np.arange(fit.panel.n_assessments) if chosen is None else chosen
+    values, biases = _inverse_columns(fit, rows)
+    residual = fit.residuals[rows]
+    return _project(fit, values * residual, biases * residual, *_gauge_drift(fit, rows))
+
+
+def _refuse_refined(fit: Fit) -> None:
+    fit.refuse_criteria("Influence")
+    if fit.refined is not None:
+        raise InputError(
+            "Full sensitivities are for the four methods: for a refined model use influence, or fit again with the "
+            "score changed.",
+            kind="bad_option",
+        )
+
+
+def _inverse_columns(fit: Fit, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return L^- x for the rows x of the design matrix, in the solver's own gauge."""
+    panel = fit.panel
+    columns = np.arange(rows.size)
+    of_objects = np.zeros((panel.n_objects, rows.size))
+    of_objects[panel.object_index[rows], columns] = 1.0
+    of_assessors = np.zeros((panel.n_assessors, rows.size))
+    if fit.posterior.solver is None:
+        return of_objects / fit.values.total_confidence[:, None], of_assessors
+    of_assessors[panel.assessor_index[rows], columns] = 1.0
+    return fit.posterior.solver.apply(of_objects, of_assessors)
+
+
+def _project(
+    fit: Fit, values: Floats, biases: Floats, drift: Floats | None = None, component: NDArray[np.int64] | None = None
+) -> tuple[Floats, Floats]:
+    """Return changes (columns) moved along the null vector until the gauge's left-hand side changes by ``drift``.
+
+    ``component`` is the group in which each column's assessment stands.
+    """
+    gauge = fit.posterior.condition
+    if gauge is None:
+        return values, biases
+    values, biases = (moved.T for moved in fit.posterior.project(values.T, biases.T))
+    if drift is None or component is None:
+        return values, biases
+    shift = np.where(drift != 0, drift / gauge.slope[component], 0.0)
+    values = values + np.where(gauge.object_component[:, None] == component, shift, 0.0)
+    return values, biases - np.where(gauge.assessor_component[:, None] == component, shift, 0.0)
+
+
+def _gauge_drift(fit: Fit, rows: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
+    """Return how far each confidence moves the gauge, whose weights may be confidences, and the group it does so in."""
+    panel = fit.panel
+    bias = fit.biases.estimate[panel.assessor_index[rows]]
+    drift = np.zeros(rows.size)
+    if fit.gauge == "weighted":
+        drift = -bias
+    elif isinstance(fit.gauge, Reference):
+        drift = fit.gauge.value - fit.values.estimate[panel.object_index[rows]] + bias
+    return drift, fit.connectivity.object_component[panel.object_index[rows]]
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """What each score did.
+
+    Attributes
+    ----------
+    fit
+        The fit.
+    leverage
+        How far the fitted score follows the score, between 0 and 1; 1 marks a bridge.
+    held_out_error
+        How far the score is from what all others predict; infinite at bridges.
+    own_effect
+        Change of the object's value for one more point in this score.
+    confidence_effect
+        Change of the object's value if this score's confidence were doubled, to first order.
+    """
+
+    fit: Fit
+    leverage: Floats
+    held_out_error: Floats
+    own_effect: Floats
+    confidence_effect: Floats
+
+    @property
+    def pull(self) -> Floats:
+        """How far the score pulls the object's value: with it less without it, in the same gauge; infinite at bridges.
+
+        Gauges whose weights are confidences keep the weights that they had with the score.
+        """
+        fit, scale = self.fit, self.fit.values.scale
+        with np.errstate(invalid="ignore"):
+            if scale is None:
+                pull = self.own_effect * self.held_out_error
+            else:
+                at = fit.values.latent[fit.panel.object_index]
+                points = fit.values.estimate[fit.panel.object_index]
+                moved = self.own_effect * scale.slope(points) / scale.slope(fit.panel.score) * self.held_out_error
+                pull = points - scale.back(at - moved)
+            return np.where(np.isfinite(self.held_out_error), pull, np.inf)
+
+    def columns(self) -> dict[str, Any]:
+        """Return the table as columns, one row for each assessment; None where a score cannot be left out."""
+        fit, panel = self.fit, self.fit.panel
+
+        def finite(cells: Floats) -> list[float | None]:
+            return [cell if np.isfinite(cell) else None for cell in cells.tolist()]
+
+        return {
+            "assessor": [panel.assessors[i] for i in panel.assessor_index.tolist()],
+            "object": [panel.objects[i] for i in panel.object_index.tolist()],
+            "score": panel.score,
+            "confidence": np.array(fit.weight),
+            "fitted": fit.fitted,
+            "residual": panel.score - fit.fitted,
+            "leverage": self.leverage,
+            "held_out_error": finite(_in_points(fit, self.held_out_error)),
+            "own_effect": self.own_effect,
+            "pull": finite(self.pull),
+            "confidence_effect": self.confidence_effect,
+        }
+
+    def to_frame(self) -> Any:
+        """Return the table as the kind of frame that the panel came from."""
+        return frames.make_frame(self.columns(), self.fit.panel.backend)
+
+
+def influence(fit: Fit) -> Influence:
+    """Return what each score did to the value of its object, and how far it is from what the others predict.
+
+    Examples
+    --------
+    >>> from evenhand import Panel, calibrate
+    >>> fit = calibrate(Panel.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [60.0, 70.0, 50.0, 62.0]))
+    >>> influence(fit).leverage
+    array([0.75, 0.75, 0.75, 0.75])
+    """
+    fit.refuse_criteria("Influence")
+    leverage = leverages(fit)
+    own = _own_response(fit)
+    turned = own * fit.residuals
+    gauge = fit.posterior.condition
+    if gauge is not None:
+        drift, component = _gauge_drift(fit, np.arange(fit.panel.n_assessments))
+        turned = turned + drift / gauge.slope[component]
+    if fit.values.scale is not None:  # from the scale of the model to points
+        slope = fit.values.scale.slope
+        at = slope(fit.values.estimate)[fit.panel.object_index]
+        own, turned = own * slope(fit.panel.score) / at, turned / at
+    return Influence(fit, leverage, held_out_errors(fit, leverage), own * fit.weight, turned * fit.weight)
+
+
+def _own_response(fit: Fit) -> Floats:
+    """Return for each assessment the entry of P L^- x at its own object, from entries of L^- at assessments alone."""
+    panel, gauge = fit.panel, fit.posterior.condition
+    solver = fit.posterior.solver
+    if solver is None:
+        return np.asarray(1.0 / fit.values.total_confidence[panel.object_index], dtype=np.float64)
+    own = own_responses(solver)
+    if gauge is None:
+        return own
+    along = responses_along(solver, panel, gauge.value_weight, gauge.bias_weight)
+    level = along / gauge.slope[gauge.object_component[panel.object_index]]
+    return np.asarray(own - level, dtype=np.float64)
+
+
+def _in_points(fit: Fit, deviation: Floats) -> Floats:
+    """Return deviations of scores on the scale of the model as points."""
+    scale, score = fit.values.scale, fit.panel.score
+    if scale is None:
+        return deviation
+    with np.errstate(invalid="ignore"):
+        return np.asarray(score - scale.back(scale.forward(score) - deviation))
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutAssessor:
+    """What would change if an assessor were left out.
+
+    Attributes
+    ----------
+    assessor
+        The assessor.
+    largest_change, object
+        The largest change of a value beside the mean change, and the object; None where the panel would not do without.
+    entering, leaving
+        Objects that would enter and leave the top k, where k was given.
+    lost
+        Objects that nobody else assessed.
+    note
+        Why nothing can be said, where that is so.
+    """
+
+    assessor: str
+    largest_change: float | None
+    object: str | None
+    entering: tuple[str, ...] = ()
+    leaving: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    note: str | None = None
+
+
+def without_assessors(
+    fit: Fit, *, top: int | None = None, chosen: Sequence[int] | None = None
+) -> list[WithoutAssessor]:
+    """Return for each assessor what would change without them: a refit of what is left, in the order of the panel.
+
+    Parameters
+    ----------
+    fit
+        Any fit.
+    top
+        A number k of places: also says who would enter and leave the top k.
+    chosen
+        Positions of the assessors to try; all where not given. Each takes as long as a fit.
+    """
+    fit.refuse_criteria("Leaving an assessor out")
+    if top is not None and top > fit.panel.n_objects:
+        raise InputError(f"There are only {fit.panel.n_objects} objects, not {top} places.", kind="bad_option")
+    return [_without(fit, index, top) for index in (range(fit.panel.n_assessors) if chosen is None else chosen)]
+
+
+def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:
+    panel = fit.panel
+    label = panel.assessors[index]
+    stay = panel.assessor_index != index
+    if not stay.any():
+        return WithoutAssessor(label, None, None, lost=tuple(panel.objects), note="there is no other assessor")
+    rest = panel.restrict(stay)
+    kept = set(rest.objects)
+    lost = tuple(name for name in panel.objects if name not in kept)
+    options: dict[str, Any] = {}
+    groups = np.zeros(rest.n_objects, dtype=np.int64)
+    if fit.posterior.condition is not None:
+        parts, before_parts = connectivity(rest), fit.connectivity
+        groups = parts.object_component
+        alone = int((before_parts.assessor_component == before_parts.assessor_component[index]).sum()) == 1
+        if parts.n_components > before_parts.n_components - alone:
+            return WithoutAssessor(label, None, None, lost=lost, note="the panel would fall apart")
+        options = {"gauge": "zero_sum", "per_component": not parts.is_connected}
+    try:
+        other = refit(fit, rest, **options)
+    except EvenhandError as error:
+        return WithoutAssessor(label, None, None, lost=lost, note=str(error))
+    before = fit.values.estimate[[i for i, name in enumerate(panel.objects) if name in kept]]
+    change = other.values.estimate - before
+    if fit.is_calibrated:  # beside the mean change of the group, since the level is a matter of gauge
+        change -= (sum_by(groups, change, int(groups.max()) + 1) / np.bincount(groups))[groups]
+    at = int(np.argmax(np.abs(change)))
+    entering: tuple[str, ...] = ()
+    leaving: tuple[str, ...] = ()
+    if top is not None:
+        was = {name for name, place in zip(panel.objects, fit.values.rank.tolist(), strict=True) if place <= top}
+        now = {name for name, place in zip(rest.objects, other.values.rank.tolist(), strict=True) if place <= top}
+        entering, leaving = tuple(sorted(now - was)), tuple(sorted(was - now))
+    return WithoutAssessor(label, float(change[at]), rest.objects[at], entering, leaving, lost)
+
+
+def without_columns(deletions: Sequence[WithoutAssessor]) -> dict[str, list[Any]]:
+    """Return deletions as columns: assessor, largest_change, object, entering, leaving, lost, note."""
+    names = ("assessor", "largest_change", "object", "entering", "leaving", "lost", "note")
+    columns = {name: [getattr(item, name) for item in deletions] for name in names}
+    return {
+        name: [list(cell) if isinstance(cell, tuple) else cell for cell in cells] for name, cells in columns.items()
+    }

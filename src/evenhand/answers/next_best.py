@@ -1,0 +1,192 @@
+"""The next best assessment: which further reading would narrow a decision, or all values, the most."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand import frames
+from evenhand.compiled import Floats
+from evenhand.errors import InputError, LimitError, NotRankableError
+from evenhand.models.fit import Fit
+from evenhand.words import name_some
+
+_LARGEST: Final = 4_000
+"""Largest number of objects and assessors together whose covariance is held in memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class NextBest:
+    """Further assessments, the most useful first.
+
+    Attributes
+    ----------
+    fit
+        The fit that they would add to.
+    assessor, object
+        Labels of each pair.
+    gain
+        What each would be expected to bring: fewer misclassified objects for a top k, or a smaller mean variance.
+    criterion
+        ``"top k"`` or ``"variance"``.
+    now
+        The expected number of misclassified objects, or the mean variance, as it stands.
+    """
+
+    fit: Fit
+    assessor: tuple[str, ...]
+    object: tuple[str, ...]
+    gain: Floats
+    criterion: str
+    now: float
+
+    def columns(self) -> dict[str, Any]:
+        """Return the table as columns."""
+        return {"assessor": list(self.assessor), "object": list(self.object), "gain": self.gain}
+
+    def to_frame(self) -> Any:
+        """Return the table as the kind of frame that the panel came from."""
+        return frames.make_frame(self.columns(), self.fit.panel.backend)
+
+
+def next_best(
+    fit: Fit,
+    *,
+    top: int | None = None,
+    confidence: float | Mapping[tuple[str, str], float] | None = None,
+    conflicts: Collection[tuple[str, str]] = (),
+    most: int = 10,
+) -> NextBest:
+    """Rank the assessments that have not been made by what they would bring, by rank-one updates without a refit.
+
+    One more assessment of precision c changes L^- by -u u^T / (1/c + x^T u), u = L^- x. With ``top`` the gain is
+    the expected fall in the number of objects on the wrong side of the line between places k and k + 1 (Gaussian
+    posterior, line held where it is); otherwise the fall in the mean variance of values about their mean. Neither
+    depends on the gauge.
+
+    Parameters
+    ----------
+    fit
+        A calibrated fit of a connected panel, with a noise variance.
+    top
+        The number k of places to decide.
+    confidence
+        Expected precision of a further assessment, or a mapping from (assessor, object) for some pairs;
+        the geometric mean of the panel's where not given.
+    conflicts
+        Pairs (assessor, object) that must not be made.
+    most
+        How many to return.
+    """
+    fit.refuse_criteria("The next best assessment")
+    panel, variance = fit.panel, fit.noise_variance
+    if not fit.is_calibrated or int(fit.values.component.max()) > 0:
+        raise NotRankableError("The next best assessment needs a calibrated fit of a connected panel.")
+    if variance is None:
+        reason = fit.posterior.noise.reason
+        raise NotRankableError(f"What a further assessment would bring depends on the noise, and {reason}.")
+    if variance == 0:
+        raise NotRankableError("The scores agree perfectly: there is nothing left to narrow.")
+    if panel.n_objects + panel.n_assessors > _LARGEST:
+        raise LimitError(f"The next best assessment is computed for up to {_LARGEST:,} objects and assessors together.")
+    if top is not None and not 1 <= top < panel.n_objects:
+        raise InputError(f"There is no line to draw after {top} of {panel.n_objects} objects.", kind="bad_option")
+    assessor, object_ = _candidates(fit, conflicts)
+    if not assessor.size:
+        return NextBest(fit, (), (), np.empty(0), "variance" if top is None else f"top {top}", 0.0)
+    precision = _expected_precision(fit, confidence, assessor, object_)
+
+    covariance = fit.posterior.unit_covariance()
+    n_objects = panel.n_objects
+    effect = covariance[:n_objects, object_] + covariance[:n_objects, n_objects + assessor]
+    spread = covariance[object_, object_] + covariance[n_objects + assessor, n_objects + assessor]
+    spread = spread + 2 * covariance[object_, n_objects + assessor]
+    effect = effect - effect.mean(axis=0)  # values about their mean
+    centred = covariance[:n_objects, :n_objects]
+    centred = centred - centred.mean(axis=0) - centred.mean(axis=1)[:, None] + centred.mean()
+    before = variance * np.diagonal(centred)
+    fall = variance * np.square(effect) / (1.0 / precision + spread)
+    if top is None:
+        gain, now = fall.mean(axis=0), float(before.mean())
+    else:
+        wrong = _misclassified(fit, top, before)
+        now = float(wrong.sum())
+        gain = wrong.sum() - _misclassified_after(fit, top, before, fall).sum(axis=0)
+    best = np.argsort(-gain, kind="stable")[:most]
+    return NextBest(
+        fit,
+        tuple(panel.assessors[i] for i in assessor[best].tolist()),
+        tuple(panel.objects[i] for i in object_[best].tolist()),
+        gain[best],
+        "variance" if top is None else f"top {top}",
+        now,
+    )
+
+
+def _candidates(fit: Fit, conflicts: Collection[tuple[str, str]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    panel = fit.panel
+    open_ = np.ones((panel.n_assessors, panel.n_objects), dtype=bool)
+    open_[panel.assessor_index, panel.object_index] = False
+    assessors = {label: index for index, label in enumerate(panel.assessors)}
+    objects = {label: index for index, label in enumerate(panel.objects)}
+    for assessor, object_ in conflicts:
+        for role, label, known in (("assessor", assessor, assessors), ("object", object_, objects)):
+            if label not in known:
+                raise InputError(
+                    f"The conflict of {assessor} with {object_} names an unknown {role}: the panel has "
+                    f"{name_some(list(known))}.",
+                    kind="unknown_label",
+                    where=f"{role} {label}",
+                )
+        open_[assessors[assessor], objects[object_]] = False
+    found = np.nonzero(open_)
+    return found[0], found[1]
+
+
+def _expected_precision(
+    fit: Fit,
+    confidence: float | Mapping[tuple[str, str], float] | None,
+    assessor: NDArray[np.int64],
+    object_: NDArray[np.int64],
+) -> Floats:
+    typical = float(np.exp(np.log(fit.weight).mean()))
+    if confidence is None or isinstance(confidence, Mapping):
+        precision = np.full(assessor.size, typical)
+        for at, pair in enumerate(zip(assessor.tolist(), object_.tolist(), strict=True)) if confidence else ():
+            key = (fit.panel.assessors[pair[0]], fit.panel.objects[pair[1]])
+            precision[at] = confidence.get(key, typical) if isinstance(confidence, Mapping) else typical
+    else:
+        precision = np.full(assessor.size, float(confidence))
+    if not (np.isfinite(precision).all() and (precision > 0).all()):
+        raise InputError("The expected confidence of an assessment must be positive and finite.", kind="bad_option")
+    return precision
+
+
+def _distance(fit: Fit, top: int) -> Floats:
+    """Return how far each value is above the line halfway between places k and k + 1."""
+    ordered = np.sort(fit.values.latent)[::-1]
+    return np.asarray(fit.values.latent - (ordered[top - 1] + ordered[top]) / 2, dtype=np.float64)
+
+
+def _misclassified(fit: Fit, top: int, variance: Floats) -> Floats:
+    """Return the probability that each object is on the other side of the line than its estimate."""
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(-np.abs(_distance(fit, top)) / np.sqrt(variance)), dtype=np.float64)
+
+
+def _misclassified_after(fit: Fit, top: int, before: Floats, fall: Floats) -> Floats:
+    """Return the expected probability of misclassification after each further assessment (columns).
+
+    If the value is N(m, s^2) now and its variance falls to t^2, deciding by the new mean errs with probability
+    2 T(m/s, t/sqrt(s^2 - t^2)), T being Owen's function.
+    """
+    from scipy.special import owens_t
+
+    fall = np.clip(fall, 0.0, before[:, None])
+    ratio = np.sqrt(np.maximum(before[:, None] - fall, 0.0) / np.maximum(fall, 1e-300))
+    return np.asarray(2 * owens_t((_distance(fit, top) / np.sqrt(before))[:, None], ratio), dtype=np.float64)

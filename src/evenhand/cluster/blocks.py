@@ -1,0 +1,445 @@
+"""One block of a partitioned panel: what it adds to the equations of the smaller side, and what it gets back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from evenhand.compiled import Floats, compiled
+
+Codes = NDArray[np.int32]
+Tally = dict[str, Any]
+"""Sums by name; names that begin with ``largest`` are maxima. Arrays are those of the smaller side."""
+
+_ENTRIES_AT_ONCE: Final = 100_000
+"""Assessments between two sorts by column: what stays in a core's cache."""
+
+_DENSE_ROW: Final = 6
+"""A row that fills one in so many columns is cheaper as a row of a dense matrix."""
+
+_DENSE_ROWS: Final = 512
+"""Dense rows that are multiplied at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Assessments of some of the larger side, ordered by it and within it by the smaller side.
+
+    Attributes
+    ----------
+    start
+        Where each of the n rows begins, and where the last one ends (n + 1).
+    other
+        For each assessment the code of the smaller side.
+    score
+        The scores.
+    weight
+        The precisions; None where all are 1.
+    code
+        The code of each row on the larger side.
+    labels
+        Labels of the rows, in whatever form the reader keeps them; None where codes are enough.
+    """
+
+    start: NDArray[np.int64]
+    other: Codes
+    score: Floats
+    weight: Floats | None
+    code: NDArray[np.int64]
+    labels: Any = None
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.code.size)
+
+    @property
+    def weights(self) -> Floats:
+        """The precisions, as an array."""
+        return np.ones(self.score.size) if self.weight is None else self.weight
+
+    @property
+    def row(self) -> NDArray[np.int64]:
+        """The row of each assessment."""
+        return np.repeat(np.arange(self.rows), np.diff(self.start))
+
+    def matrix(self, size: int, data: Floats | None = None) -> sp.csr_array[Any]:
+        """Return the precisions, or other data, as a matrix with a column for each code of the smaller side."""
+        entries = self.weights if data is None else data
+        return sp.csr_array((entries, self.other, self.start), shape=(self.rows, size))
+
+    def __sizeof__(self) -> int:
+        arrays = (self.start, self.other, self.score, self.weight, self.code)
+        labels = 0 if self.labels is None else 32 * self.rows
+        return 200 + labels + sum(0 if array is None else array.nbytes for array in arrays)
+
+
+def make_block(
+    large: NDArray[np.integer[Any]],
+    other: NDArray[np.integer[Any]],
+    score: Floats,
+    weight: Floats | None,
+    *,
+    labels: Any = None,
+) -> Block:
+    """Return the block of some assessments, in any order; repeated pairs keep theirs.
+
+    Examples
+    --------
+    >>> block = make_block(np.array([7, 5, 7]), np.array([0, 1, 2]), np.array([1.0, 2.0, 3.0]), None)
+    >>> block.code, block.start
+    (array([5, 7]), array([0, 1, 3]))
+    """
+    large = large.astype(np.int64, copy=False)
+    width = int(other.max()) + 1 if other.size else 1
+    base = int(large.min()) if large.size else 0
+    key = (large - base) * width + other
+    if (key[1:] < key[:-1]).any():
+        order = np.argsort(key, kind="stable")
+        large, other, score = large[order], other[order], score[order]
+        weight = None if weight is None else weight[order]
+    first = np.flatnonzero(np.concatenate([[True], large[1:] != large[:-1]])) if large.size else np.zeros(0, np.int64)
+    return Block(
+        start=np.append(first, large.size).astype(np.int64),
+        other=np.ascontiguousarray(other, dtype=np.int32),
+        score=np.ascontiguousarray(score, dtype=np.float64),
+        weight=None if weight is None else np.ascontiguousarray(weight, dtype=np.float64),
+        code=large[first].astype(np.int64, copy=False),
+        labels=labels,
+    )
+
+
+def add(tallies: Sequence[Tally]) -> Tally:
+    """Return the sum of tallies, in their order.
+
+    Examples
+    --------
+    >>> add([{"rows": 1, "largest_score": 3.0}, {"rows": 2, "largest_score": 2.0}])
+    {'rows': 3, 'largest_score': 3.0}
+    """
+    total = dict(tallies[0])
+    for tally in tallies[1:]:
+        for name, amount in tally.items():
+            total[name] = max(total[name], amount) if name.startswith("largest") else total[name] + amount
+    return total
+
+
+def tally_block(block: Block, size: int) -> Tally:
+    """Return what a block adds to the totals and to the equations: all but the matrix.
+
+    ``gradient`` is sum c (s - mean of the row), ``residual`` sum c (s - mean of the row)^2, ``share`` sum c / C,
+    ``diagonal`` that of the Schur complement.
+    """
+    weight = block.weights
+    tally = sweep(block, np.zeros(size))
+    confidence, share, diagonal = np.zeros((3, size))
+    count = np.zeros(size, dtype=np.int64)
+    total = np.zeros(block.rows)
+    compiled(_count)(block.start, block.other, weight, total, confidence, share, diagonal, count)
+    return tally | {
+        "confidence": confidence,
+        "share": share,
+        "diagonal": diagonal,
+        "count": count,
+        "rows": block.rows,
+        "assessments": int(block.score.size),
+        "log_confidence": float(np.log(total).sum()),
+        "inverse_confidence": float((1.0 / total).sum()),
+        "largest_score": float(np.abs(block.score).max(initial=0.0)),
+    }
+
+
+def sweep(block: Block, estimate: Floats) -> Tally:
+    """Return the gradient and residual at an estimate of the smaller side, and sums over the larger side there."""
+    level, total, residual, gradient = _sweep_block(block, estimate)
+    return {
+        "gradient": gradient,
+        "residual": float(block.weights @ np.square(residual)),
+        "largest_residual": float(np.abs(residual).max(initial=0.0)),
+        "level": float(level.sum()),
+        "weighted_level": float(total @ level),
+    }
+
+
+def _sweep_block(block: Block, estimate: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    level, total = np.zeros((2, block.rows))
+    residual, gradient = np.zeros(block.score.size), np.zeros(estimate.size)
+    arrays = (block.start, block.other, block.score, block.weights, np.ascontiguousarray(estimate))
+    compiled(_sweep)(*arrays, level, total, residual, gradient)
+    return level, total, residual, gradient
+
+
+def schur_of(blocks: Sequence[Block], size: int) -> Tally:
+    """Return the tally of some blocks with the ``links`` of the smaller side: sum c c' / C, above the diagonal.
+
+    The diagonal itself means nothing.
+    """
+    links = np.zeros((size, size))
+    tallies = []
+    for block in blocks:
+        tallies.append(tally_block(block, size))
+        _add_links(block, links)
+    return add(tallies) | {"links": links}
+
+
+def _add_links(block: Block, links: Floats) -> None:
+    """Add the products of all pairs of assessments within each row to the upper triangle."""
+    size = links.shape[0]
+    weight, long = block.weights, np.diff(block.start) * _DENSE_ROW > size
+    for first, last in _chunks(block.start):
+        # long rows are skipped by giving them no entries
+        sizes = np.where(long[first:last], 0, np.diff(block.start[first : last + 1]))
+        if sizes.any():
+            compiled(_pairs)(
+                block.start[first : last + 1], sizes, block.other, weight, *_by_column(block, first, last, size), links
+            )
+    for dense, _ in _dense_rows(block, weight, np.flatnonzero(long), size):
+        scaled = dense / np.sqrt(dense.sum(axis=1, keepdims=True))
+        links += np.triu(scaled.T @ scaled, 1)
+
+
+def _chunks(start: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Return ranges of rows that hold about as many assessments as a cache."""
+    rows = start.size - 1
+    marks = np.searchsorted(start, np.arange(0, int(start[-1]), _ENTRIES_AT_ONCE))
+    edges = np.unique(np.concatenate([[0], np.minimum(marks, rows), [rows]]))
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+
+def _by_column(block: Block, first: int, last: int, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each column begins, and the assessments of some rows in the order of columns."""
+    low, high = int(block.start[first]), int(block.start[last])
+    codes = block.other[low:high]
+    begin, place = np.zeros(size + 1, dtype=np.int64), np.zeros(2 * (high - low), dtype=np.int64)
+    compiled(_sort)(codes, block.start[first : last + 1], begin, place)
+    return begin, place
+
+
+def _dense_rows(
+    block: Block, weight: Floats, rows: NDArray[np.int64], size: int
+) -> list[tuple[Floats, NDArray[np.int64]]]:
+    """Return long rows as dense matrices, with the rows that each holds."""
+    if rows.size == 0:
+        return []
+    matrix = block.matrix(size, weight)
+    batches = [rows[at : at + _DENSE_ROWS] for at in range(0, rows.size, _DENSE_ROWS)]
+    return [(np.asarray(matrix[batch].toarray(), dtype=np.float64), batch) for batch in batches]
+
+
+def variances_of(block: Block, spread: Floats) -> Floats:
+    """Return q^T spread q for each row, q = c / C."""
+    size = spread.shape[0]
+    weight = block.weights
+    share = weight / np.repeat(np.add.reduceat(weight, block.start[:-1]), np.diff(block.start))
+    found = np.zeros(block.rows)
+    long = np.diff(block.start) * _DENSE_ROW > size
+    for first, last in _chunks(block.start):
+        sizes = np.where(long[first:last], 0, np.diff(block.start[first : last + 1]))
+        if sizes.any():
+            columns = _by_column(block, first, last, size)
+            compiled(_quadratic)(
+                block.start[first : last + 1], sizes, block.other, share, *columns, spread, found[first:last]
+            )
+    for dense, rows in _dense_rows(block, share, np.flatnonzero(long), size):
+        found[rows] = ((dense @ spread) * dense).sum(axis=1)
+    return found
+
+
+def estimates_of(block: Block, estimate: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return level, total confidence and residuals of the larger side at an estimate of the smaller side."""
+    return _sweep_block(block, estimate)[:3]
+
+
+def apply_schur(block: Block, vectors: Floats) -> Tally:
+    """Return S times vectors (columns), as far as this block goes: sum c (x - mean of x in the row)."""
+    matrix = block.matrix(vectors.shape[0])
+    total = np.add.reduceat(block.weights, block.start[:-1])
+    means = np.asarray(matrix @ vectors) / total[:, None]
+    confidence = np.bincount(block.other, block.weights, vectors.shape[0])
+    return {"image": confidence[:, None] * vectors - np.asarray(matrix.T @ means)}
+
+
+def noise_gradient(block: Block, seed: Sequence[int], size: int, count: int) -> Tally:
+    """Return the gradients (columns) of random scores: +1 or -1, evenly, over the root of the precision."""
+    entries = block.score.size
+    bits = np.random.default_rng(list(seed)).bytes(-(-entries * count // 8))
+    signs = np.unpackbits(np.frombuffer(bits, dtype=np.uint8))[: entries * count].reshape(entries, count)
+    root = np.sqrt(block.weights)
+    noise = (2.0 * signs - 1.0) * root[:, None]
+    total = np.add.reduceat(block.weights, block.start[:-1])
+    means = np.add.reduceat(noise, block.start[:-1], axis=0) / total[:, None]
+    noise -= block.weights[:, None] * means[block.row]
+    pick = sp.csr_array((np.ones(entries), block.other, np.arange(entries + 1)), shape=(entries, size))
+    return {"gradient": np.asarray(pick.T @ noise)}
+
+
+def mean_squares(block: Block, vectors: NDArray[np.float32], at_once: int = 16) -> Floats:
+    """Return, for each row, the mean square of its means of the vectors: what draws say about the larger side."""
+    total = np.add.reduceat(block.weights, block.start[:-1])
+    matrix = block.matrix(vectors.shape[0])
+    squares = np.zeros(block.rows)
+    for at in range(0, vectors.shape[1], at_once):
+        chosen = vectors[:, at : at + at_once].astype(np.float64)
+        squares += np.square(np.asarray(matrix @ chosen) / total[:, None]).sum(axis=1)
+    return np.asarray(squares / vectors.shape[1], dtype=np.float64)
+
+
+def links_of(block: Block, size: int) -> NDArray[np.int64]:
+    """Return pairs of codes of the smaller side that say all a block knows about who hangs together."""
+    first = block.other[block.start[:-1]].astype(np.int64)
+    return merge_links([np.stack([first[block.row], block.other.astype(np.int64)])], size)
+
+
+def merge_links(pairs: Sequence[NDArray[np.int64]], size: int) -> NDArray[np.int64]:
+    """Return the fewest pairs that join what all of these pairs join, each code with the lowest of its group."""
+    group = groups_of(pairs, size)
+    lowest = np.full(size, size, dtype=np.int64)
+    np.minimum.at(lowest, group, np.arange(size))
+    leader = lowest[group]
+    joined = np.flatnonzero(leader != np.arange(size))
+    return np.stack([leader[joined], joined])
+
+
+def groups_of(pairs: Sequence[NDArray[np.int64]], size: int) -> NDArray[np.int64]:
+    """Return the group of each code of the smaller side."""
+    from scipy.sparse.csgraph import connected_components
+
+    one, two = np.concatenate(list(pairs), axis=1)
+    graph = sp.coo_array((np.ones(one.size, dtype=np.int8), (one, two)), shape=(size, size))
+    return np.asarray(connected_components(graph.tocsr(), directed=False)[1], dtype=np.int64)
+
+
+def _count(
+    start: NDArray[np.int64],
+    other: Codes,
+    weight: Floats,
+    total: Floats,
+    confidence: Floats,
+    share: Floats,
+    diagonal: Floats,
+    count: NDArray[np.int64],
+) -> None:
+    """Sum confidences, shares and the diagonal; pairs that repeat stand side by side and count as one there."""
+    for row in range(start.size - 1):
+        whole = 0.0
+        for at in range(start[row], start[row + 1]):
+            whole += weight[at]
+        total[row] = whole
+        at = start[row]
+        while at < start[row + 1]:
+            column = other[at]
+            own = 0.0
+            while at < start[row + 1] and other[at] == column:
+                own += weight[at]
+                count[column] += 1
+                at += 1
+            rest = 0.0
+            if own < 0.5 * whole:
+                rest = whole - own
+            else:  # no subtraction of what is nearly the whole
+                for place in range(start[row], start[row + 1]):
+                    if other[place] != column:
+                        rest += weight[place]
+            confidence[column] += own
+            share[column] += own / whole
+            diagonal[column] += own * (rest / whole)
+
+
+def _sweep(
+    start: NDArray[np.int64],
+    other: Codes,
+    score: Floats,
+    weight: Floats,
+    estimate: Floats,
+    level: Floats,
+    total: Floats,
+    residual: Floats,
+    gradient: Floats,
+) -> None:
+    """Fit the level of each row, with residuals and their weighted sums by column."""
+    for row in range(start.size - 1):
+        low, high = start[row], start[row + 1]
+        base = score[low] - estimate[other[low]]
+        whole = 0.0
+        above = 0.0
+        for at in range(low, high):
+            whole += weight[at]
+            above += weight[at] * (score[at] - estimate[other[at]] - base)
+        level[row] = base + above / whole
+        total[row] = whole
+        for at in range(low, high):
+            rest = score[at] - estimate[other[at]] - level[row]
+            residual[at] = rest
+            gradient[other[at]] += weight[at] * rest
+
+
+def _sort(codes: Codes, start: NDArray[np.int64], begin: NDArray[np.int64], place: NDArray[np.int64]) -> None:
+    """Sort assessments by column: ``place`` holds the position of each and then its row, counted from the first."""
+    entries = codes.size
+    for at in range(entries):
+        begin[codes[at] + 1] += 1
+    for column in range(begin.size - 1):
+        begin[column + 1] += begin[column]
+    low = start[0]
+    for row in range(start.size - 1):
+        for at in range(start[row] - low, start[row + 1] - low):
+            spot = begin[codes[at]]
+            place[spot] = low + at
+            place[entries + spot] = row
+            begin[codes[at]] += 1
+    for column in range(begin.size - 1, 0, -1):
+        begin[column] = begin[column - 1]
+    begin[0] = 0
+
+
+def _pairs(
+    start: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    other: Codes,
+    weight: Floats,
+    begin: NDArray[np.int64],
+    place: NDArray[np.int64],
+    links: Floats,
+) -> None:
+    """Add c c' / C for each pair within a row; column by column, so that one row of the sum stays at hand."""
+    entries = place.size // 2
+    whole = np.zeros(sizes.size)
+    for row in range(sizes.size):
+        for at in range(start[row], start[row] + sizes[row]):
+            whole[row] += weight[at]
+    for column in range(links.shape[0]):
+        target = links[column]
+        for spot in range(begin[column], begin[column + 1]):
+            at, row = place[spot], place[entries + spot]
+            if sizes[row] > 0:
+                scaled = weight[at] / whole[row]
+                for later in range(at + 1, start[row + 1]):
+                    target[other[later]] += scaled * weight[later]
+
+
+def _quadratic(
+    start: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    other: Codes,
+    share: Floats,
+    begin: NDArray[np.int64],
+    place: NDArray[np.int64],
+    spread: Floats,
+    found: Floats,
+) -> None:
+    """Add up q q' spread over the pairs within each row, column by column as above."""
+    entries = place.size // 2
+    for column in range(spread.shape[0]):
+        source = spread[column]
+        for spot in range(begin[column], begin[column + 1]):
+            at, row = place[spot], place[entries + spot]
+            if sizes[row] > 0:
+                above = 0.0
+                for later in range(at + 1, start[row + 1]):
+                    above += share[later] * source[other[later]]
+                found[row] += share[at] * (share[at] * source[column] + 2.0 * above)

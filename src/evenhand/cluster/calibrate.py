@@ -1,0 +1,491 @@
+"""Calibration on a Dask cluster: a partitioned panel in, a directory of Parquet tables out."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand import frames
+from evenhand.cluster.blocks import Block
+from evenhand.cluster.crew import (
+    DENSE_LIMIT,
+    Crew,
+    Solved,
+    check_gauge,
+    open_crew,
+    solve_blocks,
+    watch,
+)
+from evenhand.cluster.labelled import load_labelled
+from evenhand.cluster.partitions import Source, is_packed, load_packed
+from evenhand.cluster.reduced import Answer, Side, finish
+from evenhand.compiled import Floats
+from evenhand.errors import InputError, Problem
+from evenhand.models.family import INTERVAL
+from evenhand.models.noise import Noise, NoiseKind, make_noise
+from evenhand.panel.confidence import FACTOR
+from evenhand.panel.gauge import Gauge, gauge_name
+from evenhand.words import count_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT: Final = "evenhand-results"
+_METHODS: Final = ("cwc", "iba")
+
+
+@dataclass(frozen=True, eq=False)
+class DistributedFit:
+    """What a calibration on a cluster leaves with the caller: the smaller side, and where everything is.
+
+    Attributes
+    ----------
+    out
+        The directory of results: ``objects``, ``assessors`` and ``residuals`` with Parquet files, ``summary.json``.
+    side
+        The smaller side: ``"assessor"`` or ``"object"``.
+    labels, estimate
+        Labels and estimates (biases or values) of the smaller side.
+    sd, lower, upper
+        Posterior standard deviations and ends of intervals; None where there are none.
+    assessments, total_confidence
+        Number of assessments of each, and sum of their precisions.
+    residual, degrees_of_freedom
+        R and nu.
+    noise_variance
+        The factor w of all variances.
+    mu2
+        Spectral gap; None where it was not computed.
+    summary
+        What ``summary.json`` holds.
+    """
+
+    out: Path
+    side: Side
+    labels: list[str]
+    estimate: Floats
+    sd: Floats | None
+    lower: Floats | None
+    upper: Floats | None
+    assessments: NDArray[np.int64]
+    total_confidence: Floats
+    residual: float
+    degrees_of_freedom: int
+    noise_variance: float | None
+    mu2: float | None
+    summary: dict[str, Any]
+
+    def columns(self) -> dict[str, Any]:
+        """Return the table of the smaller side as columns, named as in :class:`~evenhand.models.fit.Effects`."""
+        columns: dict[str, Any] = {self.side: self.labels, _estimate_name(self.side): self.estimate}
+        for name in ("sd", "lower", "upper"):
+            cells = getattr(self, name)
+            columns[name] = [None] * len(self.labels) if cells is None else cells
+        return columns | {"assessments": self.assessments, "total_confidence": self.total_confidence}
+
+    def to_frame(self) -> Any:
+        """Return the table of the smaller side as a polars frame."""
+        return frames.make_frame(self.columns())
+
+
+def calibrate_distributed(
+    source: Any,
+    out: str | os.PathLike[str],
+    *,
+    cluster: Any = "local:2",
+    method: Literal["cwc", "iba"] = "cwc",
+    gauge: Gauge = "weighted",
+    noise: NoiseKind = "estimated",
+    interval: float = INTERVAL,
+    seed: int = 0,
+    object: str | None = None,  # the public name is the paper's word
+    assessor: str | None = None,
+    score: str | None = None,
+    uncertainty: str | None = None,
+    confidence: str | None = None,
+    level: str | None = None,
+    factor: float = FACTOR,
+    duplicates: Literal["error", "keep"] = "error",
+    dense_limit: int = DENSE_LIMIT,
+) -> DistributedFit:
+    """Calibrate a panel that is too large for one machine, on the workers of a Dask cluster.
+
+    The same model and the same numbers as :func:`~evenhand.calibrate`. The larger side never leaves the workers, which
+    write its tables themselves. A worker that dies changes nothing in the answer.
+
+    Parameters
+    ----------
+    source
+        A packed panel, a directory of Parquet files with labels, or a dask dataframe; all workers must see the files.
+    out
+        Directory of the results; replaced if it holds earlier results, otherwise it must not be there.
+    cluster
+        ``"local:2"`` for two worker processes on this machine, ``"tcp://host:port"`` of a scheduler, or a
+        ``distributed.Client``.
+    method
+        ``"cwc"``, or ``"iba"`` to weigh all scores alike.
+    gauge
+        ``"weighted"``, ``"zero_sum"`` or a :class:`~evenhand.Reference`.
+    noise
+        ``"estimated"`` or ``"declared"``.
+    interval
+        Probability of intervals.
+    seed
+        Seed of the draws by which uncertainties are estimated where the smaller side is too large to be exact.
+    object, assessor, score, uncertainty, confidence, level
+        Names of columns; recognised by their names where not given. Not for packed panels.
+    factor
+        Ratio of the uncertainties of neighbouring levels. Not for packed panels.
+    duplicates
+        Whether a second score of an object by an assessor is refused or kept. Packed panels keep what they hold.
+    dense_limit
+        Most of the smaller side for which the equations are solved with a dense matrix, and uncertainties exactly.
+
+    Raises
+    ------
+    InputError
+        If a file, a row or an option is wrong.
+    NotConnectedError
+        If the panel falls into groups whose standards cannot be compared.
+    SolveError
+        If the equations cannot be solved accurately enough, or the cluster fails again and again.
+    """
+    _check_options(method, noise, interval)
+    check_gauge(gauge)
+    names = {
+        "object": object,
+        "assessor": assessor,
+        "score": score,
+        "uncertainty": uncertainty,
+        "confidence": confidence,
+        "level": level,
+    }
+    packed = is_packed(source)
+    given = [name for name, column in names.items() if column is not None]
+    if packed and given:
+        raise InputError(f"A packed panel has no column to choose: leave out {given[0]}.", kind="bad_option")
+    target = Path(out).absolute()
+    check_out(target)
+    weighted = method == "cwc"
+    with open_crew(cluster) as crew:
+        if packed:
+            read = load_packed(crew, source, weighted=weighted)
+        else:
+            read = load_labelled(crew, source, weighted=weighted, columns=names, factor=factor, duplicates=duplicates)
+        if noise == "declared" and read.form not in ("uncertainty", "confidence"):
+            raise InputError(
+                "The noise cannot be taken as declared: the panel has nothing that tells its size in points; use "
+                "noise estimated.",
+                kind="bad_option",
+            )
+        solved = solve_blocks(
+            crew,
+            read.labels,
+            read.larger,
+            gauge=gauge,
+            declared=noise == "declared",
+            seed=seed,
+            dense_limit=dense_limit,
+        )
+        if read.larger_count not in (None, solved.rows):
+            raise InputError(
+                f"panel.json counts {read.larger_count:,} {read.larger}s, but {solved.rows:,} have assessments: pack "
+                "the panel again.",
+                kind="bad_panel",
+            )
+        known = make_noise(noise, solved.residual, solved.degrees_of_freedom)
+        fit = _make_fit(target, crew, read, solved, known, method, gauge, interval, seed)
+        with _replacing(target) as temporary:
+            _write(crew, temporary, read, solved, fit, known, interval)
+    return fit
+
+
+def _check_options(method: str, noise: object, interval: float) -> None:
+    if method not in _METHODS:
+        raise InputError(
+            f"On a cluster the method can be cwc or iba, not {method}: averages need no cluster.", kind="bad_option"
+        )
+    if noise not in ("estimated", "declared"):
+        raise InputError("On a cluster the noise can be 'estimated' or 'declared'.", kind="bad_option")
+    if noise == "declared" and method == "iba":
+        raise InputError(
+            "Method iba weighs all scores alike and so cannot take declared uncertainties at face value: use noise "
+            "estimated, or method cwc.",
+            kind="bad_option",
+        )
+    if not 0 < interval < 1:
+        raise InputError(f"An interval needs a probability between 0 and 1, not {interval:g}.", kind="bad_option")
+
+
+def _estimate_name(side: Side) -> str:
+    return "value" if side == "object" else "bias"
+
+
+def _make_fit(
+    target: Path,
+    crew: Crew,
+    read: Source,
+    solved: Solved,
+    noise: Noise,
+    method: str,
+    gauge: Gauge,
+    interval: float,
+    seed: int,
+) -> DistributedFit:
+    side: Side = "assessor" if read.larger == "object" else "object"
+    counts = {read.larger: solved.rows, side: len(read.labels)}
+    variance, quantile = noise.variance, noise.quantile(0.5 + interval / 2)
+    root = np.sqrt(solved.unit_variance)
+    half = None if quantile is None else quantile * root
+    rms = None
+    if variance is not None and solved.trace is not None:
+        rms = float(np.sqrt(variance * solved.trace / (2 * solved.total_confidence)))
+    error = None if solved.draws is None else float(1 / np.sqrt(2 * solved.draws.shape[1]))
+    summary = {
+        "format": FORMAT,
+        "version": 1,
+        "panel": {
+            "objects": counts["object"],
+            "assessors": counts["assessor"],
+            "assessments": solved.assessments,
+            "components": 1,
+            "confidence": read.form,
+            "factor": read.factor,
+        },
+        "method": method,
+        "gauge": gauge_name(gauge),
+        "noise": noise.kind,
+        "interval": interval,
+        "seed": seed,
+        "fit": {
+            "residual": solved.residual,
+            "residual_scaled": solved.residual * solved.assessments / solved.total_confidence,
+            "degrees_of_freedom": solved.degrees_of_freedom,
+            "noise_variance": variance,
+            "noise_variance_ml": solved.residual / solved.assessments,
+            "rms_uncertainty": rms,
+            "mu2": solved.mu2,
+            "log_determinant": solved.log_determinant,
+        },
+        "solver": {
+            "name": f"distributed {solved.solver}",
+            "reason": solved.reason,
+            "rounds": solved.rounds,
+            "blocks": len(crew.blocks),
+            "partitioned_by": read.larger,
+            "sd_error": error,
+        },
+        "tables": {"objects": "objects", "assessors": "assessors", "residuals": "residuals"},
+        "notes": [
+            {"kind": note.kind, "message": note.message, "where": note.where}
+            for note in (*read.notes, *_notes(solved, noise, error))
+        ],
+    }
+    return DistributedFit(
+        out=target,
+        side=side,
+        labels=read.labels,
+        estimate=solved.estimate,
+        sd=None if variance is None else np.sqrt(variance) * root,
+        lower=None if half is None else solved.estimate - half,
+        upper=None if half is None else solved.estimate + half,
+        assessments=solved.count,
+        total_confidence=solved.confidence,
+        residual=solved.residual,
+        degrees_of_freedom=solved.degrees_of_freedom,
+        noise_variance=variance,
+        mu2=solved.mu2,
+        summary=summary,
+    )
+
+
+def _notes(solved: Solved, noise: Noise, error: float | None) -> list[Problem]:
+    notes = []
+    if noise.reason is not None:
+        notes.append(Problem("uncertainty", f"{noise.reason}."))
+    if solved.draws is not None and error is not None:
+        notes.append(
+            Problem(
+                "drawn_uncertainty",
+                f"standard deviations come from {count_of(solved.draws.shape[1], 'draw')}, with a Monte Carlo error of "
+                f"at most {100 * error:.2g} % (one standard error); values and biases are exact.",
+            )
+        )
+        notes.append(
+            Problem("mu2", "spectral gap, determinant and typical uncertainty need a dense matrix: not computed.")
+        )
+    return notes
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def check_out(target: Path) -> None:
+    """Refuse a place for results that holds anything but earlier results."""
+    if not target.parent.is_dir():
+        raise InputError("There is no such directory to write into.", kind="cannot_write", where=str(target.parent))
+    if not (target.exists() or target.is_symlink()):
+        return
+    try:
+        ours = json.loads((target / "summary.json").read_text(encoding="utf-8"))["format"] == FORMAT
+    except (OSError, ValueError, KeyError, TypeError):
+        ours = False
+    if not ours or target.is_symlink():
+        raise InputError(
+            "Something is there that is not a directory of earlier results, and it is left alone: choose another name.",
+            kind="cannot_write",
+            where=str(target),
+        )
+
+
+@contextlib.contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """Give a directory to write into, which becomes the target once all is written."""
+    token = secrets.token_hex(6)
+    temporary = target.with_name(f".{target.name}.{token}.part")
+    aside = target.with_name(f".{target.name}.{token}.old")
+    try:
+        temporary.mkdir()
+        yield temporary
+        check_out(target)
+        if target.exists():
+            os.replace(target, aside)
+        os.replace(temporary, target)
+    except OSError as error:
+        if aside.exists() and not target.exists():
+            os.replace(aside, target)
+        raise InputError(
+            f"The results cannot be written ({error.strerror or error}): choose another place.",
+            kind="cannot_write",
+            where=str(target),
+        ) from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _write(
+    crew: Crew, place: Path, read: Source, solved: Solved, fit: DistributedFit, noise: Noise, interval: float
+) -> None:
+    """Have the workers write the larger side and the residuals; write the smaller side and the summary here."""
+    import polars as pl
+
+    for name in ("objects", "assessors", "residuals"):
+        (place / name).mkdir()
+    scale = (noise.variance, noise.quantile(0.5 + interval / 2))
+    shape = (read.larger, read.label_file, scale, str(place))
+
+    def question(sent: Any) -> list[Any]:
+        futures = [
+            crew.submit(write_block, block, sent, read.small, number, *shape)
+            for number, block in enumerate(crew.blocks)
+        ]
+        watch(futures, "writing")
+        return futures
+
+    rows = crew.ask(question, shared=Answer(solved.estimate, solved.spread, solved.draws, solved.level))
+    if sum(rows) != solved.rows:
+        raise AssertionError("a block was not written")
+    for left in place.glob("*/.part-*"):  # by a worker that died while it wrote
+        left.unlink()
+    columns = fit.columns()
+    if fit.side == "object":
+        columns["rank"] = _ranks(fit.estimate)
+    table = pl.DataFrame(columns, schema_overrides=dict.fromkeys(("sd", "lower", "upper"), pl.Float64))
+    table.write_parquet(place / f"{fit.side}s" / "part-00000.parquet")
+    text = json.dumps(fit.summary, ensure_ascii=False, allow_nan=False, indent=2)
+    (place / "summary.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+def _ranks(estimate: Floats) -> NDArray[np.int64]:
+    """Return ranks from 1 for the highest; equal estimates share the better rank."""
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(-estimate, method="min"), dtype=np.int64)
+
+
+def write_block(
+    block: Block,
+    answer: Answer,
+    small: pl.Series | None,
+    number: int,
+    larger: Side,
+    label_file: str | None,
+    scale: tuple[float | None, float | None],
+    place: str,
+) -> int:
+    """Write estimates and residuals of one block, on the worker that holds it; return the rows written.
+
+    Parameters
+    ----------
+    block, answer
+        The block, and what is known of the smaller side.
+    small
+        Labels of the smaller side; None where residuals are written with codes.
+    number
+        The block's number.
+    larger
+        The side of the block's rows.
+    label_file
+        Where the labels of the rows are, if the block has none.
+    scale
+        Noise variance w and quantile of the interval.
+    place
+        Directory of the results.
+    """
+    import polars as pl
+
+    estimate, total, unit, residual = finish(block, answer)
+    labels = block.labels if label_file is None else _some_labels(label_file, block.code)
+    root = np.sqrt(unit)
+    variance, quantile = scale
+    empty = [None] * block.rows
+    table = pl.DataFrame(
+        {
+            larger: labels,
+            _estimate_name(larger): estimate,
+            "sd": empty if variance is None else np.sqrt(variance) * root,
+            "lower": empty if quantile is None else estimate - quantile * root,
+            "upper": empty if quantile is None else estimate + quantile * root,
+            "assessments": np.diff(block.start),
+            "total_confidence": total,
+        },
+        schema_overrides=dict.fromkeys(("sd", "lower", "upper"), pl.Float64),
+    )
+    _put(table, Path(place) / f"{larger}s" / f"part-{number:05d}.parquet")
+    smaller = "assessor" if larger == "object" else "object"
+    if small is None:
+        own, other = pl.Series(block.code[block.row].astype(np.uint32)), pl.Series(block.other.astype(np.uint32))
+    else:
+        own, other = labels.gather(block.row), small.gather(block.other)
+    columns = {larger: own, smaller: other, "score": block.score, "residual": residual}
+    order = ("object", "assessor", "score", "residual")
+    residuals = pl.DataFrame({name: columns[name] for name in order})
+    _put(residuals, Path(place) / "residuals" / f"part-{number:05d}.parquet")
+    return block.rows
+
+
+def _some_labels(file: str, codes: NDArray[np.int64]) -> pl.Series:
+    """Return the labels of some codes, reading no more of the file than their range."""
+    import polars as pl
+
+    first, last = int(codes[0]), int(codes[-1])
+    labels = pl.scan_parquet(file, glob=False).slice(first, last - first + 1).collect()["label"]
+    return labels.cast(pl.String).gather(codes - first)
+
+
+def _put(table: pl.DataFrame, file: Path) -> None:
+    """Write a table under another name and rename it, so that a file that is there is whole."""
+    temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    table.write_parquet(temporary)
+    os.replace(temporary, file)

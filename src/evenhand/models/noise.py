@@ -1,0 +1,307 @@
+"""What is known about the noise variance w: declared, estimated from the residual, or by a prior of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenhand.compiled import Floats
+from evenhand.errors import InputError
+
+NoiseKind = Literal["estimated", "declared"]
+
+_REACH: Final = 300
+"""How far, in log w, the posterior of a prior of one's own is followed to either side."""
+
+_DEPTH: Final = 45.0
+"""How far, in log density, it is followed down."""
+
+_HALVINGS: Final = 60
+_NODES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class NoisePrior:
+    """A prior density of one's own for the noise variance w.
+
+    Attributes
+    ----------
+    log_density
+        The logarithm of the density of w > 0, up to a constant; called with an array.
+    name
+        What to call it in tables.
+    """
+
+    log_density: Callable[[Floats], Floats]
+    name: str = "prior"
+
+
+class Noise(Protocol):
+    """The posterior of w, as it enters the posterior of values and biases: x - mean = sqrt(w) times a unit normal."""
+
+    @property
+    def kind(self) -> str:
+        """``"declared"``, ``"estimated"`` or the name of the prior."""
+
+    @property
+    def variance(self) -> float | None:
+        """The factor w (w*, the posterior mean of w) of all variances; None where it does not exist."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why variances or intervals cannot be had, where they cannot."""
+
+    def quantile(self, probability: float) -> float | None:
+        """Quantile of sqrt(w) times a standard normal; None where it does not exist."""
+
+    def cdf(self, deviation: ArrayLike) -> Floats | None:
+        """Probability that sqrt(w) times a standard normal is at most this."""
+
+    def draw_scale(self, generator: np.random.Generator, count: int) -> Floats | None:
+        """Draws of sqrt(w)."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNoise:
+    """A noise variance w that is known: 1 where declared uncertainties are taken at face value. Gaussian posterior.
+
+    Attributes
+    ----------
+    variance
+        The factor w.
+    kind
+        Name of this treatment.
+    """
+
+    variance: float = 1.0
+    kind: str = "declared"
+
+    @property
+    def reason(self) -> None:
+        """Nothing is wanting."""
+        return
+
+    def quantile(self, probability: float) -> float:
+        """Return the quantile of a normal with variance w."""
+        from scipy.special import ndtri
+
+        return float(np.sqrt(self.variance) * ndtri(probability))
+
+    def cdf(self, deviation: ArrayLike) -> Floats:
+        """Return the distribution function of a normal with variance w."""
+        from scipy.special import ndtr
+
+        standard = np.asarray(deviation, dtype=np.float64) / np.sqrt(self.variance)
+        return np.asarray(ndtr(standard), dtype=np.float64)
+
+    def draw_scale(self, generator: np.random.Generator, count: int) -> Floats:
+        """Return sqrt(w), as often as asked."""
+        return np.full(count, np.sqrt(self.variance))
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedNoise:
+    """Scale unknown, Jeffreys prior 1/w: Student posterior with nu degrees of freedom (App. D).
+
+    Attributes
+    ----------
+    residual
+        The weighted residual sum of squares R.
+    nu
+        Degrees of freedom.
+    """
+
+    residual: float
+    nu: int
+
+    @property
+    def kind(self) -> str:
+        """Name of this treatment."""
+        return "estimated"
+
+    @property
+    def variance(self) -> float | None:
+        """The factor w* = R/(nu - 2); None for nu <= 2."""
+        return self.residual / (self.nu - 2) if self.nu > 2 else None
+
+    @property
+    def reason(self) -> str | None:
+        """Why variances or intervals cannot be had."""
+        if self.nu <= 0:
+            return (
+                "the scores are just enough to fix the values and leave nothing over to estimate the noise from "
+                "(no degrees of freedom): no uncertainties; more assessments or declared uncertainties would give them"
+            )
+        if self.nu <= 2:
+            return (
+                f"with {self.nu} degree{'s' if self.nu > 1 else ''} of freedom there is no standard deviation; "
+                "intervals are given all the same"
+            )
+        if self.residual == 0:
+            return (
+                "the scores agree perfectly with values and biases, so the estimated noise is zero and so are all sds"
+            )
+        return None
+
+    def quantile(self, probability: float) -> float | None:
+        """Return sqrt(R/nu) times the quantile of Student's t."""
+        from scipy.special import stdtrit
+
+        if self.nu <= 0:
+            return None
+        return float(np.sqrt(self.residual / self.nu) * stdtrit(self.nu, probability))
+
+    def cdf(self, deviation: ArrayLike) -> Floats | None:
+        """Return the distribution function of Student's t with scale sqrt(R/nu)."""
+        from scipy.special import stdtr
+
+        if self.nu <= 0:
+            return None
+        deviation = np.asarray(deviation, dtype=np.float64)
+        if self.residual == 0:
+            return np.where(deviation > 0, 1.0, np.where(deviation < 0, 0.0, 0.5))
+        return np.asarray(stdtr(self.nu, deviation / np.sqrt(self.residual / self.nu)), dtype=np.float64)
+
+    def draw_scale(self, generator: np.random.Generator, count: int) -> Floats | None:
+        """Return draws of sqrt(w), w = R / chi^2_nu."""
+        if self.nu <= 0:
+            return None
+        return np.sqrt(self.residual / generator.chisquare(self.nu, count))
+
+
+@dataclass(frozen=True)
+class PriorNoise:
+    """A prior density rho(w) of one's own: p(w | s) is proportional to rho(w) w^(-nu/2) exp(-R/2w), on a fine grid.
+
+    Attributes
+    ----------
+    prior
+        The density.
+    residual, nu
+        R and the degrees of freedom.
+    """
+
+    prior: NoisePrior
+    residual: float
+    nu: int
+
+    @cached_property
+    def _grid(self) -> tuple[Floats, Floats, bool]:
+        """Return w and its posterior probabilities at Gauss-Legendre nodes in log w, and whether w has a mean."""
+        log_w, height = self._mesh()
+        top = float(np.max(height))
+        if max(height[0], height[-1]) > top - _DEPTH:
+            raise InputError(
+                f"With the prior {self.prior.name} these scores leave the noise variance undetermined: its posterior "
+                "has no finite area. Give a proper prior.",
+                kind="bad_prior",
+            )
+        has_mean = bool(height[-1] + log_w[-1] < float(np.max(height + log_w)) - _DEPTH)
+        # wide enough for the mass and, where there is one, for the mean
+        tail = np.maximum(height - top, height + log_w - float(np.max(height + log_w)) if has_mean else -np.inf)
+        inside = np.flatnonzero(tail > -_DEPTH)
+        edges = log_w[max(inside[0] - 1, 0) : inside[-1] + 2]
+        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+        half, middle = np.diff(edges)[:, None] / 2, (edges[1:] + edges[:-1])[:, None] / 2
+        points = (middle + half * nodes).ravel()
+        height = self._log_posterior(points)
+        mass = np.exp(height - np.max(height)) * (half * weights).ravel()
+        return np.exp(points), mass / mass.sum(), has_mean
+
+    def _mesh(self) -> tuple[Floats, Floats]:
+        """Return points in log w, and the log posterior there, dense wherever it is high and steep."""
+        centre = np.log(self.residual / max(self.nu, 1)) if self.residual > 0 else 0.0
+        log_w = centre + np.linspace(-_REACH, _REACH, 8 * _REACH + 1)
+        height = self._log_posterior(log_w)
+        for _ in range(_HALVINGS):
+            high = np.maximum(height[1:], height[:-1])
+            top = float(np.max(high))
+            if top == -np.inf:
+                message = f"The prior {self.prior.name} gives no probability to any noise variance."
+                raise InputError(message, kind="bad_prior")
+            low = np.minimum(height[1:], height[:-1])
+            steep = (high > top - _DEPTH) & (high > low + 1.0) & (np.diff(log_w) > 1e-10)
+            if not steep.any():
+                break
+            middle = ((log_w[1:] + log_w[:-1]) / 2)[steep]
+            places = np.flatnonzero(steep) + 1
+            log_w = np.insert(log_w, places, middle)
+            height = np.insert(height, places, self._log_posterior(middle))
+        return log_w, height
+
+    def _log_posterior(self, log_w: Floats) -> Floats:
+        w = np.exp(log_w)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            log_prior = np.asarray(self.prior.log_density(w), dtype=np.float64)
+            height = log_prior + (1 - self.nu / 2) * log_w - self.residual / (2 * w)
+        return np.where(np.isfinite(height), height, -np.inf)
+
+    @property
+    def kind(self) -> str:
+        """Name of the prior."""
+        return self.prior.name
+
+    @property
+    def variance(self) -> float | None:
+        """The posterior mean of w; None where it has none."""
+        w, mass, has_mean = self._grid
+        return float(w @ mass) if has_mean else None
+
+    @property
+    def reason(self) -> str | None:
+        """Why there are no standard deviations, where there are none."""
+        if self._grid[2]:
+            return None
+        return "the posterior of the noise variance has no mean, so there are intervals but no standard deviations"
+
+    def cdf(self, deviation: ArrayLike) -> Floats:
+        """Return the distribution function of the mixture of normals."""
+        from scipy.special import ndtr
+
+        w, mass, _ = self._grid
+        deviation = np.asarray(deviation, dtype=np.float64)
+        flat = np.atleast_1d(deviation).ravel()
+        return np.array([float(ndtr(x / np.sqrt(w)) @ mass) for x in flat]).reshape(deviation.shape)
+
+    def quantile(self, probability: float) -> float:
+        """Return the quantile of the mixture of normals."""
+        from scipy.optimize import brentq
+
+        if probability == 0.5:
+            return 0.0
+        tail = min(probability, 1 - probability)
+        w, _, _ = self._grid
+        # in logarithms, since a heavy tail may lie many orders of magnitude out
+        near, far = 0.5 * float(np.log(w.min())) - 40.0, 0.5 * float(np.log(w.max())) + 5.0
+        log_size = brentq(lambda x: float(self.cdf(-np.exp(x))) - tail, near, far, xtol=1e-13, rtol=1e-14)
+        size = float(np.exp(log_size))
+        return -size if probability < 0.5 else size
+
+    def draw_scale(self, generator: np.random.Generator, count: int) -> Floats:
+        """Return draws of sqrt(w)."""
+        w, mass, _ = self._grid
+        return np.exp(0.5 * np.interp(generator.random(count), np.cumsum(mass) - mass / 2, np.log(w)))
+
+
+def make_noise(noise: NoiseKind | NoisePrior, residual: float, nu: int) -> Noise:
+    """Return what is known about w after the fit.
+
+    Parameters
+    ----------
+    noise
+        ``"estimated"`` (Jeffreys prior), ``"declared"`` (w = 1) or a :class:`NoisePrior`.
+    residual, nu
+        R and the degrees of freedom.
+    """
+    if isinstance(noise, NoisePrior):
+        return PriorNoise(noise, residual, nu)
+    if noise == "declared":
+        return KnownNoise()
+    if noise == "estimated":
+        return EstimatedNoise(residual, nu)
+    raise InputError(f"Noise can be 'estimated', 'declared' or a NoisePrior, not {noise!r}.", kind="bad_option")

@@ -1,0 +1,215 @@
+"""Degeneracy-breaking conditions: where zero bias lies, for v + k and b - k fit as well as v and b."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.compiled import sum_by
+from evenhand.errors import InputError
+from evenhand.panel.graph import Components
+from evenhand.panel.panel import Panel
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The reference gauge, sum_ao c_ao (v_o - b_a) = C v: a fixed notional mean; the tightest bounds (App. B).
+
+    Attributes
+    ----------
+    value
+        The notional mean value.
+    """
+
+    value: float
+
+    def __str__(self) -> str:
+        return f"reference({self.value:g})"
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """Any affine condition on the biases, sum_a beta_a b_a = gamma, with weights whose sum is not zero (App. B).
+
+    Attributes
+    ----------
+    beta
+        Weights in the order of the panel's assessors, or a mapping from their labels (others weigh nothing).
+    gamma
+        The constant.
+    """
+
+    beta: Sequence[float] | NDArray[np.float64] | Mapping[str, float]
+    gamma: float = 0.0
+
+    def __str__(self) -> str:
+        return "affine"
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A trusted assessor whose bias is known, or objects whose values are known.
+
+    With several objects the mean of their values equals the mean of the known values.
+
+    Attributes
+    ----------
+    assessor
+        Label of the trusted assessor.
+    bias
+        The trusted assessor's bias.
+    values
+        Known values by the labels of their objects.
+    """
+
+    assessor: str | None = None
+    bias: float = 0.0
+    values: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if (self.assessor is None) == (not self.values):
+            raise InputError("An anchor needs either an assessor or objects with known values.", kind="bad_gauge")
+
+    def __str__(self) -> str:
+        return f"anchor:{self.assessor if self.assessor is not None else ','.join(map(str, self.values))}"
+
+
+Gauge = Literal["weighted", "zero_sum"] | Reference | Affine | Anchor
+"""What fixes the level of the biases; rankings and differences between values do not depend on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A gauge for one panel: for each component, sum value_weight v + sum bias_weight b = constant.
+
+    Attributes
+    ----------
+    value_weight, bias_weight
+        Weights of all values (n_O) and of all biases (n_A).
+    constant
+        The right-hand side for each component.
+    object_component, assessor_component
+        The component of each object and each assessor.
+    """
+
+    value_weight: NDArray[np.float64]
+    bias_weight: NDArray[np.float64]
+    constant: NDArray[np.float64]
+    object_component: NDArray[np.int64]
+    assessor_component: NDArray[np.int64]
+
+    @property
+    def slope(self) -> NDArray[np.float64]:
+        """Change of each component's left-hand side when its values rise by 1 and its biases fall by 1."""
+        return self._sum(self.value_weight, -self.bias_weight)
+
+    def shift(self, values: NDArray[np.float64], biases: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each component the k by which values must rise, and biases fall, to meet the condition."""
+        left = self._sum(self.value_weight * values, self.bias_weight * biases)
+        return (self.constant - left) / self.slope
+
+    def _sum(self, of_objects: NDArray[np.float64], of_assessors: NDArray[np.float64]) -> NDArray[np.float64]:
+        count = self.constant.size
+        return sum_by(self.object_component, of_objects, count) + sum_by(self.assessor_component, of_assessors, count)
+
+
+def condition(gauge: Gauge, panel: Panel, parts: Components) -> Condition:
+    """Return the condition that a gauge means for a panel.
+
+    Parameters
+    ----------
+    gauge
+        ``"weighted"``, ``"zero_sum"``, :class:`Reference`, :class:`Affine` or :class:`Anchor`.
+    panel
+        The panel with the precisions that the method uses.
+    parts
+        Its components; each gets a condition of its own.
+    """
+    value_weight = np.zeros(panel.n_objects)
+    constant = np.zeros(parts.n_components)
+    match gauge:
+        case "weighted":
+            bias_weight = panel.assessor_confidence
+        case "zero_sum":
+            bias_weight = np.ones(panel.n_assessors)
+        case Reference(value):
+            _finite(value, "reference value")
+            value_weight, bias_weight = panel.object_confidence, -panel.assessor_confidence
+            constant = value * sum_by(parts.object_component, value_weight, parts.n_components)
+        case Affine(beta, gamma):
+            _finite(gamma, "constant of the affine gauge")
+            bias_weight = _affine_weights(beta, panel)
+            constant = np.full(parts.n_components, float(gamma))
+        case Anchor(assessor=label, bias=bias) if label is not None:
+            _finite(bias, "bias of the anchor")
+            bias_weight = np.zeros(panel.n_assessors)
+            bias_weight[_find(label, panel.assessors, "assessor")] = 1.0
+            constant = np.full(parts.n_components, float(bias))
+        case Anchor(values=known):
+            bias_weight = np.zeros(panel.n_assessors)
+            for label, value in known.items():
+                _finite(value, f"known value of {label}")
+                index = _find(label, panel.objects, "object")
+                value_weight[index] = 1.0
+                constant[parts.object_component[index]] += value
+        case _:
+            raise InputError(
+                f"{gauge!r} is not a gauge: use 'weighted', 'zero_sum', Reference(v), Affine(beta, gamma) or "
+                "Anchor(...).",
+                kind="bad_gauge",
+            )
+    result = Condition(value_weight, bias_weight, constant, parts.object_component, parts.assessor_component)
+    weight = sum_by(parts.object_component, np.abs(value_weight), parts.n_components)
+    weight += sum_by(parts.assessor_component, np.abs(bias_weight), parts.n_components)
+    loose = np.flatnonzero(np.abs(result.slope) <= 1e-12 * weight)
+    if loose.size:
+        group = f" for group {int(loose[0]) + 1} of {parts.n_components}" if parts.n_components > 1 else ""
+        raise InputError(
+            f"The gauge {gauge_name(gauge)} does not fix the level of the biases{group}: "
+            "its weights must not add up to zero; choose 'weighted', or anchor each group.",
+            kind="bad_gauge",
+        )
+    return result
+
+
+def gauge_name(gauge: Gauge | None) -> str | None:
+    """Return the name of a gauge for tables and JSON."""
+    return None if gauge is None else str(gauge)
+
+
+def _affine_weights(beta: object, panel: Panel) -> NDArray[np.float64]:
+    if isinstance(beta, Mapping):
+        weights = np.zeros(panel.n_assessors)
+        for label, weight in beta.items():
+            weights[_find(label, panel.assessors, "assessor")] = weight
+    else:
+        weights = np.array(beta, dtype=np.float64)
+    if weights.shape != (panel.n_assessors,):
+        raise InputError(
+            f"The affine gauge needs {panel.n_assessors} weights, one for each assessor, not {weights.size}.",
+            kind="bad_gauge",
+        )
+    if not np.isfinite(weights).all():
+        raise InputError("The weights of the affine gauge must be finite numbers.", kind="bad_gauge")
+    return weights
+
+
+def _find(label: str, labels: Sequence[str], role: str) -> int:
+    try:
+        return labels.index(label)
+    except ValueError:
+        near = [other for other in labels[:10_000] if other.casefold().strip() == str(label).casefold().strip()]
+        hint = f" (did you mean {near[0]!r}?)" if near else f"; there are {', '.join(labels[:6])}"
+        more = " and others" if not near and len(labels) > 6 else ""
+        raise InputError(
+            f"There is no {role} {label!r} to anchor on{hint}{more}.", kind="bad_gauge", where=f"{role} {label}"
+        ) from None
+
+
+def _finite(number: float, what: str) -> None:
+    if not np.isfinite(number):
+        raise InputError(f"The {what} must be a finite number, not {number}.", kind="bad_gauge")

@@ -1,0 +1,541 @@
+"""A panel: which assessor gave which object what score, and how sure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenhand import frames
+from evenhand.compiled import count_by, sum_by
+from evenhand.errors import InputError, Problem
+from evenhand.htmlrepr import MOST_ROWS, html_lines, html_table
+from evenhand.panel import roles as _roles
+from evenhand.panel.confidence import FACTOR, Form
+from evenhand.panel.rules import Cells, Duplicates, Further, check_cells, label_text
+from evenhand.words import count_of, name_some
+
+
+class Numbered(Sequence[str]):
+    """Labels ``"0"``, ``"1"``, ... of a panel without labels, made when asked for.
+
+    Examples
+    --------
+    >>> Numbered(3)[2]
+    '2'
+    """
+
+    __slots__ = ("_count",)
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        numbers = range(self._count)[index]
+        return str(numbers) if isinstance(numbers, int) else [str(number) for number in numbers]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Panel:
+    """Assessments (assessor, object, score, precision) with the labels of both sides.
+
+    Made by :meth:`from_frame`, :meth:`from_arrays` or :func:`evenhand.read_panel`; never changed afterwards.
+
+    Attributes
+    ----------
+    objects, assessors
+        Labels, in order of first appearance.
+    object_index, assessor_index
+        For each of the N assessments, the position of its object and of its assessor.
+    score
+        The N scores.
+    precision
+        The N precisions c = 1/sigma^2, all positive; ones where no confidence was declared.
+    confidence
+        How confidence was declared: ``"uncertainty"``, ``"confidence"``, ``"level"`` or ``"none"``.
+    factor
+        The factor between levels, where levels were declared.
+    notes
+        What was noticed and not refused: empty scores, labels that look alike, combined duplicates.
+    backend
+        The kind of frame that tables come back as.
+    covariates
+        Further columns by name, a cell for each assessment: numbers, or text for categories.
+    criterion
+        For each assessment the criterion that its score is for; None where no column of criteria was given.
+    """
+
+    objects: Sequence[str]
+    assessors: Sequence[str]
+    object_index: NDArray[np.integer[Any]]
+    assessor_index: NDArray[np.integer[Any]]
+    score: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    confidence: Form = "none"
+    factor: float | None = None
+    notes: tuple[Problem, ...] = ()
+    backend: frames.Backend = frames.DEFAULT_BACKEND
+    covariates: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    criterion: NDArray[np.str_] | None = None
+
+    def __post_init__(self) -> None:
+        arrays = (self.object_index, self.assessor_index, self.score, self.precision, *self.covariates.values())
+        for array in (*arrays, *([] if self.criterion is None else [self.criterion])):
+            array.flags.writeable = False
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: object,
+        *,
+        object: str | None = None,  # the public name is the paper's word
+        assessor: str | None = None,
+        score: str | None = None,
+        uncertainty: str | None = None,
+        confidence: str | None = None,
+        level: str | None = None,
+        factor: float = FACTOR,
+        aliases: Mapping[str, str] | None = None,
+        duplicates: Duplicates = "error",
+        missing: Sequence[str] = (),
+        criterion: str | None = None,
+        covariates: Sequence[str] = (),
+    ) -> Panel:
+        """Return the panel that a pandas, polars or pyarrow table holds, one assessment a row.
+
+        Parameters
+        ----------
+        frame
+            The table. Missing scores mean "not assessed": such rows are counted in ``notes`` and left out.
+        object, assessor, score, uncertainty, confidence, level
+            Names of the columns; recognised by their names where not given (see :mod:`evenhand.panel.roles`).
+        factor
+            Ratio of the uncertainties of neighbouring levels.
+        aliases
+            Further words for levels: ``{"hoch": "high"}``.
+        duplicates
+            What to do where an assessor scored an object twice (with a criterion: twice for one criterion).
+        missing
+            Texts that mean an empty cell, such as ``"NA"``.
+        criterion
+            Name of the column that says which criterion a score is for.
+        covariates
+            Names of further columns, by which :attr:`covariates` holds them. One whose cells are all numbers, or
+            true and false (1 and 0), becomes numbers; any other, and one of a categorical type, becomes text.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> frame = pl.DataFrame({"object": ["x", "y"], "assessor": ["A", "A"], "score": [1.0, 2.0]})
+        >>> Panel.from_frame(frame)
+        Panel(2 objects, 1 assessor, 2 assessments, no declared confidence)
+        """
+        names = frames.column_names(frame)
+        roles = _roles.recognise(
+            names,
+            object=object,
+            assessor=assessor,
+            score=score,
+            uncertainty=uncertainty,
+            confidence=confidence,
+            level=level,
+            criterion=criterion,
+            covariates=covariates,
+            source="the frame",
+        )
+        wanted = [names[index] for index in (roles.object, roles.assessor, roles.score)]
+        if roles.confidence is not None:
+            wanted.append(names[roles.confidence])
+        cells = frames.read_columns(frame, wanted)
+        categorical = frames.categorical_columns(frame) if roles.covariates else set()
+
+        def further(index: int) -> Further:
+            name = names[index]
+            return Further(name, frames.read_columns(frame, [name])[0], name in categorical)
+
+        return cls.from_cells(
+            Cells(
+                object=cells[0],
+                assessor=cells[1],
+                score=cells[2],
+                declared=cells[3] if roles.confidence is not None else None,
+                form=roles.form,
+                names=tuple(wanted),
+                row_numbers=range(len(cells[0])),
+                criterion=None if roles.criterion is None else further(roles.criterion),
+                covariates=dict(
+                    zip(_roles.listed_names(covariates), map(further, roles.covariates), strict=True),
+                ),
+            ),
+            factor=factor,
+            aliases=aliases,
+            duplicates=duplicates,
+            missing=missing,
+            backend=frames.backend_of(frame),
+        )
+
+    @classmethod
+    def from_cells(
+        cls,
+        cells: Cells,
+        *,
+        factor: float = FACTOR,
+        aliases: Mapping[str, str] | None = None,
+        duplicates: Duplicates = "error",
+        missing: Sequence[str] = (),
+        notes: Sequence[Problem] = (),
+        backend: frames.Backend = frames.DEFAULT_BACKEND,
+    ) -> Panel:
+        """Return the panel that raw cells describe: the door that files and frames come through."""
+        entries = check_cells(cells, factor=factor, aliases=aliases, duplicates=duplicates, missing=missing)
+        return cls(
+            objects=entries.objects,
+            assessors=entries.assessors,
+            object_index=entries.object_index,
+            assessor_index=entries.assessor_index,
+            score=entries.score,
+            precision=entries.precision,
+            confidence=entries.form,
+            factor=float(factor) if entries.form == "level" else None,
+            notes=(*notes, *entries.notes),
+            backend=backend,
+            covariates=entries.covariates,
+            criterion=entries.criterion,
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        object_index: ArrayLike,
+        assessor_index: ArrayLike,
+        score: ArrayLike,
+        confidence: ArrayLike | None = None,
+        *,
+        objects: Sequence[str] | None = None,
+        assessors: Sequence[str] | None = None,
+        covariates: Mapping[str, ArrayLike] | None = None,
+        criterion: ArrayLike | None = None,
+    ) -> Panel:
+        """Return a panel from whole-number codes, without labels or copies: the fast door for large data.
+
+        An assessor's second score for an object is kept as a further assessment; nothing looks for duplicates here.
+
+        Parameters
+        ----------
+        object_index, assessor_index
+            Codes from 0 without gaps, of any integer type.
+        score
+            Finite scores.
+        confidence
+            Positive precisions c = 1/sigma^2; all equal where not given.
+        objects, assessors
+            Labels, one for each code; the codes themselves as text where not given.
+        covariates
+            Further columns by name, a cell for each assessment: numbers, truth values (1 and 0), or text.
+        criterion
+            For each assessment the criterion that its score is for.
+
+        Examples
+        --------
+        >>> Panel.from_arrays([0, 0, 1], [0, 1, 1], [3.0, 4.0, 5.0])
+        Panel(2 objects, 2 assessors, 3 assessments, no declared confidence)
+        """
+        scores = _numbers("score", score)
+        if scores.ndim != 1:
+            raise InputError(f"Scores must be one array, not one of shape {scores.shape}.", kind="bad_shape")
+        if scores.size == 0:
+            raise InputError("There are no scores: a panel needs at least one assessment.", kind="empty")
+        object_codes, of_objects = _check_codes("object_index", object_index, scores.size, objects)
+        assessor_codes, of_assessors = _check_codes("assessor_index", assessor_index, scores.size, assessors)
+        _check_finite("score", scores)
+        if confidence is None:
+            precision: NDArray[np.float64] = np.broadcast_to(np.float64(1.0), scores.shape)
+        else:
+            precision = _numbers("confidence", confidence)
+            if precision.shape != scores.shape:
+                raise InputError(
+                    f"There are {scores.size} scores but {precision.size} confidences: give one for each.",
+                    kind="bad_shape",
+                )
+            _check_finite("confidence", precision)
+            smallest = np.finfo(np.float64).tiny
+            if precision.min() < smallest:
+                at = int(np.argmax(precision < smallest))
+                raise InputError(
+                    f"{precision[at]:g} is not a confidence: it must be positive, and not too small to compute with.",
+                    kind="bad_confidence",
+                    where=f"confidence[{at}]",
+                )
+        panel = cls(
+            objects=Numbered(of_objects.size) if objects is None else tuple(objects),
+            assessors=Numbered(of_assessors.size) if assessors is None else tuple(assessors),
+            object_index=object_codes,
+            assessor_index=assessor_codes,
+            score=scores.view(),
+            precision=precision.view(),
+            confidence="none" if confidence is None else "confidence",
+            covariates={name: _further(name, given, scores.size) for name, given in (covariates or {}).items()},
+            criterion=None if criterion is None else _texts("criterion", np.asarray(criterion), scores.size),
+        )
+        # counted already, to look for gaps
+        panel.__dict__.update(object_assessments=_frozen(of_objects), assessor_assessments=_frozen(of_assessors))
+        return panel
+
+    @property
+    def n_objects(self) -> int:
+        """Number of objects."""
+        return len(self.objects)
+
+    @property
+    def n_assessors(self) -> int:
+        """Number of assessors."""
+        return len(self.assessors)
+
+    @property
+    def n_assessments(self) -> int:
+        """Number N of assessments."""
+        return int(self.score.size)
+
+    @cached_property
+    def criteria(self) -> tuple[str, ...]:
+        """The criteria in order of first appearance; empty where no column of criteria was given."""
+        return () if self.criterion is None else tuple(dict.fromkeys(self.criterion.tolist()))
+
+    @cached_property
+    def object_assessments(self) -> NDArray[np.int64]:
+        """Number of assessments of each object."""
+        return _frozen(count_by(self.object_index, self.n_objects))
+
+    @cached_property
+    def assessor_assessments(self) -> NDArray[np.int64]:
+        """Number of assessments by each assessor."""
+        return _frozen(count_by(self.assessor_index, self.n_assessors))
+
+    @property
+    def is_equally_confident(self) -> bool:
+        """Whether all precisions are one and the same number, kept once."""
+        return self.precision.strides == (0,)
+
+    @cached_property
+    def object_confidence(self) -> NDArray[np.float64]:
+        """Total confidence C_o in each object."""
+        if self.is_equally_confident:
+            return _frozen(self.object_assessments * self.precision[0])
+        return _frozen(sum_by(self.object_index, self.precision, self.n_objects))
+
+    @cached_property
+    def assessor_confidence(self) -> NDArray[np.float64]:
+        """Total confidence C'_a of each assessor."""
+        if self.is_equally_confident:
+            return _frozen(self.assessor_assessments * self.precision[0])
+        return _frozen(sum_by(self.assessor_index, self.precision, self.n_assessors))
+
+    @cached_property
+    def total_confidence(self) -> float:
+        """Sum C of all precisions."""
+        return float(self.object_confidence.sum())
+
+    def with_equal_confidence(self) -> Panel:
+        """Return the same panel with every precision 1: what SA and IBA see."""
+        ones: NDArray[np.float64] = np.broadcast_to(np.float64(1.0), self.score.shape)
+        return replace(self, precision=ones.view())
+
+    def restrict(self, chosen: NDArray[np.bool_]) -> Panel:
+        """Return the panel of some of the assessments; objects and assessors left without any are left out."""
+        objects, object_index = np.unique(self.object_index[chosen], return_inverse=True)
+        assessors, assessor_index = np.unique(self.assessor_index[chosen], return_inverse=True)
+        return replace(
+            self,
+            objects=tuple(self.objects[index] for index in objects.tolist()),
+            assessors=tuple(self.assessors[index] for index in assessors.tolist()),
+            object_index=object_index,
+            assessor_index=assessor_index,
+            score=self.score[chosen],
+            precision=np.array(self.precision[chosen]),
+            covariates={name: cells[chosen] for name, cells in self.covariates.items()},
+            criterion=None if self.criterion is None else self.criterion[chosen],
+        )
+
+    def of_criterion(self, label: str) -> Panel:
+        """Return the panel of the scores for one criterion, which then is a panel without criteria.
+
+        Parameters
+        ----------
+        label
+            One of :attr:`criteria`.
+
+        Raises
+        ------
+        InputError
+            If no score is for that criterion; those that there are are named.
+
+        Examples
+        --------
+        >>> panel = Panel.from_arrays([0, 0, 1], [0, 0, 0], [3.0, 4.0, 5.0], criterion=["merit", "style", "merit"])
+        >>> panel.criteria
+        ('merit', 'style')
+        >>> panel.of_criterion("merit").score
+        array([3., 5.])
+        """
+        if self.criterion is None:
+            raise InputError(
+                f"There is no criterion {label!r}: the panel was made without a column of criteria.",
+                kind="unknown_criterion",
+            )
+        if label not in self.criteria:
+            raise InputError(
+                f"There is no criterion {label!r}: the criteria are {name_some(self.criteria, most=30)}.",
+                kind="unknown_criterion",
+            )
+        return replace(self.restrict(self.criterion == label), criterion=None)
+
+    def describe_confidence(self) -> str:
+        """Return in a few words how confidence was declared."""
+        return {
+            "uncertainty": "declared uncertainties",
+            "confidence": "declared confidences",
+            "level": f"confidence levels (factor {self.factor:g})" if self.factor is not None else "confidence levels",
+            "none": "no declared confidence",
+        }[self.confidence]
+
+    def to_frame(self) -> Any:
+        """Return the assessments as a table: object, assessor, criterion if any, score, confidence, covariates.
+
+        A covariate whose name is one of the other columns' is called ``covariate_`` and that name.
+        """
+        table: dict[str, Any] = {
+            "object": [self.objects[index] for index in self.object_index.tolist()],
+            "assessor": [self.assessors[index] for index in self.assessor_index.tolist()],
+        }
+        if self.criterion is not None:
+            table["criterion"] = self.criterion.tolist()
+        table["score"] = self.score
+        table["confidence"] = np.array(self.precision)
+        for name, cells in self.covariates.items():
+            column = name
+            while column in table:
+                column = f"covariate_{column}"
+            table[column] = np.array(cells) if cells.dtype.kind == "f" else cells.tolist()
+        return frames.make_frame(table, self.backend)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(
+            count_of(number, word)
+            for number, word in (
+                (self.n_objects, "object"),
+                (self.n_assessors, "assessor"),
+                (self.n_assessments, "assessment"),
+            )
+        )
+        further = "" if self.criterion is None else f", criteria {name_some(self.criteria)}"
+        further += f", covariates {name_some(list(self.covariates))}" if self.covariates else ""
+        return f"Panel({counts}, {self.describe_confidence()}{further})"
+
+    def _repr_html_(self) -> str:
+        """Return the first assessments as a table, for notebooks."""
+        first = slice(MOST_ROWS)
+        table: dict[str, Sequence[Any]] = {
+            "object": [self.objects[at] for at in self.object_index[first].tolist()],
+            "assessor": [self.assessors[at] for at in self.assessor_index[first].tolist()],
+        }
+        if self.criterion is not None:
+            table["criterion"] = self.criterion[first].tolist()
+        table["score"] = self.score[first].tolist()
+        if self.confidence != "none":
+            table["confidence"] = self.precision[first].tolist()
+        table |= {name: cells[first].tolist() for name, cells in self.covariates.items() if name not in table}
+        shown = html_table(repr(self), table, count=self.n_assessments, of="assessment")
+        return shown + html_lines(f"Note: {note}" for note in self.notes)
+
+
+def _further(name: str, given: ArrayLike, size: int) -> NDArray[Any]:
+    """Return a further column as an array of numbers or of text, one cell for each assessment."""
+    cells = np.asarray(given)
+    numbers = cells.dtype.kind == "O" and all(isinstance(cell, bool | int | float | np.number) for cell in cells.flat)
+    if cells.shape == (size,) and (numbers or cells.dtype.kind in "biuf"):
+        return cells.astype(np.float64)
+    return _texts(name, cells, size)
+
+
+def _texts(name: str, cells: NDArray[Any], size: int) -> NDArray[np.str_]:
+    """Return a further column as an array of text; no cell may be missing."""
+    if cells.shape != (size,):
+        raise InputError(f"There are {size} scores, so {name} needs {size} cells.", kind="bad_shape")
+    if cells.dtype.kind not in "fO":
+        return cells.astype(np.str_)
+    for at, cell in enumerate(cells.tolist()):
+        if frames.is_missing(cell):
+            raise InputError(f"There is a score but no {name}.", kind="bad_covariate", where=f"{name}[{at}]")
+    return np.array([label_text(cell) for cell in cells.tolist()], dtype=np.str_)
+
+
+def _check_codes(
+    name: str, codes: ArrayLike, size: int, labels: Sequence[str] | None
+) -> tuple[NDArray[np.integer[Any]], NDArray[np.int64]]:
+    """Return codes and how often each occurs."""
+    array = np.asarray(codes)
+    if array.ndim != 1 or array.size != size:
+        raise InputError(
+            f"There are {size} scores, so {name} must be one array of {size} codes, not one of shape {array.shape}.",
+            kind="bad_shape",
+        )
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InputError(
+            f"{name} holds {array.dtype}, not whole-number codes: use np.unique(labels, return_inverse=True).",
+            kind="bad_codes",
+        )
+    if array.dtype.kind == "i" and int(array.min()) < 0:
+        raise InputError(
+            f"{int(array.min())} is not a code: codes count from 0.",
+            kind="bad_codes",
+            where=f"{name}[{int(np.argmin(array))}]",
+        )
+    # sums of two codes must not overflow the codes' own type
+    numbers = array.view() if array.dtype.itemsize >= 4 else array.astype(np.int64)
+    count = int(array.max()) + 1
+    counts = count_by(numbers, count) if count <= 4 * size else np.zeros(1, dtype=np.int64)
+    if counts.min() == 0:
+        unused = int(np.argmin(counts)) if count <= 4 * size else count - 1
+        raise InputError(
+            f"{name} goes up to {count - 1} but has gaps (for example around {unused}): every code from 0 needs at "
+            "least one score; np.unique(codes, return_inverse=True) closes the gaps.",
+            kind="bad_codes",
+        )
+    if labels is not None and (len(labels) != count or len(set(labels)) != count):
+        raise InputError(
+            f"{name} has {count} codes, so it needs {count} different labels, not {len(labels)}.", kind="bad_labels"
+        )
+    return numbers, counts
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:
+    try:
+        return np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} must be an array of numbers ({error}).", kind=f"bad_{name}") from None
+
+
+def _check_finite(name: str, array: NDArray[np.float64]) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(array.sum()):  # then so is every one of them
+            return
+    finite = np.isfinite(array)
+    if not finite.all():
+        at = int(np.argmin(finite))
+        raise InputError(f"{array[at]} is not a finite number.", kind=f"bad_{name}", where=f"{name}[{at}]")

@@ -1,0 +1,393 @@
+"""A report in one file: the decision first, then everything that it rests on; no network, no further files."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from evenhand.answers.compare import Comparison, compare
+from evenhand.answers.decision import Decision, decide
+from evenhand.answers.fingerprint import Fingerprint, fingerprint
+from evenhand.answers.ranking import DRAWS, Ranking, rank
+from evenhand.errors import EvenhandError, InputError, NotRankableError, Problem
+from evenhand.models import simple_average
+from evenhand.models.criteria import CriteriaFit
+from evenhand.models.fit import Fit, method_name
+from evenhand.models.refined import Refinements
+from evenhand.progress import report as tell
+from evenhand.reports.records import Summary
+from evenhand.reports.summarise import (
+    summarise_check,
+    summarise_comparison,
+    summarise_fit,
+    summarise_influence,
+    summarise_ranking,
+)
+from evenhand.reports.words import decision_words, method_words, no_decision_words
+
+if TYPE_CHECKING:
+    import altair as alt
+
+ROWS: Final = 300
+"""Rows of a table that a report prints; the workbook has all."""
+
+PULLS: Final = 20
+"""Scores that a report lists, by how far they pull the value of their object."""
+
+DIGITS: Final = 6
+"""Digits of the numbers behind a chart; tables and workbook have them all."""
+
+_MARKS: Final = re.compile(
+    r"<dt>fingerprint</dt><dd><code>([0-9a-f]{64})</code></dd>\s*<dt>of the data</dt><dd><code>([0-9a-f]{64})</code>"
+)
+_TAG: Final = re.compile(r"<\w[^>]*>")
+_ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
+_LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
+"""Coordinates of a drawing with more than two decimals, at the end of those."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A chart of a report.
+
+    Attributes
+    ----------
+    name
+        A word of its own, for its place on the page.
+    specification
+        What it shows, for drawing it with a tooltip to every mark.
+    drawing
+        The same as SVG: for readers without scripts, and before they run.
+    words
+        What a reader who does not see it should know.
+    """
+
+    name: str
+    specification: dict[str, Any]
+    drawing: str
+    words: str
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """All that a report says, before it is laid out.
+
+    Attributes
+    ----------
+    fit
+        The fit.
+    title
+        Heading of the page.
+    summary, check, ranking, influence, comparison
+        The summaries of all parts, as the command line has them; None where a part was left out or cannot be had.
+    decision
+        The decision in plain words.
+    method
+        How the values were found, for minutes.
+    mark
+        The fingerprint.
+    averages
+        Plain averages of the objects, by label.
+    pictures
+        Charts by name.
+    notes
+        What a reader must know.
+    """
+
+    fit: Fit
+    title: str
+    summary: Summary
+    check: Summary
+    ranking: Summary | None
+    influence: Summary | None
+    comparison: Summary | None
+    decision: list[str]
+    method: str
+    mark: Fingerprint
+    averages: dict[str, float]
+    pictures: dict[str, Picture] = field(repr=False)
+    notes: list[Problem] = field(default_factory=list)
+
+
+def make_report(
+    found: Fit | CriteriaFit,
+    *,
+    top: int | None = None,
+    seed: int = 0,
+    draws: int = DRAWS,
+    lottery_seed: int | None = None,
+    comparison: Comparison | bool = True,
+    candidates: Sequence[Refinements] | None = None,
+    title: str = "Results of the panel",
+) -> Report:
+    """Return all that a report of a fit says.
+
+    Parameters
+    ----------
+    found
+        A fit by any method, or one of several criteria.
+    top
+        The number of places to decide.
+    seed, draws
+        Of the posterior draws behind ranks and chances.
+    lottery_seed
+        Draw the open places by lot among the undecided.
+    comparison
+        A comparison of methods to show; True to make one (which takes as long as fitting them all), False for none.
+    candidates
+        Refinements to compare with the four methods; those worth trying where not given.
+    title
+        Heading of the page.
+    """
+    fit = found.combined if isinstance(found, CriteriaFit) else found
+    notes: list[Problem] = []
+    tell("writing the report", 0, None)
+    ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
+    averages = simple_average(fit.panel)
+    mark = fingerprint(fit, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
+    compared = None if comparison is False else comparison
+    if compared is True:
+        compared = compare(fit.panel, per_component=fit.per_component, candidates=candidates)
+    influence = _tried(lambda: summarise_influence(fit, top=top), notes)
+    return Report(
+        fit=fit,
+        title=title,
+        summary=summarise_fit(found, top=top, seed=seed, draws=draws),
+        check=summarise_check(fit.panel),
+        ranking=None if ranking is None else summarise_ranking(ranking, decision),
+        influence=influence,
+        comparison=None if compared is None else summarise_comparison(compared),
+        decision=no_decision_words(fit, top, reason)
+        if ranking is None
+        else decision_words(fit, ranking, decision, averages),
+        method=method_words(fit, ranking, mark),
+        mark=mark,
+        averages=dict(zip(averages.values.labels, averages.values.estimate.tolist(), strict=True)),
+        pictures=_pictures(fit, ranking, decision, compared, notes),
+        notes=notes,
+    )
+
+
+def _ranks(
+    fit: Fit, top: int | None, seed: int, draws: int, lottery_seed: int | None
+) -> tuple[Ranking | None, Decision | None, str]:
+    """Return ranks and the decision, or None and the reason."""
+    if top is None and lottery_seed is not None:
+        raise InputError("A lottery needs a number of places.", kind="bad_option")
+    try:
+        ranking = rank(fit, top=top, seed=seed, draws=draws)
+    except NotRankableError as error:
+        return None, None, str(error)
+    return ranking, None if top is None else decide(ranking, top, lottery_seed=lottery_seed), ""
+
+
+def _tried(make: Callable[[], Any], notes: list[Problem]) -> Any:
+    """Return a part of the report, or None with a note of why it cannot be had."""
+    try:
+        return make()
+    except EvenhandError as error:
+        notes.append(Problem("left_out", str(error)))
+        return None
+
+
+def _pictures(
+    fit: Fit, ranking: Ranking | None, decision: Decision | None, compared: Comparison | None, notes: list[Problem]
+) -> dict[str, Picture]:
+    """Return the charts that this fit has."""
+    from evenhand import plots
+
+    wanted: dict[str, Callable[[], alt.TopLevelMixin]] = {"values": lambda: plots.values(fit)}
+    if decision is not None and ranking is not None:
+        wanted["top"] = lambda: plots.top(ranking, decision.places)
+    if fit.is_calibrated:
+        wanted["biases"] = lambda: plots.biases(fit)
+        wanted["assessor-graph"] = lambda: plots.assessor_graph(fit.panel)
+        wanted["residuals"] = lambda: plots.residuals(fit)
+    wanted["design"] = lambda: plots.design(fit.panel)
+    if not fit.method.endswith("+criteria"):
+        wanted["influence"] = lambda: plots.influence(fit)
+    if compared is not None:
+        wanted["methods"] = lambda: plots.methods(compared)
+    if fit.panel.confidence != "none":
+        wanted["confidence"] = lambda: plots.confidence(fit)
+    found = {}
+    for count, (name, make) in enumerate(wanted.items()):
+        tell("drawing", count, len(wanted))
+        chart = _tried(make, notes)
+        if chart is not None:
+            found[name] = picture(name, chart)
+    return found
+
+
+def picture(name: str, chart: alt.TopLevelMixin) -> Picture:
+    """Return a chart as a report holds it."""
+    import vl_convert
+
+    specification = _shortened(chart.to_dict())
+    # a page names each chart as a whole and has its numbers in tables: words for every single mark double its size
+    specification["config"] = {**specification.get("config", {}), "aria": False}
+    drawing = _TAG.sub(_plain_tag, vl_convert.vegalite_to_svg(specification))
+    # each drawing numbers its parts from 0, and a page has several
+    drawing = re.sub(r'(\bid="|url\(#|href="#)(\w+)', rf"\g<1>{name}-\g<2>", drawing)
+    return Picture(name, specification, drawing, str(specification.get("description", name)))
+
+
+def _plain_tag(tag: re.Match[str]) -> str:
+    """Return a tag of a drawing with short coordinates, and without roles that would need names of their own."""
+    return _LONG_NUMBER.sub(r"\1", _ROLE.sub("", tag[0]))
+
+
+def _shortened(part: Any) -> Any:
+    """Return a specification whose numbers have the digits that a picture can show."""
+    if isinstance(part, dict):
+        return {key: _shortened(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_shortened(value) for value in part]
+    return float(f"{part:.{DIGITS}g}") if isinstance(part, float) else part
+
+
+def render(report: Report, *, made: datetime | None = None) -> str:
+    """Return the page."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {
+        "number": _number,
+        "signed": lambda number: _number(number, sign=True),
+        "percent": _percent,
+        "sentence": lambda text: text[:1].upper() + text[1:],
+    }
+    scripts = [_drawing_script(), _as_script(_DRAW)] if report.pictures else []
+    return environment.get_template("report.html").render(
+        report=report,
+        fit=report.fit,
+        method_name=method_name,
+        rows=ROWS,
+        objects=sorted(report.summary["objects"], key=lambda row: (row.get("component", 1), -row["value"])),
+        assessors=sorted(report.summary["assessors"], key=lambda row: (row.get("component", 1), -row["bias"]))
+        if report.fit.is_calibrated
+        else [],
+        pulls=_pulls(report.influence),
+        reasons=_reasons(report.influence, report.fit),
+        statuses=_statuses(report.ranking),
+        scripts=scripts,
+        script_hashes=[_hash(script) for script in scripts],
+        specifications={name: _as_json(one.specification) for name, one in report.pictures.items()},
+        settings=json.dumps(dict(report.mark.settings), default=repr, ensure_ascii=False, indent=1),
+        made=(datetime.now(UTC) if made is None else made).strftime("%Y-%m-%d %H:%M UTC"),
+        all_notes=[
+            *report.summary["notes"],
+            *({"message": note.message, "where": note.where} for note in report.notes),
+        ],
+    )
+
+
+def fingerprints_in(page: str) -> tuple[str, str] | None:
+    """Return the fingerprints that stand in a page, of the whole and of the data; None where there are none."""
+    found = _MARKS.search(page)
+    return None if found is None else (found[1], found[2])
+
+
+def refuse_pdf(path: Path) -> None:
+    """Say what to do for a PDF."""
+    if path.suffix.lower() == ".pdf":
+        message = "Reports are written as HTML, laid out for A4: write a .html file and print it to PDF from a browser."
+        raise InputError(message, kind="bad_option", where=str(path))
+
+
+_DRAW: Final = """
+window.addEventListener("load", function () {
+  const figures = Array.from(document.querySelectorAll("[data-chart]"));
+  Promise.all(figures.map(function (place) {
+    const spec = JSON.parse(document.getElementById("spec-" + place.dataset.chart).textContent);
+    const fresh = document.createElement("div");
+    return window.vegaEmbed(fresh, spec, {renderer: "svg", actions: false}).then(function () {
+      fresh.querySelectorAll("svg [role], svg [aria-label]").forEach(function (part) {
+        ["role", "aria-label", "aria-roledescription"].forEach(function (name) { part.removeAttribute(name); });
+      });
+      fresh.querySelectorAll("svg").forEach(function (svg) {
+        svg.setAttribute("role", "img");
+        svg.setAttribute("aria-label", place.dataset.words);
+      });
+      place.replaceChildren(fresh);
+      place.dataset.drawn = "yes";
+    });
+  })).then(function () { document.documentElement.dataset.drawn = "yes"; });
+});
+"""
+
+
+@cache
+def _drawing_script() -> str:
+    """Return the script that draws charts, whole: it takes seconds to put together."""
+    import vl_convert
+
+    bundle: Callable[[], str] = vl_convert.javascript_bundle  # type: ignore[assignment]  # all arguments may be left out
+    return _as_script(bundle())
+
+
+def _as_script(text: str) -> str:
+    """Return a script that cannot end the element it stands in."""
+    return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _as_json(specification: dict[str, Any]) -> str:
+    """Return JSON that cannot end the element it stands in."""
+    text = json.dumps(specification, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _pulls(influence: Summary | None) -> Sequence[Summary]:
+    """Return the scores that pull the value of their object the most."""
+    if influence is None:
+        return []
+    rows = [row for row in influence["assessments"] if row["pull"] is not None]
+    return sorted(rows, key=lambda row: -abs(row["pull"]))[:PULLS]
+
+
+def _reasons(influence: Summary | None, fit: Fit) -> Sequence[Summary]:
+    """Return why each value differs from the average, in the order of the table of values."""
+    if influence is None:
+        return []
+    group = dict(zip(fit.values.labels, fit.values.component.tolist(), strict=True))
+    return sorted(influence["objects"], key=lambda row: (group[row["object"]], -row["value"]))
+
+
+def _statuses(ranking: Summary | None) -> dict[str, Summary]:
+    """Return for each object whether it is in, undecided or out; empty without a number of places."""
+    rows = [] if ranking is None else ranking["objects"]
+    return {row["object"]: row for row in rows if "status" in row}
+
+
+def _number(number: float | None, digits: int = 1, *, sign: bool = False) -> str:
+    """Return a number for reading; a dash where there is none."""
+    if number is None or number != number:
+        return "–"
+    text = f"{number:{'+' if sign else ''}.{digits}f}" if abs(number) < 1e7 else f"{number:.3g}"
+    return text.replace("-", "−")
+
+
+def _percent(chance: float | None) -> str:
+    if chance is None:
+        return "–"
+    if 0 < chance < 0.01 or 0.99 < chance < 1:
+        return "< 1 %" if chance < 0.5 else "> 99 %"
+    return f"{100 * chance:.0f} %"

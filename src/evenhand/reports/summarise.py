@@ -1,0 +1,331 @@
+"""The one summary: plain dictionaries with the keys that every door shows, ready for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Final
+
+import numpy as np
+
+from evenhand.answers.compare import Comparison
+from evenhand.answers.decision import Decision, classify
+from evenhand.answers.evidence import Evidence, Priors, default_priors, evidence
+from evenhand.answers.explain import explain, explanation_columns
+from evenhand.answers.influence import influence, robustness, without_assessors, without_columns
+from evenhand.answers.next_best import NextBest
+from evenhand.answers.ranking import DRAWS, Ranking, rank
+from evenhand.compiled import sum_by
+from evenhand.errors import EvenhandError, InputError, LimitError, NotRankableError, Problem
+from evenhand.memory import require
+from evenhand.models.criteria import CriteriaFit
+from evenhand.models.fit import Fit
+from evenhand.panel.gauge import gauge_name
+from evenhand.panel.panel import Panel
+from evenhand.reports.records import Summary, records_of
+from evenhand.reports.refined import summarise_model
+from evenhand.solve.connectivity import Connectivity, assessor_graph, connectivity
+
+_MOST_DELETIONS: Final = 50
+"""Up to this many assessors are left out in turn: each takes as long as a fit."""
+
+_LARGEST_GRAPH: Final = 200
+"""Up to this many assessors the weights between them are listed."""
+
+
+def summarise_fit(
+    found: Fit | CriteriaFit,
+    *,
+    priors: Priors | None = None,
+    top: int | None = None,
+    seed: int = 0,
+    draws: int = DRAWS,
+    grades: Sequence[float] = (),
+    with_evidence: bool = True,
+) -> Summary:
+    """Return panel, method, gauge, fit, objects, assessors and notes of a fit (``calibrate --json``).
+
+    With ``top`` each object also has ``p_top``, ``expected_rank``, ``rank_lower`` and ``rank_upper``; with ``grades``
+    the probability of each class between those cut-offs, in ``grades``. The log-evidence takes time and notes of its
+    own and can be left out. Refined models have ``variances``, ``covariates``, ``scales``, ``noise_factors`` and
+    ``outlying`` too. With several criteria all this is of the combined fit, and ``criteria`` has that of each.
+    """
+    fit = found.combined if isinstance(found, CriteriaFit) else found
+    panel = fit.panel
+    known = _evidence(fit, priors) if with_evidence else None
+    mu2, notes = _mu2(fit.connectivity)
+    notes = [*fit.notes, *noise_notes(fit), *sampling_notes(fit), *(known.notes if known else ()), *notes]
+    objects = fit.values.columns()
+    if grades:
+        try:
+            objects["grades"] = classify(fit, grades).records()
+        except NotRankableError as error:
+            objects["grades"] = [None] * panel.n_objects
+            notes.append(Problem("grades", str(error)))
+    if top is not None:
+        try:
+            ranks = rank(fit, top=top, seed=seed, draws=draws).columns()
+        except NotRankableError as error:
+            ranks = {}
+            notes.append(Problem("ranks", str(error)))
+        empty = [None] * panel.n_objects
+        objects |= {name: ranks.get(name, empty) for name in ("p_top", "expected_rank", "rank_lower", "rank_upper")}
+    return {
+        "panel": {
+            "objects": panel.n_objects,
+            "assessors": panel.n_assessors,
+            "assessments": panel.n_assessments,
+            "components": fit.connectivity.n_components,
+            "confidence": panel.confidence,
+            "factor": panel.factor,
+        },
+        "method": fit.method,
+        "gauge": gauge_name(fit.gauge),
+        "noise": fit.posterior.noise.kind,
+        "solver": None if fit.posterior.solver is None else fit.posterior.solver.reason,
+        "interval": fit.values.interval,
+        "fit": {
+            "residual": fit.residual,
+            "residual_scaled": fit.residual_scaled,
+            "degrees_of_freedom": fit.degrees_of_freedom,
+            "noise_variance": fit.noise_variance,
+            "noise_variance_ml": fit.noise_variance_ml,
+            "noise_variance_mode": fit.noise_variance_mode,
+            "noise_variance_printed": fit.noise_variance_printed,
+            "rms_uncertainty": fit.rms_uncertainty,
+            "mu2": mu2,
+            "log_evidence": known.log_evidence if known else None,
+        },
+        "objects": records_of(objects),
+        "assessors": records_of(fit.biases.columns()),
+        **summarise_model(fit),
+        **(_criteria(found) if isinstance(found, CriteriaFit) else {}),
+        "notes": _problems(notes),
+    }
+
+
+def _evidence(fit: Fit, priors: Priors | None) -> Evidence:
+    """Return the log-evidence; none for sums over criteria, which are not fitted to scores of their own."""
+    if not fit.method.endswith("+criteria"):
+        return evidence(fit, priors)
+    note = Problem("evidence", "no log-evidence for several criteria together: there is one for each on its own.")
+    return Evidence(None, default_priors(fit.panel) if priors is None else priors, (note,))
+
+
+def _criteria(found: CriteriaFit) -> Summary:
+    """Return the fits of the criteria, and how errors go together between them."""
+    criteria = [
+        {
+            "criterion": label,
+            "weight": found.weights[label],
+            "objects": records_of(fit.values.columns()),
+            "assessors": records_of(fit.biases.columns()),
+        }
+        for label, fit in found.fits.items()
+    ]
+    return {"criteria": criteria, "correlation": records_of(found.correlation.columns())}
+
+
+def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Summary:
+    """Return ranks with their uncertainty and, for a number of places, the decision (``rank --json``)."""
+    summary: Summary = {
+        "method": ranking.fit.method,
+        "top": ranking.top,
+        "draws": ranking.draws,
+        "seed": ranking.seed,
+        "interval": ranking.interval,
+        "objects": records_of(ranking.columns()),
+        "notes": _problems(ranking.fit.notes),
+    }
+    if decision is not None:
+        summary["decision"] = {
+            "places": decision.places,
+            "in": list(decision.inside),
+            "undecided": list(decision.undecided),
+            "out": list(decision.outside),
+            "drawn": None if decision.drawn is None else list(decision.drawn),
+            "lottery_seed": decision.lottery_seed,
+        }
+        drawn = set(decision.drawn or ())
+        for record, status in zip(summary["objects"], decision.status, strict=True):
+            record["status"] = status
+            if decision.drawn is not None:
+                record["drawn"] = record["object"] in drawn
+        if decision.drawn is not None:
+            winners = ", ".join(decision.drawn) or "nobody"
+            message = f"lots drawn for the open places with seed {decision.lottery_seed}, in this order: {winners}."
+            summary["notes"].append({"kind": "lottery", "message": message, "where": None})
+    return summary
+
+
+def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
+    """Return what each score, each assessor and each bias did (``influence --json``)."""
+    require(1000.0 * fit.panel.n_assessments, f"a table of {fit.panel.n_assessments:,} assessments")
+    bounds = robustness(fit)
+    effects = influence(fit)
+    notes = [*fit.notes, *sampling_notes(fit)]
+    chosen = list(range(fit.panel.n_assessors))
+    if len(chosen) > _MOST_DELETIONS:
+        pull = np.where(np.isfinite(effects.pull), np.abs(effects.pull), 0.0)
+        strongest = np.argsort(-sum_by(fit.panel.assessor_index, pull, fit.panel.n_assessors), kind="stable")
+        chosen = sorted(strongest[:_MOST_DELETIONS].tolist())
+        message = (
+            f"of {fit.panel.n_assessors:,} assessors only the {_MOST_DELETIONS} whose scores pull values the most were "
+            "left out in turn."
+        )
+        notes.append(Problem("deletions", message))
+    assessors = without_columns(without_assessors(fit, top=top, chosen=chosen))
+    if bounds is not None:
+        assessors["bound"] = bounds.bias_bound[chosen].tolist()
+    objects = explanation_columns(explain(fit))
+    if bounds is not None:
+        objects["bound"] = bounds.value_bound.tolist()
+    return {
+        "method": fit.method,
+        "gauge": gauge_name(fit.gauge),
+        "robustness": None
+        if bounds is None
+        else {"mu2": bounds.mu2, "lambda2": bounds.lambda2, "constant": bounds.constant},
+        "objects": records_of(objects),
+        "assessors": records_of(assessors),
+        "assessments": records_of(effects.columns()),
+        "notes": _problems(notes),
+    }
+
+
+def summarise_next(found: NextBest, top: int | None) -> Summary:
+    """Return the assessments that would help most (``next --json``)."""
+    return {
+        "criterion": found.criterion,
+        "top": top,
+        "now": found.now,
+        "assessments": records_of(found.columns()),
+        "notes": _problems(found.fit.notes),
+    }
+
+
+def sampling_notes(fit: Fit) -> list[Problem]:
+    """Return in words how far standard deviations may be off, where they were estimated by sampling."""
+    solver = fit.posterior.solver
+    error = 0.0 if solver is None or fit.values.sd is None else solver.diagonal_error / 2
+    if error == 0:
+        return []
+    message = (
+        f"the panel is too large for exact standard deviations and leverages: they were estimated by sampling, with a "
+        f"typical error of {100 * error:.2g} % of each standard deviation."
+    )
+    return [Problem("sampled", message)]
+
+
+def noise_notes(fit: Fit) -> list[Problem]:
+    """Return in words whether declared uncertainties are believable: R against chi-square with nu degrees."""
+    p_value = fit.noise_p_value
+    if p_value is None or fit.panel.confidence != "uncertainty":
+        return []
+    ratio = fit.residual / fit.degrees_of_freedom
+    shown = f"p = {p_value:.2g}" if p_value > 1e-12 else "p < 1e-12"
+    if p_value >= 0.05:
+        text = f"the declared uncertainties are believable (chi-square test of w = 1: {shown})."
+    else:
+        word, factor = ("small", ratio) if ratio > 1 else ("large", 1 / ratio)
+        text = (
+            f"the declared uncertainties look too {word}, by a factor of about {np.sqrt(factor):.2g} "
+            f"(chi-square test of w = 1: {shown})."
+        )
+    return [Problem("declared_uncertainties", text)]
+
+
+def summarise_check(panel: Panel) -> Summary:
+    """Return what a panel is made of, how it hangs together and what is wrong with it (``check --json``)."""
+    parts = connectivity(panel)
+    mu2, mu2_note = _mu2(parts)
+    problems = [*panel.notes, *mu2_note]
+    if not parts.is_connected:
+        try:
+            parts.require_connected()
+        except EvenhandError as error:
+            problems.insert(0, Problem("not_connected", str(error)))
+    return {
+        "ok": parts.is_connected,
+        "objects": panel.n_objects,
+        "assessors": panel.n_assessors,
+        "assessments": panel.n_assessments,
+        "confidence": panel.confidence,
+        "mu2": mu2,
+        "components": [{"objects": objects, "assessors": assessors} for objects, assessors in parts.components],
+        "bridges": [
+            {
+                "assessor": panel.assessors[int(panel.assessor_index[at])],
+                "object": panel.objects[int(panel.object_index[at])],
+            }
+            for at in parts.bridges
+        ],
+        "articulation_assessors": [panel.assessors[int(at)] for at in parts.articulation_assessors],
+        "assessor_graph": _links(panel),
+        "problems": _problems(problems),
+        "suggestions": [{"assessor": assessor, "object": label} for assessor, label in parts.suggestions],
+    }
+
+
+def summarise_refusal(error: InputError) -> Summary:
+    """Return the summary of a file that could not be read as a panel (``check --json``)."""
+    return {
+        "ok": False,
+        "objects": None,
+        "assessors": None,
+        "assessments": None,
+        "confidence": None,
+        "mu2": None,
+        "components": [],
+        "bridges": [],
+        "articulation_assessors": [],
+        "assessor_graph": None,
+        "problems": _problems(error.problems),
+        "suggestions": [],
+    }
+
+
+def summarise_comparison(comparison: Comparison) -> Summary:
+    """Return the methods side by side (``compare --json``)."""
+    rows = []
+    for row, record in zip(comparison.methods, records_of(comparison.columns()), strict=True):
+        if row.method == "sa":
+            record["rms_uncertainty_printed"] = row.rms_uncertainty_printed
+        rows.append(record)
+    return {
+        "methods": rows,
+        "r2": [{"a": a, "b": b, "r2": value} for (a, b), value in comparison.r2.items()],
+        "rank_changes": [
+            {"a": a, "b": b, "largest": largest, "object": label}
+            for (a, b), (largest, label) in comparison.rank_changes.items()
+        ],
+        "recommendation": {
+            "method": comparison.recommendation.method,
+            "reason": comparison.recommendation.reason,
+        },
+        "priors": asdict(comparison.priors),
+        "notes": _problems(comparison.notes),
+    }
+
+
+def _mu2(parts: Connectivity) -> tuple[float | None, list[Problem]]:
+    try:
+        return parts.mu2, []
+    except LimitError as error:
+        return None, [Problem("mu2", str(error))]
+
+
+def _links(panel: Panel) -> list[Summary] | None:
+    """Return the weights between assessors, or None for panels with too many of them."""
+    if panel.n_assessors > _LARGEST_GRAPH:
+        return None
+    links = assessor_graph(panel).tocoo()
+    return [
+        {"a": panel.assessors[int(a)], "b": panel.assessors[int(b)], "weight": float(weight)}
+        for a, b, weight in zip(links.row, links.col, links.data, strict=True)
+        if a < b
+    ]
+
+
+def _problems(problems: Sequence[Problem]) -> list[Summary]:
+    return [{"kind": problem.kind, "message": problem.message, "where": problem.where} for problem in problems]

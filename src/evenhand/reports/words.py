@@ -1,0 +1,170 @@
+"""Sentences of a report: the decision first, then how it was made, for minutes and for those who ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from evenhand.answers.decision import Decision
+from evenhand.answers.fingerprint import Fingerprint
+from evenhand.answers.ranking import Ranking
+from evenhand.models.fit import Fit, method_name
+from evenhand.words import count_of, name_some
+
+NAMED: Final = 30
+"""Up to this many objects are named in a sentence."""
+
+_GROUPS: Final = 6
+"""Of up to this many groups the leader is named."""
+
+_CONFIDENCE: Final = {
+    "uncertainty": "weighted by the standard deviations that the assessors declared",
+    "confidence": "weighted by the confidences that the assessors declared",
+    "level": "weighted by the assessors' declared levels of confidence",
+}
+
+
+def no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
+    """Return why there is no decision, and what the values say all the same."""
+    labels, estimate, component = fit.values.labels, fit.values.estimate, fit.values.component
+    said = [f"No {'ranks' if top is None else 'decision'} can be given. {reason}"]
+    groups = int(component.max()) + 1
+    firsts = [
+        members[np.argsort(-estimate[members], kind="stable")].tolist()
+        for members in (np.flatnonzero(component == group) for group in range(groups))
+    ]
+    if groups > 1:
+        highest = [
+            f"{labels[order[0]]} ({estimate[order[0]]:.1f}) in group {at + 1}" for at, order in enumerate(firsts)
+        ]
+        said.append(f"The highest value of each group: {name_some(highest, _GROUPS)}.")
+    elif top is not None:
+        rank = fit.values.rank  # those who share the last place are all named
+        named = [labels[at] for at in firsts[0] if rank[at] <= top]
+        tie = ", of whom some are level" if len(named) > top else ""
+        said.append(f"By value alone, and nobody can say how surely, the first {top:,} are {_named(named)}{tie}.")
+    else:
+        said.append(f"The highest value is that of {labels[firsts[0][0]]}, {estimate[firsts[0][0]]:.1f}.")
+    return said
+
+
+def decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, averages: Fit) -> list[str]:
+    """Return the decision in plain words, a sentence or two a paragraph."""
+    if decision is None:
+        return _leading(fit, ranking)
+    places, inside, undecided = decision.places, decision.inside, decision.undecided
+    share = f"{100 * ranking.interval:g} %"
+    said = [
+        f"{places:,} of {count_of(fit.panel.n_objects, 'object')} are to be chosen. "
+        f"{_safe(inside)} For {count_of(places - len(inside), 'place')} the scores cannot separate "
+        f"{count_of(len(undecided), 'object')}: {_named(undecided)}. All others are safely out."
+        if undecided
+        else f"{places:,} of {count_of(fit.panel.n_objects, 'object')} are to be chosen, and the scores separate them "
+        f"from all others: {_named(inside)}."
+    ]
+    said.append(
+        f"“Safely” means that the {share} interval of the rank lies on one side of the line between places {places:,} "
+        f"and {places + 1:,}."
+    )
+    if decision.drawn is not None:
+        said.append(
+            f"The open places were drawn by lot with seed {decision.lottery_seed}, in this order: "
+            f"{_named(decision.drawn)}."
+        )
+    said += _changes(fit, averages, places)
+    return said
+
+
+def _safe(inside: Sequence[str]) -> str:
+    return "None of them is safely in." if not inside else f"Safely in are {_named(inside)}."
+
+
+def _named(labels: Sequence[str]) -> str:
+    return name_some(list(labels), NAMED) if labels else "none"
+
+
+def _leading(fit: Fit, ranking: Ranking) -> list[str]:
+    """Return who is ahead, and who may be."""
+    labels, estimate = fit.values.labels, fit.values.estimate
+    order = np.argsort(-estimate, kind="stable").tolist()
+    first = order[0]
+    said = [f"The highest value is that of {labels[first]}, {estimate[first]:.1f}."]
+    others = [labels[at] for at in order[1:] if ranking.rank_lower[at] == 1]
+    share = f"{100 * ranking.interval:g} %"
+    if others:
+        said.append(f"The scores do not rule out ({share} intervals of ranks) that another is first: {_named(others)}.")
+    else:
+        said.append(f"No other may be first, by the {share} intervals of ranks.")
+    return said
+
+
+def _changes(fit: Fit, averages: Fit, places: int) -> list[str]:
+    """Return who would not be chosen by plain averages."""
+    if fit.method == "sa":
+        return []
+    labels = fit.values.labels
+    ours, theirs = (
+        {labels[at] for at in np.argsort(-one.values.estimate, kind="stable")[:places].tolist()}
+        for one in (fit, averages)
+    )
+    enter, leave = sorted(ours - theirs), sorted(theirs - ours)
+    if not enter:
+        return [f"Plain averages would put the same {places:,} first."]
+    return [
+        f"Plain averages would put {count_of(len(leave), 'other object')} among the first {places:,}: {_named(leave)} "
+        f"in place of {_named(enter)}."
+    ]
+
+
+def method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
+    """Return how the values were found, in words that can be pasted into minutes."""
+    panel = fit.panel
+    counts = (
+        f"{count_of(panel.n_objects, 'object')} {'was' if panel.n_objects == 1 else 'were'} scored by "
+        f"{count_of(panel.n_assessors, 'assessor')} in {count_of(panel.n_assessments, 'assessment')}."
+    )
+    said = [counts]
+    weighted = _CONFIDENCE.get(panel.confidence, "")
+    if fit.method == "sa":
+        said.append("The value of an object is the plain average of its scores.")
+    elif fit.method == "cwa":
+        said.append(f"The value of an object is the average of its scores, {weighted or 'with equal weights'}.")
+    else:
+        said.append(
+            "Each score was taken to be the value of the object plus the bias of the assessor plus noise, and values "
+            "and biases were found from all scores together (R. S. MacKay, R. Kenna, R. J. Low and S. Parker, "
+            "Calibration with confidence, Royal Society Open Science 4, 160760, 2017)"
+            + (f", {weighted}" if weighted and not fit.method.startswith("iba") else "")
+            + "."
+        )
+    groups = int(fit.values.component.max()) + 1
+    if groups > 1:
+        said.append(
+            f"The panel falls into {groups:,} groups that share neither assessor nor object: each was calibrated on "
+            "its own, and values of different groups cannot be compared."
+        )
+    if "+" in fit.method:
+        said.append(f"The method was {method_name(fit.method)} ({fit.method}).")
+    if panel.factor is not None and fit.method.startswith("cw"):
+        said.append(
+            f"From one level of confidence to the next the standard deviation changes by a factor {panel.factor:g}."
+        )
+    said.append(_noise(fit))
+    if ranking is not None:
+        said.append(
+            f"Ranks and chances come from {ranking.draws:,} draws from the posterior, seed {ranking.seed}; intervals "
+            f"have probability {100 * fit.values.interval:g} %."
+        )
+    said.append(f"Computed with evenhand {mark.version}; fingerprint {mark.whole[:16]}.")
+    return " ".join(part for part in said if part)
+
+
+def _noise(fit: Fit) -> str:
+    kind, variance = fit.posterior.noise.kind, fit.noise_variance
+    if kind == "declared":
+        return "Declared uncertainties were taken at face value."
+    if variance is None:
+        return f"Standard deviations are not given, since {fit.posterior.noise.reason}."
+    return f"The noise was estimated from the scores ({count_of(fit.degrees_of_freedom, 'degree')} of freedom)."

@@ -1,0 +1,278 @@
+"""The summary as a workbook: objects, assessors, assessments, diagnostics, notes, and the authors' own columns."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from evenhand.answers.evidence import Priors
+from evenhand.htmlrepr import digits_of
+from evenhand.io.results import check_target, notes_of, settings_of, tables_of, write_whole
+from evenhand.io.sheets import Bar, Column, Sheet, write_sheets
+from evenhand.models.criteria import CriteriaFit
+from evenhand.models.fit import Fit, method_name
+from evenhand.reports.details import with_details
+from evenhand.reports.records import Summary
+from evenhand.reports.summarise import summarise_fit
+
+AUTHORS_SHEET: Final = "Calibration_Data"
+"""The sheet of the authors' workbook, whose headings and places ours has too."""
+
+_ESTIMATES: Final = {"value": "objects", "bias": "assessors"}
+_POINTS: Final = frozenset(
+    {
+        *("value", "bias", "sd", "lower", "upper", "score", "fitted", "residual", "held_out_error", "pull", "average"),
+        *("difference", "standards", "weighting", "drawn", "largest_change", "expected"),
+    }
+)
+"""Columns in points, which are shown with the same decimals."""
+
+_CHANCES: Final = ("p_top", "p_first")
+
+MEANINGS: Final = {
+    "value": "what the object is worth, with the standards of its assessors taken out",
+    "bias": "how far the assessor's scores lie above (generous) or below (strict) those of the panel",
+    "sd": "standard deviation: how uncertain that is",
+    "lower": "lower end of the interval",
+    "upper": "upper end of the interval",
+    "assessments": "number of scores",
+    "total_confidence": "sum of the confidences of the scores",
+    "rank": "rank by value, 1 for the highest",
+    "component": "group; values and biases of different groups cannot be compared",
+    "bound": "robustness: if scores change, this moves by at most so many times the root of the sum of confidence "
+    "times squared change (App. C of the paper)",
+    "p_top": "chance of a place among the first",
+    "p_first": "chance of being the best",
+    "expected_rank": "mean rank",
+    "rank_lower": "best rank of the interval",
+    "rank_upper": "worst rank of the interval",
+    "declared": "how sure the assessor said to be",
+    "confidence": "the weight that the method gave the score",
+    "fitted": "value plus bias: what was to be expected",
+    "residual": "score less fitted",
+    "leverage": "how far the fit follows the score, from 0 to 1; at 1 nothing else tells what this score tells",
+    "held_out_error": "score less what all the others predict",
+    "pull": "the object's value with this score less that without it",
+    "load": "number of objects to read",
+    "expertise": "how well the assessor knows the object, from 0 to 1",
+    "uncertainty": "expected standard deviation of the score, in points",
+    "fixed": "whether the pair was there before the design was made",
+    "mean_sd": "mean of the expected standard deviations of the values",
+    "max_sd": "largest of the expected standard deviations of the values",
+    "unread": "objects that nobody else would read",
+    "parts": "groups into which the panel would fall that could not be compared; 1 is connected",
+    "per_object": "assessments per object, on average",
+}
+"""What columns mean, in the words of the notes."""
+
+_ABOUT_AUTHORS: Final = (
+    "scores in columns A to D and results in F to M, under the headings of the authors' workbook; Robustness is the "
+    "column bound of the other sheets. Their workbook uses the gauge zero-sum: calibrate with that to get its numbers."
+)
+
+_FACTS: Final = {
+    "residual": "weighted sum of squares of the residuals",
+    "residual_scaled": "the same divided by the mean confidence",
+    "degrees_of_freedom": "scores beyond those that settle values and biases",
+    "noise_variance": "factor of all variances",
+    "noise_variance_ml": "residual divided by the number of scores",
+    "noise_variance_mode": "noise variance at the peak of its joint posterior with values and biases",
+    "noise_variance_printed": "what the paper prints for that",
+    "rms_uncertainty": "typical uncertainty of values and biases, in the reference gauge",
+    "mu2": "spectral gap: how firmly the panel hangs together, from 0 to 1",
+    "lambda2": "second eigenvalue that goes with it",
+    "constant": "constant of the bounds of robustness",
+    "mean_sd": "mean of the expected standard deviations of the values",
+    "max_sd": "largest of the expected standard deviations of the values",
+    "mean_variance": "mean of the expected variances of the values",
+    "efficiency": "1 where every two objects can be compared equally well",
+    "cost": "cost of all assessments",
+    "mean_expertise": "mean expertise of the pairs, from 0 to 1",
+    "random_mean_sd": "what assigning at random would give",
+    "random_max_sd": "what assigning at random would give",
+    "random_mean_variance": "what assigning at random would give",
+    "unit": "unit of standard deviations",
+    "log_evidence": "logarithm of the evidence under the default priors",
+    "objects": "number of objects",
+    "assessors": "number of assessors",
+    "assessments": "number of scores",
+    "components": "groups that cannot be compared; 1 is connected",
+    "confidence": "how confidence was declared",
+    "factor": "ratio of the uncertainties of neighbouring levels",
+}
+
+
+def workbook(
+    found: Fit | CriteriaFit,
+    path: str | os.PathLike[str],
+    *,
+    top: int | None = None,
+    seed: int = 0,
+    grades: Sequence[float] = (),
+    priors: Priors | None = None,
+) -> Path:
+    """Write a fit as a workbook: objects, assessors, assessments, diagnostics, notes, and the authors' columns.
+
+    Labels are text whatever they look like, and numbers have all their digits. The sheet ``Calibration_Data`` has the
+    headings of the authors' workbook in the same places, robustness filled in.
+
+    Parameters
+    ----------
+    found
+        A fit, or one of several criteria.
+    path
+        Where to write: a file that ends in ``.xlsx``.
+    top, seed
+        A number of places adds the chance of each object to be among them, from draws with this seed.
+    grades
+        Cut-offs: adds the chance of each class between them.
+    priors
+        Priors of the log-evidence.
+
+    Raises
+    ------
+    LimitError
+        If there are more objects, or more assessors, than a sheet has rows.
+    """
+    check_target(path, known=(".xlsx",))
+    summary = summarise_fit(found, top=top, seed=seed, grades=grades, priors=priors)
+    return write_workbook(path, with_details(summary, found, top=top, seed=seed), ("objects", "assessors"))[0]
+
+
+def write_workbook(path: str | os.PathLike[str], summary: Summary, tables: Sequence[str]) -> list[Path]:
+    """Write some tables of any summary, then what it says about the fit, then its notes."""
+    sheets = sheets_of(summary, tables)
+    return write_whole({Path(path): lambda file: write_sheets(file, sheets)})
+
+
+def sheets_of(summary: Summary, tables: Sequence[str]) -> list[Sheet]:
+    """Return the sheets of a summary."""
+    listed = [*tables, *(["assessments"] if summary.get("assessments") and "assessments" not in tables else [])]
+    found = tables_of(summary, listed)
+    digits = _digits(found)
+    graded: Summary = next((record["grades"] for record in summary.get("objects", []) if record.get("grades")), {})
+    chances = {*_CHANCES, *graded}
+    sheets = [
+        Sheet(name, [_column(*one, digits, chances) for one in _in_order(table).items()], fixed=1)
+        for name, table in found.items()
+    ]
+    facts = _diagnostics(summary)
+    if facts:
+        sheets.insert(len(listed), _facts_sheet(facts))
+    is_authors = "version" in summary and "criteria" not in summary
+    headings = dict.fromkeys(heading for table in found.values() for heading in table)
+    sheets.append(_notes_sheet(summary, list(headings), is_authors=is_authors))
+    if is_authors:
+        sheets.append(_authors_sheet(summary, digits))
+    return sheets
+
+
+def _column(name: str, cells: list[Any], digits: int, chances: set[str]) -> Column:
+    if name in chances:
+        return Column(name, cells, "0.0%", bar="share")
+    bar: Bar = "amount" if name == "value" else "either side" if name == "bias" else ""
+    numbers = [cell for cell in cells if isinstance(cell, float) and math.isfinite(cell)]
+    return Column(name, cells, _form(numbers, digits if name in _POINTS else digits_of(numbers)), bar)
+
+
+def _form(numbers: Sequence[float], digits: int) -> str:
+    """Return how numbers are shown: with some decimals, or with a power of ten where those would not show them."""
+    largest = max((abs(number) for number in numbers), default=1.0)
+    if largest >= 1e7 or 0 < largest < 10.0**-digits:
+        return "0.00E+00"
+    return f"0.{'0' * digits}"
+
+
+def _digits(tables: Mapping[str, Mapping[str, list[Any]]]) -> int:
+    """Return the decimals of everything in points: those that tell values apart."""
+    for name, side in _ESTIMATES.items():
+        cells = tables.get(side, {}).get(name)
+        if cells:
+            return digits_of(cell for cell in cells if isinstance(cell, float))
+    return digits_of(cell for table in tables.values() for cell in table.get("score", []) if isinstance(cell, float))
+
+
+def _in_order(table: Mapping[str, list[Any]]) -> Mapping[str, list[Any]]:
+    """Return objects by rank and assessors by bias, the highest first, within their groups."""
+    if "rank" in table:
+        keys = [rank if rank is not None else math.inf for rank in table["rank"]]
+    elif "bias" in table:
+        keys = [-bias if bias is not None else math.inf for bias in table["bias"]]
+    else:
+        return table
+    nothing = [0] * len(keys)
+    criteria = table.get("criterion", nothing)
+    first = {criterion: at for at, criterion in enumerate(dict.fromkeys(criteria))}
+    groups = list(zip((first[criterion] for criterion in criteria), table.get("component", nothing), strict=True))
+    order = sorted(range(len(keys)), key=lambda at: (groups[at], keys[at]))
+    return {name: [cells[at] for at in order] for name, cells in table.items()}
+
+
+def _diagnostics(summary: Summary) -> list[tuple[str, Any, str]]:
+    """Return facts about the fit: name, value, and what it means."""
+    facts: list[tuple[str, Any, str]] = []
+    for part in ("panel", "fit", "robustness"):
+        for name, value in (summary.get(part) or {}).items():
+            if (name, part) != ("mu2", "robustness") or not summary.get("fit"):
+                facts.append((name, value, _FACTS.get(name, "")))
+    return facts
+
+
+def _facts_sheet(facts: Sequence[tuple[str, Any, str]]) -> Sheet:
+    names, values, meanings = (list(cells) for cells in zip(*facts, strict=True))
+    columns = [Column("quantity", names), Column("value", values, "0.0000"), Column("meaning", meanings, wrap=True)]
+    return Sheet("diagnostics", columns, fixed=1)
+
+
+def _notes_sheet(summary: Summary, headings: Sequence[str], *, is_authors: bool) -> Sheet:
+    """Return settings, notes and what the columns mean."""
+    rows: list[tuple[str, str]] = []
+    if "version" in summary:
+        rows.append(("evenhand", summary["version"]))
+        rows.append(("scores", f"fingerprint {summary['fingerprint']}"))
+    if "method" in summary:
+        rows.append(("method", method_name(summary["method"])))
+    rows += [("settings", sentence) for sentence in settings_of(summary)]
+    rows += [("note", sentence) for sentence in notes_of(summary)]
+    rows += [(AUTHORS_SHEET, _ABOUT_AUTHORS)] if is_authors else []
+    rows += [(f"column {name}", MEANINGS[name]) for name in headings if name in MEANINGS]
+    about, sentences = zip(*rows, strict=True)
+    return Sheet("notes", [Column("about", about), Column("note", sentences, wrap=True)], has_filter=False)
+
+
+def _authors_sheet(summary: Summary, digits: int) -> Sheet:
+    """Return scores and results under the headings of the authors' workbook, in the order of the file."""
+
+    def column(heading: str, table: str, key: str) -> Column:
+        cells = [record.get(key) for record in summary[table]]
+        numbers = [cell for cell in cells if isinstance(cell, float)]
+        return Column(heading, cells, _form(numbers, digits) if key in _POINTS else _form(numbers, digits_of(numbers)))
+
+    declared = [_as_the_authors_have_it(record["declared"], summary["panel"]) for record in summary["assessments"]]
+    columns = [
+        column("Objects", "assessments", "object"),
+        column("Assessors", "assessments", "assessor"),
+        column("Score", "assessments", "score"),
+        Column("Confidence/ Std Dev", declared),
+        Column(""),
+        column("Objects", "objects", "object"),
+        column("True Value", "objects", "value"),
+        column("Robustness", "objects", "bound"),
+        column("Total Confidence", "objects", "total_confidence"),
+        column("Assessors", "assessors", "assessor"),
+        column("Bias", "assessors", "bias"),
+        column("Robustness", "assessors", "bound"),
+        column("Total Confidence", "assessors", "total_confidence"),
+    ]
+    return Sheet(AUTHORS_SHEET, columns, has_filter=False)
+
+
+def _as_the_authors_have_it(declared: Any, panel: Summary) -> Any:
+    """Return a level by its first letter; numbers as standard deviations, which a weight is turned into."""
+    if isinstance(declared, str):
+        return declared[0]
+    is_weight = panel["confidence"] == "confidence" and declared is not None
+    return 1 / math.sqrt(declared) if is_weight else declared

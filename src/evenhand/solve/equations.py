@@ -1,0 +1,221 @@
+"""The weighted normal equations L [v; b] = [V; B], with the larger side eliminated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from evenhand.compiled import Blocks, Floats, wants_loops
+from evenhand.panel.graph import Components
+from evenhand.panel.panel import Panel
+
+_DENSE: Final = 2_000_000
+"""Up to this many cells the weights are multiplied as a full matrix."""
+
+
+_FULL: Final = 4
+"""... and used as one where at least one pair in so many has an assessment."""
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Least squares on a weighted bipartite graph, seen from the side that is kept.
+
+    The model s = v + b treats both sides alike, so either can be eliminated: the larger one always is. What is left is
+    a graph Laplacian on the kept side, S = diag(C') - c^T diag(1/C) c.
+
+    Attributes
+    ----------
+    keeps_assessors
+        Whether the assessors are kept and the objects eliminated.
+    kept, gone
+        For each assessment, its vertex on the kept and on the eliminated side.
+    weight
+        The N precisions.
+    kept_total, gone_total
+        Sums of precisions at each vertex: C'_a and C_o, or the other way round.
+    kept_count, gone_count
+        Numbers of assessments at each vertex.
+    kept_component, n_components
+        The component of each kept vertex, and how many there are.
+    """
+
+    keeps_assessors: bool
+    kept: NDArray[np.integer[Any]]
+    gone: NDArray[np.integer[Any]]
+    weight: Floats
+    kept_total: Floats
+    gone_total: Floats
+    kept_count: NDArray[np.int64]
+    gone_count: NDArray[np.int64]
+    kept_component: NDArray[np.int64]
+    n_components: int
+
+    @property
+    def n_kept(self) -> int:
+        """Size of the kept side."""
+        return int(self.kept_total.size)
+
+    @property
+    def n_gone(self) -> int:
+        """Size of the eliminated side."""
+        return int(self.gone_total.size)
+
+    @property
+    def n_edges(self) -> int:
+        """Number N of assessments."""
+        return int(self.kept.size)
+
+    @cached_property
+    def n_links(self) -> int:
+        """At most this many entries of S differ from zero: each eliminated vertex links all its neighbours."""
+        return int((self.gone_count.astype(np.float64) ** 2).sum())
+
+    def orient(self, of_objects: Any, of_assessors: Any) -> tuple[Any, Any]:
+        """Return a pair (objects, assessors) as (kept, eliminated); and the other way round: it is its own inverse."""
+        return (of_assessors, of_objects) if self.keeps_assessors else (of_objects, of_assessors)
+
+    def forces(self, residual: Floats) -> Floats:
+        """Return c r for each assessment."""
+        if self.weight.strides == (0,) and self.weight[0] == 1.0:
+            return residual
+        return np.asarray(self.weight * residual)
+
+    @cached_property
+    def incidence(self) -> sp.csr_array[Any]:
+        """The weights c as a sparse matrix, eliminated side by kept side; pairs that occur twice stand in it twice."""
+        shape = (self.n_gone, self.n_kept)
+        if (self.gone[1:] >= self.gone[:-1]).all():
+            start = np.concatenate([[0], np.cumsum(self.gone_count)])
+            return sp.csr_array((np.array(self.weight), self.kept.astype(np.intp, copy=False), start), shape=shape)
+        listed = sp.coo_array((self.weight, (self.gone.astype(np.intp), self.kept.astype(np.intp))), shape=shape)
+        listed.has_canonical_format = True  # leaves pairs that occur twice as they are, which saves sorting
+        return listed.tocsr()
+
+    @cached_property
+    def _turned(self) -> sp.csc_array[Any]:
+        return self.incidence.T
+
+    @cached_property
+    def _blocks(self) -> Blocks | None:
+        if not wants_loops(self.n_edges):
+            return None
+        return Blocks(self.kept, self.gone, self.weight, self.kept_count, self.n_gone)
+
+    def down(self, of_kept: Floats) -> Floats:
+        """Return c x on the eliminated side for a vector or columns x on the kept side."""
+        if self._is_full:
+            return np.asarray(self.dense @ of_kept)
+        if self._blocks is not None:
+            return _each(self._blocks.down, of_kept)
+        return np.asarray(self.incidence @ of_kept)
+
+    def up(self, of_gone: Floats) -> Floats:
+        """Return c^T t on the kept side for a vector or columns t on the eliminated side."""
+        if self._is_full:
+            return np.asarray(of_gone @ self.dense) if of_gone.ndim == 1 else np.asarray(self.dense.T @ of_gone)
+        if self._blocks is not None:
+            return _each(self._blocks.up, of_gone)
+        return np.asarray(self._turned @ of_gone)
+
+    def couple(self, of_kept: Floats) -> tuple[Floats, Floats]:
+        """Return c^T t and t = diag(1/C) c x, in one pass over the assessments where there are many."""
+        blocks = self._blocks
+        if blocks is not None and of_kept.ndim == 1:
+            return blocks.couple(of_kept, self._inverse_total)
+        if blocks is not None:
+            below = np.empty((self.n_gone, of_kept.shape[1]))
+            above = np.empty_like(of_kept)
+            for j in range(of_kept.shape[1]):
+                above[:, j], below[:, j] = blocks.couple(np.ascontiguousarray(of_kept[:, j]), self._inverse_total)
+            return above, below
+        below = self.down(of_kept)
+        below *= self._inverse_total if below.ndim == 1 else self._inverse_total[:, None]
+        return self.up(below), below
+
+    @cached_property
+    def _inverse_total(self) -> Floats:
+        return 1.0 / self.gone_total
+
+    @cached_property
+    def links(self) -> sp.csr_array[Any]:
+        """The weights of the links that the eliminated side leaves between kept vertices, as a sparse matrix."""
+        return side_links(self.incidence, self.gone_total)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the weights are few enough to be held as a full matrix."""
+        return self.n_gone * self.n_kept <= _DENSE
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether most pairs have an assessment, so that a full matrix is as quick as a sparse one."""
+        return self.is_dense and self.n_gone * self.n_kept <= _FULL * self.n_edges
+
+    @cached_property
+    def dense(self) -> Floats:
+        """The weights c as a full matrix, eliminated side by kept side."""
+        places = self.gone.astype(np.int64) * self.n_kept + self.kept.astype(np.int64)
+        full = np.bincount(places, weights=self.weight, minlength=self.n_gone * self.n_kept)
+        return np.asarray(full.reshape(self.n_gone, self.n_kept))
+
+    def schur(self) -> Floats:
+        """Return the Schur complement on the kept side, a graph Laplacian: S = diag(C') - c diag(1/C) c^T.
+
+        The diagonal is the sum of the weights of the links, so nothing cancels.
+        """
+        if self.is_dense:
+            half = self.dense / np.sqrt(self.gone_total)[:, None]
+            links = -(half.T @ half)
+            np.fill_diagonal(links, 0.0)
+        else:
+            links = self.links.toarray()
+            np.negative(links, out=links)
+        np.fill_diagonal(links, -links.sum(axis=1))
+        return np.asarray(links, dtype=np.float64)
+
+
+def _each(operation: Callable[[Floats], Floats], columns: Floats) -> Floats:
+    """Return what an operation on a vector makes of a vector, or of each of some columns."""
+    if columns.ndim == 1:
+        return operation(columns)
+    return np.stack([operation(np.ascontiguousarray(column)) for column in columns.T], axis=1)
+
+
+def side_links(incidence: sp.csr_array[Any], gone_total: Floats) -> sp.csr_array[Any]:
+    """Return the graph that is left on the columns' side when the rows' side of a bipartite graph is eliminated."""
+    root = np.sqrt(np.repeat(gone_total, np.diff(incidence.indptr)))
+    half = sp.csr_array((incidence.data / root, incidence.indices, incidence.indptr), shape=incidence.shape)
+    product = (half.T @ half).tocoo()
+    off = product.row != product.col
+    shape = (incidence.shape[1], incidence.shape[1])
+    return sp.coo_array((product.data[off], (product.row[off], product.col[off])), shape=shape).tocsr()
+
+
+def make_system(panel: Panel, parts: Components) -> System:
+    """Return the normal equations of a panel, its smaller side kept."""
+    keeps_assessors = panel.n_assessors <= panel.n_objects
+    sides = (
+        (panel.object_index, panel.object_confidence, panel.object_assessments, parts.object_component),
+        (panel.assessor_index, panel.assessor_confidence, panel.assessor_assessments, parts.assessor_component),
+    )
+    kept, gone = sides[::-1] if keeps_assessors else sides
+    small = not wants_loops(panel.n_assessments)  # then codes of the machine's own width save a conversion each time
+    return System(
+        keeps_assessors=keeps_assessors,
+        kept=kept[0].astype(np.intp, copy=False) if small else kept[0],
+        gone=gone[0].astype(np.intp, copy=False) if small else gone[0],
+        weight=panel.precision,
+        kept_total=kept[1],
+        gone_total=gone[1],
+        kept_count=kept[2],
+        gone_count=gone[2],
+        kept_component=kept[3],
+        n_components=parts.n_components,
+    )
