@@ -16,7 +16,6 @@ from evenhand.io.spreadsheet import read_spreadsheet
 from evenhand.io.table import Cell
 from evenhand.panel.roles import recognise
 
-WORKBOOK = Path(__file__).parents[2] / "shared" / "data" / "case_study_2_workbook.xlsx"
 HEADER: list[Cell] = ["object", "assessor", "score"]
 
 
@@ -195,9 +194,8 @@ def test_cells_of_an_opendocument_file_keep_their_kind_and_errors_are_seen(tmp_p
     assert table.source == "a.ods, sheet S"
 
 
-@pytest.mark.skipif(not WORKBOOK.exists(), reason="the authors' workbook is not beside the repository")
-def test_the_authors_workbook_is_read_with_its_first_four_columns_recognised() -> None:
-    table = read_table(WORKBOOK)
+def test_the_authors_workbook_is_read_with_its_first_four_columns_recognised(shared_data: Path) -> None:
+    table = read_table(shared_data / "case_study_2_workbook.xlsx")
     found = recognise(table.names, source=table.source)
     assert (found.object, found.assessor, found.score, found.confidence) == (0, 1, 2, 3)
     assert found.form == "level_or_uncertainty"
