@@ -156,9 +156,11 @@ class Search:
         height = self.height(point, prior=prior)
         for at in [at for at, one in enumerate(self.unknowns) if one.may_vanish]:
             ended = np.where(np.arange(point.size) == at, low, point)
-            found = self._tried(ended, prior=prior)
+            nearest, found = self.nearest, self._tried(ended, prior=prior)
             if found >= height:
                 point, height = ended, found
+            else:
+                self.nearest = nearest
         for _ in range(4):
             free = np.flatnonzero((point > low + 2 * _STEP) & (point < high - 2 * _STEP))
             if not free.size:
