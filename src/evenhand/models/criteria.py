@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.compiled import Floats, count_by
+from evenhand.compiled import Codes, Floats, count_by
 from evenhand.errors import InputError, NotConnectedError, Problem, SolveError
 from evenhand.models.additive import calibrate, incomplete_block
 from evenhand.models.average import simple_average, weighted_average
@@ -27,6 +27,7 @@ from evenhand.panel.gauge import Affine, Anchor, Gauge, Reference
 from evenhand.panel.panel import Panel
 from evenhand.progress import report
 from evenhand.solve import choose_solver
+from evenhand.solve.base import Derived
 from evenhand.solve.connectivity import Connectivity, connectivity
 from evenhand.solve.criteria import (
     CombinedSolver,
@@ -36,7 +37,6 @@ from evenhand.solve.criteria import (
     certainty,
     edges_of,
     project,
-    refuse_sum,
     transposed,
 )
 from evenhand.solve.equations import System, make_system
@@ -949,8 +949,8 @@ def _tails(noise: Noise) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class SummedSolver:
-    """Answers about weighted sums of independent posteriors: to a posterior it is a solver.
+class SummedSolver(Derived):
+    """Answers about weighted sums of independent posteriors.
 
     An assessor's biases are summed over the criteria that the assessor scored.
 
@@ -999,9 +999,10 @@ class SummedSolver:
         square = self.weights**2 / (self.variance or 1.0)
         return list(zip(square.tolist(), self.posteriors, self.seats, strict=True))
 
-    def solve(self, score: Floats) -> NoReturn:
-        """Refuse: the scores of a sum do not tell those of its parts."""
-        refuse_sum()
+    @property
+    def ends(self) -> tuple[Codes, Codes]:
+        """The object and the assessor of each combined score."""
+        return self.panel.object_index, self.panel.assessor_index
 
     def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
         """Return the covariance times a vector, or times each column of a matrix."""

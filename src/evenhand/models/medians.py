@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.compiled import Floats, count_by, dot, sum_by
+from evenhand.compiled import Codes, Floats, count_by, dot, sum_by
 from evenhand.errors import InputError, Problem, SolveError
 from evenhand.models.additive import finish_additive
 from evenhand.models.family import INTERVAL, check_options
@@ -20,7 +20,8 @@ from evenhand.models.posterior import Posterior
 from evenhand.models.refined import OUTLYING, Table
 from evenhand.panel.gauge import Gauge, condition
 from evenhand.panel.panel import Panel
-from evenhand.solve import Solution, Solver, SolverKind
+from evenhand.solve import Answering, Solution, SolverKind
+from evenhand.solve.base import Derived
 from evenhand.solve.connectivity import Connectivity, connectivity
 from evenhand.solve.equations import System
 from evenhand.words import count_of, name_some
@@ -116,7 +117,7 @@ def _refuse() -> NoReturn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _NoSquares:
+class _NoSquares(Derived):
     """Stands where a solver would and refuses: L^- says nothing about medians. Variances come out as not a number."""
 
     system: System
@@ -124,9 +125,10 @@ class _NoSquares:
     diagonal_error: float = 0.0
     log_determinant_error: float = 0.0
 
-    def solve(self, score: Floats) -> NoReturn:
-        """Refuse."""
-        _refuse()
+    @property
+    def ends(self) -> tuple[Codes, Codes]:
+        """The object and the assessor of each assessment."""
+        return self.system.ends
 
     def apply(self, of_objects: Floats, of_assessors: Floats) -> NoReturn:
         """Refuse."""
@@ -277,7 +279,7 @@ def median_polish(
         panel, parts, "cwc", raw, fixed, gauge=gauge, noise=noise, interval=interval, per_component=per_component
     )
     unknown, how = NoDistribution(), f"medians by {'a linear programme' if found.is_programmed else 'turns'}"
-    unsquared: Solver = _NoSquares(parts.solver.system, how)
+    unsquared: Answering = _NoSquares(parts.solver.system, how)
     posterior = Posterior(unknown, panel.object_confidence, panel.n_assessors, unsquared)
     refined = _refined(panel, fit, found)
     kept = [note for note in fit.notes[len(panel.notes) :] if note.kind != "uncertainty"]
