@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from evenhand.compiled import Floats
 from evenhand.errors import InputError
 from evenhand.io.results import write_whole
-from evenhand.models.fit import Effects, Fit
+from evenhand.models.effects import Effects
+from evenhand.models.fit import Fit
 from evenhand.words import count_of
 
 Chart = alt.LayerChart | alt.HConcatChart | alt.VConcatChart
