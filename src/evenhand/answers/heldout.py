@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
 from evenhand.models.fit import Fit
-from evenhand.models.reweighting import Node, leverages_of
+from evenhand.models.reweighting import Node
 
 BRIDGE: Final = 1e-9
 """An assessment whose leverage is this close to 1 is a bridge: nothing else can check it."""
@@ -45,7 +45,7 @@ def leverages(fit: Fit) -> Floats:
     solver = fit.posterior.solver
     if solver is None:
         return np.asarray(fit.weight / fit.values.total_confidence[panel.object_index], dtype=np.float64)
-    leverage = np.clip(leverages_of(solver, fit.weight), 0.0, 1.0)
+    leverage = np.clip(fit.weight * solver.fitted_variances(), 0.0, 1.0)
     if solver.diagonal_error > 0 and fit.posterior.condition is not None:  # sampled: what is known exactly is put in
         leverage[fit.connectivity.bridges] = 1.0
     return leverage

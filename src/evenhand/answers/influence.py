@@ -14,7 +14,6 @@ from evenhand.answers.heldout import held_out_errors, leverages
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import EvenhandError, InputError
 from evenhand.models.fit import Fit, Options
-from evenhand.models.reweighting import own_responses, responses_along
 from evenhand.panel.gauge import Reference
 from evenhand.solve.connectivity import connectivity
 
@@ -220,10 +219,10 @@ def _own_response(fit: Fit) -> Floats:
     solver = fit.posterior.solver
     if solver is None:
         return np.asarray(1.0 / fit.values.total_confidence[panel.object_index], dtype=np.float64)
-    own = own_responses(solver)
+    own = solver.responses()
     if gauge is None:
         return own
-    along = responses_along(solver, panel, gauge.value_weight, gauge.bias_weight)
+    along = solver.responses_along(gauge.value_weight, gauge.bias_weight)
     level = along / gauge.slope[gauge.object_component[panel.object_index]]
     return np.asarray(own - level, dtype=np.float64)
 

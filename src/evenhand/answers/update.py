@@ -18,10 +18,10 @@ from evenhand.panel.confidence import level_words, precision_of_level, precision
 from evenhand.panel.gauge import Affine, Gauge, condition
 from evenhand.panel.graph import Components
 from evenhand.panel.panel import Panel
-from evenhand.solve import AutoSolver, Solution, Solver
+from evenhand.solve import Answering, Solution
 from evenhand.solve.choose import SMALL
 from evenhand.solve.connectivity import connectivity
-from evenhand.solve.corrections import UpdatedSolver
+from evenhand.solve.corrections import UpdatedSolver, changes_since
 from evenhand.solve.equations import make_system
 
 _MOST: Final = 48
@@ -277,7 +277,7 @@ def _corrected(fit: Fit, edit: _Edit) -> Fit | None:
     weighs = fit.model.uses_confidence
     before, after = (state[:, 1] if weighs else (state[:, 1] > 0) * 1.0 for state in (edit.before, edit.after))
     change = after - before
-    base, pairs, total = _since(solver, edit.pairs, change)
+    base, pairs, total = changes_since(solver, edit.pairs, change)
     if pairs.shape[0] > _MOST:
         return None
     objects, assessors = edit.pairs.T
@@ -287,9 +287,9 @@ def _corrected(fit: Fit, edit: _Edit) -> Fit | None:
     np.add.at(of_objects, objects, force)
     np.add.at(of_assessors, assessors, force)
     system = make_system(seen, parts)
-    estimator: Solver = base.estimator if isinstance(base, AutoSolver) else base
-    uncertain: Solver = base
-    if pairs.shape[0] or isinstance(solver, UpdatedSolver) or change.any():
+    estimator: Answering = base.estimator
+    uncertain: Answering = base
+    if pairs.shape[0] or solver is not base or change.any():
         estimator = UpdatedSolver(estimator, system, pairs[:, 0], pairs[:, 1], total)
         uncertain = UpdatedSolver(base, system, pairs[:, 0], pairs[:, 1], total)
     step_values, step_biases = estimator.apply(of_objects, of_assessors)
@@ -312,16 +312,3 @@ def _corrected(fit: Fit, edit: _Edit) -> Fit | None:
 def _groups(parts: Components) -> NDArray[np.int64]:
     """Return the group of each object, named by its first member, so that equal groups have equal names."""
     return np.asarray(np.unique(parts.object_component, return_index=True)[1][parts.object_component])
-
-
-def _since(solver: Solver, pairs: NDArray[np.int64], change: Floats) -> tuple[Solver, NDArray[np.int64], Floats]:
-    """Return the solver that was made from scratch, and all changes of confidence since, each pair once."""
-    if isinstance(solver, UpdatedSolver):
-        earlier = np.stack([solver.object_index, solver.assessor_index], axis=1)
-        pairs, change = np.concatenate([earlier, pairs]), np.concatenate([solver.change, change])
-        solver = solver.base
-    unique, place = np.unique(pairs, axis=0, return_inverse=True)
-    total = np.zeros(len(unique))
-    np.add.at(total, place.ravel(), change)
-    changed = total != 0
-    return solver, unique[changed], total[changed]

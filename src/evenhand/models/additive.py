@@ -15,7 +15,7 @@ from evenhand.models.fit import Fit, Method, Model
 from evenhand.models.noise import NoiseKind, NoisePrior
 from evenhand.panel.gauge import Condition, Gauge, condition
 from evenhand.panel.panel import Panel
-from evenhand.solve import Solution, Solver, SolverKind
+from evenhand.solve import Answering, Solution, SolverKind
 from evenhand.solve.connectivity import Connectivity, connectivity
 
 
@@ -126,7 +126,7 @@ def finish_additive(
     noise: NoiseKind | NoisePrior,
     interval: float,
     per_component: bool = False,
-    solver: Solver | None = None,
+    solver: Answering | None = None,
 ) -> Fit:
     """Return the fit that a solution in any gauge makes, moved to the gauge that was asked for."""
     with np.errstate(over="ignore", invalid="ignore"):

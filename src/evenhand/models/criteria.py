@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.compiled import Floats, count_by
+from evenhand.compiled import Codes, Floats, count_by
 from evenhand.errors import InputError, NotConnectedError, Problem, SolveError
 from evenhand.models.additive import CWC, IBA, METHODS, calibrate
 from evenhand.models.correlation import Correlation
 from evenhand.models.effects import Effects
 from evenhand.models.family import INTERVAL, check_options
-from evenhand.models.fit import Answering, Fit, Method, Model, Options, Question
+from evenhand.models.fit import Asked, Fit, Method, Model, Options, Question
 from evenhand.models.noise import EstimatedNoise, KnownNoise, NoDistribution, Noise, NoiseKind, NoisePrior
 from evenhand.models.posterior import Posterior
 from evenhand.models.refined import Refinements, refine
@@ -27,6 +27,7 @@ from evenhand.panel.gauge import Affine, Anchor, Gauge, Reference
 from evenhand.panel.panel import Panel
 from evenhand.progress import report
 from evenhand.solve import choose_solver
+from evenhand.solve.base import Derived
 from evenhand.solve.connectivity import Connectivity, connectivity
 from evenhand.solve.criteria import (
     CombinedSolver,
@@ -36,7 +37,6 @@ from evenhand.solve.criteria import (
     certainty,
     edges_of,
     project,
-    refuse_sum,
     transposed,
 )
 from evenhand.solve.equations import System, make_system
@@ -122,7 +122,7 @@ class SeveralCriteria(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class CriteriaFit(Answering):
+class CriteriaFit(Asked):
     """Values and biases for each criterion, and for all together.
 
     Attributes
@@ -960,8 +960,8 @@ def _tails(noise: Noise) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class SummedSolver:
-    """Answers about weighted sums of independent posteriors: to a posterior it is a solver.
+class SummedSolver(Derived):
+    """Answers about weighted sums of independent posteriors.
 
     An assessor's biases are summed over the criteria that the assessor scored.
 
@@ -1005,9 +1005,10 @@ class SummedSolver:
         square = self.weights**2 / (self.variance or 1.0)
         return list(zip(square.tolist(), self.posteriors, self.seats, strict=True))
 
-    def solve(self, score: Floats) -> NoReturn:
-        """Refuse: the scores of a sum do not tell those of its parts."""
-        refuse_sum()
+    @property
+    def ends(self) -> tuple[Codes, Codes]:
+        """The object and the assessor of each combined score."""
+        return self.panel.object_index, self.panel.assessor_index
 
     def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
         """Return the covariance times a vector, or times each column of a matrix."""

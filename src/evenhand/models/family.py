@@ -16,7 +16,7 @@ from evenhand.models.noise import NoiseKind, NoisePrior, make_noise
 from evenhand.models.posterior import Posterior
 from evenhand.panel.gauge import Condition, Gauge
 from evenhand.panel.panel import Panel
-from evenhand.solve import Solution, Solver
+from evenhand.solve import Answering, Solution
 from evenhand.solve.connectivity import Connectivity
 from evenhand.words import count_of, name_some
 
@@ -55,7 +55,7 @@ def make_fit(
     interval: float,
     gauge: Gauge | None = None,
     condition: Condition | None = None,
-    solver: Solver | None = None,
+    solver: Answering | None = None,
 ) -> Fit:
     """Return the Fit that a solution makes.
 

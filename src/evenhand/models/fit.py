@@ -215,7 +215,7 @@ class _Made(Protocol):
     def model(self) -> Model: ...
 
 
-class Answering:
+class Asked:
     """A result that says in one sentence what it cannot be asked."""
 
     def require(self: _Made, question: Question) -> None:
@@ -232,7 +232,7 @@ class Answering:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit(Answering):
+class Fit(Asked):
     """A panel with its values and biases.
 
     Attributes

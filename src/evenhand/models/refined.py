@@ -21,7 +21,7 @@ from evenhand.models.fit import Fit, Model, Options, Question
 from evenhand.models.likelihoods import Huber, Likelihood, Normal, Rounded, Student
 from evenhand.models.noise import NoiseKind, NoisePrior
 from evenhand.models.posterior import Alternative, Marginal, Posterior
-from evenhand.models.reweighting import Node, Setting, Work, leverages_of
+from evenhand.models.reweighting import Node, Setting, Work
 from evenhand.models.variances import Search, Unknown
 from evenhand.panel.gauge import Condition, Gauge, condition
 from evenhand.panel.panel import Panel
@@ -605,7 +605,7 @@ def _factor_table(panel: Panel, best: Node, nodes: Sequence[tuple[float, Node]],
     grid = (np.arange(200) + 0.5) / 200
     drawn, share = [], []
     for part, node in nodes:
-        slack = np.square(1.0 - np.clip(leverages_of(node.solver, node.weight), 0.0, 1.0))
+        slack = np.square(1.0 - np.clip(node.weight * node.solver.fitted_variances(), 0.0, 1.0))
         strength = node.setting.strength if node.setting.strength is not None else np.inf
         shape = (strength + sum_by(panel.assessor_index, slack, panel.n_assessors)) / 2
         drawn.append(shape * node.noise_factor / gammainccinv(shape, grid[:, None]))

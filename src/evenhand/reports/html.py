@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from evenhand import words
 from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Decision, decide
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
@@ -266,9 +267,9 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {
-        "number": _number,
-        "signed": lambda number: _number(number, sign=True),
-        "percent": _percent,
+        "number": lambda value, digits=1: words.number(value, digits, minus="−"),
+        "signed": lambda value: words.number(value, 1, minus="−", signed=True),
+        "percent": words.chance,
         "sentence": lambda text: text[:1].upper() + text[1:],
     }
     scripts = [_drawing_script(), _as_script(_DRAW)] if report.pictures else []
@@ -375,19 +376,3 @@ def _statuses(ranking: Summary | None) -> dict[str, Summary]:
     """Return for each object whether it is in, undecided or out; empty without a number of places."""
     rows = [] if ranking is None else ranking["objects"]
     return {row["object"]: row for row in rows if "status" in row}
-
-
-def _number(number: float | None, digits: int = 1, *, sign: bool = False) -> str:
-    """Return a number for reading; a dash where there is none."""
-    if number is None or number != number:
-        return "–"
-    text = f"{number:{'+' if sign else ''}.{digits}f}" if abs(number) < 1e7 else f"{number:.3g}"
-    return text.replace("-", "−")
-
-
-def _percent(chance: float | None) -> str:
-    if chance is None:
-        return "–"
-    if 0 < chance < 0.01 or 0.99 < chance < 1:
-        return "< 1 %" if chance < 0.5 else "> 99 %"
-    return f"{100 * chance:.0f} %"

@@ -12,7 +12,7 @@ from evenhand.answers.fingerprint import Fingerprint
 from evenhand.answers.ranking import Ranking
 from evenhand.models.average import SA
 from evenhand.models.fit import Fit
-from evenhand.words import count_of, name_some
+from evenhand.words import count_of, name_some, percent
 
 NAMED: Final = 30
 """Up to this many objects are named in a sentence."""
@@ -56,7 +56,7 @@ def decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, averag
     if decision is None:
         return _leading(fit, ranking)
     places, inside, undecided = decision.places, decision.inside, decision.undecided
-    share = f"{100 * ranking.interval:g} %"
+    share = percent(ranking.interval)
     said = [
         f"{places:,} of {count_of(fit.panel.n_objects, 'object')} are to be chosen. "
         f"{_safe(inside)} For {count_of(places - len(inside), 'place')} the scores cannot separate "
@@ -93,7 +93,7 @@ def _leading(fit: Fit, ranking: Ranking) -> list[str]:
     first = order[0]
     said = [f"The highest value is that of {labels[first]}, {estimate[first]:.1f}."]
     others = [labels[at] for at in order[1:] if ranking.rank_lower[at] == 1]
-    share = f"{100 * ranking.interval:g} %"
+    share = percent(ranking.interval)
     if others:
         said.append(f"The scores do not rule out ({share} intervals of ranks) that another is first: {_named(others)}.")
     else:
@@ -156,7 +156,7 @@ def method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
     if ranking is not None:
         said.append(
             f"Ranks and chances come from {ranking.draws:,} draws from the posterior, seed {ranking.seed}; intervals "
-            f"have probability {100 * fit.values.interval:g} %."
+            f"have probability {percent(fit.values.interval)}."
         )
     said.append(f"Computed with evenhand {mark.version}; fingerprint {mark.whole[:16]}.")
     return " ".join(part for part in said if part)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from evenhand.answers.evidence import Priors
-from evenhand.htmlrepr import digits_of
 from evenhand.io.results import check_target, notes_of, settings_of, tables_of, write_whole
 from evenhand.io.sheets import Bar, Column, Sheet, write_sheets
 from evenhand.models.criteria import CriteriaFit
@@ -17,6 +16,7 @@ from evenhand.models.fit import Fit, method_name
 from evenhand.reports.details import with_details
 from evenhand.reports.records import Summary
 from evenhand.reports.summarise import summarise_fit
+from evenhand.words import digits_of
 
 AUTHORS_SHEET: Final = "Calibration_Data"
 """The sheet of the authors' workbook, whose headings and places ours has too."""

@@ -8,8 +8,7 @@ import numpy as np
 
 from evenhand.compiled import Floats, dot
 from evenhand.errors import LimitError
-from evenhand.solve.base import SolveKept
-from evenhand.solve.equations import System
+from evenhand.solve.equations import SolveKept, System
 
 _DENSE: Final = 1_500
 """Largest kept side whose eigenvalues are computed densely."""
