@@ -22,7 +22,7 @@ from evenhand.cluster.calibrate import DistributedFit, calibrate_distributed
 from evenhand.cluster.crew import ACCURACY, local_cluster
 from evenhand.errors import InputError, MissingPackageError, NotConnectedError
 from evenhand.io import pack_panel
-from evenhand.models import calibrate, incomplete_block
+from evenhand.models.additive import calibrate, incomplete_block
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import Anchor, Gauge, Reference
 from evenhand.panel.panel import Panel

@@ -82,7 +82,7 @@ def next_best(
     most
         How many to return.
     """
-    fit.refuse_criteria("The next best assessment")
+    fit.require("next")
     panel, variance = fit.panel, fit.noise_variance
     if not fit.is_calibrated or int(fit.values.component.max()) > 0:
         raise NotRankableError("The next best assessment needs a calibrated fit of a connected panel.")

@@ -86,7 +86,7 @@ class DistributedFit:
     summary: dict[str, Any]
 
     def columns(self) -> dict[str, Any]:
-        """Return the table of the smaller side as columns, named as in :class:`~evenhand.models.fit.Effects`."""
+        """Return the table of the smaller side as columns, named as in :class:`~evenhand.models.effects.Effects`."""
         columns: dict[str, Any] = {self.side: self.labels, _estimate_name(self.side): self.estimate}
         for name in ("sd", "lower", "upper"):
             cells = getattr(self, name)

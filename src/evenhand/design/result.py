@@ -14,7 +14,7 @@ from evenhand.design.objectives import Aim
 from evenhand.design.problem import Codes, Flags, Problem
 from evenhand.errors import Problem as Note
 from evenhand.htmlrepr import MOST_ROWS, html_lines, html_table
-from evenhand.models import calibrate
+from evenhand.models.additive import calibrate
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
 from evenhand.solve.connectivity import Connectivity, connectivity

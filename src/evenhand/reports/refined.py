@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
 import numpy as np
 
-from evenhand.models.fit import Fit, method_name
+from evenhand.models.fit import Fit
 from evenhand.reports.records import Summary, records_of
-
-_TABLES: Final = ("variances", "covariates", "scales", "noise_factors")
 
 
 def summarise_model(fit: Fit) -> Summary:
@@ -18,30 +14,28 @@ def summarise_model(fit: Fit) -> Summary:
     A list is empty where the model has no such part.
     """
     _, *refinements = fit.method.split("+")
-    summary: Summary = {"model": {"refinements": refinements, "words": method_name(fit.method)}}
-    refined = fit.refined
-    if refined is None:
+    summary: Summary = {"model": {"refinements": refinements, "words": fit.model.name}}
+    if not fit.model.tables:
         return summary
-    for name in _TABLES:
-        table = getattr(refined, name, None)
+    for name, table in fit.model.tables.items():
         summary[name] = [] if table is None else records_of(table.columns())
-    summary["outlying"] = _outlying(fit, refined)
+    summary["outlying"] = _outlying(fit)
     power = next((record for record in summary["variances"] if record["variance"] == "power"), None)
     if power is not None:
         summary["declared_confidence"] = _declared_confidence(power, fit.panel.factor)
     return summary
 
 
-def _outlying(fit: Fit, refined: Any) -> list[Summary]:
+def _outlying(fit: Fit) -> list[Summary]:
     """Return the scores that are far from what is expected, the furthest first."""
-    panel, rows = fit.panel, refined.outlying
+    panel, rows = fit.panel, fit.model.outlying
     return records_of(
         {
             "assessor": [panel.assessors[at] for at in panel.assessor_index[rows].tolist()],
             "object": [panel.objects[at] for at in panel.object_index[rows].tolist()],
             "score": panel.score[rows],
             "expected": fit.fitted[rows] if rows.size else np.zeros(0),
-            "surprise": refined.surprise[rows],
+            "surprise": np.zeros(0) if fit.model.surprise is None else fit.model.surprise[rows],
         }
     )
 

@@ -18,6 +18,8 @@ from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.compiled import sum_by
 from evenhand.errors import EvenhandError, InputError, LimitError, NotRankableError, Problem
 from evenhand.memory import require
+from evenhand.models.additive import METHODS
+from evenhand.models.average import SA
 from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import gauge_name
@@ -50,7 +52,7 @@ def summarise_fit(
     own and can be left out. Refined models have ``variances``, ``covariates``, ``scales``, ``noise_factors`` and
     ``outlying`` too. With several criteria all this is of the combined fit, and ``criteria`` has that of each.
     """
-    fit = found.combined if isinstance(found, CriteriaFit) else found
+    fit = found.combined
     panel = fit.panel
     known = _evidence(fit, priors) if with_evidence else None
     mu2, notes = _mu2(fit.connectivity)
@@ -82,7 +84,7 @@ def summarise_fit(
         "method": fit.method,
         "gauge": gauge_name(fit.gauge),
         "noise": fit.posterior.noise.kind,
-        "solver": None if fit.posterior.solver is None else fit.posterior.solver.reason,
+        "solver": fit.solved_by,
         "interval": fit.values.interval,
         "fit": {
             "residual": fit.residual,
@@ -99,21 +101,23 @@ def summarise_fit(
         "objects": records_of(objects),
         "assessors": records_of(fit.biases.columns()),
         **summarise_model(fit),
-        **(_criteria(found) if isinstance(found, CriteriaFit) else {}),
+        **_criteria(found),
         "notes": _problems(notes),
     }
 
 
 def _evidence(fit: Fit, priors: Priors | None) -> Evidence:
     """Return the log-evidence; none for sums over criteria, which are not fitted to scores of their own."""
-    if not fit.method.endswith("+criteria"):
+    if fit.model.why_not("evidence") is None:
         return evidence(fit, priors)
     note = Problem("evidence", "no log-evidence for several criteria together: there is one for each on its own.")
     return Evidence(None, default_priors(fit.panel) if priors is None else priors, (note,))
 
 
-def _criteria(found: CriteriaFit) -> Summary:
-    """Return the fits of the criteria, and how errors go together between them."""
+def _criteria(found: Fit | CriteriaFit) -> Summary:
+    """Return the fits of the criteria, and how errors go together between them; nothing without criteria."""
+    if found.correlation is None:
+        return {}
     criteria = [
         {
             "criterion": label,
@@ -289,7 +293,7 @@ def summarise_comparison(comparison: Comparison) -> Summary:
     """Return the methods side by side (``compare --json``)."""
     rows = []
     for row, record in zip(comparison.methods, records_of(comparison.columns()), strict=True):
-        if row.method == "sa":
+        if METHODS.get(row.method) == SA:
             record["rms_uncertainty_printed"] = row.rms_uncertainty_printed
         rows.append(record)
     return {
