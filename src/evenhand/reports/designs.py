@@ -9,7 +9,8 @@ from typing import Final
 from evenhand.design.outlook import Outlook, RandomDesigns
 from evenhand.design.result import Design
 from evenhand.errors import EvenhandError, Problem
-from evenhand.reports.records import Summary, records_of
+from evenhand.frames import records_of
+from evenhand.reports.summary import Summary
 from evenhand.words import count_of, name_some
 
 TABLES: Final = ("assignments", "objects", "assessors", "lost", "by_readings")
