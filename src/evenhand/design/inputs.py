@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,11 +15,11 @@ from evenhand.compiled import Floats
 from evenhand.design.problem import Codes
 from evenhand.errors import InputError
 from evenhand.panel.confidence import check_factor, level_words
+from evenhand.panel.graph import Side
 from evenhand.panel.roles import SYNONYMS, fold
 from evenhand.panel.rules import label_text, parse_number
 from evenhand.words import count_of, name_some
 
-Side = Literal["object", "assessor"]
 Pairs = Iterable[tuple[object, object]] | Mapping[Any, Iterable[object]] | Any
 """Pairs (assessor, object), a mapping from assessors to objects, or a frame with both columns."""
 
