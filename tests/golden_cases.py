@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 
 import evenhand as eh
+from evenhand.answers.influence import score_sensitivity
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "check": (
@@ -601,12 +602,12 @@ def calls() -> dict[str, Callable[[], Any]]:
         "criteria of a panel without": lambda: eh.calibrate_criteria(plain),
         "criteria by an odd method": lambda: eh.calibrate_criteria(criteria.panel, by="odd"),
         "influence on several criteria": lambda: eh.influence(in_gaps.combined),
-        "sensitivities of a refined fit": lambda: eh.score_sensitivity(eh.refine(plain, shrink=True)),
+        "sensitivities of a refined fit": lambda: score_sensitivity(eh.refine(plain, shrink=True)),
         "a report with a lottery and no places": lambda: eh.report(fit, "page.html", lottery_seed=1),
         "a template with odd confidence": lambda: eh.template("new.xlsx", confidence="odd"),  # type: ignore[arg-type]
         "a template with a word for objects": lambda: eh.template("new.xlsx", objects="abc"),
-        "a plan for nothing": lambda: eh.plan(-1.0),
-        "a study of nothing": lambda: eh.simulation_study(runs=0),
+        "a plan for nothing": lambda: eh.studies.plan(-1.0),
+        "a study of nothing": lambda: eh.studies.simulation_study(runs=0),
         "a design of nothing": lambda: eh.assign(0, 3, per_object=1),
         "a design of no labels": lambda: eh.assign([], 3, per_object=1),
         "a design with an odd objective": lambda: eh.assign(4, 3, per_object=2, objective="odd"),  # type: ignore[arg-type]
@@ -639,8 +640,6 @@ def results() -> dict[str, Any]:
         eh.read_panel("rich.csv", covariates=["order", "day"]), shrink=True, scale=True, covariates=("order", "day")
     )
     sure = eh.refine(eh.read_panel("rich.csv"), calibrate_confidence=True)
-    assert rich.refined is not None
-    assert sure.refined is not None
     criteria = eh.calibrate_criteria(eh.read_panel("criteria.csv", criterion="criterion"))
     study = {"n_objects": 60, "n_assessors": 5, "uncertainties": (5.0, 10.0)}
     return {
@@ -651,10 +650,10 @@ def results() -> dict[str, Any]:
         "Fit.biases": fit.biases,
         "Fit.values by medians": eh.median_polish(levels).values,
         "Fit.values in groups": eh.calibrate(eh.read_panel("apart.csv"), per_component=True).values,
-        "Refined.covariates": rich.refined.covariates,
-        "Refined.scales": rich.refined.scales,
-        "Refined.variances": rich.refined.variances,
-        "Refined.noise_factors": sure.refined.noise_factors,
+        "Refined.covariates": rich.model.tables["covariates"],
+        "Refined.scales": rich.model.tables["scales"],
+        "Refined.variances": rich.model.tables["variances"],
+        "Refined.noise_factors": sure.model.tables["noise_factors"],
         "CriteriaFit": criteria,
         "Correlation": criteria.correlation,
         "Comparison": eh.compare(levels, candidates=()),
@@ -664,11 +663,11 @@ def results() -> dict[str, Any]:
         "NextBest": eh.next_best(fit),
         "Design": eh.assign(4, 3, per_object=2, effort=0.1),
         "Design with levels": eh.assign(2, 3, per_object=2, effort=0.1, expertise=np.full((3, 2), 0.5)),
-        "SimulationStudy": eh.simulation_study(
+        "SimulationStudy": eh.studies.simulation_study(
             n_objects=60, n_assessors=5, uncertainties=(5.0, 10.0), profiles=((1, 1),), per_object=(2,), runs=1, jobs=1
         ),
-        "Plan": eh.plan(5.0, profile=(1, 1), **study),  # type: ignore[arg-type]
-        "Reproduction": eh.figure_1(),
+        "Plan": eh.studies.plan(5.0, profile=(1, 1), **study),  # type: ignore[arg-type]
+        "Reproduction": eh.studies.figure_1(),
     }
 
 

@@ -322,7 +322,7 @@ def demo(save: Path | None, output: Output, write_report: Reporter) -> None:
     from evenhand.data import demo_path
     from evenhand.io import read_panel
     from evenhand.io.results import check_target, copy_file
-    from evenhand.models import METHODS
+    from evenhand.models.additive import METHODS
     from evenhand.reports.summary import summarise_fit
     from evenhand.reports.workbook import with_details
 

@@ -21,7 +21,8 @@ from evenhand.compiled import Floats
 from evenhand.errors import InputError
 from evenhand.frames import records_of
 from evenhand.io.results import write_whole
-from evenhand.models.fit import Effects, Fit
+from evenhand.models.effects import Effects
+from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
 
 Chart = alt.LayerChart | alt.HConcatChart | alt.VConcatChart

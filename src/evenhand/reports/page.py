@@ -19,7 +19,7 @@ from evenhand.answers.decision import Decision, decide
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.errors import EvenhandError, InputError, NotRankableError, Problem
-from evenhand.models import simple_average
+from evenhand.models.average import simple_average
 from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit, method_name
 from evenhand.models.refined import Refinements
@@ -104,7 +104,7 @@ def make_report(
     title: str = "Results of the panel",
 ) -> Report:
     """Return all that a report of a fit says; the options are those of :func:`~evenhand.report`."""
-    fit = found.combined if isinstance(found, CriteriaFit) else found
+    fit = found.combined
     notes: list[Problem] = []
     tell("writing the report", 0, None)
     ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
@@ -168,7 +168,7 @@ def _pictures(
         wanted["assessor-graph"] = lambda: plots.assessor_graph(fit.panel)
         wanted["residuals"] = lambda: plots.residuals(fit)
     wanted["design"] = lambda: plots.design(fit.panel)
-    if not fit.method.endswith("+criteria"):
+    if fit.model.why_not("influence") is None:
         wanted["influence"] = lambda: plots.influence(fit)
     if compared is not None:
         wanted["methods"] = lambda: plots.methods(compared)

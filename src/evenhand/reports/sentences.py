@@ -11,7 +11,8 @@ from evenhand.answers.decision import Decision
 from evenhand.answers.fingerprint import Fingerprint
 from evenhand.answers.ranking import Ranking
 from evenhand.errors import Problem
-from evenhand.models.fit import Fit, method_name
+from evenhand.models.average import SA
+from evenhand.models.fit import Fit
 from evenhand.words import count_of, name_some, percent
 
 NAMED: Final = 30
@@ -158,7 +159,7 @@ def _leading(fit: Fit, ranking: Ranking) -> list[str]:
 
 def _changes(fit: Fit, averages: Fit, places: int) -> list[str]:
     """Return who would not be chosen by plain averages."""
-    if fit.method == "sa":
+    if fit.model == SA:
         return []
     labels = fit.values.labels
     ours, theirs = (
@@ -183,16 +184,16 @@ def method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
     )
     said = [counts]
     weighted = _CONFIDENCE.get(panel.confidence, "")
-    if fit.method == "sa":
+    if fit.model == SA:
         said.append("The value of an object is the plain average of its scores.")
-    elif fit.method == "cwa":
+    elif not fit.is_calibrated:
         said.append(f"The value of an object is the average of its scores, {weighted or 'with equal weights'}.")
     else:
         said.append(
             "Each score was taken to be the value of the object plus the bias of the assessor plus noise, and values "
             "and biases were found from all scores together (R. S. MacKay, R. Kenna, R. J. Low and S. Parker, "
             "Calibration with confidence, Royal Society Open Science 4, 160760, 2017)"
-            + (f", {weighted}" if weighted and not fit.method.startswith("iba") else "")
+            + (f", {weighted}" if weighted and fit.model.uses_confidence else "")
             + "."
         )
     groups = int(fit.values.component.max()) + 1
@@ -201,9 +202,9 @@ def method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
             f"The panel falls into {groups:,} groups that share neither assessor nor object: each was calibrated on "
             "its own, and values of different groups cannot be compared."
         )
-    if "+" in fit.method:
-        said.append(f"The method was {method_name(fit.method)} ({fit.method}).")
-    if panel.factor is not None and fit.method.startswith("cw"):
+    if not fit.model.is_plain:
+        said.append(f"The method was {fit.model.name} ({fit.method}).")
+    if panel.factor is not None and fit.model.uses_confidence:
         said.append(
             f"From one level of confidence to the next the standard deviation changes by a factor {panel.factor:g}."
         )

@@ -19,8 +19,10 @@ from evenhand.compiled import sum_by
 from evenhand.errors import EvenhandError, InputError, LimitError, NotRankableError, Problem
 from evenhand.frames import records_of
 from evenhand.memory import require
+from evenhand.models.additive import METHODS
+from evenhand.models.average import SA
 from evenhand.models.criteria import CriteriaFit
-from evenhand.models.fit import Fit, method_name
+from evenhand.models.fit import Fit
 from evenhand.panel.gauge import gauge_name
 from evenhand.panel.panel import Panel
 from evenhand.reports.sentences import confidence_words, noise_notes, sampling_notes
@@ -30,8 +32,6 @@ Summary = dict[str, Any]
 
 _MOST_DELETIONS: Final = 50
 """Up to this many assessors are left out in turn: each takes as long as a fit."""
-
-_TABLES: Final = ("variances", "covariates", "scales", "noise_factors")
 
 _LARGEST_GRAPH: Final = 200
 """Up to this many assessors the weights between them are listed."""
@@ -54,7 +54,7 @@ def summarise_fit(
     own and can be left out. Refined models have ``variances``, ``covariates``, ``scales``, ``noise_factors`` and
     ``outlying`` too. With several criteria all this is of the combined fit, and ``criteria`` has that of each.
     """
-    fit = found.combined if isinstance(found, CriteriaFit) else found
+    fit = found.combined
     panel = fit.panel
     known = _evidence(fit, priors) if with_evidence else None
     mu2, notes = _mu2(fit.connectivity)
@@ -86,7 +86,7 @@ def summarise_fit(
         "method": fit.method,
         "gauge": gauge_name(fit.gauge),
         "noise": fit.posterior.noise.kind,
-        "solver": None if fit.posterior.solver is None else fit.posterior.solver.reason,
+        "solver": fit.solved_by,
         "interval": fit.values.interval,
         "fit": {
             "residual": fit.residual,
@@ -103,14 +103,14 @@ def summarise_fit(
         "objects": records_of(objects),
         "assessors": records_of(fit.biases.columns()),
         **_model(fit),
-        **(_criteria(found) if isinstance(found, CriteriaFit) else {}),
+        **_criteria(found),
         "notes": problem_records(notes),
     }
 
 
 def _evidence(fit: Fit, priors: Priors | None) -> Evidence:
     """Return the log-evidence; none for sums over criteria, which are not fitted to scores of their own."""
-    if not fit.method.endswith("+criteria"):
+    if fit.model.why_not("evidence") is None:
         return evidence(fit, priors)
     note = Problem("evidence", "no log-evidence for several criteria together: there is one for each on its own.")
     return Evidence(None, default_priors(fit.panel) if priors is None else priors, (note,))
@@ -122,30 +122,28 @@ def _model(fit: Fit) -> Summary:
     A list is empty where the model has no such part.
     """
     _, *refinements = fit.method.split("+")
-    summary: Summary = {"model": {"refinements": refinements, "words": method_name(fit.method)}}
-    refined = fit.refined
-    if refined is None:
+    summary: Summary = {"model": {"refinements": refinements, "words": fit.model.name}}
+    if not fit.model.tables:
         return summary
-    for name in _TABLES:
-        table = getattr(refined, name, None)
+    for name, table in fit.model.tables.items():
         summary[name] = [] if table is None else records_of(table.columns())
-    summary["outlying"] = _outlying(fit, refined)
+    summary["outlying"] = _outlying(fit)
     power = next((record for record in summary["variances"] if record["variance"] == "power"), None)
     if power is not None:
         summary["declared_confidence"] = _declared_confidence(power, fit.panel.factor)
     return summary
 
 
-def _outlying(fit: Fit, refined: Any) -> list[Summary]:
+def _outlying(fit: Fit) -> list[Summary]:
     """Return the scores that are far from what is expected, the furthest first."""
-    panel, rows = fit.panel, refined.outlying
+    panel, rows = fit.panel, fit.model.outlying
     return records_of(
         {
             "assessor": [panel.assessors[at] for at in panel.assessor_index[rows].tolist()],
             "object": [panel.objects[at] for at in panel.object_index[rows].tolist()],
             "score": panel.score[rows],
             "expected": fit.fitted[rows] if rows.size else np.zeros(0),
-            "surprise": refined.surprise[rows],
+            "surprise": np.zeros(0) if fit.model.surprise is None else fit.model.surprise[rows],
         }
     )
 
@@ -159,8 +157,10 @@ def _declared_confidence(power: Summary, factor: float | None) -> Summary:
     return {**found, "words": confidence_words(found)}
 
 
-def _criteria(found: CriteriaFit) -> Summary:
-    """Return the fits of the criteria, and how errors go together between them."""
+def _criteria(found: Fit | CriteriaFit) -> Summary:
+    """Return the fits of the criteria, and how errors are correlated between them; nothing without criteria."""
+    if found.correlation is None:
+        return {}
     criteria = [
         {
             "criterion": label,
@@ -297,7 +297,7 @@ def summarise_comparison(comparison: Comparison) -> Summary:
     """Return the methods side by side (``compare --json``)."""
     rows = []
     for row, record in zip(comparison.methods, records_of(comparison.columns()), strict=True):
-        if row.method == "sa":
+        if METHODS.get(row.method) == SA:
             record["rms_uncertainty_printed"] = row.rms_uncertainty_printed
         rows.append(record)
     return {

@@ -156,7 +156,7 @@ def with_details(
     ``objects[].bound`` and ``assessors[].bound`` are those of :func:`~evenhand.robustness`. Notes say what there is
     not, and why. With ``top`` it also says how chances of a place were drawn.
     """
-    fit = found.combined if isinstance(found, CriteriaFit) else found
+    fit = found.combined
     notes: list[Problem] = []
     bounds = _bounds(fit, notes)
     objects, assessors = summary["objects"], summary["assessors"]
@@ -182,8 +182,8 @@ def _joined(records: Sequence[Summary], bounds: Sequence[float]) -> list[Summary
 
 def _bounds(fit: Fit, notes: list[Problem]) -> Robustness | None:
     """Return the bounds of App. C, which are for calibration as the paper has it."""
-    if fit.method not in ("iba", "cwc"):
-        what = "averages" if fit.method in ("sa", "cwa") else "refined models and several criteria"
+    if not (fit.model.is_plain and fit.is_calibrated):
+        what = "refined models and several criteria" if fit.is_calibrated else "averages"
         notes.append(Problem("robustness", f"there are no bounds of robustness for {what}."))
         return None
     try:
@@ -203,8 +203,8 @@ def _assessments(found: Fit | CriteriaFit, notes: list[Problem]) -> list[Summary
         message = f"the {count:,} assessments are too many to list: `evenhand influence --out FILE.csv` writes them."
         notes.append(Problem("assessments", message))
         return []
-    if isinstance(found, Fit):
-        return records_of(_score_columns(found, notes))
+    if not found.criteria:
+        return records_of(_score_columns(found.combined, notes))
     rows: list[Summary] = []
     for label, fit in found.fits.items():
         rows += [{"criterion": label, **row} for row in records_of(_score_columns(fit, notes))]
