@@ -180,7 +180,7 @@ def _check_places(out: _Handouts, output: Output) -> None:
         message = "Two files would be written to the same place: give each its own name."
         raise InputError(message, kind="cannot_write", where=str(same[0]))
     if out.picture is not None:
-        import evenhand.plots  # noqa: F401  # says what is missing before the work
+        import evenhand.plots.style  # noqa: F401  # says what is missing before the work
 
 
 def _inputs() -> list[str]:
