@@ -16,7 +16,6 @@ from evenhand.io.spreadsheet import read_spreadsheet
 from evenhand.io.table import Cell
 from evenhand.panel.roles import recognise
 
-WORKBOOK = Path(__file__).parents[2] / "shared" / "data" / "case_study_2_workbook.xlsx"
 HEADER: list[Cell] = ["object", "assessor", "score"]
 
 
@@ -292,7 +291,8 @@ def test_text_in_several_fonts_is_one_text_and_how_it_is_read_aloud_is_none(tmp_
     replace_in_sheet(
         file,
         b'<c r="A3" t="s"><v>5</v></c>',
-        b'<c r="A3" t="inlineStr"><is><r><t>x</t></r><r><t> y</t></r><rPh sb="0" eb="1"><t>z</t></rPh></is></c>',
+        b'<c r="A3" t="inlineStr"><is><r><t>x</t></r><r><t xml:space="preserve"> y</t></r>'
+        b'<rPh sb="0" eb="1"><t>z</t></rPh></is></c>',
     )
     assert read_spreadsheet(file).columns[0] == ["Proposal 1", "x y"]
 
@@ -351,9 +351,8 @@ def test_cells_of_an_opendocument_file_are_read_or_said(tmp_path: Path, cell: st
     assert table.columns == ([7], [read])
 
 
-@pytest.mark.skipif(not WORKBOOK.exists(), reason="the authors' workbook is not beside the repository")
-def test_the_authors_workbook_is_read_with_its_first_four_columns_recognised() -> None:
-    table = read_table(WORKBOOK)
+def test_the_authors_workbook_is_read_with_its_first_four_columns_recognised(shared_data: Path) -> None:
+    table = read_table(shared_data / "case_study_2_workbook.xlsx")
     found = recognise(table.names, source=table.source)
     assert (found.object, found.assessor, found.score, found.confidence) == (0, 1, 2, 3)
     assert found.form == "level_or_uncertainty"

@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from evenhand.errors import SolveError
-from evenhand.models.reweighting import leverages_of, own_responses, responses_along
 from evenhand.panel.graph import find_components
 from evenhand.panel.panel import Panel
 from evenhand.solve import Solver, SolverKind, choose_solver
-from evenhand.solve.bordered import BorderedSolver
+from evenhand.solve.bordered import BorderedSolver, StretchedSolver
 from evenhand.solve.equations import make_system
 from evenhand.solve.priors import PriorSolver
-from evenhand.solve.scales import StretchedSolver
 from panels import connected_panels, edge_lists, random_panel
 
 Floats = NDArray[np.float64]
@@ -139,7 +137,7 @@ def test_a_panel_with_priors_is_solved_as_a_dense_one(
     close(found.residuals, panel.score - dense.design @ mean, 100)
     assert found.residual == pytest.approx(dense.total(panel.score), rel=1e-8, abs=1e-12)
     assert solver.log_determinant() == pytest.approx(np.linalg.slogdet(dense.precision)[1], abs=1e-8)
-    close(leverages_of(solver, panel.precision), dense.leverage, 1)
+    close(panel.precision * solver.fitted_variances(), dense.leverage, 1)
     assert solver.diagonal_error == solver.log_determinant_error == 0
     if of_values is not None:
         assert solver.mean_variance == pytest.approx(dense.inverse[-1, -1], rel=1e-8)
@@ -239,14 +237,14 @@ def test_further_unknowns_beside_priors_are_solved_as_a_dense_problem(
     close(solver.solve(panel.score).values, found.values, 1, 0)
     close(solver.covariance, dense.inverse[-count:, -count:], float(np.abs(solver.covariance).max()))
     assert solver.log_determinant() == pytest.approx(np.linalg.slogdet(dense.precision)[1], abs=1e-8)
-    close(solver.leverages(), dense.leverage, 1)
+    close(panel.precision * solver.fitted_variances(), dense.leverage, 1)
     # how the fit moves with each score, for a score of confidence 1
     pull = dense.inverse @ dense.design.T
     size = float(np.abs(pull).max())
     close(solver.responses(), pull[panel.object_index, np.arange(panel.n_assessments)], size)
     x, y = questions(np.random.default_rng(seed), panel)
     wanted = np.concatenate([x[:, 0], y[:, 0]]) @ pull[: dense.members]
-    close(solver.along(x[:, 0], y[:, 0]), wanted, 10 * size)
+    close(solver.responses_along(x[:, 0], y[:, 0]), wanted, 10 * size)
     assert solver.count == count
     assert f"{count} further" in solver.reason
 
@@ -281,12 +279,12 @@ def test_further_unknowns_without_priors_are_the_same_in_every_gauge(panel: Pane
     applied = np.vstack(solver.apply(x, y))
     close(np.einsum("ij,ij->j", np.vstack([x, y]), applied), wanted, 100 * float(np.abs(inverse).max()))
     assert solver.log_determinant() == pytest.approx(np.linalg.slogdet(dense.precision)[1], abs=1e-7)
-    close(solver.leverages(), dense.leverage, 1)
+    close(panel.precision * solver.fitted_variances(), dense.leverage, 1)
     close(solver.covariance, inverse[-2:, -2:], float(np.abs(inverse).max()))
     # responses in the gauge of the solver: those of contrasts are the dense ones
     pull = inverse @ dense.design.T
     wanted_along = both[:, 0] @ pull[: members - 1]
-    close(responses_along(solver, panel, x[:, 0], y[:, 0]), wanted_along, 10 * float(np.abs(pull).max()))
+    close(solver.responses_along(x[:, 0], y[:, 0]), wanted_along, 10 * float(np.abs(pull).max()))
 
 
 @given(panels_with_priors(), st.data())
@@ -311,11 +309,14 @@ def test_scales_stretch_every_answer_about_biases(
     found, mean = solver.solve(seen.score), dense.mean(panel.score)
     close(np.concatenate([found.values, found.biases]), mean[: dense.members], 1000)
     assert found.residual == pytest.approx(dense.total(panel.score), rel=1e-7, abs=1e-9)
-    close(solver.leverages(), dense.leverage, 1)
+    close(panel.precision * solver.fitted_variances(), dense.leverage, 1)
     assert solver.log_determinant() == pytest.approx(np.linalg.slogdet(dense.precision)[1], abs=1e-7)
     pull = dense.inverse @ dense.design.T
     wanted = pull[panel.object_index, np.arange(panel.n_assessments)]
-    close(own_responses(solver), wanted, float(np.abs(pull).max()))
+    close(solver.responses(), wanted, float(np.abs(pull).max()))
+    x, y = questions(generator, panel)
+    wanted = np.concatenate([x[:, 0], y[:, 0]]) @ pull[: dense.members]
+    close(solver.responses_along(x[:, 0], y[:, 0]), wanted, 10 * float(np.abs(pull).max()))
 
 
 def test_columns_that_values_and_biases_explain_are_refused() -> None:

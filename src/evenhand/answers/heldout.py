@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
-from evenhand.models import MEDIANS
 from evenhand.models.fit import Fit
-from evenhand.models.reweighting import Node, leverages_of
+from evenhand.models.reweighting import Node
 
 BRIDGE: Final = 1e-9
 """An assessment whose leverage is this close to 1 is a bridge: nothing else can check it."""
@@ -41,11 +40,12 @@ class HeldOut:
 
 def leverages(fit: Fit) -> Floats:
     """Return h = c x^T L^- x of each assessment: how far its own fitted score follows it; 1 marks a bridge."""
+    fit.require("leverages")
     panel = fit.panel
     solver = fit.posterior.solver
     if solver is None:
         return np.asarray(fit.weight / fit.values.total_confidence[panel.object_index], dtype=np.float64)
-    leverage = np.clip(leverages_of(solver, fit.weight), 0.0, 1.0)
+    leverage = np.clip(fit.weight * solver.fitted_variances(), 0.0, 1.0)
     if solver.diagonal_error > 0 and fit.posterior.condition is not None:  # sampled: what is known exactly is put in
         leverage[fit.connectivity.bridges] = 1.0
     return leverage
@@ -62,7 +62,7 @@ def held_out_errors(fit: Fit, leverage: Floats | None = None) -> Floats:
 
 def _node(fit: Fit) -> Node | None:
     """Return the fit behind a refined one."""
-    return None if fit.refined is None or fit.method == MEDIANS else fit.refined.node
+    return None if fit.model.behind is None else fit.model.behind.best
 
 
 def held_out(fit: Fit) -> HeldOut:

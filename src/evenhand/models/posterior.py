@@ -16,7 +16,7 @@ from evenhand.errors import InputError, LimitError
 from evenhand.memory import require
 from evenhand.models.noise import Noise
 from evenhand.panel.gauge import Condition
-from evenhand.solve.base import Solver
+from evenhand.solve.base import Answering
 
 _LARGEST_COVARIANCE: Final = 20_000
 _NAMED: Final = 8
@@ -75,7 +75,7 @@ class Posterior:
     noise: Noise
     value_precision: Floats
     n_assessors: int
-    solver: Solver | None = None
+    solver: Answering | None = None
     condition: Condition | None = None
     others: Callable[[], tuple[Alternative, ...]] | None = field(default=None, repr=False)
 

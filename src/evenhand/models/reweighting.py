@@ -26,11 +26,10 @@ from evenhand.models.noise import EstimatedNoise, KnownNoise, Noise
 from evenhand.panel.graph import Components
 from evenhand.panel.panel import Panel
 from evenhand.solve.base import Solution, Solver
-from evenhand.solve.bordered import BorderedSolver
+from evenhand.solve.bordered import BorderedSolver, StretchedSolver
 from evenhand.solve.choose import SolverKind, choose_solver
 from evenhand.solve.equations import make_system
 from evenhand.solve.priors import PriorSolver
-from evenhand.solve.scales import StretchedSolver
 
 STEPS: Final = 2000
 """Fits after which an iteration that still moves is given up."""
@@ -209,9 +208,7 @@ class Node:
     @property
     def mean_variance(self) -> float:
         """Variance, for w = 1, of the mean of the prior of values."""
-        solver = self.solver.base if isinstance(self.solver, StretchedSolver) else self.solver
-        solver = solver.base if isinstance(solver, BorderedSolver) else solver
-        return solver.mean_variance if isinstance(solver, PriorSolver) else np.inf
+        return self.solver.mean_variance
 
     @property
     def w(self) -> float:
@@ -338,7 +335,7 @@ def _step(work: Work, setting: Setting, state: _State, precision: Floats) -> tup
         if w is None:
             raise SolveError("A likelihood that is not normal needs a noise variance.")
         solver, _ = _answering(work, setting, found, state.log_scale)
-        leverage = np.clip(leverages_of(solver, weight), 1e-12, 1.0 - _BRIDGE)
+        leverage = np.clip(weight * solver.fitted_variances(), 1e-12, 1.0 - _BRIDGE)
         slack = 1.0 - leverage
         without = found.residuals + (found.residuals + aim) * leverage / slack  # what all others expect
         spread = w / weight * leverage / slack
@@ -538,7 +535,7 @@ def _noise_factors(
 
 def _left_over(panel: Panel, found: _Fitted) -> Floats:
     """Return for each assessor the number of scores less what was fitted to them: sum (1 - h)."""
-    leverage = leverages_of(found.plain if found.border is None else found.border, found.weight)
+    leverage = found.weight * (found.plain if found.border is None else found.border).fitted_variances()
     return sum_by(panel.assessor_index, np.clip(1.0 - leverage, 0.0, 1.0), panel.n_assessors)
 
 
@@ -552,36 +549,12 @@ def _freedom(work: Work, setting: Setting) -> int:
     return panel.n_assessments - flat
 
 
-def leverages_of(solver: Solver, weight: Floats) -> Floats:
-    """Return how far each fitted score follows its score, of which the solver has the weights."""
-    if isinstance(solver, BorderedSolver | StretchedSolver):
-        return solver.leverages()
-    of_objects, cross, of_assessors = solver.edges()
-    return np.asarray(weight * (of_objects + 2 * cross + of_assessors))
-
-
 def _answering(work: Work, setting: Setting, found: _Fitted, log_scale: Floats) -> tuple[Solver, BorderedSolver | None]:
     """Return what answers for values and biases, and the border with covariates and scales."""
     if setting.scale_ratio is None:
         return (found.plain if found.border is None else found.border), found.border
     border = _scale_border(work, setting, found, log_scale)
     return StretchedSolver(border, found.stretch), border
-
-
-def own_responses(solver: Solver) -> Floats:
-    """Return for each assessment how its object's value responds to its score, for a score of confidence 1."""
-    if isinstance(solver, BorderedSolver | StretchedSolver):
-        return solver.responses()
-    of_objects, cross, _ = solver.edges()
-    return np.asarray(of_objects + cross)
-
-
-def responses_along(solver: Solver, panel: Panel, of_objects: Floats, of_assessors: Floats) -> Floats:
-    """Return how a weighted sum of values and biases responds to each score, for a score of confidence 1."""
-    if isinstance(solver, BorderedSolver):
-        return solver.along(of_objects, of_assessors)
-    values, biases = solver.apply(of_objects, of_assessors)
-    return np.asarray(values[panel.object_index] + biases[panel.assessor_index])
 
 
 def _node(work: Work, setting: Setting, found: _Fitted, sites: _Sites | None, state: _State, precision: Floats) -> Node:

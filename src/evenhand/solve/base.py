@@ -1,17 +1,19 @@
-"""The seam: the few questions that a model may ask about the normal equations, and who answers them."""
+"""The seam: what may be asked about the normal equations, split into estimating and answering, and who forwards it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenhand.compiled import Floats
+from evenhand.compiled import Codes, Floats
 from evenhand.memory import require
-from evenhand.solve.equations import System
+from evenhand.solve.equations import System, eliminate
+from evenhand.solve.spectrum import dense_mu2, mu2_through
+
+Sides = tuple[Floats, Floats]
+"""Something of all objects and of all assessors: a vector, or a matrix with columns, for each side."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,12 +36,19 @@ class Solution:
     residual: float | None = None
 
 
-class Solver(Protocol):
-    """What every solver answers; L^- below is one symmetric generalised inverse of L, the same in all answers."""
+class Estimating(Protocol):
+    """Finds values and biases."""
 
-    @property
-    def system(self) -> System:
-        """The equations."""
+    def solve(self, score: Floats) -> Solution:
+        """Fit values and biases to N scores, in some gauge."""
+
+
+class Answering(Protocol):
+    """Says how sure they are; L^- below is one symmetric generalised inverse of L, the same in all answers.
+
+    The fitted score of an assessment is the value of its object plus the bias of its assessor, and what further
+    unknowns there are add to it.
+    """
 
     @property
     def reason(self) -> str:
@@ -53,20 +62,38 @@ class Solver(Protocol):
     def log_determinant_error(self) -> float:
         """Standard error of the log-determinant; 0 where it is exact but for rounding."""
 
-    def solve(self, score: Floats) -> Solution:
-        """Fit values and biases to N scores, in some gauge."""
+    @property
+    def ends(self) -> tuple[Codes, Codes]:
+        """The object and the assessor of each assessment."""
 
-    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
+    @property
+    def estimator(self) -> Answering:
+        """Who answers with the least work, for corrections of estimates: no factor is made for it."""
+
+    @property
+    def mean_variance(self) -> float:
+        """Variance, for w = 1, of the mean of the values' prior; infinite where they have none."""
+
+    def apply(self, of_objects: Floats, of_assessors: Floats) -> Sides:
         """Return L^- times a vector, or times each column of a matrix."""
 
     def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
         """Return x^T L^- x for each column x, a contrast: the same for every generalised inverse."""
 
-    def diagonal(self) -> tuple[Floats, Floats]:
+    def diagonal(self) -> Sides:
         """Return the diagonal of L^- for objects and for assessors."""
 
     def edges(self) -> tuple[Floats, Floats, Floats]:
         """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-."""
+
+    def fitted_variances(self) -> Floats:
+        """Return the variance of each fitted score for w = 1; times its confidence, the leverage of the score."""
+
+    def responses(self) -> Floats:
+        """Return the covariance of each fitted score with its object's value: how the value follows the score."""
+
+    def responses_along(self, of_objects: Floats, of_assessors: Floats) -> Floats:
+        """Return the covariance of each fitted score with a weighted sum of values and biases."""
 
     def log_determinant(self) -> float:
         """Return log det of L without one row and column of each component."""
@@ -74,52 +101,230 @@ class Solver(Protocol):
     def mu2(self) -> float:
         """Return the second smallest eigenvalue mu_2 of M (App. C), for a connected panel with two on either side."""
 
-    def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+    def draw(self, generator: np.random.Generator, count: int) -> Sides:
         """Return draws (count rows) of values and biases about zero with covariance L^-."""
 
 
-SolveKept = Callable[[Floats], Floats]
-"""Solves S x = r on the kept side, for a vector or columns r, each of which sums to zero over every component."""
+class Solver(Estimating, Answering, Protocol):
+    """What estimates and answers."""
 
 
-def eliminate(system: System, solve_kept: SolveKept, kept_side: Floats, gone_side: Floats) -> tuple[Floats, Floats]:
-    """Return the kept and the eliminated side of L^- times (kept_side, gone_side): solve the one, then the other."""
-    total = system.gone_total if gone_side.ndim == 1 else system.gone_total[:, None]
-    kept = solve_kept(kept_side - system.up(gone_side / total))
-    return kept, (gone_side - system.down(kept)) / total
+class Derived:
+    """Answers that follow from other answers, for solvers that know no shorter way."""
+
+    @property
+    def estimator(self: Answering) -> Answering:
+        """Who answers with the least work."""
+        return self
+
+    @property
+    def mean_variance(self) -> float:
+        """Variance of the mean of the values' prior, of which there is none."""
+        return np.inf
+
+    def contrasts(self: Answering, of_objects: Floats, of_assessors: Floats) -> Floats:
+        """Return x^T L^- x for each column x, a contrast."""
+        values, biases = self.apply(of_objects, of_assessors)
+        return np.asarray((of_objects * values).sum(axis=0) + (of_assessors * biases).sum(axis=0))
+
+    def fitted_variances(self: Answering) -> Floats:
+        """Return the variance of each fitted score for w = 1."""
+        of_objects, cross, of_assessors = self.edges()
+        return np.asarray(of_objects + 2 * cross + of_assessors)
+
+    def responses(self: Answering) -> Floats:
+        """Return the covariance of each fitted score with its object's value."""
+        of_objects, cross, _ = self.edges()
+        return np.asarray(of_objects + cross)
+
+    def responses_along(self: Answering, of_objects: Floats, of_assessors: Floats) -> Floats:
+        """Return the covariance of each fitted score with a weighted sum of values and biases."""
+        values, biases = self.apply(of_objects, of_assessors)
+        objects, assessors = self.ends
+        return np.asarray(values[objects] + biases[assessors])
+
+
+@dataclass(frozen=True, eq=False)
+class KeptSolver(Derived):
+    """Answers by solving on the kept side, the other side eliminated.
+
+    Attributes
+    ----------
+    system
+        The equations.
+    """
+
+    system: System
+
+    @property
+    def ends(self) -> tuple[Codes, Codes]:
+        """The object and the assessor of each assessment."""
+        return self.system.ends
+
+    def solve_kept(self, right: Floats) -> Floats:
+        """Return S^- times a vector or columns on the kept side."""
+        raise NotImplementedError
+
+    def diagonal(self) -> Sides:
+        """Return the diagonal of L^- for objects and for assessors."""
+        raise NotImplementedError
+
+    def apply(self, of_objects: Floats, of_assessors: Floats) -> Sides:
+        """Return L^- times a vector, or times each column of a matrix."""
+        system = self.system
+        return system.orient(*eliminate(system, self.solve_kept, *system.orient(of_objects, of_assessors)))
+
+    def mu2(self) -> float:
+        """Return the second smallest eigenvalue mu_2 of M (App. C)."""
+        found = dense_mu2(self.system)
+        return mu2_through(self.system, self.solve_kept) if found is None else found
+
+    def _own_entries(self) -> Sides:
+        """Return the entries (o, o) and (a, a) of L^- for each assessment."""
+        of_objects, of_assessors = self.diagonal()
+        objects, assessors = self.ends
+        return of_objects[objects], of_assessors[assessors]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LowRank:
+    """A term V D V^T.
+
+    Attributes
+    ----------
+    of_objects, of_assessors
+        The rows of V for objects and for assessors.
+    middle
+        D; None for the identity.
+    """
+
+    of_objects: Floats
+    of_assessors: Floats
+    middle: Floats | None = None
+
+    def across(self, of_objects: Floats, of_assessors: Floats) -> Floats:
+        """Return V^T times a vector or columns."""
+        return np.asarray(self.of_objects.T @ of_objects + self.of_assessors.T @ of_assessors)
+
+    def turned(self, across: Floats) -> Floats:
+        """Return D times a vector or columns."""
+        return across if self.middle is None else np.asarray(self.middle @ across)
+
+    def products(self, one: Floats, other: Floats) -> Floats:
+        """Return v^T D v' for rows v of one array and v' of another, pair by pair."""
+        return np.asarray((one * self.turned(other.T).T).sum(axis=1))
+
+
+class Wrapped(Derived):
+    """Answers from those of another solver: its L^- turned to T L^- T^T, plus a term of low rank.
+
+    A wrapper says what T does to questions (:meth:`_asked`), to answers (:meth:`_told`) and to single entries, and what
+    the term is; without these, everything is forwarded as it is.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def base(self) -> Answering:
+            """Who is asked."""
+
+    @property
+    def reason(self) -> str:
+        """Which method was used, and why."""
+        return self.base.reason
+
+    @property
+    def diagonal_error(self) -> float:
+        """Typical relative error of the diagonal, as without the wrapper."""
+        return self.base.diagonal_error
+
+    @property
+    def log_determinant_error(self) -> float:
+        """Standard error of the log-determinant, as without the wrapper."""
+        return self.base.log_determinant_error
+
+    @property
+    def mean_variance(self) -> float:
+        """Variance of the mean of the values' prior, for w = 1."""
+        return self.base.mean_variance
+
+    @property
+    def ends(self) -> tuple[Codes, Codes]:
+        """The object and the assessor of each assessment."""
+        return self.base.ends
+
+    @property
+    def low_rank(self) -> LowRank | None:
+        """What is added to T L^- T^T."""
+        return None
+
+    def _asked(self, of_objects: Floats, of_assessors: Floats) -> Sides:
+        """Return T^T x."""
+        return of_objects, of_assessors
+
+    def _told(self, values: Floats, biases: Floats) -> Sides:
+        """Return T y."""
+        return values, biases
+
+    def _told_diagonal(self) -> Sides:
+        """Return the diagonal of T L^- T^T."""
+        return self.base.diagonal()
+
+    def _told_cross(self) -> Floats:
+        """Return the entry (o, a) of T L^- T^T for each assessment."""
+        return self.base.edges()[1]
+
+    def apply(self, of_objects: Floats, of_assessors: Floats) -> Sides:
+        """Return L^- times a vector, or times each column of a matrix."""
+        values, biases = self._told(*self.base.apply(*self._asked(of_objects, of_assessors)))
+        term = self.low_rank
+        if term is None:
+            return values, biases
+        turned = term.turned(term.across(of_objects, of_assessors))
+        return values + term.of_objects @ turned, biases + term.of_assessors @ turned
+
+    def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
+        """Return x^T L^- x for each column x, a contrast."""
+        found = self.base.contrasts(*self._asked(of_objects, of_assessors))
+        term = self.low_rank
+        if term is None:
+            return found
+        along = term.across(of_objects, of_assessors)
+        return np.asarray(found + (along * term.turned(along)).sum(axis=0))
+
+    def diagonal(self) -> Sides:
+        """Return the diagonal of L^- for objects and for assessors."""
+        values, biases = self._told_diagonal()
+        term = self.low_rank
+        if term is None:
+            return values, biases
+        of_values, of_biases = (term.products(side, side) for side in (term.of_objects, term.of_assessors))
+        return values + of_values, biases + of_biases
+
+    def edges(self) -> tuple[Floats, Floats, Floats]:
+        """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-."""
+        objects, assessors = self.ends
+        cross, term = self._told_cross(), self.low_rank
+        if term is not None:
+            cross = cross + term.products(term.of_objects[objects], term.of_assessors[assessors])
+        values, biases = self.diagonal()
+        return values[objects], cross, biases[assessors]
+
+    def log_determinant(self) -> float:
+        """Return log det of L without one row and column of each component."""
+        return self.base.log_determinant()
+
+    def mu2(self) -> float:
+        """Return mu_2 of the equations of the solver that is asked."""
+        return self.base.mu2()
+
+    def draw(self, generator: np.random.Generator, count: int) -> Sides:
+        """Return draws (count rows) of values and biases about zero with covariance L^-."""
+        values, biases = self._told(*(side.T for side in self.base.draw(generator, count)))
+        return np.ascontiguousarray(values.T), np.ascontiguousarray(biases.T)
 
 
 def require_draws(system: System, count: int, *, copies: int = 1) -> None:
     """Refuse so many draws that they would not fit into memory; of the kept side there may be several copies."""
     size = 8.0 * count * (copies * system.n_kept + system.n_gone)
     require(size, f"{count:,} draws of {system.n_kept + system.n_gone:,} values and biases")
-
-
-def grounded(system: System) -> NDArray[np.int64]:
-    """Return the kept vertices that are free when the heaviest of each component is held at zero."""
-    if system.n_components == 1:
-        return np.delete(np.arange(system.n_kept), np.argmax(system.kept_total))
-    by_weight = np.lexsort((-system.kept_total, system.kept_component))
-    first = np.ones(by_weight.size, dtype=bool)
-    first[1:] = np.diff(system.kept_component[by_weight]) != 0
-    return np.sort(by_weight[~first])
-
-
-def pairs_of(system: System, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return all pairs of assessments of the same eliminated vertex, for vertices from start to stop.
-
-    Returns
-    -------
-    first, second
-        Positions in ``system.incidence``.
-    vertex
-        The vertex, counted from start.
-    """
-    pointer = system.incidence.indptr.astype(np.int64)
-    low, count = pointer[start:stop], np.diff(pointer[start : stop + 1])
-    edge_vertex = np.repeat(np.arange(stop - start), count)
-    first = np.repeat(np.arange(pointer[start], pointer[stop]), count[edge_vertex])
-    begin = np.cumsum(count[edge_vertex]) - count[edge_vertex]
-    inner = np.arange(first.size) - np.repeat(begin, count[edge_vertex])
-    vertex = np.repeat(edge_vertex, count[edge_vertex])
-    return first, low[vertex] + inner, vertex

@@ -13,21 +13,17 @@ from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from evenhand.compiled import Floats
+from evenhand.compiled import Codes, Floats
 from evenhand.errors import SolveError
-from evenhand.solve.base import Solution, Solver
-from evenhand.solve.equations import System
-
-Indices = NDArray[np.integer[Any]]
+from evenhand.solve.base import LowRank, Sides, Solution, Solver, Wrapped
 
 _ROUNDING: Final = 1e-13
 """Part of a column beyond values and biases that is no more than rounding."""
 
 
 @dataclass(frozen=True, eq=False)
-class BorderedSolver:
+class BorderedSolver(Wrapped):
     """A solver for values and biases, and columns of further unknowns.
 
     Attributes
@@ -46,16 +42,11 @@ class BorderedSolver:
     """
 
     base: Solver
-    object_index: Indices
-    assessor_index: Indices
+    object_index: Codes
+    assessor_index: Codes
     weight: Floats
     columns: sp.csr_array[Any]
     prior: Floats
-
-    @property
-    def system(self) -> System:
-        """The equations for values and biases alone."""
-        return self.base.system
 
     @property
     def reason(self) -> str:
@@ -63,14 +54,9 @@ class BorderedSolver:
         return f"{self.base.reason}; bordered by {self.count} further unknowns"
 
     @property
-    def diagonal_error(self) -> float:
-        """Typical relative error of the diagonal, as without the border."""
-        return self.base.diagonal_error
-
-    @property
-    def log_determinant_error(self) -> float:
-        """Standard error of the log-determinant, as without the border."""
-        return self.base.log_determinant_error
+    def ends(self) -> tuple[Codes, Codes]:
+        """The object and the assessor of each assessment."""
+        return self.object_index, self.assessor_index
 
     @cached_property
     def _weighted(self) -> sp.csr_array[Any]:
@@ -132,10 +118,11 @@ class BorderedSolver:
         return np.asarray(half.T @ half)
 
     @cached_property
-    def _half(self) -> tuple[Floats, Floats]:
-        """U F^-T, where S = F F^T."""
+    def low_rank(self) -> LowRank:
+        """U S^-1 U^T, with V = U F^-T where S = F F^T."""
         both = np.asarray(np.linalg.solve(self._factor, np.vstack(self.images).T).T, dtype=np.float64)
-        return both[: self.images[0].shape[0]], both[self.images[0].shape[0] :]
+        n_objects = self.images[0].shape[0]
+        return LowRank(both[:n_objects], both[n_objects:])
 
     def fit(self, score: Floats) -> tuple[Solution, Floats]:
         """Fit values, biases and coefficients to N scores."""
@@ -157,32 +144,6 @@ class BorderedSolver:
         """Fit values, biases and coefficients to N scores."""
         return self.fit(score)[0]
 
-    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
-        """Return L^- times a vector, or times each column of a matrix."""
-        values, biases = self.base.apply(of_objects, of_assessors)
-        along = self._half[0].T @ of_objects + self._half[1].T @ of_assessors
-        return values + self._half[0] @ along, biases + self._half[1] @ along
-
-    def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
-        """Return x^T L^- x for each column x, a contrast."""
-        along = self._half[0].T @ of_objects + self._half[1].T @ of_assessors
-        return np.asarray(self.base.contrasts(of_objects, of_assessors) + np.square(along).sum(axis=0))
-
-    def diagonal(self) -> tuple[Floats, Floats]:
-        """Return the diagonal of L^- for objects and for assessors."""
-        values, biases = self.base.diagonal()
-        return values + np.square(self._half[0]).sum(axis=1), biases + np.square(self._half[1]).sum(axis=1)
-
-    def edges(self) -> tuple[Floats, Floats, Floats]:
-        """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-."""
-        first, cross, last = self.base.edges()
-        values, biases = self._half[0][self.object_index], self._half[1][self.assessor_index]
-        return (
-            first + np.square(values).sum(axis=1),
-            cross + (values * biases).sum(axis=1),
-            last + np.square(biases).sum(axis=1),
-        )
-
     @cached_property
     def _rows(self) -> Floats:
         """F^-1 z for each row z of Z."""
@@ -191,40 +152,91 @@ class BorderedSolver:
     @cached_property
     def _rest(self) -> Floats:
         """What values and biases do not take over of each row of Z, in units of the coefficients' deviations."""
-        return self._rows - self._half[0][self.object_index] - self._half[1][self.assessor_index]
+        own = self.low_rank
+        return self._rows - own.of_objects[self.object_index] - own.of_assessors[self.assessor_index]
 
-    def leverages(self) -> Floats:
-        """Return how far each fitted score follows its score, coefficients included."""
-        first, cross, last = self.base.edges()
-        return np.asarray(self.weight * (first + 2 * cross + last + np.square(self._rest).sum(axis=1)))
+    def fitted_variances(self) -> Floats:
+        """Return the variance of each fitted score for w = 1, coefficients included."""
+        return np.asarray(self.base.fitted_variances() + np.square(self._rest).sum(axis=1))
 
     def responses(self) -> Floats:
-        """Return how each object's value responds to a score of its own, for a score of confidence 1."""
-        first, cross, _ = self.base.edges()
-        return np.asarray(first + cross - (self._half[0][self.object_index] * self._rest).sum(axis=1))
+        """Return the covariance of each fitted score with its object's value."""
+        own = self.low_rank.of_objects[self.object_index]
+        return np.asarray(self.base.responses() - (own * self._rest).sum(axis=1))
 
-    def along(self, of_objects: Floats, of_assessors: Floats) -> Floats:
-        """Return how a weighted sum of values and biases responds to each score, for a score of confidence 1."""
-        values, biases = self.apply(of_objects, of_assessors)
-        turn = self._half[0].T @ of_objects + self._half[1].T @ of_assessors
-        return np.asarray(values[self.object_index] + biases[self.assessor_index] - self._rows @ turn)
+    def responses_along(self, of_objects: Floats, of_assessors: Floats) -> Floats:
+        """Return the covariance of each fitted score with a weighted sum of values and biases."""
+        return super().responses_along(of_objects, of_assessors) - self._rows @ self.low_rank.across(
+            of_objects, of_assessors
+        )
 
     def log_determinant(self) -> float:
         """Return log det of the bordered L without one row and column of each component."""
         return self.base.log_determinant() + 2 * float(np.log(np.diagonal(self._factor)).sum())
 
-    def mu2(self) -> float:
-        """Return mu_2 without the border."""
-        return self.base.mu2()
-
-    def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+    def draw(self, generator: np.random.Generator, count: int) -> Sides:
         """Return draws (count rows) of values and biases about zero with covariance L^-."""
         values, biases = self.base.draw(generator, count)
         white = generator.standard_normal((count, self.count))
-        return values - white @ self._half[0].T, biases - white @ self._half[1].T
+        return values - white @ self.low_rank.of_objects.T, biases - white @ self.low_rank.of_assessors.T
 
 
-def _sum_rows(index: Indices, rows: sp.csr_array[Any], count: int) -> Floats:
+@dataclass(frozen=True, eq=False)
+class StretchedSolver(Wrapped):
+    """Answers about biases b from answers about b/lambda, where assessors have scales of their own.
+
+    Attributes
+    ----------
+    base
+        Answers for values, b/lambda and the scales.
+    stretch
+        The scale lambda of each assessor.
+    """
+
+    base: BorderedSolver
+    stretch: Floats
+
+    @property
+    def _own(self) -> Floats:
+        """The scale of each assessment's assessor."""
+        return self.stretch[self.ends[1]]
+
+    def solve(self, score: Floats) -> Solution:
+        """Fit values and biases to N scores on the scale of each assessor."""
+        found = self.base.solve(score)
+        return Solution(found.values, found.biases * self.stretch, found.residuals, found.residual)
+
+    def _asked(self, of_objects: Floats, of_assessors: Floats) -> Sides:
+        return of_objects, np.asarray((of_assessors.T * self.stretch).T)
+
+    def _told(self, values: Floats, biases: Floats) -> Sides:
+        return self._asked(values, biases)
+
+    def _told_diagonal(self) -> Sides:
+        values, biases = self.base.diagonal()
+        return values, biases * np.square(self.stretch)
+
+    def _told_cross(self) -> Floats:
+        return self.base.edges()[1] * self._own
+
+    def fitted_variances(self) -> Floats:
+        """Return the variance of each fitted score for w = 1."""
+        return np.asarray(self.base.fitted_variances() * np.square(self._own))
+
+    def responses(self) -> Floats:
+        """Return the covariance of each fitted score with its object's value."""
+        return self.base.responses() * self._own
+
+    def responses_along(self, of_objects: Floats, of_assessors: Floats) -> Floats:
+        """Return the covariance of each fitted score with a weighted sum of values and biases."""
+        return self.base.responses_along(*self._asked(of_objects, of_assessors)) * self._own
+
+    def log_determinant(self) -> float:
+        """Return log det of L."""
+        return self.base.log_determinant() - 2 * float(np.log(self.stretch).sum())
+
+
+def _sum_rows(index: Codes, rows: sp.csr_array[Any], count: int) -> Floats:
     """Return the sums of rows by an index."""
     choose = sp.csr_array((np.ones(index.size), (index, np.arange(index.size))), shape=(count, index.size))
     return np.asarray((choose @ rows).toarray(), dtype=np.float64)

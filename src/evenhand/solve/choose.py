@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
-import numpy as np
-
-from evenhand.compiled import Floats
+from evenhand.compiled import Codes, Floats
 from evenhand.errors import InputError, SolveError
 from evenhand.memory import fits, require
-from evenhand.solve.base import Solution, Solver
+from evenhand.solve.base import Solution, Solver, Wrapped
 from evenhand.solve.direct import DirectSolver
 from evenhand.solve.equations import System
 from evenhand.solve.iterative import IterativeSolver
@@ -56,7 +54,7 @@ _log = logging.getLogger("evenhand")
 
 
 @dataclass(frozen=True, eq=False)
-class AutoSolver:
+class AutoSolver(Wrapped):
     """Answers each question by the solver that suits the panel.
 
     Attributes
@@ -238,18 +236,14 @@ class AutoSolver:
         return IterativeSolver(self.system, precondition=approximate_inverse(self.system))
 
     @property
-    def diagonal_error(self) -> float:
-        """Typical relative error of the diagonal; 0 where it is exact but for rounding."""
-        return self.exact.diagonal_error
+    def base(self) -> Solver:
+        """The solver that is asked about uncertainty."""
+        return self.exact
 
     @property
-    def log_determinant_error(self) -> float:
-        """Standard error of the log-determinant; 0 where it is exact but for rounding."""
-        return self.exact.log_determinant_error
-
-    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
-        """Return L^- times a vector, or times each column of a matrix."""
-        return self.exact.apply(of_objects, of_assessors)
+    def ends(self) -> tuple[Codes, Codes]:
+        """The object and the assessor of each assessment."""
+        return self.system.ends
 
     def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
         """Return x^T L^- x for each column x, a contrast: no factor is made for a few of them."""
@@ -258,17 +252,9 @@ class AutoSolver:
         solver = self.estimator if quick else self.exact
         return solver.contrasts(of_objects, of_assessors)
 
-    def diagonal(self) -> tuple[Floats, Floats]:
-        """Return the diagonal of L^- for objects and for assessors."""
-        return self.exact.diagonal()
-
     def edges(self) -> tuple[Floats, Floats, Floats]:
         """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-."""
         return self.exact.edges()
-
-    def log_determinant(self) -> float:
-        """Return log det of L without one row and column of each component."""
-        return self.exact.log_determinant()
 
     def mu2(self) -> float:
         """Return the second smallest eigenvalue mu_2 of M (App. C), for a connected panel with two on either side."""
@@ -289,10 +275,6 @@ class AutoSolver:
         if hasty.is_quick():
             return hasty
         return self._factored if self._factored is not None else self._preconditioned()
-
-    def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
-        """Return draws (count rows) of values and biases about zero with covariance L^-."""
-        return self.exact.draw(generator, count)
 
 
 def choose_solver(system: System, kind: SolverKind = "auto") -> AutoSolver:

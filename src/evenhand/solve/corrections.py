@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.compiled import Floats
+from evenhand.compiled import Codes, Floats
 from evenhand.errors import SolveError
-from evenhand.solve.base import Solution, Solver
+from evenhand.solve.base import Answering, LowRank, Sides, Wrapped
+from evenhand.solve.choose import choose_solver
 from evenhand.solve.equations import System
 
 
 @dataclass(frozen=True, eq=False)
-class UpdatedSolver:
+class UpdatedSolver(Wrapped):
     """The solver of a panel before, and what changed since.
 
     Attributes
@@ -34,7 +34,7 @@ class UpdatedSolver:
         The pairs whose confidence changed, and by how much; each pair once.
     """
 
-    base: Solver
+    base: Answering
     system: System
     object_index: NDArray[np.int64]
     assessor_index: NDArray[np.int64]
@@ -46,17 +46,12 @@ class UpdatedSolver:
         return f"{self.base.reason}; since then {self.change.size} changes of confidence, by low-rank correction"
 
     @property
-    def diagonal_error(self) -> float:
-        """Typical relative error of the diagonal, as before the changes."""
-        return self.base.diagonal_error
-
-    @property
-    def log_determinant_error(self) -> float:
-        """Standard error of the log-determinant, as before the changes."""
-        return self.base.log_determinant_error
+    def ends(self) -> tuple[Codes, Codes]:
+        """The object and the assessor of each assessment after the changes."""
+        return self.system.ends
 
     @cached_property
-    def _columns(self) -> tuple[Floats, Floats]:
+    def _columns(self) -> Sides:
         """X, the columns e_o + e_a of the changes."""
         n_objects, n_assessors = self.system.orient(self.system.n_kept, self.system.n_gone)
         at = np.arange(self.change.size)
@@ -66,7 +61,7 @@ class UpdatedSolver:
         return of_objects, of_assessors
 
     @cached_property
-    def _images(self) -> tuple[Floats, Floats]:
+    def _images(self) -> Sides:
         """U = L^- X."""
         return self.base.apply(*self._columns)
 
@@ -81,48 +76,21 @@ class UpdatedSolver:
         return np.asarray((gram + gram.T) / 2)
 
     @cached_property
+    def low_rank(self) -> LowRank:
+        """-U W U^T."""
+        return LowRank(*self._images, -self._middle)
+
+    @cached_property
     def _middle(self) -> Floats:
         """W = (K^-1 + G)^-1."""
         return np.asarray(np.linalg.inv(np.diag(1.0 / self.change) + self._gram))
 
-    def solve(self, score: Floats) -> Solution:
-        """Refuse: estimates after a change come from those before it."""
-        raise SolveError("An updated solver corrects answers; it does not find them anew.")
-
-    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
-        """Return L'^- times a vector, or times each column of a matrix."""
-        values, biases = self.base.apply(of_objects, of_assessors)
-        turn = self._middle @ self._across(values, biases)
-        return values - self._images[0] @ turn, biases - self._images[1] @ turn
-
-    def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
-        """Return x^T L'^- x for each column x, a contrast."""
-        before = self.base.contrasts(of_objects, of_assessors)
-        along = self._images[0].T @ of_objects + self._images[1].T @ of_assessors
-        return np.asarray(before - (along * (self._middle @ along)).sum(axis=0))
-
-    def diagonal(self) -> tuple[Floats, Floats]:
-        """Return the diagonal of L'^- for objects and for assessors."""
-        values, biases = self.base.diagonal()
-        of_values, of_biases = (((image @ self._middle) * image).sum(axis=1) for image in self._images)
-        return values - of_values, biases - of_biases
-
-    def edges(self) -> tuple[Floats, Floats, Floats]:
-        """Return for each assessment after the changes the entries (o, o), (o, a) and (a, a) of L'^-."""
-        n_assessors = int(self.system.orient(self.system.n_kept, self.system.n_gone)[1])
-        kept, gone = self.system.kept.astype(np.int64), self.system.gone.astype(np.int64)
-        objects, assessors = self.system.orient(kept, gone)
-        cross = self._cross(objects * n_assessors + assessors, n_assessors)
-        of_values, of_biases = self.diagonal()
-        turned = (self._images[0] @ self._middle)[objects]
-        cross -= (turned * self._images[1][assessors]).sum(axis=1)
-        return of_values[objects], cross, of_biases[assessors]
-
-    def _cross(self, pairs: NDArray[np.int64], n_assessors: int) -> Floats:
+    def _told_cross(self) -> Floats:
         """Return the entries (o, a) of L^- before the changes, for pairs old and new."""
-        before = self.base.system
-        kept, gone = before.orient(before.kept.astype(np.int64), before.gone.astype(np.int64))
-        old = kept * n_assessors + gone
+        n_assessors = self._images[1].shape[0]
+        (objects, assessors), (old_objects, old_assessors) = self.ends, self.base.ends
+        old = old_objects.astype(np.int64) * n_assessors + old_assessors
+        pairs = objects.astype(np.int64) * n_assessors + assessors
         known = np.concatenate([old, self.object_index * n_assessors + self.assessor_index])
         # of a new pair, the column x = e_o + e_a of U holds (o, o) + (o, a) at its object
         at = np.arange(self.change.size)
@@ -138,17 +106,15 @@ class UpdatedSolver:
             raise SolveError("A change took a group apart: calibrate the panel anew.")
         return self.base.log_determinant() + float(size)
 
-    @cached_property
-    def _anew(self) -> Any:
-        from evenhand.solve.choose import choose_solver
+    def mu2(self) -> float:
+        """Return mu_2 of the panel after the changes."""
+        return self._anew.mu2()
 
+    @cached_property
+    def _anew(self) -> Answering:
         return choose_solver(self.system)
 
-    def mu2(self) -> float:
-        """Return the second smallest eigenvalue mu_2 of M (App. C) of the panel after the changes."""
-        return float(self._anew.mu2())
-
-    def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+    def draw(self, generator: np.random.Generator, count: int) -> Sides:
         """Return draws (count rows) with covariance L'^-.
 
         From a draw y with covariance L^-: y - U B X^T y, where B + B^T - B G B^T = W. With G = Q Q^T this is
@@ -165,3 +131,18 @@ class UpdatedSolver:
         half = np.eye(root.size) - (turn * np.sqrt(np.maximum(inner, 0.0))) @ turn.T
         step = self._across(values.T, biases.T).T @ (back @ half @ back.T)
         return values - step @ self._images[0].T, biases - step @ self._images[1].T
+
+
+def changes_since(
+    solver: Answering, pairs: NDArray[np.int64], change: Floats
+) -> tuple[Answering, NDArray[np.int64], Floats]:
+    """Return the solver that was made from scratch, and all changes of confidence since, each pair once."""
+    if isinstance(solver, UpdatedSolver):
+        earlier = np.stack([solver.object_index, solver.assessor_index], axis=1)
+        pairs, change = np.concatenate([earlier, pairs]), np.concatenate([solver.change, change])
+        solver = solver.base
+    unique, place = np.unique(pairs, axis=0, return_inverse=True)
+    total = np.zeros(len(unique))
+    np.add.at(total, place.ravel(), change)
+    changed = total != 0
+    return solver, unique[changed], total[changed]

@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from evenhand.compiled import Floats, sum_by
-from evenhand.errors import InputError, LimitError, SolveError
+from evenhand.compiled import Codes, Floats, sum_by
+from evenhand.errors import LimitError, SolveError
 from evenhand.memory import in_gib, require
 from evenhand.panel.gauge import Condition
 from evenhand.progress import report
+from evenhand.solve.base import Derived
 from evenhand.solve.choose import choose_solver
 from evenhand.solve.equations import System
 
@@ -578,8 +579,8 @@ def certainty(best: JointSolver, rows: Floats, drawn: float = 0.0) -> tuple[Floa
 
 
 @dataclass(frozen=True, eq=False)
-class CombinedSolver:
-    """Answers about weighted sums of the criteria's values and biases, in the gauges: to a posterior it is a solver.
+class CombinedSolver(Derived):
+    """Answers about weighted sums of the criteria's values and biases, in the gauges.
 
     An assessor's biases are summed over the criteria that the assessor scored.
 
@@ -602,8 +603,8 @@ class CombinedSolver:
     base: JointSolver
     weights: Floats
     seats: Whole
-    object_index: NDArray[np.integer[Any]]
-    assessor_index: NDArray[np.integer[Any]]
+    object_index: Codes
+    assessor_index: Codes
     system: System
     variance: float = 1.0
     diagonal_error: float = 0.0
@@ -615,9 +616,10 @@ class CombinedSolver:
         size = self.weights.size * min(self.base.readings.n_objects, self.base.readings.n_assessors)
         return f"direct: dense Cholesky factor of {size:,} equations of correlated criteria"
 
-    def solve(self, score: Floats) -> NoReturn:
-        """Refuse: the scores of a sum do not tell those of its parts."""
-        refuse_sum()
+    @property
+    def ends(self) -> tuple[Codes, Codes]:
+        """The object and the assessor of each assessment of the combined panel."""
+        return self.object_index, self.assessor_index
 
     def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
         """Return the covariance times a vector, or times each column of a matrix."""
@@ -689,20 +691,11 @@ class CombinedSolver:
         return np.ascontiguousarray(drawn[0].T), np.ascontiguousarray(drawn[1].T)
 
 
-def refuse_sum() -> NoReturn:
-    """Refuse to fit anew what is a sum over criteria."""
-    raise InputError(
-        "A combined fit is a sum over criteria and cannot be fitted from combined scores alone: call "
-        "calibrate_criteria again.",
-        kind="bad_option",
-    )
-
-
 def edges_of(
     apply: Any,
     diagonal: tuple[Floats, Floats],
-    object_index: NDArray[np.integer[Any]],
-    assessor_index: NDArray[np.integer[Any]],
+    object_index: Codes,
+    assessor_index: Codes,
 ) -> tuple[Floats, Floats, Floats]:
     """Return the covariances (o, o), (o, a) and (a, a) at assessments, from products with the covariance.
 

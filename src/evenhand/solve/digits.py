@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
-from evenhand.solve.base import Solution, SolveKept, eliminate
-from evenhand.solve.equations import System
+from evenhand.solve.base import Solution
+from evenhand.solve.equations import SolveKept, System, eliminate
 
 EPS: Final = 2.0**-104
 """Relative to its size, what a number with twice the digits may be off by."""

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from evenhand.compiled import Blocks, Floats, wants_loops
+from evenhand.compiled import Blocks, Codes, Floats, wants_loops
 from evenhand.panel.graph import Components
 from evenhand.panel.panel import Panel
 
@@ -47,8 +47,8 @@ class System:
     """
 
     keeps_assessors: bool
-    kept: NDArray[np.integer[Any]]
-    gone: NDArray[np.integer[Any]]
+    kept: Codes
+    gone: Codes
     weight: Floats
     kept_total: Floats
     gone_total: Floats
@@ -80,6 +80,11 @@ class System:
     def orient(self, of_objects: Any, of_assessors: Any) -> tuple[Any, Any]:
         """Return a pair (objects, assessors) as (kept, eliminated); and the other way round: it is its own inverse."""
         return (of_assessors, of_objects) if self.keeps_assessors else (of_objects, of_assessors)
+
+    @property
+    def ends(self) -> tuple[Codes, Codes]:
+        """The object and the assessor of each assessment."""
+        return (self.gone, self.kept) if self.keeps_assessors else (self.kept, self.gone)
 
     def forces(self, residual: Floats) -> Floats:
         """Return c r for each assessment."""
@@ -180,12 +185,33 @@ class System:
         np.fill_diagonal(links, -links.sum(axis=1))
         return np.asarray(links, dtype=np.float64)
 
+    def grounded_schur(self, free: NDArray[np.int64]) -> Floats:
+        """Return the Schur complement between free vertices alone, laid out as LAPACK wants it."""
+        if self.is_dense:
+            return np.asfortranarray(self.schur()[np.ix_(free, free)])
+        degree = np.asarray(self.links.sum(axis=1)).ravel()
+        matrix = np.asarray(self.links[free][:, free].toarray(order="F"))
+        np.negative(matrix, out=matrix)
+        matrix[np.diag_indices_from(matrix)] = degree[free]
+        return matrix
+
 
 def _each(operation: Callable[[Floats], Floats], columns: Floats) -> Floats:
     """Return what an operation on a vector makes of a vector, or of each of some columns."""
     if columns.ndim == 1:
         return operation(columns)
     return np.stack([operation(np.ascontiguousarray(column)) for column in columns.T], axis=1)
+
+
+SolveKept = Callable[[Floats], Floats]
+"""Solves S x = r on the kept side, for a vector or columns r, each of which sums to zero over every component."""
+
+
+def eliminate(system: System, solve_kept: SolveKept, kept_side: Floats, gone_side: Floats) -> tuple[Floats, Floats]:
+    """Return the kept and the eliminated side of L^- times (kept_side, gone_side): solve the one, then the other."""
+    total = system.gone_total if gone_side.ndim == 1 else system.gone_total[:, None]
+    kept = solve_kept(kept_side - system.up(gone_side / total))
+    return kept, (gone_side - system.down(kept)) / total
 
 
 def side_links(incidence: sp.csr_array[Any], gone_total: Floats) -> sp.csr_array[Any]:

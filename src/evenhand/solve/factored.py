@@ -10,17 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
-from evenhand.solve.base import Solution, eliminate, grounded, pairs_of, require_draws
+from evenhand.solve.base import KeptSolver, Sides, Solution, require_draws
 from evenhand.solve.digits import refined
 from evenhand.solve.equations import System
-from evenhand.solve.spectrum import dense_mu2, mu2_through
 
 AT_ONCE: Final = 2**21
 """Numbers held at a time while entries of the inverse are gathered."""
 
 
 @dataclass(frozen=True, eq=False)
-class FactoredSolver:
+class FactoredSolver(KeptSolver):
     """Grounds the heaviest kept vertex of each component; what is left of S is positive definite and is factorised.
 
     The inverse of the grounded Schur complement, with zeros for the grounded vertices, is a symmetric
@@ -28,7 +27,6 @@ class FactoredSolver:
     which entries of the inverse they give, and in how they draw.
     """
 
-    system: System
     diagonal_error: float = 0.0
     log_determinant_error: float = 0.0
 
@@ -71,17 +69,7 @@ class FactoredSolver:
         """Fit values and biases to N scores by the factor and refinement."""
         return refined(self.system, self.solve_kept, score)
 
-    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
-        """Return L^- times a vector, or times each column of a matrix."""
-        system = self.system
-        return system.orient(*eliminate(system, self.solve_kept, *system.orient(of_objects, of_assessors)))
-
-    def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
-        """Return x^T L^- x for each column x, a contrast."""
-        values, biases = self.apply(of_objects, of_assessors)
-        return np.asarray((of_objects * values).sum(axis=0) + (of_assessors * biases).sum(axis=0))
-
-    def diagonal(self) -> tuple[Floats, Floats]:
+    def diagonal(self) -> Sides:
         """Return the diagonal of L^-: for the eliminated side 1/C + (Q S^- Q^T), Q = c/C."""
         return self._diagonal
 
@@ -110,7 +98,7 @@ class FactoredSolver:
 
     def _quadratic(self, start: int, stop: int) -> Floats:
         """Return c S^- c^T for each of some eliminated vertices."""
-        first, second, vertex = pairs_of(self.system, start, stop)
+        first, second, vertex = _pairs_of(self.system, start, stop)
         incidence = self.system.incidence
         terms = self._entries(incidence.indices[first], incidence.indices[second])
         terms *= incidence.data[first] * incidence.data[second]
@@ -118,7 +106,7 @@ class FactoredSolver:
 
     def _products(self, start: int, stop: int) -> Floats:
         """Return the entries of c S^- at the assessments of some eliminated vertices, in the order of the incidence."""
-        first, second, _ = pairs_of(self.system, start, stop)
+        first, second, _ = _pairs_of(self.system, start, stop)
         incidence = self.system.incidence
         low, high = int(incidence.indptr[start]), int(incidence.indptr[stop])
         entries = self._entries(incidence.indices[first], incidence.indices[second]) * incidence.data[second]
@@ -141,21 +129,14 @@ class FactoredSolver:
         for start, stop in self._portions():
             cross[order[pointer[start] : pointer[stop]]] = -self._products(start, stop)
         cross /= system.gone_total[system.gone]
-        of_objects, of_assessors = self.diagonal()
-        kept, gone = system.orient(of_objects, of_assessors)
-        first, last = system.orient(kept[system.kept], gone[system.gone])
+        first, last = self._own_entries()
         return first, cross, last
 
     def log_determinant(self) -> float:
         """Return log det of L without the grounded rows and columns."""
         return float(np.log(self._pivots()).sum() + np.log(self.system.gone_total).sum())
 
-    def mu2(self) -> float:
-        """Return the second smallest eigenvalue mu_2 of M (App. C)."""
-        found = dense_mu2(self.system)
-        return mu2_through(self.system, self.solve_kept) if found is None else found
-
-    def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+    def draw(self, generator: np.random.Generator, count: int) -> Sides:
         """Return draws (count rows) with covariance L^-: the kept side from the factor, the other given it."""
         import scipy.sparse as sp
 
@@ -175,3 +156,33 @@ class FactoredSolver:
             block -= (share @ kept[start : start + rows].T).T
         of_objects, of_assessors = system.orient(kept, gone)
         return of_objects, of_assessors
+
+
+def grounded(system: System) -> NDArray[np.int64]:
+    """Return the kept vertices that are free when the heaviest of each component is held at zero."""
+    if system.n_components == 1:
+        return np.delete(np.arange(system.n_kept), np.argmax(system.kept_total))
+    return not_heaviest(system.kept_total, system.kept_component)
+
+
+def not_heaviest(weight: Floats, group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the positions of all but the heaviest of each group, in order."""
+    by_weight = np.lexsort((-weight, group))
+    first = np.ones(by_weight.size, dtype=bool)
+    first[1:] = np.diff(group[by_weight]) != 0
+    return np.sort(by_weight[~first])
+
+
+def _pairs_of(system: System, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return all pairs of assessments of the same eliminated vertex, for vertices from start to stop.
+
+    The first two arrays are positions in ``system.incidence``, the third the vertex, counted from start.
+    """
+    pointer = system.incidence.indptr.astype(np.int64)
+    low, count = pointer[start:stop], np.diff(pointer[start : stop + 1])
+    edge_vertex = np.repeat(np.arange(stop - start), count)
+    first = np.repeat(np.arange(pointer[start], pointer[stop]), count[edge_vertex])
+    begin = np.cumsum(count[edge_vertex]) - count[edge_vertex]
+    inner = np.arange(first.size) - np.repeat(begin, count[edge_vertex])
+    vertex = np.repeat(edge_vertex, count[edge_vertex])
+    return first, low[vertex] + inner, vertex

@@ -12,10 +12,8 @@ import numpy as np
 from evenhand import progress
 from evenhand.compiled import WIDTH, Floats, dot, squares_of_residuals, sum_by, sums_of_scores, wants_loops
 from evenhand.errors import SolveError
-from evenhand.solve.base import Solution, eliminate, require_draws
-from evenhand.solve.equations import System
+from evenhand.solve.base import KeptSolver, Sides, Solution, require_draws
 from evenhand.solve.krylov import SAFETY, Steps, conjugate_gradients, conjugate_gradients_columns
-from evenhand.solve.spectrum import dense_mu2, mu2_through
 
 TOLERANCE: Final = 1e-7
 """Errors of estimates, as a part of a posterior standard deviation, safety factor included."""
@@ -44,7 +42,7 @@ Preconditioner = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class IterativeSolver:
+class IterativeSolver(KeptSolver):
     """Solves S x = r by conjugate gradients on S scaled to unit diagonal weights, diag(C')^-1/2 S diag(C')^-1/2.
 
     L^- is the generalised inverse in the gauge in which the kept side's mean, weighted by total confidence, is zero.
@@ -63,7 +61,6 @@ class IterativeSolver:
         Seed of those draws: the same for the same panel, so that answers can be repeated.
     """
 
-    system: System
     precondition: Preconditioner | None = None
     patience: int | None = None
     samples: int = SAMPLES
@@ -314,16 +311,6 @@ class IterativeSolver:
             raise SolveError("A system of equations did not converge: ask for the direct solver.")
         return min(steps.smallest, self.steps.smallest) if "steps" in self.__dict__ else steps.smallest
 
-    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
-        """Return L^- times a vector, or times each column of a matrix."""
-        system = self.system
-        return system.orient(*eliminate(system, self.solve_kept, *system.orient(of_objects, of_assessors)))
-
-    def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
-        """Return x^T L^- x for each column x, a contrast."""
-        values, biases = self.apply(of_objects, of_assessors)
-        return np.asarray((of_objects * values).sum(axis=0) + (of_assessors * biases).sum(axis=0))
-
     @property
     def diagonal_error(self) -> float:
         """Median over all vertices of the Monte Carlo standard error of the variance, beside the variance."""
@@ -334,7 +321,7 @@ class IterativeSolver:
         """Monte Carlo standard error of the log-determinant."""
         return self._log_determinant[1]
 
-    def diagonal(self) -> tuple[Floats, Floats]:
+    def diagonal(self) -> Sides:
         """Return the diagonal of L^-, estimated: what is known of a vertex given its neighbours is exact.
 
         For the eliminated side 1/C + Var(E[v | b]), for the kept side 1/C' - 1/sum C' + Var(E[b | v]), both in the
@@ -414,8 +401,7 @@ class IterativeSolver:
                 spread[part] += np.einsum("ij,ij->i", apart, apart)
         progress.report("estimating leverages", batches, batches)
         whole = 1.0 / system.gone_total[system.gone] + spread / (batches * WIDTH)
-        of_kept, of_gone = system.orient(*self.diagonal())
-        first, last = system.orient(of_kept[system.kept], of_gone[system.gone])
+        first, last = self._own_entries()
         return first, (whole - first - last) / 2, last
 
     def log_determinant(self) -> float:
@@ -464,12 +450,7 @@ class IterativeSolver:
             traces.append(float(sizes[j] ** 2 * (rotation[0, positive] ** 2 @ np.log(nodes[positive]))))
         return traces
 
-    def mu2(self) -> float:
-        """Return the second smallest eigenvalue mu_2 of M (App. C)."""
-        found = dense_mu2(self.system)
-        return mu2_through(self.system, self.solve_kept) if found is None else found
-
-    def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+    def draw(self, generator: np.random.Generator, count: int) -> Sides:
         """Return draws (count rows) with covariance L^-: the answers to normal noise on every score."""
         system = self.system
         require_draws(system, count)

@@ -12,16 +12,16 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.compiled import Floats
+from evenhand.compiled import Codes, Floats
 from evenhand.panel.graph import Components
 from evenhand.panel.panel import Panel
-from evenhand.solve.base import Solution
+from evenhand.solve.base import Sides, Solution, Wrapped
 from evenhand.solve.choose import AutoSolver, SolverKind, choose_solver
-from evenhand.solve.equations import System, make_system
+from evenhand.solve.equations import make_system
 
 
 @dataclass(frozen=True, eq=False)
-class PriorSolver:
+class PriorSolver(Wrapped):
     """Answers for a panel with priors, from the larger panel without; L^- is the inverse of L with priors.
 
     Attributes
@@ -70,24 +70,9 @@ class PriorSolver:
         return choose_solver(make_system(panel, parts), self.kind)
 
     @property
-    def system(self) -> System:
-        """The equations of the larger panel."""
-        return self.base.system
-
-    @property
-    def reason(self) -> str:
-        """Which method was used, and why."""
-        return self.base.reason
-
-    @property
-    def diagonal_error(self) -> float:
-        """Typical relative error of the diagonal; 0 where it is exact but for rounding."""
-        return self.base.diagonal_error
-
-    @property
-    def log_determinant_error(self) -> float:
-        """Standard error of the log-determinant; 0 where it is exact but for rounding."""
-        return self.base.log_determinant_error
+    def ends(self) -> tuple[Codes, Codes]:
+        """The object and the assessor of each assessment of the panel without priors."""
+        return self.panel.object_index, self.panel.assessor_index
 
     def solve(self, score: Floats) -> Solution:
         """Fit values and biases to N scores; ``residual`` has what the priors add to the sum of squares."""
@@ -97,7 +82,7 @@ class PriorSolver:
         if residuals is None:
             fitted = found.values[self.larger.object_index] + found.biases[self.larger.assessor_index]
             residuals = np.concatenate([score, more]) - fitted
-        values, biases = self._cut(found.values, found.biases)
+        values, biases = self._told(found.values, found.biases)
         total = float(self.larger.precision @ np.square(residuals))
         return Solution(np.array(values), np.array(biases), np.array(residuals[: score.size]), total)
 
@@ -108,7 +93,7 @@ class PriorSolver:
         of_assessors[-1] = 1.0
         return float(self.base.contrasts(*self._ground(of_objects, of_assessors)))
 
-    def _pad(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
+    def _asked(self, of_objects: Floats, of_assessors: Floats) -> Sides:
         """Return P^T (x, 0): what the larger panel is asked, a contrast."""
         panel = self.larger
         objects = np.zeros((panel.n_objects, *of_objects.shape[1:]))
@@ -116,23 +101,15 @@ class PriorSolver:
         objects[: of_objects.shape[0]], assessors[: of_assessors.shape[0]] = of_objects, of_assessors
         return self._ground(objects, assessors)
 
-    def _ground(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
+    def _ground(self, of_objects: Floats, of_assessors: Floats) -> Sides:
         of_objects[self.panel.n_objects] -= of_objects.sum(axis=0) - of_assessors.sum(axis=0)
         return of_objects, of_assessors
 
-    def _cut(self, values: Floats, biases: Floats) -> tuple[Floats, Floats]:
+    def _told(self, values: Floats, biases: Floats) -> Sides:
         """Return P (values, biases) without the further object and assessor: its value is 0."""
         panel = self.panel
         level = values[panel.n_objects]
         return values[: panel.n_objects] - level, biases[: panel.n_assessors] + level
-
-    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
-        """Return L^- times a vector, or times each column of a matrix."""
-        return self._cut(*self.base.apply(*self._pad(of_objects, of_assessors)))
-
-    def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
-        """Return x^T L^- x for each column x."""
-        return self.base.contrasts(*self._pad(of_objects, of_assessors))
 
     @cached_property
     def _level(self) -> tuple[Floats, Floats, float]:
@@ -143,30 +120,13 @@ class PriorSolver:
         own = float(values[self.panel.n_objects])
         return values[: self.panel.n_objects], biases[: self.panel.n_assessors], own
 
-    def diagonal(self) -> tuple[Floats, Floats]:
-        """Return the diagonal of L^- for objects and for assessors."""
+    def _told_diagonal(self) -> Sides:
         of_objects, of_assessors = self.base.diagonal()
         values, biases, own = self._level
         return of_objects[: values.size] - 2 * values + own, of_assessors[: biases.size] + 2 * biases + own
 
-    def edges(self) -> tuple[Floats, Floats, Floats]:
-        """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-."""
-        count, panel = self.panel.n_assessments, self.panel
-        cross = self.base.edges()[1][:count]
+    def _told_cross(self) -> Floats:
+        objects, assessors = self.ends
         values, biases, own = self._level
-        of_objects, of_assessors = self.diagonal()
-        objects, assessors = panel.object_index, panel.assessor_index
-        return of_objects[objects], cross + values[objects] - biases[assessors] - own, of_assessors[assessors]
-
-    def log_determinant(self) -> float:
-        """Return log det of L with priors."""
-        return self.base.log_determinant()
-
-    def mu2(self) -> float:
-        """Return mu_2 of the larger panel."""
-        return self.base.mu2()
-
-    def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
-        """Return draws (count rows) of values and biases about zero with covariance L^-."""
-        values, biases = self._cut(*(side.T for side in self.base.draw(generator, count)))
-        return np.ascontiguousarray(values.T), np.ascontiguousarray(biases.T)
+        cross = self.base.edges()[1][: self.panel.n_assessments]
+        return np.asarray(cross + values[objects] - biases[assessors] - own)
