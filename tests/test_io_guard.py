@@ -580,6 +580,11 @@ def test_a_second_table_of_cells_in_a_sheet_is_refused(tmp_path: Path) -> None:
     refused(pack(tmp_path / "a.xlsx", xlsx_parts(rows)), "damaged", "two tables of cells in one sheet")
 
 
+def test_names_of_sheets_elsewhere_do_not_hide_what_was_found_in_an_opendocument_file(tmp_path: Path) -> None:
+    parts = {**ods_parts(ODS_PLAIN), "meta.xml": '<x><sheet name="Other"/></x>'}
+    assert inspect_workbook(pack(tmp_path / "a.ods", parts))["Scores"].filled == 6
+
+
 def test_too_many_parts_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evenhand.io.guard.MAX_PARTS", 4)
     refused(pack(tmp_path / "a.xlsx", xlsx_parts()), "too_large", "5 parts")

@@ -335,10 +335,9 @@ class _Findings:
             yield name, self._targets.get((relationships, identity), "")
 
     def by_name(self) -> dict[str, SheetFacts]:
-        """Return what was found by the name of the sheet, for the sheets whose part is known."""
-        if not self._sheet_ids:
-            return self.sheets
-        return {name: self.sheets[part] for name, part in self._named_parts() if part in self.sheets}
+        """Return what was found by the name of the sheet; by that of its part, too, which no sheet can have."""
+        named = {name: self.sheets[part] for name, part in self._named_parts() if part in self.sheets}
+        return {**self.sheets, **named}
 
     def place(self, part: str) -> str:
         """Return what to call a worksheet part in a message."""
@@ -376,7 +375,7 @@ def _attribute(attributes: _Attributes, name: str) -> str:
     return next((value for key, value in attributes.items() if _local_name(key) == name), "")
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4096)
 def _column_number(letters: str) -> int:
     """Return the number of a column from 1, or 0 if there is none of these letters."""
     if not (letters.isascii() and letters.isalpha() and len(letters) <= 3):
@@ -548,7 +547,7 @@ class _OfficeOpenPass(_Pass):
         """Return row and column of an address such as ``AB12``, from 0."""
         letters = address.rstrip("0123456789")
         digits = address[len(letters) :]
-        column, row = _column_number(letters), int(digits) if 0 < len(digits) <= 7 else 0
+        column, row = _column_number(letters[:4]), int(digits) if 0 < len(digits) <= 7 else 0
         if not (0 < column <= MAX_COLUMN and 0 < row <= MAX_ROW):
             raise self._broken(f"it names a cell {address[:40]!r} that no sheet has")
         return row - 1, column - 1
