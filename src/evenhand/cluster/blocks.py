@@ -11,10 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from evenhand.compiled import Codes, Floats, compiled
+from evenhand.compiled import Codes, Floats, Whole, compiled
 from evenhand.panel.graph import roots
 
-Whole = NDArray[np.int64]
 Tally = dict[str, Any]
 """Sums by name; names that begin with ``largest`` are maxima. Arrays are those of the smaller side."""
 
