@@ -23,7 +23,7 @@ from evenhand.cluster.crew import local_cluster
 from evenhand.cluster.solve import ACCURACY
 from evenhand.errors import InputError, MissingPackageError, NotConnectedError, SolveError
 from evenhand.io import pack_panel
-from evenhand.models import calibrate, incomplete_block
+from evenhand.models.additive import calibrate, incomplete_block
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import Anchor, Gauge, Reference
 from evenhand.panel.panel import Panel

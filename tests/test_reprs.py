@@ -10,7 +10,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.data import demo_path
-from evenhand.htmlrepr import MOST_ROWS, digits_of, html_lines, html_table
+from evenhand.htmlrepr import MOST_ROWS, html_lines, html_table
+from evenhand.words import digits_of
 from panels import random_panel
 
 EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</table>&amp;", "\u202edlrow", "a\x1b[2J\nb"]

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from evenhand.words import count_of, digits_of, number
+
 MOST_ROWS: Final = 12
 """Rows of a table that are shown; the others are counted."""
 
@@ -62,7 +64,7 @@ def html_table(
     more = (len(rows) if count is None else count) - len(rows)
     foot = ""
     if more > 0:
-        words = f"and {more:,} more {of}{'' if more == 1 else 's'}"
+        words = f"and {count_of(more, f'more {of}')}"
         foot = f'<tfoot><tr><td colspan="{len(shown)}"{_LEFT}>{_escape(words)}</td></tr></tfoot>'
     style = f' style="caption-side: top; {_CELL} left"'
     return (
@@ -76,32 +78,14 @@ def html_lines(lines: Iterable[object]) -> str:
     return "".join(f"<p>{_visible(str(line))}</p>" for line in lines)
 
 
-def digits_of(numbers: Iterable[float]) -> int:
-    """Return the decimals that tell numbers apart: two, and more where all lie within a point.
-
-    Examples
-    --------
-    >>> digits_of([60.0, 70.0]), digits_of([0.001, 0.002])
-    (2, 5)
-    """
-    found = list(numbers)
-    spread = max(found, default=0.0) - min(found, default=0.0)
-    return 2 if spread >= 1 or spread <= 1e-9 else min(9, 2 - math.floor(math.log10(spread)))
-
-
 def _numbers(cells: Sequence[Any]) -> list[float]:
     return [cell for cell in cells if isinstance(cell, float) and math.isfinite(cell)]
 
 
 def _text(cell: Any, digits: int, sign: bool) -> str:
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return "–"
-    if isinstance(cell, bool) or not isinstance(cell, int | float):
+    if cell is not None and (isinstance(cell, bool) or not isinstance(cell, int | float)):
         return str(cell)
-    if isinstance(cell, int):
-        return f"{cell:,}"
-    large = abs(cell) >= 1e7
-    return f"{cell:{'+' if sign else ''}{'.3g' if large else f'.{digits}f'}}"
+    return f"{cell:,}" if isinstance(cell, int) else number(cell, digits, signed=sign)
 
 
 def _is_text(cells: Sequence[Any]) -> bool:

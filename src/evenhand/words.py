@@ -1,8 +1,9 @@
-"""English for messages: counts with their nouns, and lists that stay short."""
+"""English and numbers for all doors: terminal, page, picture, workbook and notebook."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 
 
 def count_of(number: int, word: str) -> str:
@@ -20,3 +21,80 @@ def name_some(labels: Sequence[object], most: int = 6) -> str:
     """Return labels in a line, with a count of those left out."""
     shown = ", ".join(str(label) for label in labels[:most])
     return shown if len(labels) <= most else f"{shown} and {len(labels) - most:,} more"
+
+
+def number(
+    value: float | None,
+    digits: int = 2,
+    *,
+    signed: bool = False,
+    minus: str = "-",
+    small: bool = False,
+    in_sentence: bool = False,
+) -> str:
+    """Return a number for reading, with some decimals; a dash where there is none.
+
+    From ten million on it has three digits and a power of ten.
+
+    Parameters
+    ----------
+    value, digits
+        The number and its decimals.
+    signed
+        Whether numbers above zero have a plus sign.
+    minus
+        The minus sign: a hyphen for terminals, ``"−"`` in print.
+    small
+        Whether numbers that would look like zero have three digits instead.
+    in_sentence
+        Whether thousands are set apart, however large the number, and zero has no sign.
+
+    Examples
+    --------
+    >>> number(-0.004), number(-0.004, small=True), number(-1234.5, 1, minus="−", in_sentence=True), number(None)
+    ('-0.00', '-0.004', '−1,234.5', '–')
+    """
+    if value is None or value != value:
+        return "–"
+    form = f".{digits}f"
+    if in_sentence:
+        value = round(value, digits) + 0.0
+        signed, form = signed and value != 0, f",{form}"
+    elif small and abs(value) < 10.0**-digits:
+        value, form = (value, ".3g") if abs(value) >= 1e-9 else (0.0, form)
+    elif abs(value) >= 1e7:
+        form = ".3g"
+    return f"{value:{'+' if signed else ''}{form}}".replace("-", minus)
+
+
+def percent(share: float, digits: int = 6, space: str = " ") -> str:
+    """Return a share in percent, with so many digits at most: ``90 %``."""
+    return f"{100 * share:.{digits}g}{space}%"
+
+
+def chance(probability: float | None) -> str:
+    """Return a probability for a table, in whole percent that never claim certainty; a dash where there is none.
+
+    Examples
+    --------
+    >>> chance(0.123), chance(0.9999), chance(1.0)
+    ('12 %', '> 99 %', '100 %')
+    """
+    if probability is None:
+        return "–"
+    if 0 < probability < 0.01 or 0.99 < probability < 1:
+        return "< 1 %" if probability < 0.5 else "> 99 %"
+    return f"{100 * probability:.0f} %"
+
+
+def digits_of(numbers: Iterable[float]) -> int:
+    """Return the decimals that tell numbers apart: two, and more where all lie within a point.
+
+    Examples
+    --------
+    >>> digits_of([60.0, 70.0]), digits_of([0.001, 0.002])
+    (2, 5)
+    """
+    found = list(numbers)
+    spread = max(found, default=0.0) - min(found, default=0.0)
+    return 2 if spread >= 1 or spread <= 1e-9 else min(9, 2 - math.floor(math.log10(spread)))

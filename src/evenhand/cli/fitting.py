@@ -158,7 +158,8 @@ def _chosen(panel: Panel, method: str, refinements: Refinements | None) -> Refin
 
 def _fit(panel: Panel, method: str, chosen: Refinements | None, options: dict[str, Any]) -> Fit:
     """Return the fit of a panel by a method, plain or refined."""
-    from evenhand.models import METHODS, refine
+    from evenhand.models.additive import METHODS
+    from evenhand.models.refined import refine
 
     if chosen is not None:
         return refine(panel, chosen, **options)

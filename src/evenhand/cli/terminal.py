@@ -20,7 +20,7 @@ from evenhand.cli.writing import (
     show_notes,
     some,
 )
-from evenhand.htmlrepr import digits_of
+from evenhand.words import digits_of
 
 if TYPE_CHECKING:
     from evenhand.models.fit import Fit

@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from evenhand import words
 from evenhand.cli.showing import hide
 
 if TYPE_CHECKING:
@@ -63,13 +64,7 @@ def add_row(table: Table, *cells: str) -> None:
 
 def number_text(number: float | None, *, sign: bool = False, digits: int = 2) -> str:
     """Return a number with some decimals; more where it would look like zero, a dash where there is none."""
-    if number is None:
-        return "–"
-    if abs(number) < 1e-9:
-        number = 0.0
-    if number != 0 and (abs(number) < 10.0**-digits or abs(number) >= 1e7):
-        return f"{number:+.3g}" if sign else f"{number:.3g}"
-    return f"{number:+.{digits}f}" if sign else f"{number:.{digits}f}"
+    return words.number(number, digits, signed=sign, small=True)
 
 
 def interval_text(record: Summary, digits: int, *, sign: bool = False) -> str:
@@ -81,9 +76,7 @@ def interval_text(record: Summary, digits: int, *, sign: bool = False) -> str:
 
 def some(labels: list[str]) -> str:
     """Return up to eight labels, and how many more there are."""
-    from evenhand.words import name_some
-
-    return printable(name_some(labels, 8))
+    return printable(words.name_some(labels, 8))
 
 
 def say_left_out(console: Console, count: int, what: str) -> None:

@@ -81,7 +81,7 @@ class DistributedFit:
     summary: dict[str, Any]
 
     def columns(self) -> dict[str, Any]:
-        """Return the table of the smaller side as columns, named as in :class:`~evenhand.models.fit.Effects`."""
+        """Return the table of the smaller side as columns, named as in :class:`~evenhand.models.effects.Effects`."""
         within = (self.sd, self.lower, self.upper)
         return _columns(self.side, self.labels, self.estimate, within, self.assessments, self.total_confidence)
 

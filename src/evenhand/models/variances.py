@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Final
 
@@ -74,13 +74,19 @@ class Unknown:
 
 @dataclass(eq=False)
 class Search:
-    """The marginal likelihood of one panel and model as a function of its unknowns."""
+    """The marginal likelihood of one panel and model as a function of its unknowns, and where the search ended."""
 
     work: Work
     base: Setting
     unknowns: Sequence[Unknown]
     nearest: Node | None = None
     calls: int = 0
+    point: Floats = field(init=False)
+    best: Node = field(init=False)
+
+    def end(self, point: Floats) -> None:
+        """Keep a point, and the fit there."""
+        self.point, self.best = point, self.node(point)
 
     def node(self, point: Floats) -> Node:
         """Return the fit at a point."""
@@ -156,9 +162,11 @@ class Search:
         height = self.height(point, prior=prior)
         for at in [at for at, one in enumerate(self.unknowns) if one.may_vanish]:
             ended = np.where(np.arange(point.size) == at, low, point)
-            found = self._tried(ended, prior=prior)
+            nearest, found = self.nearest, self._tried(ended, prior=prior)
             if found >= height:
                 point, height = ended, found
+            else:
+                self.nearest = nearest
         for _ in range(4):
             free = np.flatnonzero((point > low + 2 * _STEP) & (point < high - 2 * _STEP))
             if not free.size:

@@ -15,11 +15,12 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand import words
 from evenhand.compiled import Floats
 from evenhand.errors import InputError
 from evenhand.io.results import write_whole
-from evenhand.models.fit import Effects, Fit
-from evenhand.words import count_of
+from evenhand.models.effects import Effects
+from evenhand.models.fit import Fit
 
 Chart = alt.LayerChart | alt.HConcatChart | alt.VConcatChart
 Codes = NDArray[np.int64]
@@ -218,7 +219,7 @@ def headed(chart: Any, group: int, groups: int, members: int, side: str) -> Any:
     """Return the chart of one group with a heading; as it is where there is one group."""
     if groups == 1:
         return chart
-    text = f"Group {group + 1}: {count_of(members, side)}"
+    text = f"Group {group + 1}: {words.count_of(members, side)}"
     return chart.properties(title=alt.TitleParams(text, anchor="start", frame="group", fontSize=12))
 
 
@@ -269,13 +270,12 @@ def thin_note(left_out: int) -> str:
 
 def number(value: float, digits: int, *, signed: bool = False) -> str:
     """Return a number for a sentence, with a true minus sign."""
-    rounded = round(value, digits) + 0.0
-    return f"{rounded:{'+' if signed and rounded else ''},.{digits}f}".replace("-", "−")
+    return words.number(value, digits, signed=signed, minus="−", in_sentence=True)
 
 
 def percent(probability: float) -> str:
     """Return a probability for a sentence, in one piece."""
-    return f"{100 * probability:.3g}\u00a0%"
+    return words.percent(probability, digits=3, space="\u00a0")
 
 
 def clip(name: str, most: int) -> str:
