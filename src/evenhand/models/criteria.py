@@ -35,9 +35,6 @@ from evenhand.solve.criteria import (
     JointSolver,
     Readings,
     certainty,
-    edges_of,
-    project,
-    transposed,
 )
 from evenhand.solve.equations import System, make_system
 from evenhand.words import count_of, name_some
@@ -1049,10 +1046,6 @@ class SummedSolver(Derived):
             biases[seat] += factor * of_biases
         return values, biases
 
-    def edges(self) -> tuple[Floats, Floats, Floats]:
-        """Return for each combined score the covariances (o, o), (o, a) and (a, a)."""
-        return edges_of(self.apply, self.diagonal(), self.panel.object_index, self.panel.assessor_index)
-
     def log_determinant(self) -> float:
         """Return log det of the combined panel's own equations."""
         return choose_solver(self.system).log_determinant()
@@ -1093,8 +1086,8 @@ def _times(posterior: Posterior, of_values: Floats, of_biases: Floats) -> tuple[
         return scale * (of_values.T / posterior.value_precision).T, np.zeros(of_biases.shape)
     asked = of_values, of_biases
     if posterior.condition is not None:
-        asked = transposed(posterior.condition, *asked)
+        asked = posterior.condition.transposed(*asked)
     found = posterior.solver.apply(*asked)
     if posterior.condition is not None:
-        found = project(posterior.condition, *found)
+        found = posterior.condition.project(*found)
     return scale * found[0], scale * found[1]
