@@ -14,7 +14,7 @@ import time
 import numpy as np
 import scipy.linalg
 
-from evenhand.models import calibrate
+from evenhand.models.additive import calibrate
 from evenhand.panel.panel import Panel
 from evenhand.panel.simulate import simulate_panel
 from evenhand.studies import simulation_study

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from evenhand.answers.ranking import rank
-from evenhand.models import calibrate
+from evenhand.models.additive import calibrate
 from evenhand.panel.simulate import simulate_panel
 
 OBJECTS, DRAWS, BAR = 15_000, 10_000, 4.0

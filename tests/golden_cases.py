@@ -640,8 +640,6 @@ def results() -> dict[str, Any]:
         eh.read_panel("rich.csv", covariates=["order", "day"]), shrink=True, scale=True, covariates=("order", "day")
     )
     sure = eh.refine(eh.read_panel("rich.csv"), calibrate_confidence=True)
-    assert rich.refined is not None
-    assert sure.refined is not None
     criteria = eh.calibrate_criteria(eh.read_panel("criteria.csv", criterion="criterion"))
     study = {"n_objects": 60, "n_assessors": 5, "uncertainties": (5.0, 10.0)}
     return {
@@ -652,10 +650,10 @@ def results() -> dict[str, Any]:
         "Fit.biases": fit.biases,
         "Fit.values by medians": eh.median_polish(levels).values,
         "Fit.values in groups": eh.calibrate(eh.read_panel("apart.csv"), per_component=True).values,
-        "Refined.covariates": rich.refined.covariates,
-        "Refined.scales": rich.refined.scales,
-        "Refined.variances": rich.refined.variances,
-        "Refined.noise_factors": sure.refined.noise_factors,
+        "Refined.covariates": rich.model.tables["covariates"],
+        "Refined.scales": rich.model.tables["scales"],
+        "Refined.variances": rich.model.tables["variances"],
+        "Refined.noise_factors": sure.model.tables["noise_factors"],
         "CriteriaFit": criteria,
         "Correlation": criteria.correlation,
         "Comparison": eh.compare(levels, candidates=()),

@@ -9,10 +9,25 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from evenhand.models.fit import Fit
+from evenhand.models.medians import Medians
+from evenhand.models.refined import Refined
 from evenhand.panel.gauge import Affine, Anchor, Gauge, Reference
 from evenhand.panel.panel import Panel
 
 Floats = NDArray[np.float64]
+
+
+def refined_of(fit: Fit) -> Any:
+    """Return the refined model that a fit was made by."""
+    assert isinstance(fit.model, Refined)
+    return fit.model
+
+
+def medians_of(fit: Fit) -> Medians:
+    """Return the medians that a fit was made by."""
+    assert isinstance(fit.model, Medians)
+    return fit.model
 
 
 def random_panel(

@@ -11,13 +11,13 @@ from scipy import stats
 import evenhand as eh
 from evenhand.answers.advice import NOTHING, THIN, Advice, advise, applicable
 from evenhand.answers.heldout import HeldOut, held_out
-from evenhand.models import METHODS
+from evenhand.models.additive import METHODS
 from evenhand.models.bounded import Bounded, Logarithm
 from evenhand.models.fit import Fit
 from evenhand.models.likelihoods import Student
 from evenhand.models.refined import Refinements, refine
 from evenhand.panel.panel import Panel
-from panels import random_panel
+from panels import random_panel, refined_of
 
 Floats = NDArray[np.float64]
 
@@ -234,7 +234,7 @@ def test_densities_with_estimated_priors_are_exact_for_these() -> None:
     panel = eh.simulate_panel(15, 5, 3, seed=8).panel
     fit = refine(panel, shrink=True)
     found = held_out(fit)
-    setting = fit.refined.node.setting
+    setting = refined_of(fit).node.setting
     covariance = prior_covariance(panel, setting.value_ratio, setting.bias_ratio) + np.diag(1 / panel.precision)
     for row in range(panel.n_assessments):
         mean, variance, squares = left_out(covariance, panel.score, row)

@@ -14,6 +14,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.cli.terminal import show_comparison, show_fit
 from evenhand.models.criteria import calibrate_criteria
+from panels import refined_of
 
 
 def run(*arguments: object) -> Result:
@@ -98,14 +99,14 @@ def test_every_refinement_is_that_of_the_library(scores: Path, options: str) -> 
     assert found["model"]["refinements"] == fit.method.split("+")[1:]
     assert [record["value"] for record in found["objects"]] == fit.values.estimate.tolist()
     assert [record["bias"] for record in found["assessors"]] == fit.biases.estimate.tolist()
-    assert [record["variance"] for record in found["variances"]] == list(fit.refined.variances.labels)
-    for name, table in (("covariates", fit.refined.covariates), ("scales", fit.refined.scales)):
+    assert [record["variance"] for record in found["variances"]] == list(refined_of(fit).variances.labels)
+    for name, table in (("covariates", refined_of(fit).covariates), ("scales", refined_of(fit).scales)):
         assert [record["estimate"] for record in found[name]] == ([] if table is None else table.estimate.tolist())
-    factors = fit.refined.noise_factors
+    factors = refined_of(fit).noise_factors
     assert [record["estimate"] for record in found["noise_factors"]] == (
         [] if factors is None else factors.estimate.tolist()
     )
-    assert len(found["outlying"]) == fit.refined.outlying.size
+    assert len(found["outlying"]) == refined_of(fit).outlying.size
 
 
 def test_the_agreed_keys_are_there_for_refined_fits_and_null_has_a_note(scores: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 import evenhand as eh
-from evenhand.models import METHODS
+from evenhand.models.additive import METHODS
+from evenhand.models.noise import NoiseKind
 from evenhand.panel.gauge import Gauge, condition
 from evenhand.panel.panel import Panel
 
@@ -46,7 +47,7 @@ def draw_panel(generator: np.random.Generator, method: str) -> tuple[Panel, np.n
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "noise", "gauge"), CASES, ids=str)
-def test_ranks_among_draws_are_uniform_and_intervals_cover(method: str, noise: str, gauge: Gauge) -> None:
+def test_ranks_among_draws_are_uniform_and_intervals_cover(method: str, noise: NoiseKind, gauge: Gauge) -> None:
     generator = np.random.default_rng(20260101)
     ranks, covered = [], []
     for _ in range(PANELS):

@@ -16,15 +16,15 @@ from scipy import stats
 import evenhand as eh
 from evenhand.errors import EvenhandError, InputError, LimitError, NotConnectedError, SolveError
 from evenhand.models import criteria as module
-from evenhand.models import refit
+from evenhand.models.additive import METHODS
 from evenhand.models.criteria import CriteriaFit, SummedNoise, calibrate_criteria
 from evenhand.models.fit import Fit
-from evenhand.models.medians import NoDistribution, median_polish
-from evenhand.models.noise import EstimatedNoise, NoisePrior
+from evenhand.models.medians import median_polish
+from evenhand.models.noise import EstimatedNoise, NoDistribution, NoisePrior
 from evenhand.models.refined import Refinements, refine
 from evenhand.panel.gauge import Gauge, condition
 from evenhand.panel.panel import Panel
-from evenhand.reports.summarise import summarise_fit
+from evenhand.reports.summary import summarise_fit
 from evenhand.solve import criteria as joint
 from evenhand.solve.criteria import CombinedSolver, Gauges, JointSolver, Readings, certainty
 from panels import Floats, gauges_for
@@ -687,7 +687,7 @@ def test_variances_of_independent_criteria_add_up(by: str, missing: float) -> No
     found = calibrate_criteria(panel, weights=weights, correlated=False, by=by)
     assert found.combined.is_calibrated == (by in ("iba", "cwc"))
     for label, fit in found.fits.items():
-        assert_same_fit(fit, module._METHODS[by](panel.of_criterion(label)))
+        assert_same_fit(fit, METHODS[by](panel.of_criterion(label)))
     for side in ("values", "biases") if by in ("iba", "cwc") else ("values",):
         parts = [(weights[label], getattr(fit, side)) for label, fit in found.fits.items()]
         whole = getattr(found.combined, side)
@@ -1052,7 +1052,7 @@ def test_the_solver_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 NOT_FOR_CRITERIA: dict[str, Callable[[Fit], Any]] = {
     "An update": lambda fit: eh.update(fit, put=[(fit.panel.objects[0], fit.panel.assessors[0], 50.0)]),
-    "A refit": lambda fit: refit(fit, fit.panel),
+    "A refit": lambda fit: fit.refit(fit.panel),
     "Leaving an assessor out": eh.without_assessors,
     "Evidence": eh.evidence,
     "Influence": eh.influence,

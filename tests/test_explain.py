@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 import evenhand as eh
-from evenhand.models import METHODS
+from evenhand.models.additive import METHODS
 from evenhand.panel.panel import Panel
 from panels import connected_panels
 

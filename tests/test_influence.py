@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.answers.heldout import held_out_errors, leverages
 from evenhand.answers.influence import confidence_sensitivity, score_sensitivity
-from evenhand.models import METHODS
+from evenhand.models.additive import METHODS
 from evenhand.panel.gauge import Gauge
 from evenhand.panel.panel import Panel
 from panels import connected_panels, gauges_for, random_panel

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.answers.ranking import _rank_rows, draw_values
 from evenhand.errors import InputError, LimitError, NotRankableError
-from evenhand.models import METHODS
+from evenhand.models.additive import METHODS
 from evenhand.panel.panel import Panel
 from panels import gauges_for, random_panel
 

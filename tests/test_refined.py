@@ -34,7 +34,7 @@ from evenhand.models.reweighting import Node, Setting, Work, settle
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.panel import Panel
 from evenhand.solve.connectivity import connectivity
-from panels import connected_panels, gauges_for, random_panel
+from panels import connected_panels, gauges_for, random_panel, refined_of
 
 Floats = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ def work_for(panel: Panel, columns: Floats | None = None) -> Work:
 
 def variances(fit: Fit) -> dict[str, float]:
     """Return the numbers that the scores had to tell, without their intervals, which take longer."""
-    node = fit.refined.node
+    node = refined_of(fit).node
     found = {"noise_sd": float(np.sqrt(node.w)), "power": node.setting.power, "strength": node.setting.strength}
     for name in ("value", "bias", "scale"):
         ratio = getattr(node.setting, f"{name}_ratio")
@@ -211,28 +211,28 @@ def test_lme4_finds_the_same_variances_and_modes(name: str, model: str) -> None:
     is_singular = 0 in reference["sd"].values()
     digits = 1e-4 if is_singular else 1e-6
     close(fit.biases.estimate, reference.side("assessor", panel.n_assessors), atol=digits)
-    modes = fit.values.estimate - fit.refined.node.mean
+    modes = fit.values.estimate - refined_of(fit).node.mean
     close(modes, reference.side("object", panel.n_objects), atol=digits)
     # the level: lme4's intercept is where all covariates are zero, ours where they are average
     level = reference["fixed"]["(Intercept)"]
     if model != "shrunk":
         theirs = {label.replace("round", "round="): number for label, number in reference["fixed"].items()}
         spread = {label.replace("round", "round="): number for label, number in reference["fixed_sd"].items()}
-        node = fit.refined.node
+        node = refined_of(fit).node
         assert node.border is not None
         sd = np.sqrt(node.w * np.diagonal(node.border.covariance))
-        for at, label in enumerate(fit.refined.names):
+        for at, label in enumerate(refined_of(fit).names):
             assert node.coefficients[at] == pytest.approx(theirs[label], abs=1e-6)
             assert sd[at] == pytest.approx(spread[label], rel=1e-6)
             name_, _, category = label.partition("=")
             cells = panel.covariates[name_]
             level += theirs[label] * np.average(cells == category if category else cells, weights=panel.precision)
-    assert fit.refined.node.mean == pytest.approx(level, abs=1e-6)
+    assert refined_of(fit).node.mean == pytest.approx(level, abs=1e-6)
 
 
 @pytest.mark.parametrize(("name", "model"), [pair for pair in FITTED if pair[1] == "shrunk"])
 def test_the_reml_criterion_is_that_of_lme4_with_its_constants(name: str, model: str) -> None:
-    node = refine(stored_panel(name), shrink=True).refined.node
+    node = refined_of(refine(stored_panel(name), shrink=True)).node
     nu, total = node.freedom, node.residual
     integrated = lgamma(nu / 2) - nu / 2 * log(pi * total)  # over the noise variance ...
     at_best = -nu / 2 * log(2 * pi * total / nu) - nu / 2  # ... where REML has the best one
@@ -323,8 +323,8 @@ def test_known_standard_deviations_leave_only_the_noise_to_be_found() -> None:
     best = minimize_scalar(lambda x: -height(float(np.exp(x))), bracket=(-1, 1), tol=1e-10)
     w = float(np.exp(best.x))
     fit = refine(panel, shrink=True, value_sd=value_sd, bias_sd=bias_sd)
-    assert fit.refined.variances.labels == ["noise_sd"]
-    assert fit.refined.variances.estimate[0] == pytest.approx(np.sqrt(w), rel=1e-5)
+    assert refined_of(fit).variances.labels == ["noise_sd"]
+    assert refined_of(fit).variances.estimate[0] == pytest.approx(np.sqrt(w), rel=1e-5)
     # what is left to doubt is the noise: a mixture over w, with a density flat in log w
     grid = w * np.exp(np.linspace(-2.5, 2.5, 101))
     chance = np.exp([height(one) + best.fun for one in grid])
@@ -488,8 +488,8 @@ def test_covariates_are_weighted_least_squares_in_every_gauge(kind: int) -> None
     root = np.sqrt(panel.precision)
     found, _, rank, _ = np.linalg.lstsq(root[:, None] * design, root * panel.score, rcond=1e-12)
     assert rank == design.shape[1] - 1
-    assert fit.refined.covariates is not None
-    close(fit.refined.covariates.estimate, found[-3:], atol=1e-9)
+    assert refined_of(fit).covariates is not None
+    close(refined_of(fit).covariates.estimate, found[-3:], atol=1e-9)
     residual = panel.precision @ np.square(panel.score - design @ found)
     nu = panel.n_assessments - rank
     assert fit.degrees_of_freedom == nu
@@ -501,10 +501,10 @@ def test_covariates_are_weighted_least_squares_in_every_gauge(kind: int) -> None
     close(fit.biases.estimate, plain.biases.estimate, atol=1e-8)
     inverse = np.linalg.pinv(design.T @ (panel.precision[:, None] * design), rcond=1e-12)
     sd = np.sqrt(np.diagonal(inverse)[-3:] * residual / (nu - 2))
-    close(fit.refined.covariates.sd, sd, rtol=1e-8)
+    close(refined_of(fit).covariates.sd, sd, rtol=1e-8)
     half = stats.t.ppf(0.95, nu) * np.sqrt(np.diagonal(inverse)[-3:] * residual / nu)
-    close(fit.refined.covariates.upper - found[-3:], half, rtol=1e-8)
-    close(found[-3:] - fit.refined.covariates.lower, half, rtol=1e-8)
+    close(refined_of(fit).covariates.upper - found[-3:], half, rtol=1e-8)
+    close(found[-3:] - refined_of(fit).covariates.lower, half, rtol=1e-8)
     # differences of values widen by what is not known about the coefficients
     weights = np.eye(panel.n_objects)[:, :-1] - np.eye(panel.n_objects)[:, 1:]
     both = np.vstack([weights, np.zeros((panel.n_assessors + 3, panel.n_objects - 1))])
@@ -516,13 +516,13 @@ def test_covariates_are_weighted_least_squares_in_every_gauge(kind: int) -> None
 def test_categories_are_coded_beside_the_most_frequent_one() -> None:
     panel = stored_panel("unbalanced")
     fit = refine(panel, covariates=("round", "order", "round"))
-    assert fit.refined.covariates is not None
+    assert refined_of(fit).covariates is not None
     most = max(set(panel.covariates["round"]), key=list(panel.covariates["round"]).count)
     assert most == "second"
-    assert fit.refined.covariates.labels == ("round=first", "round=third", "order")
-    table = fit.refined.covariates.columns()
+    assert refined_of(fit).covariates.labels == ("round=first", "round=third", "order")
+    table = refined_of(fit).covariates.columns()
     assert list(table) == ["covariate", "estimate", "sd", "lower", "upper"]
-    assert len(fit.refined.covariates.to_frame()) == 3
+    assert len(refined_of(fit).covariates.to_frame()) == 3
 
 
 def test_declared_confidence_is_a_covariate_too() -> None:
@@ -531,15 +531,15 @@ def test_declared_confidence_is_a_covariate_too() -> None:
     design = np.hstack([*sides(panel), np.log(panel.precision)[:, None]])
     root = np.sqrt(panel.precision)
     found = np.linalg.lstsq(root[:, None] * design, root * panel.score, rcond=1e-12)[0]
-    assert fit.refined.covariates is not None
-    assert fit.refined.covariates.estimate[0] == pytest.approx(found[-1], abs=1e-8)
+    assert refined_of(fit).covariates is not None
+    assert refined_of(fit).covariates.estimate[0] == pytest.approx(found[-1], abs=1e-8)
 
 
 def test_the_effects_of_covariates_are_found_again() -> None:
     simulation = eh.simulate_panel(400, 15, 4, seed=6, bounds=None, effects={"order": 3.0, "heat": -2.0})
     for more in ({}, {"shrink": True}):
         fit = refine(simulation.panel, covariates=("order", "heat"), **more)
-        node = fit.refined.node
+        node = refined_of(fit).node
         assert node.border is not None
         sd = np.sqrt(node.w * np.diagonal(node.border.covariance))
         assert (np.abs(node.coefficients - [3.0, -2.0]) < 3.5 * sd).all()
@@ -770,21 +770,21 @@ def test_outliers_are_named_and_weigh_little() -> None:
     clean = refine(panel, shrink=True)
     for tails in ("student", "huber"):
         fit = refine(spoilt, shrink=True, tails=tails)
-        assert fit.refined.outlying[:2].tolist() == [7, 90]
+        assert refined_of(fit).outlying[:2].tolist() == [7, 90]
         assert any(note.kind == "outlying" for note in fit.notes)
         robust, plain = (
             np.abs(one.values.estimate - clean.values.estimate).max() for one in (fit, refine(spoilt, shrink=True))
         )
         assert robust < plain / 2.5
         wanted = (fit.residuals * np.sqrt(panel.precision)) / variances(fit)["noise_sd"]
-        close(fit.refined.surprise, wanted)
+        close(refined_of(fit).surprise, wanted)
 
 
 def test_the_degrees_of_freedom_of_the_tails_are_found() -> None:
     found = []
     for seed in range(3):
         panel = eh.simulate_panel(100, 6, 6, seed=seed, bounds=None, step=None, freedom=3).panel
-        node = refine(panel, tails="student", freedom=None).refined.node
+        node = refined_of(refine(panel, tails="student", freedom=None)).node
         found.append(node.setting.likelihood.freedom)
     assert 2.0 < np.median(found) < 5.5
 
@@ -919,7 +919,7 @@ def test_scales_are_found_again() -> None:
     simulation = eh.simulate_panel(400, 8, 4, seed=5, bounds=None, step=None, scale_sd=0.35)
     fit = refine(simulation.panel, shrink=True, scale=True)
     truth = simulation.scales / np.exp(np.log(simulation.scales).mean())
-    found = np.exp(fit.refined.node.log_scale)
+    found = np.exp(refined_of(fit).node.log_scale)
     close(found, truth, atol=0.06)
     assert np.ptp(truth) > 0.5
     assert variances(fit)["scale_sd"] == pytest.approx(np.log(truth).std(), rel=0.3)
@@ -930,7 +930,7 @@ def test_scales_are_found_again() -> None:
 @pytest.mark.slow
 def test_the_table_of_scales_has_intervals_that_hold_most_of_them() -> None:
     simulation = eh.simulate_panel(150, 10, 4, seed=3, bounds=None, step=None, scale_sd=0.3)
-    table = refine(simulation.panel, shrink=True, scale=True).refined.scales
+    table = refined_of(refine(simulation.panel, shrink=True, scale=True)).scales
     assert table is not None
     truth = simulation.scales / np.exp(np.log(simulation.scales).mean())
     inside = (table.lower <= truth) & (truth <= table.upper)
@@ -1040,7 +1040,7 @@ def test_the_strength_of_the_prior_of_noise_factors_is_judged_as_by_the_integral
 def test_intervals_of_noise_factors_have_their_probability(exact_factors: dict[str, Any]) -> None:
     panel = exact_factors["panel"]
     fit = refine(panel, calibrate_confidence=True, noise="declared")
-    table = fit.refined.noise_factors
+    table = refined_of(fit).noise_factors
     assert table is not None
     # over all strengths of the prior of factors, with the prior that the strength itself has
     chance = np.zeros(len(exact_factors["grid"]))
@@ -1063,7 +1063,7 @@ def test_intervals_of_noise_factors_have_their_probability(exact_factors: dict[s
 )
 def test_credible_settings_near_a_bound_are_not_counted_twice(options: dict[str, Any]) -> None:
     panel = eh.simulate_panel(30, 5, 3, seed=3, bounds=None, step=None, factor_sd=1.0).panel
-    credible = refine(panel, **options).refined.credible
+    credible = refined_of(refine(panel, **options)).credible
     points = np.array([point for _, point, _ in credible])
     assert len(np.unique(points.round(9), axis=0)) == len(points) > 5
     assert sum(share for share, _, _ in credible) == pytest.approx(1)
@@ -1072,7 +1072,7 @@ def test_credible_settings_near_a_bound_are_not_counted_twice(options: dict[str,
 def test_noise_factors_are_found_again() -> None:
     simulation = eh.simulate_panel(600, 10, 4, seed=2, bounds=None, step=None, factor_sd=0.7)
     fit = refine(simulation.panel, calibrate_confidence=True)
-    table = fit.refined.noise_factors
+    table = refined_of(fit).noise_factors
     assert table is not None
     found = np.log(table.estimate) - np.log(table.estimate).mean()
     truth = np.log(simulation.noise_factors) - np.log(simulation.noise_factors).mean()
@@ -1133,7 +1133,7 @@ def test_the_power_of_confidence_is_where_its_profile_is_highest(truth: float) -
     # its interval is that of the posterior under a normal prior about 1
     chance = np.exp(height - (grid - 1) ** 2 / 2 - height.max())
     below = np.cumsum(chance) / chance.sum()
-    table = fit.refined.variances
+    table = refined_of(fit).variances
     at = list(table.labels).index("power")
     assert table.lower[at] == pytest.approx(np.interp(0.05, below, grid), abs=0.03)
     assert table.upper[at] == pytest.approx(np.interp(0.95, below, grid), abs=0.03)
@@ -1144,7 +1144,7 @@ def test_intervals_of_the_power_hold_it_as_often_as_they_say() -> None:
     inside = 0
     for seed in range(100):
         panel = eh.simulate_panel(40, 6, 3, seed=seed, bounds=None, step=None, power=0.6).panel
-        table = refine(panel, power="estimated").refined.variances
+        table = refined_of(refine(panel, power="estimated")).variances
         at = list(table.labels).index("power")
         inside += bool(table.lower[at] <= 0.6 <= table.upper[at])
     assert 82 <= inside <= 97  # 90 are expected
@@ -1249,7 +1249,7 @@ def test_mapping_is_fitting_mapped_scores(scores: ScoreMap, case: str) -> None:
     # covariates are centred with the weights that they were declared with
     shift = 0.0
     if "covariates" in options:
-        order, effect = drawn.covariates["order"], plain.refined.node.coefficients[0]
+        order, effect = drawn.covariates["order"], refined_of(plain).node.coefficients[0]
         shift = effect * (np.average(order, weights=mapped.precision) - np.average(order, weights=drawn.precision))
     close(fit.values.estimate, used.back(plain.values.estimate - shift), atol=1e-5)
     close(fit.biases.estimate, plain.biases.estimate, atol=1e-5)
@@ -1375,7 +1375,7 @@ def test_a_part_without_a_standard_deviation_leaves_the_mixture_without_one() ->
 def brute_draws(fit: Fit, count: int, seed: int) -> tuple[Floats, Floats]:
     """Return draws of values and biases from the mixture over credible variances, by dense Cholesky factors."""
     generator = np.random.default_rng(seed)
-    panel, credible = fit.panel, fit.refined.credible
+    panel, credible = fit.panel, refined_of(fit).credible
     chosen = generator.choice(len(credible), size=count, p=[share for share, _, _ in credible])
     drawn = np.empty((count, panel.n_objects + panel.n_assessors))
     for at, (_, _, node) in enumerate(credible):
@@ -1523,7 +1523,7 @@ def test_another_unit_and_origin_of_the_scores_change_nothing_else(case: str) ->
     close(again.values.estimate, unit * fit.values.estimate + origin, atol=5e-3)
     close(again.biases.estimate, unit * fit.biases.estimate, atol=5e-3)
     assert variances(again)["noise_sd"] == pytest.approx(unit * variances(fit)["noise_sd"], rel=1e-4)
-    close(again.refined.node.coefficients, unit * fit.refined.node.coefficients, atol=1e-3)
+    close(refined_of(again).node.coefficients, unit * refined_of(fit).node.coefficients, atol=1e-3)
     # and neither does the order of the scores
     order = np.random.default_rng(3).permutation(panel.n_assessments)
     turned = Panel.from_arrays(
@@ -1564,8 +1564,8 @@ def test_refinements_that_make_sense_together_work_together(case: str) -> None:
     assert (fit.values.estimate < fit.values.upper).all()
     assert np.corrcoef(fit.values.estimate, eh.calibrate(panel).values.estimate)[0, 1] > 0.85
     assert str(fit)
-    table = fit.refined.variances
-    if fit.refined.search.unknowns:
+    table = refined_of(fit).variances
+    if refined_of(fit).search.unknowns:
         assert (table.lower <= table.upper).all()
         assert table.lower[-1] <= table.estimate[-1] <= table.upper[-1]  # of the noise
     again = refine(
@@ -1665,7 +1665,7 @@ def test_numpys_true_is_true() -> None:
 def test_one_covariate_may_be_named_by_a_word() -> None:
     panel = stored_panel("unbalanced")
     fit = refine(panel, covariates="order")
-    assert fit.refined.names == ("order",)
+    assert refined_of(fit).names == ("order",)
 
 
 DEGENERATE: dict[str, Panel] = {

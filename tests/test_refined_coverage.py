@@ -16,9 +16,11 @@ from scipy.special import ndtr, ndtri
 
 import evenhand as eh
 from evenhand.models.bounded import Bounded, Logarithm
+from evenhand.models.effects import Table
 from evenhand.models.fit import Fit
 from evenhand.models.likelihoods import Huber
-from evenhand.models.refined import Refinements, Table, refine
+from evenhand.models.refined import Refinements, refine
+from panels import refined_of
 
 pytestmark = pytest.mark.study
 
@@ -109,7 +111,7 @@ def test_intervals_of_coefficients_hold_nine_true_effects_in_ten() -> None:
     inside = []
     for seed in range(40):
         drawn = draw({"effects": effects, "n_objects": 30}, seed)
-        table = refine(drawn.panel, shrink=True, covariates=tuple(effects), interval=LEVEL).refined.covariates
+        table = refined_of(refine(drawn.panel, shrink=True, covariates=tuple(effects), interval=LEVEL)).covariates
         inside.append(covered(table, np.array([effects[name] for name in table.labels])))
     check_independent(inside, 40 * len(effects))
 
@@ -119,7 +121,7 @@ def test_intervals_of_scales_hold_nine_true_scales_in_ten() -> None:
     for seed in range(12):
         drawn = draw({"scale_sd": 0.35}, 100 + seed)
         inside.append(
-            covered(refine(drawn.panel, shrink=True, scale=True, interval=LEVEL).refined.scales, drawn.scales)
+            covered(refined_of(refine(drawn.panel, shrink=True, scale=True, interval=LEVEL)).scales, drawn.scales)
         )
     check_independent(inside, 12 * SIZE["n_assessors"])
 
@@ -128,7 +130,7 @@ def test_intervals_of_noise_factors_hold_nine_true_factors_in_ten() -> None:
     inside = []
     for seed in range(12):
         drawn = draw({"factor_sd": 1.0}, 500 + seed)
-        refined = refine(drawn.panel, shrink=True, calibrate_confidence=True, interval=LEVEL).refined
+        refined = refined_of(refine(drawn.panel, shrink=True, calibrate_confidence=True, interval=LEVEL))
         # factors are relative to the noise variance of the fit
         inside.append(covered(refined.noise_factors, drawn.noise_factors / refined.node.w))
     check_independent(inside, 12 * SIZE["n_assessors"])
@@ -139,7 +141,7 @@ def test_intervals_of_the_power_hold_the_true_power_nine_times_in_ten(power: flo
     inside = []
     for seed in range(60):
         drawn = draw({"power": power, "n_objects": 40}, seed)
-        table = refine(drawn.panel, shrink=True, power="estimated", interval=LEVEL).refined.variances
+        table = refined_of(refine(drawn.panel, shrink=True, power="estimated", interval=LEVEL)).variances
         row = list(table.labels).index("power")
         inside.append(float(table.lower[row] <= power <= table.upper[row]))
     check_independent(inside, 60)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from evenhand import compiled
 from evenhand.errors import LimitError, SolveError
-from evenhand.models import calibrate
+from evenhand.models.additive import calibrate
 from evenhand.panel.graph import find_components
 from evenhand.panel.panel import Panel
 from evenhand.solve import choose_solver, krylov

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.answers.heldout import HeldOut
+from evenhand.models.additive import METHODS
 from evenhand.models.fit import Fit, method_name
 from evenhand.models.refined import Refinements
 from evenhand.panel.panel import Panel
@@ -112,7 +113,7 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
     slack = min((fit.degrees_of_freedom for fit in calibrated), default=0)
     if count < THIN or (calibrated and slack < THIN / 2):
         return Advice(Recommendation(None, _THIN), behind)
-    if any(method in missing for method in ("iba", "cwc")):
+    if any(METHODS[method].is_calibrated for method in missing if method in METHODS):
         reason = (
             f"{' and '.join(missing)} cannot be computed for this panel, so there is nothing to compare calibration by."
         )
@@ -134,7 +135,7 @@ def _reason(chosen: str, best: str, behind: Mapping[str, tuple[float, float]], f
         others = sorted((loss, method) for method, (loss, _) in behind.items() if method != best)
         second = f" (next is {method_name(others[0][1])}, {others[0][0]:.2g} per score behind)" if others else ""
         return f"{name} predicts held-out scores best{second}."
-    if chosen in ("sa", "cwa"):
+    if chosen in METHODS and not METHODS[chosen].is_calibrated:
         return (
             f"averages are as good here: the biases are small beside the noise, and {name} predicts held-out scores as "
             f"well as anything ({beside})."

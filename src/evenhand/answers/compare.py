@@ -17,9 +17,10 @@ from evenhand.answers.evidence import Evidence, Priors, default_priors, evidence
 from evenhand.answers.heldout import HeldOut, held_out
 from evenhand.errors import LimitError, NotConnectedError, Problem, SolveError
 from evenhand.htmlrepr import html_lines, html_table
-from evenhand.models import METHODS, refine
+from evenhand.models.additive import METHODS
+from evenhand.models.average import SA
 from evenhand.models.fit import Fit
-from evenhand.models.refined import Refinements
+from evenhand.models.refined import Refinements, refine
 from evenhand.panel.gauge import Gauge
 from evenhand.panel.panel import Panel
 from evenhand.progress import report
@@ -223,9 +224,8 @@ def _ways(
 ) -> dict[str, Callable[[], Fit]]:
     """Return by name how each method is fitted, from the simplest to the richest."""
     ways: dict[str, Callable[[], Fit]] = {}
-    for method, fit_by in METHODS.items():
-        options = {"per_component": per_component} if method in ("iba", "cwc") else {}
-        ways[method] = partial(fit_by, panel, gauge=gauge, **options)
+    for name, method in METHODS.items():
+        ways[name] = partial(method, panel, gauge=gauge, per_component=per_component)
     for one in candidates:
         ways[one.method] = partial(refine, panel, one, gauge=gauge, per_component=per_component)
     return ways
@@ -279,7 +279,7 @@ def r_squared(first: NDArray[np.float64], second: NDArray[np.float64]) -> float 
 
 def _printed_uncertainty(fit: Fit | None) -> float | None:
     """Return sqrt(R/(N - n_O)), which the paper prints for SA and which is not comparable with the others (eq. D.2)."""
-    if fit is None or fit.method != "sa" or fit.degrees_of_freedom <= 0:
+    if fit is None or fit.model != SA or fit.degrees_of_freedom <= 0:
         return None
     return float(np.sqrt(fit.residual / fit.degrees_of_freedom))
 

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import InputError, Problem, SolveError
-from evenhand.models import MEDIANS
 from evenhand.models.fit import Fit
-from evenhand.models.variances import log_integral
+from evenhand.models.variances import Search, log_integral
 from evenhand.panel.gauge import condition
 from evenhand.panel.panel import Panel
 
@@ -97,15 +96,14 @@ def evidence(fit: Fit, priors: Priors | None = None) -> Evidence:
     priors
         The priors; :func:`default_priors` of the panel where not given.
     """
-    fit.refuse_criteria("Evidence")
+    fit.require("evidence")
     priors = default_priors(fit.panel) if priors is None else priors
-    if fit.method == MEDIANS:
-        message = "no log-evidence for medians: they assume no distribution of the noise."
-        return Evidence(None, priors, (Problem("evidence", message),))
-    if fit.refined is not None:
-        return _shrunk(fit, priors)
+    refusal = fit.model.why_not("log_evidence")
+    if refusal is not None:
+        return Evidence(None, priors, (Problem("evidence", refusal),))
+    if fit.model.behind is not None:
+        return _shrunk(fit, fit.model.behind, priors)
     nu = fit.degrees_of_freedom
-    refusal = None
     if not fit.connectivity.is_connected and fit.is_calibrated:
         refusal = "the panel is not connected"
     elif nu <= 0:
@@ -113,7 +111,7 @@ def evidence(fit: Fit, priors: Priors | None = None) -> Evidence:
     elif fit.residual == 0:
         refusal = "the scores agree perfectly, which gives the closed form an infinite evidence"
     if refusal is not None:
-        return Evidence(None, priors, (Problem("evidence", f"no log-evidence for {fit.method}: {refusal}."),))
+        return _none(fit, priors, f"{refusal}.")
     n_objects, n_assessors = fit.panel.n_objects, fit.panel.n_assessors
     result = lgamma(nu / 2) - nu / 2 * log(pi * fit.residual) + float(np.log(fit.weight).sum()) / 2
     result -= _log_ball(n_objects, n_objects * priors.sigma_O**2) + log(log(priors.w_max / priors.w_min))
@@ -130,19 +128,17 @@ def evidence(fit: Fit, priors: Priors | None = None) -> Evidence:
     return Evidence(result, priors, (*_sampling_notes(fit), *_bulk_notes(fit, priors)))
 
 
-def _shrunk(fit: Fit, priors: Priors) -> Evidence:
+def _none(fit: Fit, priors: Priors, reason: str) -> Evidence:
+    """Return that there is no log-evidence, and why."""
+    return Evidence(None, priors, (Problem("evidence", f"no log-evidence for {fit.method}: {reason}"),))
+
+
+def _shrunk(fit: Fit, search: Search, priors: Priors) -> Evidence:
     """Return the log-evidence of a shrunk fit: the marginal likelihood, averaged over the standard deviations.
 
     With sd = sqrt(theta w) the average over w under the prior 1/w is in closed form, given the two ratios theta; the
     average over these is taken at points of Gauss and Hermite about its peak.
     """
-    search, names = fit.refined.search, [one.name for one in fit.refined.search.unknowns]
-    if names != ["value_ratio", "bias_ratio"] or fit.refined.names:  # coefficients have no prior of their own
-        message = f"no log-evidence for {fit.method}: it is defined for the four methods, and for them shrunk."
-        return Evidence(None, priors, (Problem("evidence", message),))
-    if fit.refined.node.freedom <= 2:
-        message = f"no log-evidence for {fit.method}: there are too few scores."
-        return Evidence(None, priors, (Problem("evidence", message),))
 
     def height(point: NDArray[np.float64]) -> float:
         node = search.node(point)
@@ -155,13 +151,13 @@ def _shrunk(fit: Fit, priors: Priors) -> Evidence:
 
     notes = []
     try:
-        area = log_integral(height, fit.refined.point)
+        area = log_integral(height, search.point)
     except SolveError as error:
-        return Evidence(None, priors, (Problem("evidence", f"no log-evidence for {fit.method}: {error}"),))
+        return _none(fit, priors, str(error))
     result = area - log(log(priors.w_max / priors.w_min))
     if fit.values.scale is not None:
         result += float(np.log(fit.values.scale.slope(fit.panel.score)).sum())
-    node = fit.refined.node
+    node = search.best
     found = [("values", node.setting.value_ratio, priors.sigma_O), ("biases", node.setting.bias_ratio, priors.sigma_A)]
     for what, ratio, most in found:
         if ratio is not None and np.sqrt(ratio * node.w) > most:

@@ -70,7 +70,7 @@ def explain(fit: Fit) -> list[Explanation]:
     plus the sum of (q - 1/n) s: an identity, exact up to rounding. Biases are those of the fit's gauge. With a refined
     model q is what each score weighs after all, and what is left is named too.
     """
-    fit.refuse_criteria("An explanation")
+    fit.require("explain")
     panel = fit.panel
     counts = panel.object_assessments
     spread = float(np.ptp(panel.score))
@@ -84,7 +84,7 @@ def explain(fit: Fit) -> list[Explanation]:
     weighting = sum_by(panel.object_index, tilt, panel.n_objects)
     difference = (fit.values.estimate - origin) - average
     drawn = difference - weighting - sum_by(panel.object_index, part, panel.n_objects)
-    if fit.refined is None:
+    if fit.model.is_plain:
         drawn = np.zeros(panel.n_objects)
     standards: list[list[tuple[str, float, float]]] = [[] for _ in range(panel.n_objects)]
     biases = fit.biases.estimate.tolist()

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.memory import require
-from evenhand.models import MEDIANS
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import Gauge
 from evenhand.panel.panel import Panel
@@ -70,10 +69,9 @@ def fingerprint(fit: Fit, **chosen: Any) -> Fingerprint:
         "confidence": fit.panel.confidence,
         "factor": fit.panel.factor,
         "per_component": fit.per_component,
+        **fit.model.settings,
+        **chosen,
     }
-    if fit.refined is not None and fit.method != MEDIANS:
-        settings["refinements"] = repr(fit.refined.refinements)
-    settings |= chosen
     data = data_hash(fit.panel)
     text = json.dumps([data, settings, __version__], sort_keys=True, ensure_ascii=True, default=repr)
     return Fingerprint(data, settings, __version__, hashlib.sha256(text.encode()).hexdigest())

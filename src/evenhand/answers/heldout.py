@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
-from evenhand.models import MEDIANS
 from evenhand.models.fit import Fit
 from evenhand.models.reweighting import Node
 
@@ -41,6 +40,7 @@ class HeldOut:
 
 def leverages(fit: Fit) -> Floats:
     """Return h = c x^T L^- x of each assessment: how far its own fitted score follows it; 1 marks a bridge."""
+    fit.require("leverages")
     panel = fit.panel
     solver = fit.posterior.solver
     if solver is None:
@@ -62,7 +62,7 @@ def held_out_errors(fit: Fit, leverage: Floats | None = None) -> Floats:
 
 def _node(fit: Fit) -> Node | None:
     """Return the fit behind a refined one."""
-    return None if fit.refined is None or fit.method == MEDIANS else fit.refined.node
+    return None if fit.model.behind is None else fit.model.behind.best
 
 
 def held_out(fit: Fit) -> HeldOut:

@@ -13,8 +13,7 @@ from evenhand import frames
 from evenhand.answers.heldout import held_out_errors, leverages
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import EvenhandError, InputError
-from evenhand.models import refit
-from evenhand.models.fit import Fit
+from evenhand.models.fit import Fit, Options
 from evenhand.panel.gauge import Reference
 from evenhand.solve.connectivity import connectivity
 
@@ -63,7 +62,7 @@ def score_sensitivity(fit: Fit, chosen: NDArray[np.int64] | None = None) -> tupl
 
     Not for refined models, of which :func:`influence` tells each score's effect on its own object.
     """
-    _refuse_refined(fit)
+    fit.require("sensitivity")
     rows = np.arange(fit.panel.n_assessments) if chosen is None else chosen
     values, biases = _inverse_columns(fit, rows)
     values, biases = _project(fit, values, biases)
@@ -72,21 +71,11 @@ def score_sensitivity(fit: Fit, chosen: NDArray[np.int64] | None = None) -> tupl
 
 def confidence_sensitivity(fit: Fit, chosen: NDArray[np.int64] | None = None) -> tuple[Floats, Floats]:
     """Return dv/dc and db/dc for the declared confidences c, exactly: L^- x r, and the gauge's own dependence on c."""
-    _refuse_refined(fit)
+    fit.require("sensitivity")
     rows = np.arange(fit.panel.n_assessments) if chosen is None else chosen
     values, biases = _inverse_columns(fit, rows)
     residual = fit.residuals[rows]
     return _project(fit, values * residual, biases * residual, *_gauge_drift(fit, rows))
-
-
-def _refuse_refined(fit: Fit) -> None:
-    fit.refuse_criteria("Influence")
-    if fit.refined is not None:
-        raise InputError(
-            "Full sensitivities are for the four methods: for a refined model use influence, or fit again with the "
-            "score changed.",
-            kind="bad_option",
-        )
 
 
 def _inverse_columns(fit: Fit, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -209,7 +198,7 @@ def influence(fit: Fit) -> Influence:
     >>> influence(fit).leverage
     array([0.75, 0.75, 0.75, 0.75])
     """
-    fit.refuse_criteria("Influence")
+    fit.require("influence")
     leverage = leverages(fit)
     own = _own_response(fit)
     turned = own * fit.residuals
@@ -288,7 +277,7 @@ def without_assessors(
     chosen
         Positions of the assessors to try; all where not given. Each takes as long as a fit.
     """
-    fit.refuse_criteria("Leaving an assessor out")
+    fit.require("without")
     if top is not None and top > fit.panel.n_objects:
         raise InputError(f"There are only {fit.panel.n_objects} objects, not {top} places.", kind="bad_option")
     return [_without(fit, index, top) for index in (range(fit.panel.n_assessors) if chosen is None else chosen)]
@@ -303,7 +292,7 @@ def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:
     rest = panel.restrict(stay)
     kept = set(rest.objects)
     lost = tuple(name for name in panel.objects if name not in kept)
-    options: dict[str, Any] = {}
+    options: Options = {}
     groups = np.zeros(rest.n_objects, dtype=np.int64)
     if fit.posterior.condition is not None:
         parts, before_parts = connectivity(rest), fit.connectivity
@@ -313,7 +302,7 @@ def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:
             return WithoutAssessor(label, None, None, lost=lost, note="the panel would fall apart")
         options = {"gauge": "zero_sum", "per_component": not parts.is_connected}
     try:
-        other = refit(fit, rest, **options)
+        other = fit.refit(rest, **options)
     except EvenhandError as error:
         return WithoutAssessor(label, None, None, lost=lost, note=str(error))
     before = fit.values.estimate[[i for i, name in enumerate(panel.objects) if name in kept]]

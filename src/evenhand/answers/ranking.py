@@ -164,6 +164,7 @@ def rank(
     >>> rank(fit, top=1, seed=1).p_top.round(1)
     array([1., 0.])
     """
+    fit.require("ranks")
     count = fit.values.estimate.size
     probability = fit.values.interval if interval is None else interval
     if top is not None and not 1 <= top <= count:
@@ -199,6 +200,16 @@ def rank(
         rank_upper=counted.upper,
         expected_rank_error=counted.sd / np.sqrt(draws),
     )
+
+
+def ranking_of(given: Fit | Ranking, top: int | None, seed: int | None) -> Ranking:
+    """Return ranks with chances of the top places, from the draws that a ranking rests on where one is given."""
+    if not isinstance(given, Ranking):
+        return rank(given, top=top, seed=0 if seed is None else seed)
+    if (top is None or given.top == top) and seed is None:
+        return given
+    seed = given.seed if seed is None else seed
+    return rank(given.fit, top=top or given.top, draws=given.draws, seed=seed, interval=given.interval)
 
 
 def draw_values(fit: Fit, count: int, generator: np.random.Generator) -> Floats:

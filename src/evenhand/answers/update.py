@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
 from evenhand.errors import InputError
-from evenhand.models import noise_kind, refit
 from evenhand.models.additive import finish_additive, fit_additive
-from evenhand.models.fit import Fit
+from evenhand.models.fit import Fit, Options
+from evenhand.models.noise import noise_asked
 from evenhand.panel.confidence import level_words, precision_of_level, precision_of_uncertainty
 from evenhand.panel.gauge import Affine, Gauge, condition
 from evenhand.panel.graph import Components
@@ -58,19 +58,16 @@ def update(fit: Fit, *, put: Iterable[Sequence[Any]] = (), remove: Iterable[tupl
     >>> update(fit, put=[("1", "1", 60.0)]).biases.estimate
     array([-5.,  5.])
     """
-    fit.refuse_criteria("An update")
+    fit.require("update")
     if fit.panel.covariates or fit.panel.criterion is not None:
         raise InputError(
             "A panel with covariates or criteria cannot be updated score by score: read it again and fit anew.",
             kind="bad_change",
         )
     edit = _edit(fit.panel, list(put), list(remove))
-    if fit.refined is not None or not fit.is_calibrated:
-        return refit(
-            fit,
-            edit.panel,
-            **({} if fit.gauge is None else {"gauge": _gauge(fit, edit), "per_component": fit.per_component}),
-        )
+    if not (fit.model.is_plain and fit.is_calibrated):
+        same: Options = {"gauge": _gauge(fit, edit), "per_component": fit.per_component}
+        return fit.refit(edit.panel, **({} if fit.gauge is None else same))
     corrected = _corrected(fit, edit)
     return _refitted(fit, edit) if corrected is None else corrected
 
@@ -257,10 +254,10 @@ def _refitted(fit: Fit, edit: _Edit) -> Fit:
     )
     return fit_additive(
         edit.panel,
-        fit.method,
+        fit.model,
         _gauge(fit, edit),
         fit.per_component,
-        noise_kind(fit),
+        noise_asked(fit.posterior.noise),
         fit.values.interval,
         fit.connectivity.solver_kind,
         start,
@@ -273,12 +270,12 @@ def _corrected(fit: Fit, edit: _Edit) -> Fit | None:
     small = min(panel.n_objects, panel.n_assessors) <= SMALL  # as quick anew
     if small or not edit.keeps_members(fit.panel):
         return None
-    seen = panel if fit.method == "cwc" else panel.with_equal_confidence()
+    seen = panel if fit.model.uses_confidence else panel.with_equal_confidence()
     parts = connectivity(seen, fit.connectivity.solver_kind)
     if solver is None or not np.array_equal(_groups(parts), _groups(fit.connectivity)):
         return None
-    equal = fit.method == "iba"
-    before, after = ((state[:, 1] > 0) * 1.0 if equal else state[:, 1] for state in (edit.before, edit.after))
+    weighs = fit.model.uses_confidence
+    before, after = (state[:, 1] if weighs else (state[:, 1] > 0) * 1.0 for state in (edit.before, edit.after))
     change = after - before
     base, pairs, total = changes_since(solver, edit.pairs, change)
     if pairs.shape[0] > _MOST:
@@ -301,12 +298,12 @@ def _corrected(fit: Fit, edit: _Edit) -> Fit | None:
     return finish_additive(
         panel,
         parts,
-        fit.method,
+        fit.model,
         raw,
         condition(gauge, seen, parts),
         gauge=gauge,
         per_component=fit.per_component,
-        noise=noise_kind(fit),
+        noise=noise_asked(fit.posterior.noise),
         interval=fit.values.interval,
         solver=uncertain,
     )

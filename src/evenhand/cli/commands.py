@@ -61,8 +61,8 @@ def calibrate(options: CalibrateOptions) -> None:
     (--tails), that marks have ends (--bounds). The command compare says which of them the scores support.
     """
     from evenhand.cli.terminal import show_fit
-    from evenhand.reports.details import with_details
-    from evenhand.reports.summarise import summarise_fit
+    from evenhand.reports.summary import summarise_fit
+    from evenhand.reports.workbook import with_details
 
     if options.cluster is not None:
         _calibrate_on_cluster(options, options.cluster)
@@ -72,7 +72,10 @@ def calibrate(options: CalibrateOptions) -> None:
     summary = summarise_fit(found, **draws, grades=options.grades, with_evidence=options.output.is_full)
     pages = options.reporting.write(found, **draws)
     options.output.give(
-        summary, lambda shown: show_fit(shown, options.rows), lambda: with_details(summary, found, **draws), pages
+        summary,
+        lambda shown: show_fit(shown, options.rows, calibrated=found.model.is_calibrated),
+        lambda: with_details(summary, found, **draws),
+        pages,
     )
 
 
@@ -136,7 +139,7 @@ def check(options: CheckOptions) -> int:
     from evenhand.cli.showing import show_json
     from evenhand.cli.terminal import show_check, show_problems
     from evenhand.errors import InputError
-    from evenhand.reports.summarise import summarise_check, summarise_refusal
+    from evenhand.reports.summary import summarise_check, summarise_refusal
 
     try:
         summary = summarise_check(options.reading.read())
@@ -185,7 +188,7 @@ def compare(options: CompareOptions) -> None:
     from evenhand.answers.evidence import Priors
     from evenhand.cli.terminal import show_comparison
     from evenhand.models.refined import Refinements
-    from evenhand.reports.summarise import summarise_comparison
+    from evenhand.reports.summary import summarise_comparison
 
     priors = Priors(*options.priors) if options.priors else None
     panel = options.reading.read()
@@ -219,12 +222,11 @@ def rank(options: RankOptions) -> None:
     """
     from evenhand.answers.decision import decide
     from evenhand.answers.ranking import rank as rank_fit
-    from evenhand.cli.reports import combined
     from evenhand.cli.terminal import show_ranking
-    from evenhand.reports.summarise import summarise_ranking
+    from evenhand.reports.summary import summarise_ranking
 
     lottery = options.lottery
-    fit = combined(options.fitting.fit())
+    fit = options.fitting.fit().combined
     ranking = rank_fit(fit, top=lottery.top, draws=lottery.draws, seed=lottery.seed)
     decision = None if lottery.top is None else decide(ranking, lottery.top, lottery_seed=lottery.lottery_seed)
     options.output.give(summarise_ranking(ranking, decision), lambda summary: show_ranking(summary, options.rows))
@@ -247,7 +249,7 @@ def influence(options: InfluenceOptions) -> None:
     object's value the most, and what would change without each assessor.
     """
     from evenhand.cli.terminal import show_influence
-    from evenhand.reports.summarise import summarise_influence
+    from evenhand.reports.summary import summarise_influence
 
     summary = summarise_influence(options.fitting.fit(), top=options.top)
     options.output.give(summary, lambda shown: show_influence(shown, options.rows, options.top))
@@ -276,7 +278,7 @@ def next_assessments(options: NextOptions) -> None:
     from evenhand.answers.next_best import next_best
     from evenhand.cli.terminal import show_next
     from evenhand.io.pairs import read_pairs
-    from evenhand.reports.summarise import summarise_next
+    from evenhand.reports.summary import summarise_next
 
     forbidden = [] if options.conflicts is None else read_pairs(options.conflicts)
     found = next_best(
@@ -330,15 +332,16 @@ def demo(options: DemoOptions) -> None:
     from evenhand.data import demo_path
     from evenhand.io import read_panel
     from evenhand.io.results import check_target, copy_file
-    from evenhand.models import calibrate, simple_average
-    from evenhand.reports.details import with_details
-    from evenhand.reports.summarise import summarise_fit
+    from evenhand.models.additive import CWC
+    from evenhand.models.average import SA
+    from evenhand.reports.summary import summarise_fit
+    from evenhand.reports.workbook import with_details
 
     if options.save is not None:
         check_target(options.save, known=(".csv",))
         copy_file(demo_path(), options.save)
     panel = read_panel(demo_path())
-    fit, averages = calibrate(panel), simple_average(panel)
+    fit, averages = CWC(panel), SA(panel)
 
     def show(summary: dict[str, object]) -> None:
         show_fit(summary, 0)

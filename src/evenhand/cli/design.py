@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from evenhand.design.outlook import Outlook
     from evenhand.design.result import Design
     from evenhand.errors import Problem
-    from evenhand.io.pairs import Side
     from evenhand.panel.confidence import Form
+    from evenhand.panel.graph import Side
 
 OBJECTIVES: Final = ("variance", "differences", "worst", "gap", "determinant", "top")
-"""As in :mod:`evenhand.design.objectives`, which is not imported before there is work."""
+"""As in :mod:`evenhand.design.task`, which is not imported before there is work."""
 
 ACTIONS: Final = ("review", "primaryreview", "secondaryreview", "pcreview", "externalreview", "metareview")
 """What HotCRP can be told to do with a pair."""
@@ -228,13 +228,13 @@ class _Handouts(Options):
 
         written: list[Path] = []
         if self.sheets is not None:
-            labels = found.problem.assessors
+            labels = found.task.assessors
             handouts.write_assessor_sheets(self.sheets, pairs, labels, titles=titles, confidence=self.confidence)
             written.append(self.sheets)
         if self.score_sheet is not None:
             written += handouts.write_score_sheet(self.score_sheet, pairs, titles=titles, confidence=self.confidence)
         if self.hotcrp is not None:
-            addresses = handouts.addresses_of(list(found.problem.assessors), found.emails)
+            addresses = handouts.addresses_of(list(found.task.assessors), found.emails)
             written.append(handouts.write_hotcrp(self.hotcrp, pairs, addresses, self.hotcrp_action))
         if self.picture is not None:
             from evenhand import plots
@@ -385,7 +385,7 @@ def design(options: DesignOptions) -> None:
     ahead, notes = _outlook(found, wanted=not options.search.no_outlook)
     only_new, handouts = options.who.extend is not None, options.handouts
     if handouts.hotcrp is not None:
-        notes += not_numbers(found.problem.objects)
+        notes += not_numbers(found.task.objects)
     written = handouts.write(found, _pairs(found, only_new=only_new), titles)
     summary = summarise_design(found, ahead, notes, extends=only_new)
     options.output.give(

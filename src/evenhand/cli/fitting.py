@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import click
 
@@ -15,41 +16,11 @@ from evenhand.cli.options import Options, part, typed
 if TYPE_CHECKING:
     from evenhand.models.bounded import ScoreMap
     from evenhand.models.criteria import CriteriaFit
-    from evenhand.models.fit import Fit
+    from evenhand.models.fit import Fit, Method
     from evenhand.models.noise import NoiseKind
     from evenhand.models.refined import Refinements
     from evenhand.panel.gauge import Gauge
     from evenhand.panel.panel import Panel
-
-
-_OPTIONS: Final = ("gauge", "noise", "interval", "per_component", "solver")
-
-
-class Method(NamedTuple):
-    """What can be asked for by --method."""
-
-    takes: tuple[str, ...] = _OPTIONS
-    can_be_refined: bool = False
-    power: float | None = None
-    """How much declared confidence counts, where the method itself says so."""
-
-    @classmethod
-    def function(cls, key: str) -> Callable[..., Fit]:
-        """Return what computes a method."""
-        from evenhand.models import MEDIANS
-        from evenhand.models import METHODS as FUNCTIONS
-        from evenhand.models.medians import median_polish
-
-        return {**FUNCTIONS, MEDIANS: median_polish}[key]
-
-
-METHODS: Final = {
-    "sa": Method(_OPTIONS[:3]),
-    "cwa": Method(_OPTIONS[:3]),
-    "iba": Method(can_be_refined=True, power=0.0),
-    "cwc": Method(can_be_refined=True),
-    "medians": Method(),
-}
 
 
 class Reading(Options):
@@ -136,6 +107,7 @@ class Gauging(Options):
     )
 
     def check(self) -> None:
+        """Refuse what is no gauge."""
         self.parsed()
 
     def parsed(self) -> Gauge:
@@ -168,7 +140,7 @@ class Estimating(Options):
 
     heading: ClassVar = "The method"
     method: str = ask.choice(
-        list(METHODS),
+        ["sa", "cwa", "iba", "cwc", "medians"],
         "Simple or confidence-weighted averages, incomplete block analysis, calibration with confidence; or the last "
         "by medians, without intervals.",
         default="cwc",
@@ -184,6 +156,12 @@ class Estimating(Options):
         "How the equations are solved; auto chooses by size and shape, and --verbose says why.",
         default="auto",
     )
+
+    def plain(self) -> Method | None:
+        """Return the method of the paper that was asked for; None for medians, which are none of them."""
+        from evenhand.models.additive import METHODS
+
+        return METHODS.get(self.method)
 
 
 class _NumberOrEstimated(click.ParamType[float | str]):
@@ -218,6 +196,7 @@ class Scores(Options):
     log_scores: bool = ask.flag("Biases are factors, as of prices: work with logarithms of scores.")
 
     def check(self) -> None:
+        """Refuse a scale that makes no sense."""
         if self.map_ is not None and not self.bounds:
             raise click.UsageError("--map is the shape of a bounded scale: use it with --bounds.")
         if self.bounds and self.log_scores:
@@ -265,6 +244,7 @@ class Refining(Options):
     scores: Scores = part(Scores)
 
     def check(self) -> None:
+        """Refuse refinements that lack others."""
         if self.shrink and self.shrink_biases:
             raise click.UsageError("--shrink draws biases too: leave --shrink-biases out.")
         if self.freedom is not None and self.tails != "student":
@@ -306,15 +286,12 @@ class _Fitting(Input):
 
     def _check_refinements(self) -> None:
         """Refuse refinements that would have no effect, or that take effect from others."""
-        method = self.estimating.method
-        refined = typed("covariates", *Refining.names())
-        if not METHODS[method].can_be_refined:
-            if refined:
-                raise click.UsageError(
-                    f"{refined[0]} refines calibration: use it with --method cwc or iba, not {method}."
-                )
+        method, plain = self.estimating.method, self.estimating.plain()
+        if plain is None or not plain.is_calibrated:
+            for option in typed("covariates", *Refining.names()):
+                raise click.UsageError(f"{option} refines calibration: use it with --method cwc or iba, not {method}.")
             return
-        if METHODS[method].power is not None and typed("power"):
+        if not plain.uses_confidence and typed("power"):
             raise click.UsageError(f"--method {method} is --power 0: leave one of the two out.")
         for shrinking in typed("shrink", "shrink_biases"):
             for option in typed("gauge", "reference", "known"):
@@ -322,39 +299,47 @@ class _Fitting(Input):
             for option in typed("per_component"):
                 raise click.UsageError(f"{option} has no effect with {shrinking}, which makes all groups comparable.")
 
-    def _asked(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """Return options of a method by name."""
-        given = vars(self.gauging) | vars(self.estimating) | {"gauge": self.gauging.parsed()}
-        return {name: given[name] for name in names}
-
     def _chosen(self, panel: Panel) -> Refinements | None:
         """Return the refinements for a panel, its covariates among them; None for a plain method."""
         from evenhand.models.refined import Refinements
 
-        refinements = self.refining.refinements()
+        refinements, plain = self.refining.refinements(), self.estimating.plain()
         if refinements is None and not panel.covariates:
             return None
         if typed("power") and panel.precision.min() == panel.precision.max():
             raise click.UsageError("--power has no effect here: all scores are equally sure.")
         chosen = replace(refinements or Refinements(), covariates=tuple(panel.covariates))
-        power = METHODS[self.estimating.method].power
-        return chosen if power is None else replace(chosen, power=power)
+        return chosen if plain is None or plain.uses_confidence else replace(chosen, power=0.0)
+
+    def _by(self) -> Callable[..., Fit]:
+        """Return what fits a panel by the method that was asked for."""
+        from evenhand.models.medians import median_polish
+
+        return self.estimating.plain() or median_polish
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what every way to fit is asked for."""
+        gauging, estimating = self.gauging, self.estimating
+        return {
+            "gauge": gauging.parsed(),
+            "per_component": gauging.per_component,
+            "noise": estimating.noise,
+            "interval": estimating.interval,
+        }
 
     def _fit(self, panel: Panel) -> Fit:
         """Return the fit of a panel, plain or refined."""
-        import evenhand as eh
+        from evenhand.models.refined import refine
 
-        chosen, method = self._chosen(panel), METHODS[self.estimating.method]
-        if chosen is not None:
-            return eh.refine(panel, chosen, **self._asked(Method.takes))
-        found: Fit = getattr(eh, method.function)(panel, **self._asked(method.takes))
-        return found
+        chosen, settings = self._chosen(panel), self._settings() | {"solver": self.estimating.solver}
+        return self._by()(panel, **settings) if chosen is None else refine(panel, chosen, **settings)
 
 
 class Fitting(_Fitting):
     """How a file is read and fitted, for questions that know no criteria."""
 
     def check(self) -> None:
+        """Refuse criteria, and refinements without effect."""
         self.refuse_criteria()
         self._check_refinements()
 
@@ -384,6 +369,7 @@ class CriteriaFitting(_Fitting):
     combining: Combining = part(Combining)
 
     def check(self) -> None:
+        """Refuse options of criteria without them, and refinements without effect."""
         self._check_refinements()
         for option in typed("weights", "uncorrelated"):
             if not typed("criterion"):
@@ -394,15 +380,15 @@ class CriteriaFitting(_Fitting):
 
     def fit(self) -> Fit | CriteriaFit:
         """Read and fit, each criterion and all together where there are several."""
-        import evenhand as eh
+        from evenhand.models.criteria import calibrate_criteria
 
         panel = self.reading.read()
         if not typed("criterion"):
             return self._fit(panel)
-        return eh.calibrate_criteria(
+        return calibrate_criteria(
             panel,
             weights=self.combining.weights or None,
             correlated=not self.combining.uncorrelated,
-            by=self._chosen(panel) or getattr(eh, METHODS[self.estimating.method].function),
-            **self._asked(("gauge", "noise", "interval", "per_component")),
+            by=self._chosen(panel) or self._by(),
+            **self._settings(),
         )

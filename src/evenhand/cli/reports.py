@@ -13,10 +13,10 @@ from evenhand.cli.group import EXIT_NO
 from evenhand.cli.options import Options, command, part
 
 if TYPE_CHECKING:
-    from evenhand.io.pairs import Side
     from evenhand.models.criteria import CriteriaFit
     from evenhand.models.fit import Fit
     from evenhand.panel.confidence import Form
+    from evenhand.panel.graph import Side
 
 
 class Drawing(Options):
@@ -88,7 +88,7 @@ def report(options: ReportOptions) -> int:
     """
     from evenhand.cli.showing import open_console, say, show_json
     from evenhand.io.results import write_text
-    from evenhand.reports.html import make_report, render
+    from evenhand.reports.page import make_report, render
 
     if options.verify is not None:
         return _verify(options, options.verify)
@@ -112,7 +112,7 @@ def _verify(options: ReportOptions, given: str) -> int:
     from evenhand.cli.showing import open_console, say, show_json
 
     whole, data = _marks(given)
-    mark = fingerprint(combined(options.fitting.fit()), **vars(options.lottery))
+    mark = fingerprint(options.fitting.fit().combined, **vars(options.lottery))
     same = mark.whole.startswith(whole)
     if options.as_json:
         show_json({"same": same, "fingerprint": mark.whole, "data": mark.data, "version": mark.version})
@@ -128,7 +128,7 @@ def _verify(options: ReportOptions, given: str) -> int:
 def _marks(given: str) -> tuple[str, str | None]:
     """Return the fingerprint that was given, or those that stand in a report: of the whole, and of the data."""
     from evenhand.errors import InputError
-    from evenhand.reports.html import fingerprints_in
+    from evenhand.reports.page import fingerprints_in
 
     if not given.lower().endswith((".html", ".htm")):
         if len(given) < 8 or not set(given.lower()) <= set("0123456789abcdef"):
@@ -147,17 +147,10 @@ def _marks(given: str) -> tuple[str, str | None]:
 
 def _check_page(place: Path) -> None:
     """Refuse, before any work is done, a place where no report can be written."""
-    from evenhand.reports.html import refuse_pdf
+    from evenhand.reports.page import refuse_pdf
 
     refuse_pdf(place)
     ask.check_place(place, (".html", ".htm"))
-
-
-def combined(found: Fit | CriteriaFit) -> Fit:
-    """Return the fit of all criteria together, or the only one."""
-    from evenhand.models.criteria import CriteriaFit
-
-    return found.combined if isinstance(found, CriteriaFit) else found
 
 
 class TemplateOptions(Options):

@@ -57,8 +57,8 @@ _VARIANCES: Final = {
 }
 
 
-def show_fit(summary: Summary, rows: int) -> None:
-    """Print values, biases and what must be known about them."""
+def show_fit(summary: Summary, rows: int, *, calibrated: bool = True) -> None:
+    """Print values, biases where they were fitted, and what must be known about them."""
     console = open_console()
     panel, fit = summary["panel"], summary["fit"]
     percent = f"{100 * summary['interval']:g} %"
@@ -97,7 +97,7 @@ def show_fit(summary: Summary, rows: int) -> None:
         add_row(table, *([str(record["component"]), *cells] if groups else cells))
     console.print(table)
     say_left_out(console, len(ordered) - limit, "object")
-    if summary["method"] not in ("sa", "cwa"):
+    if calibrated:
         columns = ["assessor", "bias", "sd", f"{percent} interval", "scores"]
         table = make_table(["group", *columns] if groups else columns)
         by_bias = sorted(summary["assessors"], key=lambda record: (record.get("component", 1), -record["bias"]))

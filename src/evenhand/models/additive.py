@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import SolveError
+from evenhand.models.average import CWA, SA
 from evenhand.models.family import INTERVAL, check_options, make_fit
-from evenhand.models.fit import Fit
+from evenhand.models.fit import Fit, Method, Model
 from evenhand.models.noise import NoiseKind, NoisePrior
 from evenhand.panel.gauge import Condition, Gauge, condition
 from evenhand.panel.panel import Panel
@@ -59,7 +61,7 @@ def calibrate(
     >>> calibrate(panel).biases.estimate
     array([-5.5,  5.5])
     """
-    return fit_additive(panel, "cwc", gauge, per_component, noise, interval, solver)
+    return fit_additive(panel, CWC, gauge, per_component, noise, interval, solver)
 
 
 def incomplete_block(
@@ -75,7 +77,14 @@ def incomplete_block(
 
     Options as in :func:`calibrate`.
     """
-    return fit_additive(panel, "iba", gauge, per_component, noise, interval, solver)
+    return fit_additive(panel, IBA, gauge, per_component, noise, interval, solver)
+
+
+IBA: Final = Method("iba", calibrates=True, weighs=False, make=incomplete_block)
+CWC: Final = Method("cwc", calibrates=True, weighs=True, make=calibrate)
+
+METHODS: Final = {one.method: one for one in (SA, CWA, IBA, CWC)}
+"""The four methods of the paper's table 1, from the simplest to the richest."""
 
 
 def _all_seen_once(panel: Panel) -> bool:
@@ -85,7 +94,7 @@ def _all_seen_once(panel: Panel) -> bool:
 
 def fit_additive(
     panel: Panel,
-    method: str,
+    model: Model,
     gauge: Gauge,
     per_component: bool,
     noise: NoiseKind | NoisePrior,
@@ -94,22 +103,22 @@ def fit_additive(
     start: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> Fit:
     """Return the fit of one of the two methods, from values and biases close to the answer where they are known."""
-    check_options(panel, method, noise, interval)
-    seen = panel if method == "cwc" else panel.with_equal_confidence()
+    check_options(panel, model, noise, interval)
+    seen = panel if model.uses_confidence else panel.with_equal_confidence()
     parts = connectivity(seen, solver)
     if not per_component and not _all_seen_once(seen):
         parts.require_connected()
     fixed = condition(gauge, seen, parts)
     raw = parts.solver.solve(seen.score, start, declared=noise == "declared")
     return finish_additive(
-        panel, parts, method, raw, fixed, gauge=gauge, per_component=per_component, noise=noise, interval=interval
+        panel, parts, model, raw, fixed, gauge=gauge, per_component=per_component, noise=noise, interval=interval
     )
 
 
 def finish_additive(
     panel: Panel,
     parts: Connectivity,
-    method: str,
+    model: Model,
     raw: Solution,
     fixed: Condition,
     *,
@@ -132,7 +141,7 @@ def finish_additive(
     fit = make_fit(
         panel,
         parts.panel,
-        method,
+        model,
         solution,
         parts,
         noise=noise,

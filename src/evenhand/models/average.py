@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from evenhand.compiled import sum_by
 from evenhand.models.family import INTERVAL, check_options, make_fit
-from evenhand.models.fit import Fit
+from evenhand.models.fit import Fit, Method
 from evenhand.models.noise import NoiseKind, NoisePrior
 from evenhand.panel.gauge import Gauge, condition
 from evenhand.panel.panel import Panel
@@ -39,7 +41,7 @@ def simple_average(
     >>> simple_average(Panel.from_arrays([0, 0, 1], [0, 1, 1], [3.0, 4.0, 5.0])).values.estimate
     array([3.5, 5. ])
     """
-    return _average(panel, panel.with_equal_confidence(), "sa", gauge, noise, interval)
+    return _average(panel, SA, gauge, noise, interval)
 
 
 def weighted_average(
@@ -56,13 +58,16 @@ def weighted_average(
     >>> weighted_average(Panel.from_arrays([0, 0], [0, 1], [3.0, 4.0], [3.0, 1.0])).values.estimate
     array([3.25])
     """
-    return _average(panel, panel, "cwa", gauge, noise, interval)
+    return _average(panel, CWA, gauge, noise, interval)
 
 
-def _average(
-    panel: Panel, seen: Panel, method: str, gauge: Gauge, noise: NoiseKind | NoisePrior, interval: float
-) -> Fit:
+SA: Final = Method("sa", calibrates=False, weighs=False, make=simple_average)
+CWA: Final = Method("cwa", calibrates=False, weighs=True, make=weighted_average)
+
+
+def _average(panel: Panel, method: Method, gauge: Gauge, noise: NoiseKind | NoisePrior, interval: float) -> Fit:
     check_options(panel, method, noise, interval)
+    seen = panel if method.uses_confidence else panel.with_equal_confidence()
     parts = connectivity(seen)
     if not isinstance(gauge, str) or gauge not in ("weighted", "zero_sum"):
         condition(gauge, seen, parts)  # not used, but a wrong one is wrong here too

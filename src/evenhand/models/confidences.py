@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from evenhand.models.family import INTERVAL
 from evenhand.models.fit import Fit
-from evenhand.models.refined import Refinements, refine
+from evenhand.models.refined import Refinements, find_refined, make_refined
 from evenhand.panel.panel import Panel
 
 
@@ -74,16 +74,17 @@ def declared_confidence(panel: Panel, *, interval: float = INTERVAL) -> Declared
     """
     from scipy.special import gammaincc
 
-    free = refine(panel, Refinements(shrink=True, power="estimated"), interval=interval)
-    top = free.refined.log_marginal
+    free, parts = find_refined(panel, Refinements(shrink=True, power="estimated"), interval=interval)
 
     def p_value(power: float) -> float:
-        held = refine(panel, Refinements(shrink=True, power=power), interval=interval)
-        return float(gammaincc(0.5, max(top - held.refined.log_marginal, 0.0)))  # chi-square, one degree
+        held, _ = find_refined(panel, Refinements(shrink=True, power=power), interval=interval)
+        return float(gammaincc(0.5, max(free.log_marginal - held.log_marginal, 0.0)))  # chi-square, one degree
 
-    table = free.refined.variances
+    table = free.variances
     at = list(table.labels).index("power")
     power, lower, upper = (float(column[at]) for column in (table.estimate, table.lower, table.upper))
     base = panel.factor
     factor, low, high = (None if base is None else base**number for number in (power, lower, upper))
-    return DeclaredConfidence(power, lower, upper, factor, low, high, p_value(0.0), p_value(1.0), free)
+    return DeclaredConfidence(
+        power, lower, upper, factor, low, high, p_value(0.0), p_value(1.0), make_refined(free, parts)
+    )

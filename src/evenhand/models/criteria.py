@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from evenhand import frames
 from evenhand.compiled import Codes, Floats, count_by
 from evenhand.errors import InputError, NotConnectedError, Problem, SolveError
-from evenhand.models.additive import calibrate, incomplete_block
-from evenhand.models.average import simple_average, weighted_average
+from evenhand.models.additive import CWC, IBA, METHODS, calibrate
+from evenhand.models.correlation import Correlation
+from evenhand.models.effects import Effects
 from evenhand.models.family import INTERVAL, check_options
-from evenhand.models.fit import Effects, Fit
-from evenhand.models.medians import NoDistribution
-from evenhand.models.noise import EstimatedNoise, KnownNoise, Noise, NoiseKind, NoisePrior
+from evenhand.models.fit import Asked, Fit, Method, Model, Options, Question
+from evenhand.models.noise import EstimatedNoise, KnownNoise, NoDistribution, Noise, NoiseKind, NoisePrior
 from evenhand.models.posterior import Posterior
 from evenhand.models.refined import Refinements, refine
 from evenhand.models.reweighting import Mixing
@@ -66,72 +66,63 @@ _CERTAIN: Final = 10**6
 _NOTABLE: Final = 3.0
 """Correlations this many standard errors from zero are worth a note where they are ignored."""
 
-_METHODS: Final[dict[str, Callable[..., Fit]]] = {
-    "sa": simple_average,
-    "cwa": weighted_average,
-    "iba": incomplete_block,
-    "cwc": calibrate,
+_WHAT: Final[dict[Question, str]] = {
+    "refit": "A refit",
+    "update": "An update",
+    "evidence": "Evidence",
+    "influence": "Influence",
+    "sensitivity": "Influence",
+    "without": "Leaving an assessor out",
+    "explain": "An explanation",
+    "next": "The next best assessment",
+    "spread": "The spread of residuals",
 }
+"""What needs a fit of the panel alone."""
 
 
-@dataclass(frozen=True, eq=False)
-class Correlation:
-    """How the errors of one assessor on one object go together between criteria.
+@dataclass(frozen=True)
+class SeveralCriteria(Model):
+    """A model in which scores of other criteria have their part.
 
     Attributes
     ----------
-    criteria
-        The criteria.
-    matrix
-        Correlations (K x K); not a number between criteria that nobody scored together.
-    sd
-        Standard deviation of the noise of each criterion, for precision 1.
-    freedom
-        Degrees of freedom behind each correlation and, on the diagonal, behind each variance. The standard error of a
-        correlation r is about (1 - r^2)/sqrt(freedom).
-    backend
-        The kind of frame that tables come back as.
+    base
+        How each criterion was fitted on its own.
     """
 
-    criteria: tuple[str, ...]
-    matrix: Floats
-    sd: Floats
-    freedom: Floats
-    backend: frames.Backend = frames.DEFAULT_BACKEND
+    base: Model
 
     @property
-    def covariance(self) -> Floats:
-        """Noise covariance Sigma between criteria, for precision 1."""
-        return np.asarray(self.matrix * np.outer(self.sd, self.sd))
+    def method(self) -> str:
+        """Its short name: ``cwc+criteria``."""
+        return f"{self.base.method}+criteria"
 
     @property
-    def error(self) -> Floats:
-        """Standard errors of the correlations; infinite where nothing is known."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.freedom > 0, (1 - np.square(self.matrix)) / np.sqrt(self.freedom), np.inf)
+    def uses_confidence(self) -> bool:
+        """Whether scores weigh by declared confidence."""
+        return self.base.uses_confidence
 
-    def columns(self) -> dict[str, Any]:
-        """Return a row for each pair of criteria: first, second, correlation, error, freedom."""
-        pairs = list(combinations(range(len(self.criteria)), 2))
+    @property
+    def refusal(self) -> str:
+        """The kind of error that a question raises which it cannot answer."""
+        return "bad_method"
 
-        def cells(matrix: Floats) -> list[float | None]:
-            return [float(matrix[pair]) if np.isfinite(matrix[pair]) else None for pair in pairs]
+    def why_not(self, question: Question) -> str | None:
+        """Return why a question cannot be answered."""
+        if question not in _WHAT:
+            return None
+        return (
+            f"{_WHAT[question]} is not for values of several criteria, in which scores of other criteria have their "
+            "part: ask for it of one criterion, fitted on its own."
+        )
 
-        return {
-            "first": [self.criteria[one] for one, _ in pairs],
-            "second": [self.criteria[other] for _, other in pairs],
-            "correlation": cells(self.matrix),
-            "error": cells(self.error),
-            "freedom": cells(self.freedom),
-        }
-
-    def to_frame(self) -> Any:
-        """Return the table as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.backend)
+    def refit(self, panel: Panel, **options: Unpack[Options]) -> NoReturn:
+        """Refuse: one panel does not hold the scores of the other criteria."""
+        _refuse(str(self.why_not("refit")), self.refusal)
 
 
 @dataclass(frozen=True, eq=False)
-class CriteriaFit:
+class CriteriaFit(Asked):
     """Values and biases for each criterion, and for all together.
 
     Attributes
@@ -161,6 +152,11 @@ class CriteriaFit:
     combined: Fit
     correlation: Correlation
     is_correlated: bool = True
+
+    @property
+    def model(self) -> Model:
+        """What the combined fit was made by."""
+        return self.combined.model
 
     def columns(self) -> dict[str, Any]:
         """Return a row for each object: combined value, sd, ends of its interval, rank; value and sd by criterion."""
@@ -275,10 +271,9 @@ def calibrate_criteria(
     array([140. , 128.5, 103. ])
     """
     chosen = _weights(panel, weights)
-    method = _method_of(by)
     _refuse_options(panel, by, noise, interval, len(chosen))
     base = _weighted_part(panel, chosen)
-    table = _Table.of(base, tuple(chosen), equal=method in ("sa", "iba"))
+    table = _Table.of(base, tuple(chosen), equal=_weighs_alike(by))
     together = correlated and len(chosen) > 1 and not table.is_complete
     if together:
         _refuse_joint(by)
@@ -333,17 +328,25 @@ def _weights(panel: Panel, given: Mapping[str, float] | None) -> dict[str, float
     return chosen
 
 
-def _method_of(by: By) -> str | None:
-    """Return the short name of a method of the paper; None for any other way to fit."""
-    return by if isinstance(by, str) else next((name for name, one in _METHODS.items() if one is by), None)
+def _method_of(by: By) -> Method | None:
+    """Return the method of the paper that is meant; None for any other way to fit."""
+    if isinstance(by, str):
+        return METHODS.get(by)
+    return next((one for one in METHODS.values() if by in (one, one.make)), None)
+
+
+def _weighs_alike(by: By) -> bool:
+    """Whether a method of the paper is meant that makes no use of declared confidence."""
+    method = _method_of(by)
+    return method is not None and not method.uses_confidence
 
 
 def _refuse_options(panel: Panel, by: By, noise: NoiseKind | NoisePrior, interval: float, count: int) -> None:
     """Refuse what no criterion could be fitted with."""
-    if isinstance(by, str) and by not in _METHODS:
-        _refuse(f"Criteria can be fitted by {', '.join(_METHODS)}, a function or Refinements, not by {by!r}.")
+    if isinstance(by, str) and by not in METHODS:
+        _refuse(f"Criteria can be fitted by {', '.join(METHODS)}, a function or Refinements, not by {by!r}.")
     if not isinstance(by, Refinements):
-        check_options(panel, _method_of(by) or "cwc", noise, interval)
+        check_options(panel, _method_of(by) or CWC, noise, interval)
     if isinstance(noise, NoisePrior) and count > 1:
         _refuse(
             "A prior of the noise variance is for one criterion: use noise estimated or declared, or calibrate "
@@ -358,7 +361,7 @@ def _refuse_joint(by: By) -> None:
             "Refinements go with correlated criteria only where every reading has all criteria, with confidences in "
             "the same proportion: use correlated=False, or fit without refinements."
         )
-    if _method_of(by) not in ("iba", "cwc"):
+    if _method_of(by) not in (IBA, CWC):
         _refuse(
             "Correlated criteria with missing scores, or with confidences in different proportions, are fitted by "
             "calibration (cwc or iba): use one of these, or correlated=False."
@@ -454,12 +457,13 @@ class _Fitter:
 
     def fit(self, panel: Panel, gauge: Gauge) -> Fit:
         """Return the fit of a panel."""
-        options: dict[str, Any] = {"gauge": gauge, "noise": self.noise, "interval": self.interval}
-        if self.per_component and _method_of(self.by) not in ("sa", "cwa"):
+        options: Options = {"gauge": gauge, "noise": self.noise, "interval": self.interval}
+        if self.per_component:
             options["per_component"] = True
         if isinstance(self.by, Refinements):
             return refine(panel, self.by, **options)
-        return (_METHODS[self.by] if isinstance(self.by, str) else self.by)(panel, **options)
+        by = METHODS[self.by] if isinstance(self.by, str) else _method_of(self.by) or self.by
+        return by(panel, **options)
 
     def one(self, base: Panel, label: str, gauge: Gauge) -> Fit:
         """Return the fit of one criterion; what is refused is refused by its name."""
@@ -584,7 +588,7 @@ class _Task:
         readings = self.table.readings
         score = values[readings.object_index] + biases[readings.assessor_index] + residuals
         panel = self.combined_panel(score, correlation)
-        seen = panel.with_equal_confidence() if _method_of(self.fitter.by) in ("sa", "iba") else panel
+        seen = panel.with_equal_confidence() if _weighs_alike(self.fitter.by) else panel
         return _Found(panel, seen, connectivity(seen), self.groups(), values, biases, residuals)
 
     def groups(self) -> tuple[Whole, Whole]:
@@ -636,10 +640,17 @@ class _Task:
         values = weight @ np.stack([fit.values.estimate for fit in fits])
         found = self.found(values, biases, self.residuals @ weight, None)
         noise = _summed_noise(self.fits, weight)
+        ways = dict.fromkeys(fit.solved_by for fit in fits if fit.solved_by is not None)
         summed = SummedSolver(
-            tuple(fit.posterior for fit in fits), weight, tuple(self.seats), found.panel, found.system, noise.variance
+            tuple(fit.posterior for fit in fits),
+            weight,
+            tuple(self.seats),
+            found.panel,
+            found.system,
+            noise.variance,
+            f"each criterion on its own: {'; '.join(ways)}",
         )
-        averaged = all(fit.posterior.solver is None for fit in fits)
+        averaged = not fits[0].is_calibrated
         if averaged:
             with np.errstate(divide="ignore"):
                 posterior = Posterior(noise, 1.0 / summed.diagonal()[0], biases.size)
@@ -652,7 +663,7 @@ class _Task:
             shares = [freedom / fit.degrees_of_freedom if freedom > 0 else 1.0 for fit in fits]
             residual = float(weight**2 @ [share * fit.residual for share, fit in zip(shares, fits, strict=True)])
         return found.fit(
-            fits[0].method if averaged else f"{fits[0].method}+criteria",
+            fits[0].model if averaged else SeveralCriteria(fits[0].model),
             None if fits[0].gauge is None else self.gauge,
             posterior,
             self.fitter.interval,
@@ -707,8 +718,8 @@ class _Task:
                 message = "too few scores tell how errors go together between criteria: drawn towards independence."
                 own.append(Problem("drawn", message))
             residual = nu * level / (float(part @ matrix @ part) if declared else 1.0)
-            method = f"{fits[0].method}+criteria"
-            made.append(one.fit(method, self.gauge, posterior, self.fitter.interval, residual, nu, own))
+            model = SeveralCriteria(fits[0].model)
+            made.append(one.fit(model, self.gauge, posterior, self.fitter.interval, residual, nu, own))
         return dict(zip(self.fits, made[1:], strict=True)), made[0], correlation
 
 
@@ -734,7 +745,7 @@ class _Found:
 
     def fit(
         self,
-        method: str,
+        model: Model,
         gauge: Gauge | None,
         posterior: Posterior,
         interval: float,
@@ -767,7 +778,7 @@ class _Found:
         )
         return Fit(
             panel=self.panel,
-            method=method,
+            model=model,
             gauge=gauge,
             values=values,
             biases=biases,
@@ -783,7 +794,7 @@ class _Found:
 
 def _level(fit: Fit) -> float:
     """Return the estimated noise variance for precision 1; not a number where there is none."""
-    if fit.refined is None:
+    if fit.model.is_plain:
         return fit.residual / fit.degrees_of_freedom if fit.degrees_of_freedom > 0 else np.nan
     variance = fit.posterior.noise.variance
     return np.nan if variance is None else variance
@@ -966,6 +977,8 @@ class SummedSolver(Derived):
         Its equations, as if its scores had been given as such.
     variance
         Covariances are divided by this, the noise variance of the sums; by 1 where it is None or 0.
+    reason
+        Which methods were used, and why.
     """
 
     posteriors: tuple[Posterior, ...]
@@ -974,14 +987,7 @@ class SummedSolver(Derived):
     panel: Panel
     system: System
     variance: float | None = None
-
-    @property
-    def reason(self) -> str:
-        """Which methods were used, and why."""
-        solvers = [one.solver for one in self.posteriors]
-        return (
-            f"each criterion on its own: {'; '.join(dict.fromkeys(one.reason for one in solvers if one is not None))}"
-        )
+    reason: str = ""
 
     @property
     def diagonal_error(self) -> float:

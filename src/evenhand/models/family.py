@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from evenhand.compiled import dot
 from evenhand.errors import InputError, Problem, SolveError
-from evenhand.models.fit import Effects, Fit
+from evenhand.models.effects import Effects
+from evenhand.models.fit import Fit, Model
 from evenhand.models.noise import NoiseKind, NoisePrior, make_noise
 from evenhand.models.posterior import Posterior
 from evenhand.panel.gauge import Condition, Gauge
@@ -22,18 +23,16 @@ from evenhand.words import count_of, name_some
 INTERVAL: Final = 0.9
 """Probability of intervals unless asked otherwise."""
 
-USES_CONFIDENCE: Final[frozenset[str]] = frozenset({"cwa", "cwc"})
 
-
-def check_options(panel: Panel, method: str, noise: NoiseKind | NoisePrior, interval: float) -> None:
+def check_options(panel: Panel, model: Model, noise: NoiseKind | NoisePrior, interval: float) -> None:
     """Refuse an interval that is no probability, and declared noise where none was declared."""
     if not 0 < interval < 1:
         raise InputError(f"An interval needs a probability between 0 and 1, not {interval:g}.", kind="bad_option")
     if noise != "declared":
         return
-    if method not in USES_CONFIDENCE:
+    if not model.uses_confidence:
         raise InputError(
-            f"Method {method} weighs all scores alike and so cannot take declared uncertainties at face value: "
+            f"Method {model.method} weighs all scores alike and so cannot take declared uncertainties at face value: "
             "use noise estimated, or method cwc or cwa.",
             kind="bad_option",
         )
@@ -48,7 +47,7 @@ def check_options(panel: Panel, method: str, noise: NoiseKind | NoisePrior, inte
 def make_fit(
     panel: Panel,
     seen: Panel,
-    method: str,
+    model: Model,
     solution: Solution,
     parts: Connectivity,
     *,
@@ -64,7 +63,7 @@ def make_fit(
     ----------
     panel, seen
         The panel as given, and as the method sees it (equal confidences for SA and IBA).
-    method
+    model
         The method.
     solution
         Values, biases and residuals, in the gauge.
@@ -76,18 +75,18 @@ def make_fit(
         For calibrating methods, what fixes the biases and what answers for their uncertainty.
     """
     residual = _residual_sum(seen, solution) if solution.residual is None else solution.residual
-    fitted = seen.n_objects + (seen.n_assessors - parts.n_components if solver is not None else 0)
+    calibrated = model.is_calibrated
+    fitted = seen.n_objects + (seen.n_assessors - parts.n_components if calibrated else 0)
     dof = seen.n_assessments - fitted
     precision = seen.object_confidence
     posterior = Posterior(make_noise(noise, residual, dof), precision, seen.n_assessors, solver, condition)
-    comparable = solver is not None
     values = Effects(
         side="object",
         labels=panel.objects,
         estimate=_frozen(solution.values),
         assessments=seen.object_assessments,
         total_confidence=precision,
-        component=parts.object_component if comparable else np.zeros(seen.n_objects, dtype=np.int64),
+        component=parts.object_component if calibrated else np.zeros(seen.n_objects, dtype=np.int64),
         interval=interval,
         posterior=posterior,
         backend=panel.backend,
@@ -99,11 +98,11 @@ def make_fit(
         estimate=_frozen(solution.biases),
         assessments=seen.assessor_assessments,
         total_confidence=seen.assessor_confidence,
-        component=parts.assessor_component if comparable else np.zeros(seen.n_assessors, dtype=np.int64),
+        component=parts.assessor_component if calibrated else np.zeros(seen.n_assessors, dtype=np.int64),
     )
     return Fit(
         panel=panel,
-        method=method,
+        model=model,
         gauge=gauge,
         values=values,
         biases=biases,
@@ -113,7 +112,7 @@ def make_fit(
         degrees_of_freedom=dof,
         connectivity=parts,
         posterior=posterior,
-        notes=(*panel.notes, *_notes(seen, parts, posterior, calibrated=comparable)),
+        notes=(*panel.notes, *_notes(seen, parts, posterior, calibrated=calibrated)),
     )
 
 

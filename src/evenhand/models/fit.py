@@ -1,26 +1,31 @@
-"""What every model returns: values, biases, the residual, and how sure they are."""
+"""What every model returns, a Fit: values, biases, the residual, how sure they are; and what a model says of itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand import frames
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, NotRankableError, Problem
-from evenhand.htmlrepr import MOST_ROWS, html_lines, html_table
-from evenhand.models.posterior import Marginal, Posterior, mapped_sd
+from evenhand.htmlrepr import html_lines
+from evenhand.models.effects import Contrast, Effects, Table
+from evenhand.models.noise import NoiseKind, NoisePrior, noise_asked
+from evenhand.models.posterior import Posterior
 from evenhand.panel.gauge import Gauge, Reference, condition, gauge_name
 from evenhand.panel.panel import Panel
+from evenhand.solve.choose import SolverKind
 from evenhand.solve.connectivity import Connectivity
 from evenhand.words import count_of
 
-Method = Literal["sa", "cwa", "iba", "cwc"]
+if TYPE_CHECKING:
+    from evenhand.models.correlation import Correlation
+    from evenhand.models.variances import Search
 
 METHOD_NAMES: Final[dict[str, str]] = {
     "sa": "simple averaging",
@@ -45,6 +50,25 @@ REFINEMENT_NAMES: Final = {
     "criteria": "several criteria",
 }
 
+OUTLYING: Final = 3.0
+"""Scores further than this many standard deviations from what is expected are listed as outlying."""
+
+Question = Literal[
+    "refit",
+    "update",
+    "ranks",
+    "explain",
+    "influence",
+    "sensitivity",
+    "without",
+    "leverages",
+    "spread",
+    "evidence",
+    "log_evidence",
+    "next",
+]
+"""What may be asked of a fit, and refused by its model."""
+
 
 def method_name(method: str) -> str:
     """Return what a method is called in words.
@@ -55,173 +79,168 @@ def method_name(method: str) -> str:
     'calibration with confidence, shrunk to the mean'
     """
     base, *refinements = method.split("+")
-    words = [name for key, name in METHOD_NAMES.items() if key == base] or [base]
-    return ", ".join([*words, *(REFINEMENT_NAMES.get(name, name) for name in refinements)])
+    return ", ".join([METHOD_NAMES.get(base, base), *(REFINEMENT_NAMES.get(name, name) for name in refinements)])
 
 
-_TIE: Final = 1e-10
-"""Values closer than this, beside the spread of all values, share a rank."""
+class Options(TypedDict, total=False):
+    """What every model can be asked for: gauge, groups, noise, intervals, solver."""
 
-
-class Scale(Protocol):
-    """An increasing map from points to the scale on which a model is additive, and back."""
-
-    def forward(self, points: Floats) -> Floats:
-        """Return where points lie on the scale of the model."""
-
-    def back(self, latent: Floats) -> Floats:
-        """Return the points at places on the scale of the model."""
-
-    def slope(self, points: Floats) -> Floats:
-        """Return the derivative of the map."""
-
-
-@dataclass(frozen=True, eq=False)
-class Effects:
-    """Estimates for one side of the panel: the values of objects, or the biases of assessors.
-
-    Attributes
-    ----------
-    side
-        ``"object"`` or ``"assessor"``.
-    labels
-        Labels, in the order of the panel.
-    estimate
-        The estimates, in the same order.
-    assessments
-        Number of assessments behind each.
-    total_confidence
-        Sum of the precisions behind each: C_o or C'_a.
-    component
-        The group of each; estimates of different groups cannot be compared.
-    interval
-        Probability of the intervals.
-    posterior
-        Where the uncertainty comes from.
-    backend
-        The kind of frame that tables come back as.
-    scale
-        How the scale of the model is read off in points, where scores were mapped to fit it.
-    """
-
-    side: Literal["object", "assessor"]
-    labels: Any
-    estimate: Floats
-    assessments: NDArray[np.int64]
-    total_confidence: Floats
-    component: NDArray[np.int64]
+    gauge: Gauge
+    per_component: bool
+    noise: NoiseKind | NoisePrior
     interval: float
-    posterior: Posterior = field(repr=False)
-    backend: frames.Backend = frames.DEFAULT_BACKEND
-    scale: Scale | None = field(default=None, repr=False)
+    solver: SolverKind
+
+
+class Model(Protocol):
+    """What a fit was made by. A model of one's own needs ``method`` and ``refit``; the rest are answers of most."""
+
+    @property
+    def method(self) -> str:
+        """Its short name: ``"cwc"``; refinements follow after a plus: ``"cwc+shrunk"``."""
+
+    def refit(self, panel: Panel, **options: Unpack[Options]) -> Fit:
+        """Return the fit of another panel by the same model."""
 
     @property
     def name(self) -> str:
-        """What is estimated: ``"value"`` or ``"bias"``."""
-        return "value" if self.side == "object" else "bias"
+        """What it is called in words."""
+        return method_name(self.method)
 
     @property
-    def marginal(self) -> Marginal:
-        """What is known about each, as a deviation from its estimate on the scale of the model."""
-        return self.posterior.of_values if self.side == "object" else self.posterior.of_biases
-
-    @cached_property
-    def latent(self) -> Floats:
-        """The estimates on the scale of the model: the same, unless scores were mapped to fit it."""
-        return self.estimate if self.scale is None else self.scale.forward(self.estimate)
-
-    @cached_property
-    def sd(self) -> Floats | None:
-        """Posterior standard deviations; None where there are none, with the reason in the notes of the fit."""
-        if self.scale is None:
-            return self.marginal.sd
-        return mapped_sd(self.marginal, self.latent, self.scale.back)
-
-    @cached_property
-    def _ends(self) -> tuple[Floats, Floats] | None:
-        ends = self.marginal.interval(self.interval)
-        if ends is None:
-            return None
-        lower, upper = self.latent + ends[0], self.latent + ends[1]
-        return (lower, upper) if self.scale is None else (self.scale.back(lower), self.scale.back(upper))
+    def is_plain(self) -> bool:
+        """Whether it is one of the four methods of the paper's table 1."""
+        return False
 
     @property
-    def lower(self) -> Floats | None:
-        """Lower ends of the intervals."""
-        return None if self._ends is None else self._ends[0]
+    def is_calibrated(self) -> bool:
+        """Whether it fits biases."""
+        return True
 
     @property
-    def upper(self) -> Floats | None:
-        """Upper ends of the intervals."""
-        return None if self._ends is None else self._ends[1]
+    def uses_confidence(self) -> bool:
+        """Whether scores weigh by declared confidence."""
+        return True
 
-    @cached_property
-    def rank(self) -> NDArray[np.int64]:
-        """Ranks from 1 for the highest, within each group; equal estimates share the better rank."""
-        return self.ranks_within(self.component)
+    @property
+    def tables(self) -> Mapping[str, Table | None]:
+        """What it found beside values and biases, by name: variances, covariates, ...; None where it has no such."""
+        return {}
 
-    def ranks_within(self, component: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return ranks from 1 for the highest within groups of one's own choice."""
-        ranks = np.empty(self.estimate.size, dtype=np.int64)
-        for group in np.unique(component):
-            members = np.flatnonzero(component == group)
-            order = members[np.argsort(-self.estimate[members], kind="stable")]
-            ordered = self.estimate[order]
-            rounding = 16 * np.finfo(np.float64).eps * float(np.abs(ordered).max())
-            tolerance = max(_TIE * float(np.ptp(ordered)), rounding)
-            starts = np.concatenate([[True], ordered[:-1] - ordered[1:] > tolerance])
-            ranks[order] = np.maximum.accumulate(np.where(starts, np.arange(order.size), 0)) + 1
-        return ranks
+    @property
+    def surprise(self) -> Floats | None:
+        """For every score how many standard deviations it lies from what is expected; None for plain methods."""
+        return None
 
-    def columns(self) -> dict[str, Any]:
-        """Return the table as columns: label, estimate, sd, lower, upper, assessments, total_confidence, ..."""
-        empty = [None] * self.estimate.size
-        columns: dict[str, Any] = {self.side: list(self.labels), self.name: self.estimate}
-        for name in ("sd", "lower", "upper"):
-            cells = getattr(self, name)
-            columns[name] = empty if cells is None else cells
-        columns |= {"assessments": self.assessments, "total_confidence": self.total_confidence}
-        if self.side == "object":
-            columns["rank"] = self.rank
-        if self.component.size and self.component.max() > 0:
-            columns["component"] = self.component + 1
-        return columns
+    @property
+    def outlying(self) -> NDArray[np.int64]:
+        """Positions of scores more than three standard deviations from what is expected, the furthest first."""
+        size = np.abs(np.zeros(0) if self.surprise is None else self.surprise)
+        return np.argsort(-size, kind="stable")[: int((size > OUTLYING).sum())]
 
-    def to_frame(self) -> Any:
-        """Return the table as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.backend)
+    @property
+    def behind(self) -> Search | None:
+        """The search for its variances, with the least-squares fit that it ended in; None where it has none."""
+        return None
+
+    @property
+    def solved_by(self) -> str | None:
+        """How values and biases were found, where that was not by a solver of normal equations."""
+        return None
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """What was assumed, in words that a fingerprint can hold, where the method's name does not say it all."""
+        return {}
+
+    @property
+    def refusal(self) -> str:
+        """The kind of error that a question raises which it cannot answer."""
+        return "bad_option"
+
+    def why_not(self, question: Question) -> str | None:
+        """Return why a question cannot be answered, in a sentence; None where it can."""
+        return None
 
 
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """A weighted sum of values and biases, such as a difference, with its uncertainty.
+@dataclass(frozen=True)
+class Method(Model):
+    """One of the four methods of the paper's table 1. To call it is to fit a panel.
 
     Attributes
     ----------
-    estimate
-        The weighted sum of the estimates.
-    sd
-        Its posterior standard deviation; None where there is none.
-    lower, upper
-        Ends of its interval; None where there is none.
+    key
+        Its short name.
+    calibrates, weighs
+        Whether it fits biases, and whether scores weigh by declared confidence.
+    make
+        The function that fits a panel by it.
     """
 
-    estimate: float
-    sd: float | None
-    lower: float | None
-    upper: float | None
+    key: str
+    calibrates: bool
+    weighs: bool
+    make: Callable[..., Fit] = field(repr=False)
+
+    @property
+    def method(self) -> str:
+        """Its short name."""
+        return self.key
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether it fits biases."""
+        return self.calibrates
+
+    @property
+    def uses_confidence(self) -> bool:
+        """Whether scores weigh by declared confidence."""
+        return self.weighs
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one of the four methods: yes."""
+        return True
+
+    def refit(self, panel: Panel, **options: Unpack[Options]) -> Fit:
+        """Return the fit of a panel; averages have no use for the options of groups and solvers."""
+        unused = () if self.is_calibrated else ("per_component", "solver")
+        return self.make(panel, **{name: option for name, option in options.items() if name not in unused})
+
+    __call__ = refit
+
+
+class _Made(Protocol):
+    @property
+    def model(self) -> Model: ...
+
+
+class Asked:
+    """A result that says in one sentence what it cannot be asked."""
+
+    def require(self: _Made, question: Question) -> None:
+        """Refuse a question that the model cannot answer.
+
+        Raises
+        ------
+        InputError
+            With the reason.
+        """
+        reason = self.model.why_not(question)
+        if reason is not None:
+            raise InputError(reason, kind=self.model.refusal)
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Asked):
     """A panel with its values and biases.
 
     Attributes
     ----------
     panel
         The panel as it was given.
-    method
-        ``"sa"``, ``"cwa"``, ``"iba"`` or ``"cwc"``; refinements follow after a plus: ``"cwc+shrunk"``.
+    model
+        What it was made by: its name, its further tables, and why it cannot answer a question.
     gauge
         The degeneracy-breaking condition; None for averages, which need none.
     values, biases
@@ -240,16 +259,20 @@ class Fit:
         What a reader must know.
     given_residuals
         The residuals, where the solver had them at hand with all their digits.
-    refined
-        What a refined model found beside values and biases (`Refined`); None for the four methods.
     per_component
         Whether each group of a panel that is not connected was to be calibrated on its own.
     precision
         The precisions behind the residual, where an outlying or rounded score weighs less than that; None elsewhere.
     """
 
+    criteria: ClassVar[tuple[str, ...]] = ()
+    fits: ClassVar[Mapping[str, Fit]] = MappingProxyType({})
+    weights: ClassVar[Mapping[str, float]] = MappingProxyType({})
+    correlation: ClassVar[Correlation | None] = None
+    """What a fit of several criteria has beside its combined one: a fit of scores without criteria has none."""
+
     panel: Panel
-    method: str
+    model: Model
     gauge: Gauge | None
     values: Effects
     biases: Effects
@@ -260,18 +283,35 @@ class Fit:
     posterior: Posterior
     notes: tuple[Problem, ...] = ()
     given_residuals: Floats | None = field(default=None, repr=False)
-    refined: Any = field(default=None, repr=False)
     per_component: bool = False
     precision: Floats | None = field(default=None, repr=False)
 
-    def refuse_criteria(self, what: str) -> None:
-        """Refuse what needs a fit of the panel alone, where scores of other criteria had their part in it."""
-        if self.method.endswith("+criteria"):
-            raise InputError(
-                f"{what} is not for values of several criteria, in which scores of other criteria have their part: ask "
-                "for it of one criterion, fitted on its own.",
-                kind="bad_method",
-            )
+    @property
+    def combined(self) -> Fit:
+        """The fit itself, which has no criteria to be combined."""
+        return self
+
+    @property
+    def method(self) -> str:
+        """``"sa"``, ``"cwa"``, ``"iba"`` or ``"cwc"``; refinements follow after a plus: ``"cwc+shrunk"``."""
+        return self.model.method
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether biases were fitted."""
+        return self.model.is_calibrated
+
+    @property
+    def solved_by(self) -> str | None:
+        """How values and biases were found, in words; None for averages."""
+        solver = self.posterior.solver
+        return self.model.solved_by or (None if solver is None else solver.reason)
+
+    def refit(self, panel: Panel, **options: Unpack[Options]) -> Fit:
+        """Return the fit of another panel by the same model, with the same treatment of noise and intervals."""
+        self.require("refit")
+        same: Options = {"noise": noise_asked(self.posterior.noise), "interval": self.values.interval, **options}
+        return self.model.refit(panel, **same)
 
     @cached_property
     def residuals(self) -> Floats:
@@ -312,7 +352,8 @@ class Fit:
     @property
     def noise_p_value(self) -> float | None:
         """Two-sided p-value of w = 1, R against chi-square with nu degrees; None where no sigma was declared."""
-        if self.panel.confidence != "uncertainty" or self.method not in ("cwa", "cwc") or self.degrees_of_freedom < 1:
+        declared = self.panel.confidence == "uncertainty" and self.model.is_plain and self.model.uses_confidence
+        if not declared or self.degrees_of_freedom < 1:
             return None
         from scipy.special import gammainc, gammaincc
 
@@ -359,11 +400,6 @@ class Fit:
         """Whether the scores agree perfectly and the noise, estimated from them, is therefore zero."""
         return self.residual == 0 and self.posterior.noise.kind == "estimated"
 
-    @property
-    def is_calibrated(self) -> bool:
-        """Whether biases were fitted."""
-        return self.method not in ("sa", "cwa")
-
     def contrast(
         self, values: Mapping[str, float] | None = None, biases: Mapping[str, float] | None = None
     ) -> Contrast:
@@ -383,8 +419,8 @@ class Fit:
         >>> round(calibrate(panel).contrast(values={"0": 1, "1": -1}).estimate, 9)
         9.0
         """
-        of_values = _weights(values or {}, self.values)
-        of_biases = _weights(biases or {}, self.biases)
+        of_values = self.values.weights(values or {})
+        of_biases = self.biases.weights(biases or {})
         groups = {*self.values.component[of_values != 0].tolist(), *self.biases.component[of_biases != 0].tolist()}
         if len(groups) > 1:
             raise InputError("Values and biases of different groups cannot be compared.", kind="not_comparable")
@@ -417,7 +453,7 @@ class Fit:
         """Return method and gauge, counts, and the residual."""
         panel, dof = self.panel, self.degrees_of_freedom
         return [
-            f"{_sentence(method_name(self.method))} ({self.method.upper()})"
+            f"{_sentence(self.model.name)} ({self.method.upper()})"
             + (f", gauge {gauge_name(self.gauge)}" if self.gauge is not None else ""),
             f"{count_of(panel.n_objects, 'object')}, {count_of(panel.n_assessors, 'assessor')}, "
             f"{count_of(panel.n_assessments, 'assessment')}, {panel.describe_confidence()}",
@@ -429,11 +465,11 @@ class Fit:
         order = np.argsort(self.values.rank, kind="stable")
         shown = order if order.size <= 10 else order[:5]
         lines += ["", "highest values" if order.size > 10 else "values"]
-        lines += _lines(self.values, shown)
+        lines += self.values.lines(shown)
         if self.is_calibrated:
             by_size = np.argsort(-np.abs(self.biases.estimate), kind="stable")
             chosen = by_size if by_size.size <= 10 else by_size[:5]
-            lines += ["", "largest biases" if by_size.size > 10 else "biases", *_lines(self.biases, chosen)]
+            lines += ["", "largest biases" if by_size.size > 10 else "biases", *self.biases.lines(chosen)]
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -441,10 +477,10 @@ class Fit:
         """Return the highest values and the largest biases as tables, for notebooks."""
         title, counts, residual = self._titles()
         by_rank = np.lexsort((self.values.rank, self.values.component))
-        parts = [_html(self.values, by_rank, f"{title}; {counts}; {residual}")]
+        parts = [self.values.html(by_rank, f"{title}; {counts}; {residual}")]
         if self.is_calibrated:
             by_size = np.argsort(-np.abs(self.biases.estimate), kind="stable")
-            parts.append(_html(self.biases, by_size, "Biases: positive is generous, negative strict"))
+            parts.append(self.biases.html(by_size, "Biases: positive is generous, negative strict"))
         return "".join(parts) + html_lines(f"Note: {note}" for note in self.notes)
 
     def __repr__(self) -> str:
@@ -454,44 +490,3 @@ class Fit:
 def _sentence(words: str) -> str:
     """Return words with a capital at the beginning."""
     return words[:1].upper() + words[1:]
-
-
-def _weights(given: Mapping[str, float], effects: Effects) -> Floats:
-    """Return weights by label as an array in the order of the effects."""
-    position = {label: index for index, label in enumerate(effects.labels)}
-    weights = np.zeros(len(position))
-    for label, weight in given.items():
-        if label not in position:
-            message = f"There is no {effects.side} {label!r} in this panel."
-            raise InputError(message, kind="unknown_label", where=f"{effects.side} {label}")
-        if not np.isfinite(weight):
-            raise InputError(f"The weight of {label} must be a finite number.", kind="bad_option")
-        weights[position[label]] = weight
-    return weights
-
-
-def _html(effects: Effects, order: NDArray[np.int64], caption: str) -> str:
-    """Return the first of some effects as a table."""
-    chosen = order[:MOST_ROWS]
-    table: dict[str, Any] = {effects.side: [str(effects.labels[at]) for at in chosen.tolist()]}
-    columns: dict[str, Any] = {
-        effects.name: effects.estimate,
-        "sd": effects.sd,
-        "lower": effects.lower,
-        "upper": effects.upper,
-    }
-    columns |= {"scores": effects.assessments, "rank": effects.rank if effects.side == "object" else None}
-    columns |= {"group": effects.component + 1 if effects.component.max(initial=0) > 0 else None}
-    table |= {name: cells[chosen].tolist() for name, cells in columns.items() if cells is not None}
-    points = (effects.name, "sd", "lower", "upper")
-    signed = ("bias", "lower", "upper") if effects.side == "assessor" else ()
-    return html_table(caption, table, count=order.size, of=effects.side, alike=points, signed=signed)
-
-
-def _lines(effects: Effects, chosen: NDArray[np.int64]) -> list[str]:
-    width = max((len(str(effects.labels[i])) for i in chosen), default=0)
-    sd = effects.sd
-    return [
-        f"  {effects.labels[i]!s:<{width}}  {effects.estimate[i]:9.3f}" + ("" if sd is None else f"  ± {sd[i]:.3f}")
-        for i in chosen.tolist()
-    ]

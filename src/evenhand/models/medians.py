@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NoReturn
+from typing import Final, Unpack
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from evenhand.compiled import Codes, Floats, count_by, dot, sum_by
-from evenhand.errors import InputError, Problem, SolveError
-from evenhand.models.additive import finish_additive
+from evenhand import frames
+from evenhand.compiled import Floats, count_by, dot, sum_by
+from evenhand.errors import Problem, SolveError
+from evenhand.models.additive import CWC, finish_additive
+from evenhand.models.effects import Table
 from evenhand.models.family import INTERVAL, check_options
-from evenhand.models.fit import Fit
-from evenhand.models.noise import NoiseKind, NoisePrior
+from evenhand.models.fit import Fit, Model, Options, Question
+from evenhand.models.noise import NoDistribution, NoiseKind, NoisePrior
 from evenhand.models.posterior import Posterior
-from evenhand.models.refined import OUTLYING, Table
 from evenhand.panel.gauge import Gauge, condition
 from evenhand.panel.panel import Panel
-from evenhand.solve import Answering, Solution, SolverKind
-from evenhand.solve.base import Derived
+from evenhand.solve import Solution, SolverKind
 from evenhand.solve.connectivity import Connectivity, connectivity
-from evenhand.solve.equations import System
 from evenhand.words import count_of, name_some
-
-MEDIANS: Final = "cwc+medians"
-"""Name of the method."""
 
 MOST: Final = 50_000
 """Up to this many assessments the least sum is found exactly, by a linear programme that takes some seconds."""
@@ -68,102 +64,15 @@ _ROUNDING: Final = 16 * float(np.finfo(np.float64).eps)
 _PERFECT: Final = 1e-12
 """If all residuals are below this part, the scores agree perfectly."""
 
-
-@dataclass(frozen=True, slots=True)
-class NoDistribution:
-    """Noise of which nothing is assumed: no standard deviations, no intervals, no chances.
-
-    Attributes
-    ----------
-    reason
-        Why, and what to use instead.
-    """
-
-    reason: str = (
-        "medians assume no distribution of the noise, so there are no standard deviations and no intervals; for those "
-        'use Student noise, refine(panel, tails="student")'
-    )
-
-    @property
-    def kind(self) -> str:
-        """Name of this treatment."""
-        return "none"
-
-    @property
-    def variance(self) -> None:
-        """There is none."""
-        return
-
-    def quantile(self, probability: float) -> None:
-        """Return None: there are no quantiles."""
-        return
-
-    def cdf(self, deviation: ArrayLike) -> None:
-        """Return None: there are no chances."""
-        return
-
-    def draw_scale(self, generator: np.random.Generator, count: int) -> None:
-        """Return None: there is nothing to draw from."""
-        return
-
-
-def _refuse() -> NoReturn:
-    """Say that a question has no answer for medians."""
-    raise InputError(
-        "Medians are no least squares, so they have no leverages, held-out errors or evidence: fit the panel by "
-        'calibrate(panel) or refine(panel, tails="student") for those.',
-        kind="bad_option",
-    )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _NoSquares(Derived):
-    """Stands where a solver would and refuses: L^- says nothing about medians. Variances come out as not a number."""
-
-    system: System
-    reason: str
-    diagonal_error: float = 0.0
-    log_determinant_error: float = 0.0
-
-    @property
-    def ends(self) -> tuple[Codes, Codes]:
-        """The object and the assessor of each assessment."""
-        return self.system.ends
-
-    def apply(self, of_objects: Floats, of_assessors: Floats) -> NoReturn:
-        """Refuse."""
-        _refuse()
-
-    def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
-        """Return that the variances are not known."""
-        return np.full(of_objects.shape[1:], np.nan)
-
-    def diagonal(self) -> tuple[Floats, Floats]:
-        """Return that the variances are not known."""
-        sides = np.full(self.system.n_kept, np.nan), np.full(self.system.n_gone, np.nan)
-        of_objects, of_assessors = self.system.orient(*sides)
-        return of_objects, of_assessors
-
-    def edges(self) -> NoReturn:
-        """Refuse."""
-        _refuse()
-
-    def log_determinant(self) -> NoReturn:
-        """Refuse."""
-        _refuse()
-
-    def mu2(self) -> NoReturn:
-        """Refuse."""
-        _refuse()
-
-    def draw(self, generator: np.random.Generator, count: int) -> NoReturn:
-        """Refuse."""
-        _refuse()
+_NO_DISTRIBUTION: Final = (
+    "medians assume no distribution of the noise, so there are no standard deviations and no intervals; for those "
+    'use Student noise, refine(panel, tails="student")'
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Medians:
-    """What the medians found beside values and biases; it stands where refined models have `Refined`.
+class Medians(Model):
+    """Calibration by weighted medians, with what it found beside values and biases.
 
     Attributes
     ----------
@@ -173,23 +82,64 @@ class Medians:
         No values and biases have a smaller sum than this.
     rounds
         Rounds of medians.
-    variances
-        The standard deviation of the noise for c = 1, as far as the sizes of the residuals tell it, without intervals.
-    surprise
-        For every score how many such standard deviations it lies from what is expected.
+    is_programmed
+        Whether they come from the linear programme.
+    noise_sd
+        The standard deviation of the noise for c = 1, as far as the sizes of the residuals tell it.
+    deviation
+        sqrt(c) (s - v - b) of each assessment.
+    backend
+        The kind of frame that tables come back as.
     """
 
     criterion: float
     bound: float
     rounds: int
-    variances: Table
-    surprise: Floats = field(repr=False)
+    is_programmed: bool
+    noise_sd: float
+    deviation: Floats = field(repr=False)
+    backend: frames.Backend
 
     @property
-    def outlying(self) -> NDArray[np.int64]:
-        """Positions of scores more than three standard deviations from what is expected, the furthest first."""
-        order = np.argsort(-np.abs(self.surprise), kind="stable")
-        return order[: int((np.abs(self.surprise) > OUTLYING).sum())]
+    def method(self) -> str:
+        """Its short name."""
+        return "cwc+medians"
+
+    @property
+    def surprise(self) -> Floats:
+        """For every score how many standard deviations of the noise it lies from what is expected."""
+        return self.deviation / self.noise_sd if self.noise_sd > 0 else np.zeros_like(self.deviation)
+
+    @property
+    def variances(self) -> Table:
+        """The standard deviation of the noise, without an interval."""
+        unknown = np.full(1, np.nan)
+        return Table("variance", ["noise_sd"], np.array([self.noise_sd]), unknown, unknown, unknown, self.backend)
+
+    @property
+    def tables(self) -> dict[str, Table | None]:
+        """What it found beside values and biases."""
+        return {"variances": self.variances, "covariates": None, "scales": None, "noise_factors": None}
+
+    @property
+    def solved_by(self) -> str:
+        """How the medians were found."""
+        return f"medians by {'a linear programme' if self.is_programmed else 'turns'}"
+
+    def refit(self, panel: Panel, **options: Unpack[Options]) -> Fit:
+        """Return the fit of another panel by medians."""
+        return median_polish(panel, **options)
+
+    def why_not(self, question: Question) -> str | None:
+        """Return why a question cannot be answered."""
+        if question == "log_evidence":
+            return "no log-evidence for medians: they assume no distribution of the noise."
+        if question in ("influence", "leverages", "sensitivity"):
+            return (
+                "Medians are no least squares, so they have no leverages, held-out errors or evidence: fit the panel "
+                'by calibrate(panel) or refine(panel, tails="student") for those.'
+            )
+        return None
 
     @property
     def gap(self) -> float:
@@ -200,21 +150,6 @@ class Medians:
     def is_exact(self) -> bool:
         """Whether the sum is the least possible, but for rounding."""
         return self.gap <= EXACT
-
-    @property
-    def refinements(self) -> NoReturn:
-        """There are none; asking for them, or for the next two, is refused in a sentence."""
-        _refuse()
-
-    @property
-    def node(self) -> NoReturn:
-        """There is no least-squares fit behind medians."""
-        _refuse()
-
-    @property
-    def search(self) -> NoReturn:
-        """There are no variances to search for."""
-        _refuse()
 
 
 def median_polish(
@@ -265,10 +200,10 @@ def median_polish(
     >>> score = [60.0, 70.0, 63.0, 50.0, 60.0, 53.0, 40.0, 50.0, 900.0]
     >>> panel = Panel.from_arrays([0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3, score)
     >>> fit = median_polish(panel, gauge="zero_sum")
-    >>> fit.values.estimate.round(3), fit.refined.outlying
+    >>> fit.values.estimate.round(3), fit.model.outlying
     (array([64.333, 54.333, 44.333]), array([8]))
     """
-    check_options(panel, "cwc", noise, interval)
+    check_options(panel, CWC, noise, interval)
     parts = connectivity(panel, solver)
     if not per_component and panel.n_assessments > panel.n_objects:
         parts.require_connected()
@@ -276,22 +211,23 @@ def median_polish(
     found = polish(panel, parts)
     raw = Solution(found.values, found.biases, found.residuals)
     fit = finish_additive(
-        panel, parts, "cwc", raw, fixed, gauge=gauge, noise=noise, interval=interval, per_component=per_component
+        panel, parts, CWC, raw, fixed, gauge=gauge, noise=noise, interval=interval, per_component=per_component
     )
-    unknown, how = NoDistribution(), f"medians by {'a linear programme' if found.is_programmed else 'turns'}"
-    unsquared: Answering = _NoSquares(parts.solver.system, how)
-    posterior = Posterior(unknown, panel.object_confidence, panel.n_assessors, unsquared)
-    refined = _refined(panel, fit, found)
+    unknown = NoDistribution(_NO_DISTRIBUTION)
+    posterior = Posterior(unknown, np.full(panel.n_objects, np.nan), panel.n_assessors)
+    deviation = np.sqrt(panel.precision) * found.residuals
+    scale = _scale(np.abs(deviation), fit.degrees_of_freedom)
+    how = (found.criterion, found.bound, found.rounds, found.is_programmed)
+    model = Medians(*how, scale, deviation, panel.backend)
     kept = [note for note in fit.notes[len(panel.notes) :] if note.kind != "uncertainty"]
-    notes = [*panel.notes, *kept, Problem("uncertainty", f"{unknown.reason}."), *_notes(panel, found, refined)]
+    notes = [*panel.notes, *kept, Problem("uncertainty", f"{unknown.reason}."), *_notes(panel, model)]
     return replace(
         fit,
-        method=MEDIANS,
+        model=model,
         values=replace(fit.values, posterior=posterior),
         biases=replace(fit.biases, posterior=posterior),
         posterior=posterior,
         notes=tuple(notes),
-        refined=refined,
     )
 
 
@@ -574,20 +510,6 @@ def _certified(task: _Task, parts: Connectivity, values: Floats, biases: Floats,
     return total, max(total - gap, 0.0)
 
 
-def _refined(panel: Panel, fit: Fit, found: Polished) -> Medians:
-    """Return what was found beside values and biases."""
-    size = np.sqrt(panel.precision) * found.residuals
-    scale = _scale(np.abs(size), fit.degrees_of_freedom)
-    unknown = np.full(1, np.nan)
-    return Medians(
-        found.criterion,
-        found.bound,
-        found.rounds,
-        Table("variance", ["noise_sd"], np.array([scale]), unknown, unknown, unknown, panel.backend),
-        size / scale if scale > 0 else np.zeros_like(size),
-    )
-
-
 def _scale(size: Floats, freedom: int) -> float:
     """Return the standard deviation, for c = 1, of normal noise with residuals of this size.
 
@@ -601,14 +523,14 @@ def _scale(size: Floats, freedom: int) -> float:
     return _NORMAL * float(np.median(largest)) or float(np.sqrt(np.pi / 2) * largest.sum() / freedom)
 
 
-def _notes(panel: Panel, found: Polished, refined: Medians) -> list[Problem]:
+def _notes(panel: Panel, model: Medians) -> list[Problem]:
     """Return the sum with its bound in words, and the outlying scores by name."""
-    sum_ = f"the sum of sqrt(c) |s - v - b| is {refined.criterion:.6g}"
-    above = f"which nothing lowers by more than {100 * refined.gap:.2g} %"
-    how = "by a linear programme and" if found.is_programmed else "after"
-    rounds = count_of(found.rounds, "round")
+    sum_ = f"the sum of sqrt(c) |s - v - b| is {model.criterion:.6g}"
+    above = f"which nothing lowers by more than {100 * model.gap:.2g} %"
+    how = "by a linear programme and" if model.is_programmed else "after"
+    rounds = count_of(model.rounds, "round")
     notes = [Problem("medians", f"{sum_}, {above}, {how} {rounds} of medians.")]
-    outlying = refined.outlying
+    outlying = model.outlying
     if outlying.size:
         named = name_some(
             [

@@ -288,6 +288,41 @@ class PriorNoise:
         return np.exp(0.5 * np.interp(generator.random(count), np.cumsum(mass) - mass / 2, np.log(w)))
 
 
+@dataclass(frozen=True, slots=True)
+class NoDistribution:
+    """Noise of which nothing is assumed: no standard deviations, no intervals, no chances.
+
+    Attributes
+    ----------
+    reason
+        Why, and what to use instead.
+    """
+
+    reason: str
+
+    @property
+    def kind(self) -> str:
+        """Name of this treatment."""
+        return "none"
+
+    @property
+    def variance(self) -> None:
+        """There is none."""
+        return
+
+    def quantile(self, probability: float) -> None:
+        """Return None: there are no quantiles."""
+        return
+
+    def cdf(self, deviation: ArrayLike) -> None:
+        """Return None: there are no chances."""
+        return
+
+    def draw_scale(self, generator: np.random.Generator, count: int) -> None:
+        """Return None: there is nothing to draw from."""
+        return
+
+
 def make_noise(noise: NoiseKind | NoisePrior, residual: float, nu: int) -> Noise:
     """Return what is known about w after the fit.
 
@@ -305,3 +340,10 @@ def make_noise(noise: NoiseKind | NoisePrior, residual: float, nu: int) -> Noise
     if noise == "estimated":
         return EstimatedNoise(residual, nu)
     raise InputError(f"Noise can be 'estimated', 'declared' or a NoisePrior, not {noise!r}.", kind="bad_option")
+
+
+def noise_asked(noise: Noise) -> NoiseKind | NoisePrior:
+    """Return how the noise was treated, as a method is asked for it."""
+    if isinstance(noise, PriorNoise):
+        return noise.prior
+    return "declared" if noise.kind == "declared" else "estimated"

@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import exp, log
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand import frames
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import InputError, Problem, SolveError
 from evenhand.models.bounded import ScoreMap, map_scores
 from evenhand.models.covariates import code_covariates
+from evenhand.models.effects import Effects, Table
 from evenhand.models.family import INTERVAL
-from evenhand.models.fit import Effects, Fit
+from evenhand.models.fit import Fit, Model, Options, Question
 from evenhand.models.likelihoods import Huber, Likelihood, Normal, Rounded, Student
-from evenhand.models.noise import NoiseKind
+from evenhand.models.noise import NoiseKind, NoisePrior
 from evenhand.models.posterior import Alternative, Marginal, Posterior
 from evenhand.models.reweighting import Node, Setting, Work
 from evenhand.models.variances import Search, Unknown
@@ -38,9 +38,6 @@ _LARGE: Final = 500
 
 _SMALLEST, _LARGEST = -14.0, 14.0
 """Logarithms of the smallest and largest ratio of a prior variance to w that is tried."""
-
-OUTLYING: Final = 3.0
-"""Scores further than this many standard deviations from what is expected are listed as outlying."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,44 +103,9 @@ class Refinements:
         return "+".join(["iba" if self.power == 0.0 else "cwc", *self.names])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """Further estimates of a refined model, with their uncertainty.
-
-    Attributes
-    ----------
-    side
-        What the rows are: ``"covariate"``, ``"assessor"`` or ``"variance"``.
-    labels, estimate, sd, lower, upper
-        A row each; intervals have the probability of the fit.
-    """
-
-    side: str
-    labels: Sequence[str]
-    estimate: Floats
-    sd: Floats
-    lower: Floats
-    upper: Floats
-    backend: frames.Backend = frames.DEFAULT_BACKEND
-
-    def columns(self) -> dict[str, Any]:
-        """Return the table as columns."""
-        return {
-            self.side: list(self.labels),
-            "estimate": self.estimate,
-            "sd": self.sd,
-            "lower": self.lower,
-            "upper": self.upper,
-        }
-
-    def to_frame(self) -> Any:
-        """Return the table as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.backend)
-
-
 @dataclass(frozen=True, eq=False)
-class Refined:
-    """What a refined model found beside values and biases; tables are made when first asked for.
+class Refined(Model):
+    """A refined model, with what it found beside values and biases; tables are made when first asked for.
 
     Attributes
     ----------
@@ -151,12 +113,8 @@ class Refined:
         The panel.
     refinements
         What was assumed.
-    node
-        The fit behind it, on the scale of the model.
     search
-        The marginal likelihood of the model's variances.
-    point
-        Where it is highest.
+        The marginal likelihood of the model's variances, and the fit where it is highest, on the scale of the model.
     names
         Names of the covariates' columns.
     interval
@@ -165,11 +123,58 @@ class Refined:
 
     panel: Panel
     refinements: Refinements
-    node: Node = field(repr=False)
     search: Search = field(repr=False)
-    point: Floats = field(repr=False)
     names: tuple[str, ...] = ()
     interval: float = INTERVAL
+
+    @property
+    def method(self) -> str:
+        """Its short name: ``cwc+shrunk``."""
+        return self.refinements.method
+
+    @property
+    def uses_confidence(self) -> bool:
+        """Whether scores weigh by declared confidence."""
+        return self.refinements.power != 0
+
+    @property
+    def tables(self) -> dict[str, Table | None]:
+        """What it found beside values and biases."""
+        return {name: getattr(self, name) for name in ("variances", "covariates", "scales", "noise_factors")}
+
+    @property
+    def behind(self) -> Search:
+        """The search for its variances, with the fit that it ended in."""
+        return self.search
+
+    @property
+    def node(self) -> Node:
+        """The least-squares fit behind it, on the scale of the model."""
+        return self.search.best
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What was assumed."""
+        return {"refinements": repr(self.refinements)}
+
+    def refit(self, panel: Panel, **options: Unpack[Options]) -> Fit:
+        """Return the fit of another panel with the same refinements."""
+        return refine(panel, self.refinements, **options)
+
+    def why_not(self, question: Question) -> str | None:
+        """Return why a question cannot be answered."""
+        if question == "sensitivity":
+            return (
+                "Full sensitivities are for the four methods: for a refined model use influence, or fit again with "
+                "the score changed."
+            )
+        if question == "log_evidence":
+            names = [one.name for one in self.search.unknowns]
+            if names != ["value_ratio", "bias_ratio"] or self.names:  # coefficients have no prior of their own
+                return f"no log-evidence for {self.method}: it is defined for the four methods, and for them shrunk."
+            if self.node.freedom <= 2:
+                return f"no log-evidence for {self.method}: there are too few scores."
+        return None
 
     @property
     def log_marginal(self) -> float:
@@ -182,7 +187,7 @@ class Refined:
         small = min(self.panel.n_objects, self.panel.n_assessors) <= _LARGE
         if not self.search.unknowns or not small:
             return []
-        return self.search.credible(self.point)
+        return self.search.credible(self.search.point)
 
     @property
     def _nodes(self) -> list[tuple[float, Node]]:
@@ -192,12 +197,6 @@ class Refined:
     def surprise(self) -> Floats:
         """For every score how many standard deviations it lies from what is expected."""
         return np.asarray(self.node.residuals * np.sqrt(self.node.precision / self.node.w))
-
-    @property
-    def outlying(self) -> NDArray[np.int64]:
-        """Positions of scores more than three standard deviations from what is expected, the furthest first."""
-        size = np.abs(self.surprise)
-        return np.argsort(-size, kind="stable")[: int((size > OUTLYING).sum())]
 
     @cached_property
     def covariates(self) -> Table | None:
@@ -258,7 +257,7 @@ def refine(
     *,
     gauge: Gauge = "weighted",
     per_component: bool = False,
-    noise: NoiseKind = "estimated",
+    noise: NoiseKind | NoisePrior = "estimated",
     interval: float = INTERVAL,
     solver: SolverKind = "auto",
     **assumed: Any,
@@ -290,6 +289,22 @@ def refine(
     'cwc+shrunk'
     """
     chosen = replace(refinements if refinements is not None else Refinements(), **assumed)
+    model, parts = find_refined(
+        panel, chosen, per_component=per_component, noise=noise, interval=interval, solver=solver
+    )
+    return make_refined(model, parts, gauge, per_component=per_component)
+
+
+def find_refined(
+    panel: Panel,
+    chosen: Refinements,
+    *,
+    per_component: bool = False,
+    noise: NoiseKind | NoisePrior = "estimated",
+    interval: float = INTERVAL,
+    solver: SolverKind = "auto",
+) -> tuple[Refined, Connectivity]:
+    """Return the model with the variances that the scores tell, and how the panel hangs together."""
     chosen = _checked(panel, chosen, noise, interval)
     seen = panel
     if chosen.scores is not None:
@@ -308,16 +323,8 @@ def refine(
     _refuse_untold(panel, unknowns)
     point = search.peak() if unknowns else np.zeros(0)
     _refuse_perfect(point, unknowns, chosen.step)
-    refined = Refined(
-        panel,
-        chosen,
-        search.node(point),
-        search,
-        point,
-        () if coding is None else coding.names,
-        interval,
-    )
-    return _make_fit(refined, parts, gauge, per_component=per_component)
+    search.end(point)
+    return Refined(panel, chosen, search, () if coding is None else coding.names, interval), parts
 
 
 def _refuse_untold(panel: Panel, unknowns: Sequence[Unknown]) -> None:
@@ -353,7 +360,7 @@ def _refuse_perfect(point: Floats, unknowns: Sequence[Unknown], step: float | No
             )
 
 
-def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind, interval: float) -> Refinements:
+def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind | NoisePrior, interval: float) -> Refinements:
     """Refuse what does not go together, in a sentence."""
 
     def refuse(message: str) -> None:
@@ -432,7 +439,7 @@ def _ratio_prior(x: float) -> float:
     return x - 1.5 * float(np.logaddexp(0.0, x))
 
 
-def _unknowns(work: Work, chosen: Refinements, noise: NoiseKind) -> tuple[Setting, list[Unknown]]:
+def _unknowns(work: Work, chosen: Refinements, noise: NoiseKind | NoisePrior) -> tuple[Setting, list[Unknown]]:
     """Return what is given, and what the scores must tell."""
     likelihood: Likelihood = Normal()
     if chosen.tails == "student":
@@ -515,7 +522,9 @@ def _with_ratio(noise: Unknown, name: str, sd: float) -> Unknown:
     return replace(noise, put=put)
 
 
-def _make_fit(refined: Refined, parts: Connectivity, gauge: Gauge, *, per_component: bool) -> Fit:
+def make_refined(
+    refined: Refined, parts: Connectivity, gauge: Gauge = "weighted", *, per_component: bool = False
+) -> Fit:
     """Return the Fit that a refined model makes."""
     panel, chosen, best = refined.panel, refined.refinements, refined.node
     fixed = None if chosen.shrink is not False else condition(gauge, parts.panel, parts)
@@ -551,7 +560,7 @@ def _make_fit(refined: Refined, parts: Connectivity, gauge: Gauge, *, per_compon
     )
     return Fit(
         panel=panel,
-        method=chosen.method,
+        model=refined,
         gauge=None if fixed is None else gauge,
         values=table,
         biases=of_biases,
@@ -562,7 +571,6 @@ def _make_fit(refined: Refined, parts: Connectivity, gauge: Gauge, *, per_compon
         posterior=posterior,
         notes=(*panel.notes, *_notes(panel, chosen, best, refined, parts)),
         given_residuals=best.residuals,
-        refined=refined,
         per_component=per_component,
         precision=best.precision,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Final
 
@@ -74,13 +74,19 @@ class Unknown:
 
 @dataclass(eq=False)
 class Search:
-    """The marginal likelihood of one panel and model as a function of its unknowns."""
+    """The marginal likelihood of one panel and model as a function of its unknowns, and where the search ended."""
 
     work: Work
     base: Setting
     unknowns: Sequence[Unknown]
     nearest: Node | None = None
     calls: int = 0
+    point: Floats = field(init=False)
+    best: Node = field(init=False)
+
+    def end(self, point: Floats) -> None:
+        """Keep a point, and the fit there."""
+        self.point, self.best = point, self.node(point)
 
     def node(self, point: Floats) -> Node:
         """Return the fit at a point."""

@@ -267,7 +267,7 @@ def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None) -> C
             "All scores have the same declared confidence, so there are no levels to compare: use by='assessor'.",
             kind="bad_option",
         )
-    fit.refuse_criteria("The spread of residuals")
+    fit.require("spread")
     by = by or ("level" if len(kinds.names) > 1 else "assessor")
     slack = 1 - leverages(fit)
     squares = panel.precision * np.square(fit.residuals)

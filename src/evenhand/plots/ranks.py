@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 
 from evenhand.answers.decision import decide
-from evenhand.answers.ranking import Ranking, rank
+from evenhand.answers.ranking import Ranking, ranking_of
 from evenhand.compiled import Floats
 from evenhand.errors import InputError
 from evenhand.models.fit import Fit
@@ -26,16 +26,6 @@ _MOST_TICKS: Final = 20
 """Up to so many ranks are all named on an axis."""
 
 
-def _ranking(given: Fit | Ranking, top: int | None, seed: int | None) -> Ranking:
-    """Return ranks with chances of the top places, from the draws that a ranking rests on where one is given."""
-    if isinstance(given, Fit):
-        return rank(given, top=top, seed=0 if seed is None else seed)
-    if (top is None or given.top == top) and seed is None:
-        return given
-    seed = given.seed if seed is None else seed
-    return rank(given.fit, top=top, draws=given.draws, seed=seed, interval=given.interval)
-
-
 def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) -> Chart:
     """Return each object's chance of a place among the top k, with the group that the data cannot separate.
 
@@ -50,13 +40,10 @@ def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) 
     seed
         Seed of the draws; that of the ranking, or 0, where not given.
     """
-    places = given.top if k is None and isinstance(given, Ranking) else k
-    if places is None:
+    ranking = ranking_of(given, k, seed)
+    places, chance = ranking.top, ranking.p_top
+    if places is None or chance is None:
         raise InputError("Say how many places there are: top(fit, 10).", kind="bad_option")
-    ranking = _ranking(given, places, seed)
-    chance = ranking.p_top
-    if chance is None:
-        raise InputError("This ranking has no number of places: use rank(fit, top=k).", kind="bad_option")
     decision = decide(ranking, places)
     names = style.drawable(ranking.fit.values.labels)
     order = np.argsort(ranking.expected_rank, kind="stable")
@@ -142,7 +129,7 @@ def rankogram(given: Fit | Ranking, *, most: int | None = None, seed: int | None
     seed
         Seed of the draws; that of the ranking, or 0, where not given.
     """
-    ranking = _ranking(given, None, seed)
+    ranking = ranking_of(given, None, seed)
     count = ranking.expected_rank.size
     order = np.argsort(ranking.expected_rank, kind="stable")[: style.at_most(most, count)]
     chance = ranking.probabilities()[order]

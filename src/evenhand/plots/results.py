@@ -9,7 +9,8 @@ import numpy as np
 
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import InputError
-from evenhand.models.fit import Effects, Fit, method_name
+from evenhand.models.effects import Effects
+from evenhand.models.fit import Fit, method_name
 from evenhand.plots import style
 from evenhand.plots.style import BLUE, GREY, ORANGE, SKY, WIDTH, Chart, Codes
 from evenhand.words import count_of

@@ -19,7 +19,8 @@ from evenhand import words
 from evenhand.compiled import Floats
 from evenhand.errors import InputError
 from evenhand.io.results import write_whole
-from evenhand.models.fit import Effects, Fit
+from evenhand.models.effects import Effects
+from evenhand.models.fit import Fit
 
 Chart = alt.LayerChart | alt.HConcatChart | alt.VConcatChart
 Codes = NDArray[np.int64]

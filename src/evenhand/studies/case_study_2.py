@@ -11,7 +11,8 @@ import numpy as np
 
 from evenhand.answers.evidence import Priors, evidence
 from evenhand.errors import InputError
-from evenhand.models import calibrate, incomplete_block, simple_average
+from evenhand.models.additive import calibrate, incomplete_block
+from evenhand.models.average import simple_average
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
 from evenhand.studies.printed import PrintedNumber, Reproduction, beside

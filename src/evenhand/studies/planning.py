@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.errors import InputError, NotConnectedError
 from evenhand.frames import make_frame
-from evenhand.models import calibrate
+from evenhand.models.additive import calibrate
 from evenhand.panel.simulate import simulate_panel
 from evenhand.progress import report
 from evenhand.words import count_of

@@ -20,7 +20,8 @@ import numpy as np
 from evenhand.compiled import Floats
 from evenhand.errors import EvenhandError, InputError, NotConnectedError
 from evenhand.frames import make_frame
-from evenhand.models import calibrate, incomplete_block, simple_average
+from evenhand.models.additive import calibrate, incomplete_block
+from evenhand.models.average import simple_average
 from evenhand.panel.simulate import simulate_panel
 from evenhand.progress import report
 
