@@ -42,14 +42,14 @@ def test_numbers_keep_all_their_digits_and_empty_is_empty_in_text(tmp_path: Path
     assert files[0].read_bytes().startswith(b"\xef\xbb\xbfobject")
     table = read_table(files[0])
     assert table.names == ("object", "value", "sd", "rank", "flagged")
-    assert table.columns == (
+    assert table.cells == (
         ["007", 'Žofie, "É"'],
         ["0.3333333333333333", "-2.5e-300"],
         [None, None],
         ["1", "2"],
         ["true", "false"],
     )
-    assert read_table(files[1]).columns == (["A"], ["-0.1"])
+    assert read_table(files[1]).cells == (["A"], ["-0.1"])
 
 
 def test_parquet_keeps_kinds_and_empty_is_null(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_workbook_has_a_sheet_for_each_table_and_one_for_the_notes(tmp_path: P
 def test_notes_go_beside_a_csv(tmp_path: Path) -> None:
     files = write_tables(tmp_path / "out.csv", TABLES, notes=["Two groups."])
     assert files[-1].name == "out-notes.csv"
-    assert read_table(files[-1]).columns == (["Two groups."],)
+    assert read_table(files[-1]).cells == (["Two groups."],)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv"])
@@ -130,13 +130,13 @@ def test_hostile_text_in_a_workbook_is_text_for_two_readers(tmp_path: Path) -> N
     assert cells[0].font.bold
     assert [cell.value for cell in cells[-4:]] == texts[-4:]
     table = read_table(file)
-    assert (table.names, table.columns) == (("=object",), (texts,))
+    assert (table.names, table.cells) == (("=object",), (texts,))
 
 
 def test_infinite_numbers_are_text_in_a_workbook_and_stay_in_csv(tmp_path: Path) -> None:
     tables = {"t": {"x": [math.inf, -math.inf]}}
-    assert read_table(write_tables(tmp_path / "a.xlsx", tables)[0]).columns == (["inf", "-inf"],)
-    assert read_table(write_tables(tmp_path / "a.csv", tables)[0]).columns == (["inf", "-inf"],)
+    assert read_table(write_tables(tmp_path / "a.xlsx", tables)[0]).cells == (["inf", "-inf"],)
+    assert read_table(write_tables(tmp_path / "a.csv", tables)[0]).cells == (["inf", "-inf"],)
 
 
 def test_names_of_tables_are_made_fit_for_files_and_sheets(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_numbers_stay_numbers_and_whole_ones_are_int(tmp_path: Path) -> None:
     ]
     table = read_spreadsheet(workbook(tmp_path / "a.xlsx", {"Scores": rows}))
     assert table.names == ("object", "7", "score", "yes", "day")
-    assert table.columns == ([7, 1e300], ["007", " x "], [6.25, -3], [True, False], [day, day])
+    assert table.cells == ([7, 1e300], ["007", " x "], [6.25, -3], [True, False], [day, day])
     kinds = [type(table.columns[column][row]) for column in (0, 2, 3) for row in (0, 1)]
     assert kinds == [int, float, float, int, bool, bool]
     assert table.source == "a.xlsx, sheet Scores"
@@ -75,7 +75,7 @@ def test_numbers_stay_numbers_and_whole_ones_are_int(tmp_path: Path) -> None:
 
 def test_the_same_cells_come_out_of_xlsm(tmp_path: Path) -> None:
     file = workbook(tmp_path / "a.XLSM", {"Scores": [HEADER, ["P", "A", 7]]})
-    assert read_table(file).columns == (["P"], ["A"], [7])
+    assert read_table(file).cells == (["P"], ["A"], [7])
 
 
 def test_row_numbers_are_those_that_the_program_shows(tmp_path: Path) -> None:
@@ -223,9 +223,9 @@ def test_a_formula_that_was_never_calculated_is_not_taken_for_an_empty_cell(tmp_
     rows: list[list[Cell]] = [HEADER, ["P", "A", "=1+1"], ["Q", "A", 5], [None, None, None, "=A1"]]
     table = read_spreadsheet(workbook(tmp_path / "a.xlsx", {"S": rows}))
     said = "(formula without a result)"
-    assert table.columns == (["P", "Q", None], ["A", "A", None], [said, 5, None], [None, None, said])
+    assert table.cells == (["P", "Q", None], ["A", "A", None], [said, 5, None], [None, None, said])
     alone = read_spreadsheet(workbook(tmp_path / "b.xlsx", {"S": [["=A1"], ["=A2"]]}))
-    assert (alone.names, alone.columns) == ((said,), ([said],))
+    assert (alone.names, alone.cells) == ((said,), ([said],))
 
 
 def test_formulas_below_the_cells_are_not_taken_for_formulas_of_the_last_cell(tmp_path: Path) -> None:
