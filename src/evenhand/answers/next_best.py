@@ -19,8 +19,8 @@ _LARGEST: Final = 4_000
 """Largest number of objects and assessors together whose covariance is held in memory."""
 
 
-@dataclass(frozen=True, eq=False)
-class NextBest:
+@dataclass(frozen=True, eq=False, repr=False)
+class NextBest(frames.Shown):
     """Further assessments, the most useful first.
 
     Attributes
@@ -48,9 +48,10 @@ class NextBest:
         """Return the table as columns."""
         return {"assessor": list(self.assessor), "object": list(self.object), "gain": self.gain}
 
-    def to_frame(self) -> Any:
-        """Return the table as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.fit.panel.backend)
+    @property
+    def backend(self) -> frames.Backend:
+        """The kind of frame that tables come back as."""
+        return self.fit.panel.backend
 
 
 def next_best(

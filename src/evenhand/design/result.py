@@ -13,7 +13,6 @@ from evenhand.compiled import Floats
 from evenhand.design.objectives import Aim
 from evenhand.design.problem import Codes, Flags, Problem
 from evenhand.errors import Problem as Note
-from evenhand.htmlrepr import MOST_ROWS, html_lines, html_table
 from evenhand.models.additive import calibrate
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
@@ -24,8 +23,8 @@ LARGEST_EXACT: Final = 2_500
 """Up to so many on the smaller side, expected sds are exact; beyond, they are estimated by sampling, in seconds."""
 
 
-@dataclass(frozen=True, eq=False)
-class Design:
+@dataclass(frozen=True, eq=False, repr=False)
+class Design(frames.Shown):
     """Who assesses what. What is to be expected of it is computed when first asked for.
 
     Attributes
@@ -188,10 +187,6 @@ class Design:
             table["fixed"] = problem.fixed[pairs].tolist()
         return table
 
-    def to_frame(self) -> Any:
-        """Return the assignment table as the kind of frame that the objects came in."""
-        return frames.make_frame(self.columns(), self.backend)
-
     def object_columns(self) -> dict[str, list[Any]]:
         """Return the objects as columns: their assessments and the expected standard deviation of each value."""
         readings = self.problem.readings(self.chosen)
@@ -221,11 +216,11 @@ class Design:
         listed: dict[str, list[str]] = {}
         for assessor, label in self.assignments:
             listed.setdefault(assessor, []).append(label)
-        first = list(listed.items())[:MOST_ROWS]
+        first = list(listed.items())[: frames.MOST_ROWS]
         table: dict[str, list[Any]] = {
             "assessor": [assessor for assessor, _ in first],
             "load": [len(labels) for _, labels in first],
             "objects": [", ".join(labels) for _, labels in first],
         }
-        made = html_table("; ".join(str(self).splitlines()), table, count=len(listed), of="assessor")
-        return made + html_lines(f"Note: {note}" for note in self.notes)
+        made = frames.html_table("; ".join(str(self).splitlines()), table, count=len(listed), of="assessor")
+        return made + frames.html_lines(self.remarks())
