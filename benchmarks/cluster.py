@@ -15,7 +15,7 @@ import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -25,13 +25,13 @@ import polars as pl
 
 from evenhand.cluster import blocks as kernel
 from evenhand.cluster.blocks import Tally
-from evenhand.cluster.crew import Crew, load, local_cluster, sum_up
+from evenhand.cluster.crew import Crew, load, local_cluster
 from evenhand.cluster.partitions import packed_block
-from evenhand.cluster.reduced import Dense
+from evenhand.cluster.solve import Reduced, sum_up
 from evenhand.compiled import Floats
+from evenhand.solve.direct import DirectSolver
 
 OBJECTS, ASSESSORS, ASSESSMENTS, PARTS, WORKERS, BAR = 200_000, 2_000, 20_000_000, 16, 2, 1.2
-LABELS: Final = [f"A{number}" for number in range(ASSESSORS)]
 
 
 def write_ratings(place: Path, assessments: int = ASSESSMENTS) -> list[str]:
@@ -69,7 +69,12 @@ def on_dask(client: Any, files: list[str]) -> tuple[Floats, Tally]:
     crew = Crew(client)
     load(crew, [(packed_block, _question(file)) for file in files], "reading")
     totals = sum_up(crew, ASSESSORS)
-    return Dense(totals.pop("links"), LABELS, "object").solve(totals["gradient"]), totals
+    return _solve(totals), totals
+
+
+def _solve(totals: Tally) -> Floats:
+    system = Reduced.of(totals.pop("links"), totals["confidence"], totals["count"], "object")
+    return DirectSolver(system).solve_kept(totals["gradient"])
 
 
 def _part(files: list[str]) -> Tally:
@@ -81,7 +86,7 @@ def on_pool(pool: ProcessPoolExecutor, files: list[str]) -> tuple[Floats, Tally]
     edges = [round(at * len(files) / WORKERS) for at in range(WORKERS + 1)]
     parts = [files[first:last] for first, last in itertools.pairwise(edges)]
     totals = kernel.add(list(pool.map(_part, parts)))
-    return Dense(totals.pop("links"), LABELS, "object").solve(totals["gradient"]), totals
+    return _solve(totals), totals
 
 
 def measure(assessments: int = ASSESSMENTS, repeats: int = 3) -> list[dict[str, Any]]:

@@ -16,8 +16,9 @@ import numpy as np
 from ortools.graph.python import min_cost_flow
 
 import evenhand as eh
-from evenhand.design.problem import Codes, Flags, Problem
+from evenhand.compiled import Codes
 from evenhand.design.spread import spread
+from evenhand.design.task import Flags, Task
 
 OBJECTS: Final = 15_000
 ASSESSORS: Final = 10_000
@@ -28,10 +29,10 @@ WEIGHTS: Final = (0.0, 0.5, 0.9, 1.0)
 REPEATS: Final = 3
 
 
-def make_problem(object_: Codes, assessor: Codes, readings: int, loads: tuple[int, int], seed: int) -> Problem:
-    """Return a problem with random expertise: so many assessments of each object, loads within bounds."""
+def make_task(object_: Codes, assessor: Codes, readings: int, loads: tuple[int, int], seed: int) -> Task:
+    """Return a task with random expertise: so many assessments of each object, loads within bounds."""
     n_objects, n_assessors, n_pairs = int(object_.max()) + 1, int(assessor.max()) + 1, object_.size
-    return Problem(
+    return Task(
         objects=[f"o{index}" for index in range(n_objects)],
         assessors=[f"a{index}" for index in range(n_assessors)],
         object=object_,
@@ -49,59 +50,59 @@ def make_problem(object_: Codes, assessor: Codes, readings: int, loads: tuple[in
     )
 
 
-def conference() -> Problem:
+def conference() -> Task:
     """Return the conference: fifty assessors who may read each object, less one in a hundred for conflicts."""
     generator = np.random.default_rng(1)
     drawn = np.array([np.sort(generator.choice(ASSESSORS, CANDIDATES, replace=False)) for _ in range(OBJECTS)])
     free = generator.random(drawn.size) > 0.01
     object_ = np.repeat(np.arange(OBJECTS), CANDIDATES)[free]
-    return make_problem(object_, drawn.ravel()[free], READINGS, (0, MOST_LOAD), 2)
+    return make_task(object_, drawn.ravel()[free], READINGS, (0, MOST_LOAD), 2)
 
 
-def flow(problem: Problem) -> Flags:
+def flow(task: Task) -> Flags:
     """Return the design of most expertise, by minimum-cost flow."""
-    assert problem.expertise is not None
-    n_objects, n_assessors = problem.n_objects, problem.n_assessors
+    assert task.expertise is not None
+    n_objects, n_assessors = task.n_objects, task.n_assessors
     source, sink = n_objects + n_assessors, n_objects + n_assessors + 1
     objects, assessors = np.arange(n_objects), np.arange(n_assessors) + n_objects
     network = min_cost_flow.SimpleMinCostFlow()
     add = network.add_arcs_with_capacity_and_unit_cost
-    add(np.full(n_assessors, source), assessors, problem.most_load, np.zeros(n_assessors, dtype=np.int64))
-    cost = np.round(1000 * (1 - problem.expertise)).astype(np.int64)
-    arcs = add(problem.assessor + n_objects, problem.object, np.ones(problem.n_pairs, dtype=np.int64), cost)
-    add(objects, np.full(n_objects, sink), problem.least, np.zeros(n_objects, dtype=np.int64))
-    network.set_node_supply(source, problem.total)
-    network.set_node_supply(sink, -problem.total)
+    add(np.full(n_assessors, source), assessors, task.most_load, np.zeros(n_assessors, dtype=np.int64))
+    cost = np.round(1000 * (1 - task.expertise)).astype(np.int64)
+    arcs = add(task.assessor + n_objects, task.object, np.ones(task.n_pairs, dtype=np.int64), cost)
+    add(objects, np.full(n_objects, sink), task.least, np.zeros(n_objects, dtype=np.int64))
+    network.set_node_supply(source, task.total)
+    network.set_node_supply(sink, -task.total)
     assert network.solve() == network.OPTIMAL
     return np.asarray(network.flows(arcs) > 0)
 
 
-def panel_of(problem: Problem, chosen: Flags) -> eh.Panel:
+def panel_of(task: Task, chosen: Flags) -> eh.Panel:
     """Return the panel that a design leads to, with the assessors in use."""
-    used = np.unique(problem.assessor[chosen], return_inverse=True)[1]
+    used = np.unique(task.assessor[chosen], return_inverse=True)[1]
     count = int(chosen.sum())
-    return eh.Panel.from_arrays(problem.object[chosen], used, np.zeros(count), np.ones(count))
+    return eh.Panel.from_arrays(task.object[chosen], used, np.zeros(count), np.ones(count))
 
 
-def mean_variance(problem: Problem, chosen: Flags) -> float:
+def mean_variance(task: Task, chosen: Flags) -> float:
     """Return the mean variance of the values."""
-    fit = eh.calibrate(panel_of(problem, chosen), noise="declared")
+    fit = eh.calibrate(panel_of(task, chosen), noise="declared")
     assert fit.values.sd is not None
     return float(np.mean(fit.values.sd**2))
 
 
 def at_conference() -> None:
     """Print times, memory, variances and expertise at the conference."""
-    problem = conference()
-    assert problem.expertise is not None
+    task = conference()
+    assert task.expertise is not None
     bare = []
     for _ in range(REPEATS):
         began = time.perf_counter()
-        start = flow(problem)
+        start = flow(task)
         bare.append(time.perf_counter() - began)
     unit = float(np.median(bare))
     began = time.perf_counter()
-    spread(problem, start, weight=1.0, seed=1, passes=1)
+    spread(task, start, weight=1.0, seed=1, passes=1)
     print(f"flow: 1, from {min(bare) / unit:.2f} to {max(bare) / unit:.2f}")
     print(f"first call, with compilation where it was not on disk: {(time.perf_counter() - began) / unit:.1f}")
     designs, times = [], []
@@ -109,7 +110,7 @@ def at_conference() -> None:
         taken = []
         for _ in range(REPEATS):
             began = time.perf_counter()
-            design = spread(problem, start, weight=weight, seed=1)
+            design = spread(task, start, weight=weight, seed=1)
             taken.append((time.perf_counter() - began) / unit)
         designs.append(design)
         times.append(float(np.median(taken)))
@@ -118,23 +119,23 @@ def at_conference() -> None:
     print("weight   time  mean variance  mean expertise  assessors  components  rules broken")
     names = ["flow", *map(str, WEIGHTS)]
     for name, multiple, design in zip(names, [1.0, *times], [start, *designs], strict=True):
-        panel, variance = panel_of(problem, design), mean_variance(problem, design)
+        panel, variance = panel_of(task, design), mean_variance(task, design)
         before = before or variance
         print(
             f"{name:>6} {multiple:6.2f} {variance / before:14.4f} "
-            f"{problem.expertise[design].mean():15.4f} {panel.n_assessors:10} "
-            f"{eh.connectivity(panel).n_components:11} {len(problem.broken(design)):13}",
+            f"{task.expertise[design].mean():15.4f} {panel.n_assessors:10} "
+            f"{eh.connectivity(panel).n_components:11} {len(task.broken(design)):13}",
             flush=True,
         )
 
 
-def random_design(problem: Problem, generator: np.random.Generator) -> Flags:
+def random_design(task: Task, generator: np.random.Generator) -> Flags:
     """Return a random design in which everybody may read everything and loads differ by one at most."""
-    n_objects, n_assessors = problem.n_objects, problem.n_assessors
+    n_objects, n_assessors = task.n_objects, task.n_assessors
     reads = np.zeros((n_objects, n_assessors), dtype=bool)
-    for number, object_ in enumerate(np.repeat(np.arange(n_objects), problem.least)):
+    for number, object_ in enumerate(np.repeat(np.arange(n_objects), task.least)):
         reads[object_, number % n_assessors] = True
-    for _ in range(20 * problem.total):
+    for _ in range(20 * task.total):
         one, other = generator.integers(n_objects, size=2)
         a, b = generator.choice(np.flatnonzero(reads[one])), generator.choice(np.flatnonzero(reads[other]))
         if not reads[one, b] and not reads[other, a]:
@@ -151,15 +152,15 @@ def in_the_middle(n_objects: int, n_assessors: int, readings: int) -> None:
     """
     object_, assessor = np.divmod(np.arange(n_objects * n_assessors), n_assessors)
     load = n_objects * readings / n_assessors
-    problem = make_problem(object_, assessor, readings, (int(np.floor(load)), int(np.ceil(load))), 3)
+    task = make_task(object_, assessor, readings, (int(np.floor(load)), int(np.ceil(load))), 3)
     generator = np.random.default_rng(4)
-    starts = [random_design(problem, generator) for _ in range(20)]
-    ends = [spread(problem, start, weight=0.0, seed=seed) for seed, start in enumerate(starts)]
-    assert not any(problem.broken(end) for end in ends)
+    starts = [random_design(task, generator) for _ in range(20)]
+    ends = [spread(task, start, weight=0.0, seed=seed) for seed, start in enumerate(starts)]
+    assert not any(task.broken(end) for end in ends)
     free, tied = n_objects - n_assessors, n_assessors - 1
     rest = n_objects * readings - n_assessors - readings * free
-    bound = (free / readings + tied**2 / rest) / n_objects + 1 / problem.total
-    before, after = ([100 * mean_variance(problem, one) / bound for one in some] for some in (starts, ends))
+    bound = (free / readings + tied**2 / rest) / n_objects + 1 / task.total
+    before, after = ([100 * mean_variance(task, one) / bound for one in some] for some in (starts, ends))
     print(f"{n_objects} objects, {n_assessors} assessors, {readings} each: mean variances in percent of the bound")
     for name, found in (("random", before), ("spread", after)):
         print(f"  {name}: {np.mean(found):.3f}, from {min(found):.3f} to {max(found):.3f}")

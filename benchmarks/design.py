@@ -2,7 +2,7 @@
 
 ``python benchmarks/design.py`` prints, all measured in one run:
 
-- for grant-size problems, the mean variance of values of our design beside that of random assignments under the same
+- for grant-size tasks, the mean variance of values of our design beside that of random assignments under the same
   rules (their mean, and the best of a thousand), with equal confidence and with confidence that differs by pair, and
   beside a bound that no design can go below;
 - for a conference of 15,000 papers, 10,000 reviewers and 50 candidates with expertise for each paper, the time and
@@ -21,33 +21,33 @@ import scipy.sparse as sp
 from crowd import flow
 
 import evenhand as eh
-from evenhand.design.connect import parts_of
 from evenhand.design.inverse import Inverse
 from evenhand.design.outlook import random_designs
-from evenhand.design.problem import Problem
+from evenhand.design.start import parts_of
+from evenhand.design.task import Task
 
 GRANTS = ((43, 11, 2), (100, 25, 3), (300, 40, 3))
 
 
-def mean_variance(problem: Problem, chosen: np.ndarray) -> float:
+def mean_variance(task: Task, chosen: np.ndarray) -> float:
     """Return the mean variance of values in the gauge of a fit."""
-    weight = np.full(problem.n_objects, 1 / problem.n_objects)
-    return Inverse(problem, chosen, weight).variance
+    weight = np.full(task.n_objects, 1 / task.n_objects)
+    return Inverse(task, chosen, weight).variance
 
 
-def bound(problem: Problem) -> float:
+def bound(task: Task) -> float:
     """Return what no design of equal confidence and full loads can go below.
 
     By the inequality of means tr(C^+) >= (n_O - 1)^2 / tr C, and tr C = N - the number of assessors at work. The
     level of all values adds 1/N.
     """
-    fewest = int(np.searchsorted(np.cumsum(np.sort(problem.most_load)[::-1]), problem.total)) + 1
-    n_objects = problem.n_objects
-    return (n_objects - 1) ** 2 / n_objects / (problem.total - fewest) + 1 / problem.total
+    fewest = int(np.searchsorted(np.cumsum(np.sort(task.most_load)[::-1]), task.total)) + 1
+    n_objects = task.n_objects
+    return (n_objects - 1) ** 2 / n_objects / (task.total - fewest) + 1 / task.total
 
 
 def grants(draws: int) -> Iterator[str]:
-    """Yield a line for each grant-size problem."""
+    """Yield a line for each grant-size task."""
     yield "objects assessors each confidence      ours  random (mean)  best of random  lower by  at most by   seconds"
     for n_objects, n_assessors, readings in GRANTS:
         for levels in (False, True):
@@ -62,14 +62,14 @@ def grants(draws: int) -> Iterator[str]:
             began = time.perf_counter()
             design = eh.assign(n_objects, n_assessors, per_object=readings, conflicts=conflicts, expertise=expertise)
             seconds = time.perf_counter() - began
-            problem = design.problem
+            task = design.task
             chance = [
-                mean_variance(problem, chosen)
-                for chosen in random_designs(problem, draws, seed=1)
-                if parts_of(problem, chosen)[0] == 1
+                mean_variance(task, chosen)
+                for chosen in random_designs(task, draws, seed=1)
+                if parts_of(task, chosen)[0] == 1
             ]
-            ours, mean = mean_variance(problem, design.chosen), float(np.mean(chance))
-            most = "" if levels else f"{100 * (1 - bound(problem) / mean):10.1f} %"
+            ours, mean = mean_variance(task, design.chosen), float(np.mean(chance))
+            most = "" if levels else f"{100 * (1 - bound(task) / mean):10.1f} %"
             yield (
                 f"{n_objects:7} {n_assessors:9} {readings:4} {'levels' if levels else 'equal':>10} {ours:9.4f} "
                 f"{mean:14.4f} {min(chance):15.4f} {100 * (1 - ours / mean):7.1f} % {most:>12} {seconds:9.1f}"
@@ -102,17 +102,17 @@ def conference() -> str:
     design = ours()
     first = time.perf_counter() - began
     began = time.perf_counter()
-    flow(design.problem)
+    flow(design.task)
     bare = time.perf_counter() - began
     began = time.perf_counter()
     design = ours()
     again = time.perf_counter() - began
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    parts = parts_of(design.problem, design.chosen)[0]
+    parts = parts_of(design.task, design.chosen)[0]
     return (
         f"conference: {again / bare:.1f} times the bare flow ({first / bare:.1f} in the first run of all, which "
         f"compiles loops that are then kept on disk), {memory:.2f} GiB, "
-        f"{parts} part, rules broken: {design.problem.broken(design.chosen) or 'none'}, "
+        f"{parts} part, rules broken: {design.task.broken(design.chosen) or 'none'}, "
         f"mean expertise {design.mean_expertise:.3f}; to be under 10 times and 4 GiB: "
         f"{'reached' if again < 10 * bare and memory < 4 and parts == 1 else 'missed'}"
     )

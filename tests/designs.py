@@ -1,4 +1,4 @@
-"""Small design problems for tests, and brute force over all designs of them."""
+"""Small design tasks for tests, and brute force over all designs of them."""
 
 import itertools
 from collections.abc import Iterator
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from evenhand.compiled import Floats
-from evenhand.design.problem import Flags, Problem
+from evenhand.design.task import Flags, Task
 
 
-def make_problem(
+def make_task(
     n_objects: int,
     n_assessors: int,
     per_object: int,
@@ -18,11 +18,11 @@ def make_problem(
     conflicts: Flags | None = None,
     precision: Floats | None = None,
     fixed: Flags | None = None,
-) -> Problem:
-    """Return a problem; matrices are assessors x objects."""
+) -> Task:
+    """Return a task; matrices are assessors x objects."""
     allowed = np.ones((n_assessors, n_objects), dtype=bool) if conflicts is None else ~conflicts
     object_, assessor = np.nonzero(allowed.T)
-    return Problem(
+    return Task(
         objects=[f"o{at}" for at in range(n_objects)],
         assessors=[f"a{at}" for at in range(n_assessors)],
         object=object_,
@@ -40,30 +40,30 @@ def make_problem(
     )
 
 
-def all_designs(problem: Problem) -> Iterator[Flags]:
-    """Yield every design that keeps the rules of a problem with a number of assessments for each object."""
+def all_designs(task: Task) -> Iterator[Flags]:
+    """Yield every design that keeps the rules of a task with a number of assessments for each object."""
     choices = [
-        list(itertools.combinations(range(problem.start[o], problem.start[o + 1]), int(problem.least[o])))
-        for o in range(problem.n_objects)
+        list(itertools.combinations(range(task.start[o], task.start[o + 1]), int(task.least[o])))
+        for o in range(task.n_objects)
     ]
     for picked in itertools.product(*choices):
-        chosen = np.zeros(problem.n_pairs, dtype=bool)
+        chosen = np.zeros(task.n_pairs, dtype=bool)
         chosen[list(itertools.chain(*picked))] = True
-        if not problem.broken(chosen):
+        if not task.broken(chosen):
             yield chosen
 
 
-def covariance(problem: Problem, chosen: Flags) -> Floats | None:
+def covariance(task: Task, chosen: Flags) -> Floats | None:
     """Return Cov(v) in the weighted gauge, w = 1, from a pseudo-inverse; None where the design is not connected."""
-    used = np.unique(problem.assessor[chosen])
-    n_objects, n = problem.n_objects, problem.n_objects + used.size
+    used = np.unique(task.assessor[chosen])
+    n_objects, n = task.n_objects, task.n_objects + used.size
     laplacian = np.zeros((n, n))
     weights = np.zeros(n)
     for pair in np.flatnonzero(chosen):
         o, a, c = (
-            problem.object[pair],
-            n_objects + int(np.searchsorted(used, problem.assessor[pair])),
-            problem.precision[pair],
+            task.object[pair],
+            n_objects + int(np.searchsorted(used, task.assessor[pair])),
+            task.precision[pair],
         )
         for i, j in itertools.product((o, a), repeat=2):
             laplacian[i, j] += c
@@ -76,7 +76,7 @@ def covariance(problem: Problem, chosen: Flags) -> Floats | None:
     return np.asarray(full[:n_objects, :n_objects], dtype=np.float64)
 
 
-def mean_variance(problem: Problem, chosen: Flags) -> float:
+def mean_variance(task: Task, chosen: Flags) -> float:
     """Return the mean variance of the values; infinite where the design is not connected."""
-    found = covariance(problem, chosen)
+    found = covariance(task, chosen)
     return np.inf if found is None else float(np.diagonal(found).mean())

@@ -111,7 +111,8 @@ def ods_cell(value: Any) -> str:
     if isinstance(value, int | float):
         text = f"<text:p>{value}</text:p>"
         return f'<table:table-cell office:value-type="float" office:value="{value!r}">{text}</table:table-cell>'
-    return f'<table:table-cell office:value-type="string"><text:p>{escape(value)}</text:p></table:table-cell>'
+    text = escape(value).replace(" ", "<text:s/>")  # else blanks at the ends would count for nothing
+    return f'<table:table-cell office:value-type="string"><text:p>{text}</text:p></table:table-cell>'
 
 
 def write_ods(name: str, rows: Iterable[Row]) -> None:

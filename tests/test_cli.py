@@ -18,7 +18,7 @@ from evenhand.cli import main, showing
 from evenhand.cli.writing import open_console
 from evenhand.data import demo_path
 from evenhand.data.make_demo import make_demo
-from evenhand.reports import summarise
+from evenhand.reports import summary as summaries
 
 GOOD = """object,assessor,score,confidence
 x,A,60,high
@@ -558,7 +558,7 @@ def test_influence_and_next_speak_in_sentences(tmp_path: Path) -> None:
 
 
 def test_only_some_of_many_assessors_are_left_out_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summarise, "_MOST_DELETIONS", 3)
+    monkeypatch.setattr(summaries, "_MOST_DELETIONS", 3)
     found = answer("influence", demo_path())
     assert len(found["assessors"]) == 3
     assert any(note["kind"] == "deletions" for note in found["notes"])

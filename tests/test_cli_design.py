@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import design_options, designing, main
-from evenhand.design.objectives import OBJECTIVES
+from evenhand.design.task import OBJECTIVES
 from evenhand.reports import designs
 
 PAPERS = "object,title\n" + "".join(f"{n},Title {n}\n" for n in range(101, 109))

@@ -24,7 +24,7 @@ from evenhand.models.noise import EstimatedNoise, NoDistribution, NoisePrior
 from evenhand.models.refined import Refinements, refine
 from evenhand.panel.gauge import Gauge, condition
 from evenhand.panel.panel import Panel
-from evenhand.reports.summarise import summarise_fit
+from evenhand.reports.summary import summarise_fit
 from evenhand.solve import criteria as joint
 from evenhand.solve.criteria import CombinedSolver, Gauges, JointSolver, Readings, certainty
 from panels import Floats, gauges_for

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import evenhand as eh
 from designs import all_designs, covariance, mean_variance
 from evenhand.design import find as find_module
-from evenhand.design.connect import parts_of
-from evenhand.design.objectives import spectral_gap
 from evenhand.design.outlook import random_designs
+from evenhand.design.start import parts_of
+from evenhand.design.task import spectral_gap
 from evenhand.errors import InputError, NoDesignError
 
 BALANCED = [(7, 7, 3), (9, 12, 3), (13, 13, 4), (11, 11, 5), (16, 20, 4), (21, 21, 5)]
@@ -24,13 +24,13 @@ BALANCED = [(7, 7, 3), (9, 12, 3), (13, 13, 4), (11, 11, 5), (16, 20, 4), (21, 2
 
 def balance(design: eh.Design) -> float:
     """Return the A-efficiency for differences of objects, by brute force over all pairs of objects."""
-    problem = design.problem
-    found = covariance(problem, design.chosen)
+    task = design.task
+    found = covariance(task, design.chosen)
     assert found is not None
-    n = problem.n_objects
+    n = task.n_objects
     variances = [found[i, i] + found[j, j] - 2 * found[i, j] for i in range(n) for j in range(i)]
-    load = problem.total / problem.n_assessors
-    return float(2 * (n - 1) / (problem.total * (load - 1) / load) / np.mean(variances))
+    load = task.total / task.n_assessors
+    return float(2 * (n - 1) / (task.total * (load - 1) / load) / np.mean(variances))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -66,7 +66,7 @@ def test_exchanges_alone_find_small_balanced_designs(
     assert sum(abs(balance(design) - 1) < 1e-9 for design in found) >= 9
 
 
-def small_problem(generator: np.random.Generator) -> dict[str, Any]:
+def small_task(generator: np.random.Generator) -> dict[str, Any]:
     """Return a request small enough for all designs to be tried."""
     n_objects, n_assessors = int(generator.integers(3, 6)), int(generator.integers(3, 6))
     conflicts = [
@@ -89,19 +89,19 @@ def test_the_best_of_all_designs_is_found_in_38_of_40_problems_at_least() -> Non
     generator = np.random.default_rng(2024)
     tried = reached = 0
     while tried < 40:
-        request = small_problem(generator)
+        request = small_task(generator)
         try:
             design = eh.assign(**request, seed=tried, effort=0.5)
         except NoDesignError:
             continue
-        problem = design.problem
-        choices = np.diff(problem.start)
+        task = design.task
+        choices = np.diff(task.start)
         if np.prod([float(len(list(itertools.combinations(range(n), 3)))) for n in choices]) > 3_000:
             continue
-        best = min(mean_variance(problem, chosen) for chosen in all_designs(problem))
-        assert problem.broken(design.chosen) == []
+        best = min(mean_variance(task, chosen) for chosen in all_designs(task))
+        assert task.broken(design.chosen) == []
         tried += 1
-        reached += mean_variance(problem, design.chosen) <= best * (1 + 1e-9)
+        reached += mean_variance(task, design.chosen) <= best * (1 + 1e-9)
     assert reached >= 38
 
 
@@ -111,18 +111,18 @@ def test_other_objectives_find_their_best_design_too(objective: Any) -> None:
     design = eh.assign(5, 4, per_object=2, min_load=1, max_load=3, uncertainty=uncertainty, objective=objective)
 
     def loss(chosen: Any) -> float:
-        found = covariance(design.problem, chosen)
+        found = covariance(design.task, chosen)
         if found is None:
             return np.inf
         if objective == "worst":
             return float(np.diagonal(found).max())
         if objective == "gap":
-            return 1 - spectral_gap(design.problem, chosen)
+            return 1 - spectral_gap(design.task, chosen)
         centred = np.eye(5) - 1 / 5
         own = np.linalg.eigvalsh(centred @ found @ centred)[1:]
         return float(own.sum() if objective == "differences" else np.log(own).sum())
 
-    best = min(loss(chosen) for chosen in all_designs(design.problem))
+    best = min(loss(chosen) for chosen in all_designs(design.task))
     assert loss(design.chosen) == pytest.approx(best, rel=1e-6)
 
 
@@ -130,7 +130,7 @@ def test_a_decision_on_a_top_k_puts_work_where_it_is_open() -> None:
     expected = np.array([9.0, 8.5, 8.0, 0.3, 0.1, -0.1, -0.3, -8.0, -8.5, -9.0])
     panel = eh.Panel.from_arrays(np.repeat(np.arange(10), 2), np.tile([0, 1, 2, 3, 1, 2, 3, 0, 2, 1], 2), np.zeros(20))
     design = eh.extend(panel, 8, objective="top", top=5, expected=expected, value_sd=1.0, seed=1)
-    readings = design.problem.readings(design.chosen)
+    readings = design.task.readings(design.chosen)
     assert readings[3:7].sum() - 8 >= 6
 
 
@@ -140,19 +140,19 @@ def test_no_random_design_of_a_thousand_is_better(levels: bool) -> None:
     expertise = generator.choice([0.0, 0.5, 1.0], (6, 18)) if levels else None
     conflicts = [(str(a + 1), str(o + 1)) for a in range(6) for o in range(18) if generator.random() < 0.1]
     design = eh.assign(18, 6, per_object=2, conflicts=conflicts, expertise=expertise, effort=0.3)
-    problem = design.problem
-    ours = mean_variance(problem, design.chosen)
-    chance = [mean_variance(problem, chosen) for chosen in random_designs(problem, 1_000, seed=1)]
+    task = design.task
+    ours = mean_variance(task, design.chosen)
+    chance = [mean_variance(task, chosen) for chosen in random_designs(task, 1_000, seed=1)]
     assert ours <= min(chance) * (1 + 1e-12)
     if levels:
         assert ours < 0.9 * np.mean([one for one in chance if np.isfinite(one)])
 
 
 def test_random_designs_keep_the_rules_and_visit_all_alike() -> None:
-    problem = eh.assign(4, 3, per_object=2, max_load=4, conflicts=[("1", "1")], effort=0.05).problem
-    every = [tuple(chosen.tolist()) for chosen in all_designs(problem)]
+    task = eh.assign(4, 3, per_object=2, max_load=4, conflicts=[("1", "1")], effort=0.05).task
+    every = [tuple(chosen.tolist()) for chosen in all_designs(task)]
     counts = dict.fromkeys(every, 0)
-    for chosen in random_designs(problem, 3_000, seed=3):
+    for chosen in random_designs(task, 3_000, seed=3):
         counts[tuple(chosen.tolist())] += 1
     share = np.array(list(counts.values())) * len(every) / 3_000
     assert share.min() > 0.5
@@ -162,14 +162,14 @@ def test_random_designs_keep_the_rules_and_visit_all_alike() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000))
 def test_rules_are_kept_and_the_same_seed_gives_the_same_design(seed: int) -> None:
-    request = small_problem(np.random.default_rng(seed))
+    request = small_task(np.random.default_rng(seed))
     try:
         design = eh.assign(**request, seed=seed, effort=0.02)
     except NoDesignError:
         return
-    problem = design.problem
-    assert problem.broken(design.chosen) == []
-    assert parts_of(problem, design.chosen)[0] == 1
+    task = design.task
+    assert task.broken(design.chosen) == []
+    assert parts_of(task, design.chosen)[0] == 1
     assert not set(design.assignments) & set(request["conflicts"])
     assert (eh.assign(**request, seed=seed, effort=0.02).chosen == design.chosen).all()
 
@@ -177,17 +177,17 @@ def test_rules_are_kept_and_the_same_seed_gives_the_same_design(seed: int) -> No
 def test_the_expected_sds_are_those_of_the_fit_to_come() -> None:
     expertise = np.random.default_rng(1).random((5, 12))
     design = eh.assign(12, 5, per_object=3, expertise=expertise, uncertainty=6.0, effort=0.1)
-    found = covariance(design.problem, design.chosen)
+    found = covariance(design.task, design.chosen)
     assert found is not None
     assert design.sd == pytest.approx(np.sqrt(np.diagonal(found)), rel=1e-9)
     table = design.columns()
     rows = pl.DataFrame({**table, "score": np.random.default_rng(2).normal(50, 10, len(table["object"]))})
     fit = eh.calibrate(eh.Panel.from_frame(rows, uncertainty="uncertainty"), noise="declared")
     later = dict(zip(fit.panel.objects, np.asarray(fit.values.sd), strict=True))
-    assert [later[label] for label in design.problem.objects] == pytest.approx(design.sd, rel=1e-9)
+    assert [later[label] for label in design.task.objects] == pytest.approx(design.sd, rel=1e-9)
     assert design.mean_sd == pytest.approx(design.sd.mean())
     assert design.max_sd == pytest.approx(design.sd.max())
-    assert design.mu2 == pytest.approx(spectral_gap(design.problem, design.chosen), rel=1e-9)
+    assert design.mu2 == pytest.approx(spectral_gap(design.task, design.chosen), rel=1e-9)
 
 
 def test_tables_of_any_kind_say_the_same() -> None:
@@ -238,8 +238,8 @@ def test_expertise_by_matrix_mapping_long_and_wide_table_agree() -> None:
     ]
     designs = [eh.assign(objects, people, per_object=2, expertise=one, effort=0.1) for one in given]
     for design in designs:
-        assert design.problem.expertise == pytest.approx(matrix.T.ravel(), abs=1e-12)
-        assert design.problem.precision == pytest.approx(1.75 ** (4 * matrix.T.ravel() - 2), rel=1e-9)
+        assert design.task.expertise == pytest.approx(matrix.T.ravel(), abs=1e-12)
+        assert design.task.precision == pytest.approx(1.75 ** (4 * matrix.T.ravel() - 2), rel=1e-9)
         assert design.assignments == designs[0].assignments
 
 
@@ -257,7 +257,7 @@ def test_weight_on_expertise_buys_expertise_with_precision() -> None:
     assert skills == sorted(skills)  # type: ignore[type-var]
     assert variances == sorted(variances)
     assert skills[2] > skills[0] + 0.1  # type: ignore[operator]
-    assert all(parts_of(design.problem, design.chosen)[0] == 1 for design in found)
+    assert all(parts_of(design.task, design.chosen)[0] == 1 for design in found)
 
 
 def test_linking_objects_are_read_by_everybody_without_a_conflict() -> None:
@@ -298,7 +298,7 @@ def test_an_extended_panel_keeps_what_it_has_and_falls_apart_no_more() -> None:
     design = eh.extend(panel, 4, max_load=4)
     assert design.n_assessments == 10
     assert {(str(a), str(o)) for o, a in enumerate([0, 0, 1, 1, 2, 2])} <= set(design.assignments)
-    assert parts_of(design.problem, design.chosen)[0] == 1
+    assert parts_of(design.task, design.chosen)[0] == 1
     with pytest.raises(NoDesignError, match="cannot be added"):
         eh.extend(panel, 13)
 
@@ -308,15 +308,15 @@ def test_the_cheapest_design_that_is_precise_enough_costs_little_more_than_the_l
     costs: list[float], target: float
 ) -> None:
     design = eh.assign(4, 3, target_sd=target, uncertainty=8.0, cost=costs)
-    problem = design.problem
+    task = design.task
     assert design.mean_sd <= target
     best = np.inf
     for bits in range(1, 2**12):
         chosen = np.array([bits >> at & 1 for at in range(12)], dtype=bool)
-        price = float(problem.cost[chosen].sum())
-        if price >= best or (problem.readings(chosen) < 1).any():
+        price = float(task.cost[chosen].sum())
+        if price >= best or (task.readings(chosen) < 1).any():
             continue
-        found = covariance(problem, chosen)
+        found = covariance(task, chosen)
         if found is not None and np.sqrt(np.diagonal(found)).mean() <= target:
             best = price
     assert best <= design.cost <= best * 1.1
@@ -360,9 +360,9 @@ def test_a_design_as_large_as_a_conference_is_joined_and_keeps_the_rules() -> No
     design = eh.assign(
         1_000, 700, per_object=3, max_load=5, expertise=expertise, only_listed=True, expertise_weight=0.5
     )
-    assert design.problem.n_pairs == 12_000
-    assert design.problem.broken(design.chosen) == []
-    assert parts_of(design.problem, design.chosen)[0] == 1
+    assert design.task.n_pairs == 12_000
+    assert design.task.broken(design.chosen) == []
+    assert parts_of(design.task, design.chosen)[0] == 1
 
 
 def test_many_expected_sds_are_estimated_by_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -408,4 +408,4 @@ def test_a_time_limit_ends_the_search_and_is_said() -> None:
     design = eh.assign(60, 15, per_object=3, time_limit=0.3, conflicts=[("1", "1")])
     assert not design.in_time
     assert [note.kind for note in design.notes] == ["time_limit"]
-    assert design.problem.broken(design.chosen) == []
+    assert design.task.broken(design.chosen) == []

@@ -9,41 +9,41 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.compiled import Floats, compiled
-from evenhand.design.problem import Flags, Problem
 from evenhand.design.spread import _pass, exchange, spread
+from evenhand.design.task import Flags, Task
 
 
-def information(problem: Problem, chosen: Flags) -> Floats:
+def information(task: Task, chosen: Flags) -> Floats:
     """Return C by its definition, in dense matrices."""
-    weights = np.zeros((problem.n_objects, problem.n_assessors))
-    weights[problem.object[chosen], problem.assessor[chosen]] = problem.precision[chosen]
+    weights = np.zeros((task.n_objects, task.n_assessors))
+    weights[task.object[chosen], task.assessor[chosen]] = task.precision[chosen]
     weights = weights[:, weights.sum(axis=0) > 0]
     return np.asarray(np.diag(weights.sum(axis=1)) - weights @ np.diag(1 / weights.sum(axis=0)) @ weights.T)
 
 
-def traces(problem: Problem, chosen: Flags) -> tuple[float, float]:
-    matrix = information(problem, chosen)
+def traces(task: Task, chosen: Flags) -> tuple[float, float]:
+    matrix = information(task, chosen)
     return float(np.trace(matrix)), float(np.trace(matrix @ matrix))
 
 
-def mean_variance(problem: Problem, chosen: Flags) -> float:
-    return float(np.trace(np.linalg.pinv(information(problem, chosen)))) / problem.n_objects
+def mean_variance(task: Task, chosen: Flags) -> float:
+    return float(np.trace(np.linalg.pinv(information(task, chosen)))) / task.n_objects
 
 
-def n_components(problem: Problem, chosen: Flags) -> int:
+def n_components(task: Task, chosen: Flags) -> int:
     """Count groups of objects, each with the assessors who read them."""
     graph = nx.Graph()
-    graph.add_nodes_from(("object", o) for o in range(problem.n_objects))
+    graph.add_nodes_from(("object", o) for o in range(task.n_objects))
     graph.add_edges_from(
         (("object", o), ("assessor", a))
-        for o, a in zip(problem.object[chosen].tolist(), problem.assessor[chosen].tolist(), strict=True)
+        for o, a in zip(task.object[chosen].tolist(), task.assessor[chosen].tolist(), strict=True)
     )
     return int(nx.number_connected_components(graph))
 
 
-def expertise_of(problem: Problem, chosen: Flags) -> float:
-    assert problem.expertise is not None
-    return float(problem.expertise[chosen].sum())
+def expertise_of(task: Task, chosen: Flags) -> float:
+    assert task.expertise is not None
+    return float(task.expertise[chosen].sum())
 
 
 def random_case(
@@ -56,8 +56,8 @@ def random_case(
     allowed: float = 0.8,
     slack: int = 1,
     n_fixed: int = 2,
-) -> tuple[Problem, Flags]:
-    """Return a problem and a random design that keeps its rules; bounds of loads are ``slack`` beyond the design's."""
+) -> tuple[Task, Flags]:
+    """Return a task and a random design that keeps its rules; bounds of loads are ``slack`` beyond the design's."""
     generator = np.random.default_rng(seed)
     may = generator.random((n_objects, n_assessors)) < allowed
     chosen = np.zeros_like(may)
@@ -69,7 +69,7 @@ def random_case(
     loads = np.bincount(assessor[design], minlength=n_assessors)
     fixed = np.zeros(design.size, dtype=bool)
     fixed[generator.choice(np.flatnonzero(design), n_fixed, replace=False)] = True
-    problem = Problem(
+    task = Task(
         objects=[f"o{o}" for o in range(n_objects)],
         assessors=[f"a{a}" for a in range(n_assessors)],
         object=object_,
@@ -85,17 +85,17 @@ def random_case(
         total=int(design.sum()),
         conflicts=np.empty(0, dtype=np.int64),
     )
-    assert problem.broken(design) == []
-    return problem, design
+    assert task.broken(design) == []
+    return task, design
 
 
-def random_even_design(n_objects: int, n_assessors: int, readings: int, seed: int) -> tuple[Problem, Flags]:
-    """Return a problem in which everybody may read everything, with a random design of equal loads."""
+def random_even_design(n_objects: int, n_assessors: int, readings: int, seed: int) -> tuple[Task, Flags]:
+    """Return a task in which everybody may read everything, with a random design of equal loads."""
     generator = np.random.default_rng(seed)
-    problem, _ = random_case(seed, n_objects, n_assessors, readings, even=True, allowed=1.1, n_fixed=0)
+    task, _ = random_case(seed, n_objects, n_assessors, readings, even=True, allowed=1.1, n_fixed=0)
     load = n_objects * readings // n_assessors
     bounds = np.full(n_assessors, load)
-    problem = replace(problem, least_load=bounds, most_load=bounds)
+    task = replace(task, least_load=bounds, most_load=bounds)
     reads = np.zeros((n_objects, n_assessors), dtype=bool)
     for number in range(n_objects * readings):
         reads[number // readings, number % n_assessors] = True
@@ -105,8 +105,8 @@ def random_even_design(n_objects: int, n_assessors: int, readings: int, seed: in
         if not reads[one, b] and not reads[other, a]:
             reads[one, a] = reads[other, b] = False
             reads[one, b] = reads[other, a] = True
-    assert problem.broken(reads.ravel()) == []
-    return problem, reads.ravel()
+    assert task.broken(reads.ravel()) == []
+    return task, reads.ravel()
 
 
 @pytest.mark.parametrize("even", [True, False])
@@ -115,23 +115,23 @@ def test_the_predicted_change_of_a_move_is_that_of_dense_algebra(even: bool, sla
     # without slack only swaps are possible, with a lot of it assessors are relieved of everything
     moved = 0
     for seed in range(25):
-        problem, design = random_case(seed, even=even, slack=slack)
+        task, design = random_case(seed, even=even, slack=slack)
         # any move is made that keeps the rules, for better or worse
-        after, change = exchange(problem, design, 0.3, seed, 1, _pass, -np.inf)
-        expected = np.subtract(traces(problem, after), traces(problem, design))
+        after, change = exchange(task, design, 0.3, seed, 1, _pass, -np.inf)
+        expected = np.subtract(traces(task, after), traces(task, design))
         np.testing.assert_allclose(change[1:3], expected, rtol=1e-9, atol=1e-9)
-        assert change[3] == pytest.approx(expertise_of(problem, after) - expertise_of(problem, design))
+        assert change[3] == pytest.approx(expertise_of(task, after) - expertise_of(task, design))
         moved += int(change[0])
-        assert problem.broken(after) == []
+        assert task.broken(after) == []
     assert moved > 100
 
 
 def test_a_single_swap_and_a_single_reassignment_are_predicted_too() -> None:
     kinds = set()
     for seed in range(60):
-        problem, design = random_case(seed, 4, 4, 2, slack=seed % 2, n_fixed=6)
-        after, change = exchange(problem, design, 0.3, seed, 1, _pass)
-        expected = np.subtract(traces(problem, after), traces(problem, design))
+        task, design = random_case(seed, 4, 4, 2, slack=seed % 2, n_fixed=6)
+        after, change = exchange(task, design, 0.3, seed, 1, _pass)
+        expected = np.subtract(traces(task, after), traces(task, design))
         np.testing.assert_allclose(change[1:3], expected, rtol=1e-9, atol=1e-9)
         if change[0] == 1:
             kinds.add(int((after & ~design).sum()))
@@ -139,11 +139,11 @@ def test_a_single_swap_and_a_single_reassignment_are_predicted_too() -> None:
 
 
 def test_assessors_who_are_not_needed_are_relieved_and_the_trace_is_what_is_left() -> None:
-    problem, design = random_case(3, 20, 12, 2, even=True, slack=20, n_fixed=0)
-    after = spread(problem, design, weight=0.0, seed=1)
-    used = np.unique(problem.assessor[after]).size
-    assert used < np.unique(problem.assessor[design]).size
-    assert traces(problem, after)[0] == pytest.approx(problem.total - used)
+    task, design = random_case(3, 20, 12, 2, even=True, slack=20, n_fixed=0)
+    after = spread(task, design, weight=0.0, seed=1)
+    used = np.unique(task.assessor[after]).size
+    assert used < np.unique(task.assessor[design]).size
+    assert traces(task, after)[0] == pytest.approx(task.total - used)
 
 
 @settings(max_examples=60, deadline=None)
@@ -169,16 +169,16 @@ def test_rules_are_kept_and_components_never_increase(
     weight: float,
     careless: bool,
 ) -> None:
-    problem, design = random_case(
+    task, design = random_case(
         seed, n_objects, n_assessors, readings, even=even, allowed=allowed, slack=slack, n_fixed=1
     )
     given_design = design.copy()
     least_gain = -np.inf if careless else 1e-9
-    after, _ = exchange(problem, design, weight, seed, 2, _pass, least_gain)
-    assert problem.broken(after) == []
-    np.testing.assert_array_equal(problem.readings(after), problem.readings(design))
-    assert after[problem.fixed].all()
-    assert n_components(problem, after) <= n_components(problem, design)
+    after, _ = exchange(task, design, weight, seed, 2, _pass, least_gain)
+    assert task.broken(after) == []
+    np.testing.assert_array_equal(task.readings(after), task.readings(design))
+    assert after[task.fixed].all()
+    assert n_components(task, after) <= n_components(task, design)
     np.testing.assert_array_equal(design, given_design)
 
 
@@ -186,27 +186,27 @@ def test_a_chain_of_objects_stays_in_one_piece_though_its_links_may_all_be_moved
     n_objects = 40
     object_ = np.repeat(np.arange(n_objects), 2)
     for seed in range(10):
-        problem, _ = random_case(seed, n_objects, n_objects + 1, 2, allowed=1.1, n_fixed=0)
-        design = np.isin(problem.keys, object_ * (n_objects + 1) + object_ + np.tile([0, 1], n_objects))
-        loads = problem.loads(design)
-        problem = replace(problem, least_load=np.maximum(loads - 1, 1), most_load=loads + 1)
-        assert n_components(problem, design) == 1
-        after, change = exchange(problem, design, 0.5, seed, 1, _pass, -np.inf)
+        task, _ = random_case(seed, n_objects, n_objects + 1, 2, allowed=1.1, n_fixed=0)
+        design = np.isin(task.keys, object_ * (n_objects + 1) + object_ + np.tile([0, 1], n_objects))
+        loads = task.loads(design)
+        task = replace(task, least_load=np.maximum(loads - 1, 1), most_load=loads + 1)
+        assert n_components(task, design) == 1
+        after, change = exchange(task, design, 0.5, seed, 1, _pass, -np.inf)
         assert change[0] > 10
-        assert n_components(problem, after) == 1
+        assert n_components(task, after) == 1
 
 
 def test_a_design_that_breaks_rules_breaks_no_more_of_them() -> None:
-    problem, design = random_case(5, n_fixed=0)
-    tight = replace(problem, least_load=problem.loads(design) + 1, most_load=problem.loads(design) - 1)
+    task, design = random_case(5, n_fixed=0)
+    tight = replace(task, least_load=task.loads(design) + 1, most_load=task.loads(design) - 1)
     after = spread(tight, design, weight=0.5, seed=1)
     np.testing.assert_array_equal(tight.loads(after), tight.loads(design))
     np.testing.assert_array_equal(tight.readings(after), tight.readings(design))
 
 
 def test_the_same_seed_gives_the_same_design_and_another_seed_another() -> None:
-    problem, design = random_case(1, 14, 7, 3, slack=2)
-    one, again, other = (spread(problem, design, weight=0.2, seed=seed) for seed in (1, 1, 2))
+    task, design = random_case(1, 14, 7, 3, slack=2)
+    one, again, other = (spread(task, design, weight=0.2, seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, again)
     assert (one != other).any()
 
@@ -214,10 +214,10 @@ def test_the_same_seed_gives_the_same_design_and_another_seed_another() -> None:
 @pytest.mark.parametrize("even", [True, False])
 def test_compiled_loops_give_the_same_design_as_plain_ones(even: bool) -> None:
     for seed in range(3):
-        problem, design = random_case(seed, 16, 8, 3, even=even, slack=2)
-        problem.precision.flags.writeable = False
-        plain, change = exchange(problem, design, 0.3, seed, 2, _pass)
-        quick, same = exchange(problem, design, 0.3, seed, 2, compiled(_pass))
+        task, design = random_case(seed, 16, 8, 3, even=even, slack=2)
+        task.precision.flags.writeable = False
+        plain, change = exchange(task, design, 0.3, seed, 2, _pass)
+        quick, same = exchange(task, design, 0.3, seed, 2, compiled(_pass))
         np.testing.assert_array_equal(plain, quick)
         np.testing.assert_allclose(change, same, rtol=1e-9, atol=1e-9)
         assert change[0] > 0
@@ -225,26 +225,26 @@ def test_compiled_loops_give_the_same_design_as_plain_ones(even: bool) -> None:
 
 def test_expertise_is_never_lowered_where_nothing_else_counts() -> None:
     for seed in range(10):
-        problem, design = random_case(seed, slack=2)
-        after, change = exchange(problem, design, 1.0, seed, 3, _pass)
-        assert expertise_of(problem, after) > expertise_of(problem, design)
+        task, design = random_case(seed, slack=2)
+        after, change = exchange(task, design, 1.0, seed, 3, _pass)
+        assert expertise_of(task, after) > expertise_of(task, design)
         assert change[0] > 0
-        unsaid = replace(problem, expertise=None)
+        unsaid = replace(task, expertise=None)
         np.testing.assert_array_equal(spread(unsaid, design, weight=1.0, seed=seed), design)
 
 
 def test_what_is_minimised_falls_and_more_weight_on_expertise_gives_more_of_it() -> None:
-    problem, design = random_case(2, 40, 10, 3, even=True, slack=3, n_fixed=0)
-    found = [exchange(problem, design, weight, 1, 6, compiled(_pass))[0] for weight in (0.0, 0.5, 0.95)]
-    expertise = [expertise_of(problem, one) for one in found]
+    task, design = random_case(2, 40, 10, 3, even=True, slack=3, n_fixed=0)
+    found = [exchange(task, design, weight, 1, 6, compiled(_pass))[0] for weight in (0.0, 0.5, 0.95)]
+    expertise = [expertise_of(task, one) for one in found]
     assert expertise == sorted(expertise)
     assert expertise[0] < expertise[2]
-    mean = traces(problem, design)[0] / (problem.n_objects - 1)
+    mean = traces(task, design)[0] / (task.n_objects - 1)
 
     def objective(weight: float, chosen: Flags) -> float:
-        first, second = traces(problem, chosen)
-        overlap = 3 - 3 * first / mean / problem.n_objects + second / mean**2 / problem.n_objects
-        return (1 - weight) * overlap + weight * (1 - expertise_of(problem, chosen) / problem.total)
+        first, second = traces(task, chosen)
+        overlap = 3 - 3 * first / mean / task.n_objects + second / mean**2 / task.n_objects
+        return (1 - weight) * overlap + weight * (1 - expertise_of(task, chosen) / task.total)
 
     for weight, one in zip((0.0, 0.5, 0.95), found, strict=True):
         assert objective(weight, one) < objective(weight, design)
@@ -252,14 +252,14 @@ def test_what_is_minimised_falls_and_more_weight_on_expertise_gives_more_of_it()
 
 def test_values_vary_less_than_in_the_best_of_several_random_designs() -> None:
     starts = [random_even_design(60, 12, 3, seed) for seed in range(6)]
-    best_of_random = min(mean_variance(problem, design) for problem, design in starts)
-    for seed, (problem, design) in enumerate(starts):
-        after, _ = exchange(problem, design, 0.0, seed, 6, compiled(_pass))
-        assert problem.broken(after) == []
-        assert mean_variance(problem, after) < best_of_random
+    best_of_random = min(mean_variance(task, design) for task, design in starts)
+    for seed, (task, design) in enumerate(starts):
+        after, _ = exchange(task, design, 0.0, seed, 6, compiled(_pass))
+        assert task.broken(after) == []
+        assert mean_variance(task, after) < best_of_random
 
 
 def test_nothing_is_done_where_nothing_is_chosen() -> None:
-    problem, design = random_case(1)
+    task, design = random_case(1)
     nothing = np.zeros_like(design)
-    np.testing.assert_array_equal(spread(problem, nothing, weight=0.0, seed=1), nothing)
+    np.testing.assert_array_equal(spread(task, nothing, weight=0.0, seed=1), nothing)

@@ -5,40 +5,39 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from designs import covariance, make_problem
+from designs import covariance, make_task
 from evenhand.compiled import Floats
 from evenhand.design import inverse as inverse_module
 from evenhand.design.inverse import Inverse
-from evenhand.design.objectives import Aim, spectral_gap
-from evenhand.design.problem import Flags, Problem
+from evenhand.design.task import Aim, Flags, Task, spectral_gap
 from evenhand.panel.panel import Panel
 from evenhand.solve.connectivity import connectivity
 
 
-def some_design(problem: Problem, per_object: int, generator: np.random.Generator) -> Flags:
-    chosen = np.zeros(problem.n_pairs, dtype=bool)
-    for object_ in range(problem.n_objects):
-        pairs = np.arange(problem.start[object_], problem.start[object_ + 1])
+def some_design(task: Task, per_object: int, generator: np.random.Generator) -> Flags:
+    chosen = np.zeros(task.n_pairs, dtype=bool)
+    for object_ in range(task.n_objects):
+        pairs = np.arange(task.start[object_], task.start[object_ + 1])
         chosen[generator.choice(pairs, per_object, replace=False)] = True
     return chosen
 
 
-def drawn(seed: int, even: bool) -> tuple[Problem, Flags, Floats]:
+def drawn(seed: int, even: bool) -> tuple[Task, Flags, Floats]:
     generator = np.random.default_rng(seed)
     precision = None if even else generator.uniform(0.2, 4.0, (5, 9))
-    problem = make_problem(9, 5, 3, precision=precision)
-    chosen = some_design(problem, 3, generator)
-    while covariance(problem, chosen) is None:
-        chosen = some_design(problem, 3, generator)
-    return problem, chosen, np.full(9, 1 / 9) if even else generator.dirichlet(np.full(9, 5.0))
+    task = make_task(9, 5, 3, precision=precision)
+    chosen = some_design(task, 3, generator)
+    while covariance(task, chosen) is None:
+        chosen = some_design(task, 3, generator)
+    return task, chosen, np.full(9, 1 / 9) if even else generator.dirichlet(np.full(9, 5.0))
 
 
-def swapped(problem: Problem, chosen: Flags, generator: np.random.Generator) -> tuple[list[int], Flags] | None:
+def swapped(task: Task, chosen: Flags, generator: np.random.Generator) -> tuple[list[int], Flags] | None:
     pairs = generator.permutation(np.flatnonzero(chosen))
     for first in pairs:
         for second in pairs:
-            come = problem.position(problem.assessor[[first]], problem.object[[second]])[0]
-            back = problem.position(problem.assessor[[second]], problem.object[[first]])[0]
+            come = task.position(task.assessor[[first]], task.object[[second]])[0]
+            back = task.position(task.assessor[[second]], task.object[[first]])[0]
             if come >= 0 and back >= 0 and not chosen[come] and not chosen[back]:
                 after = chosen.copy()
                 after[[first, second]] = False
@@ -50,16 +49,16 @@ def swapped(problem: Problem, chosen: Flags, generator: np.random.Generator) -> 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.booleans())
 def test_a_swap_changes_variances_as_dense_algebra_says(seed: int, even: bool) -> None:
-    problem, chosen, weight = drawn(seed, even)
-    found = swapped(problem, chosen, np.random.default_rng(seed))
-    if found is None or covariance(problem, found[1]) is None:
+    task, chosen, weight = drawn(seed, even)
+    found = swapped(task, chosen, np.random.default_rng(seed))
+    if found is None or covariance(task, found[1]) is None:
         return
     pairs, after = found
-    exact = covariance(problem, after)
+    exact = covariance(task, after)
     assert exact is not None
-    now = Inverse(problem, chosen, weight)
-    changes = now.changes([np.array([pair]) for pair in pairs], (-1, -1, 1, 1))
-    assert changes.variance[0] == pytest.approx(weight @ np.diagonal(exact), rel=1e-5)
+    now = Inverse(task, chosen, weight)
+    mean = now.mean_variances([np.array([pair]) for pair in pairs], (-1, -1, 1, 1))
+    assert mean[0] == pytest.approx(weight @ np.diagonal(exact), rel=1e-5)
     assert now.variances_after(pairs, (-1, -1, 1, 1)) == pytest.approx(np.diagonal(exact), rel=1e-5)
     now.move(pairs, (-1, -1, 1, 1))
     assert now.variances() == pytest.approx(np.diagonal(exact), rel=1e-5)
@@ -69,26 +68,26 @@ def test_a_swap_changes_variances_as_dense_algebra_says(seed: int, even: bool) -
 
 @pytest.mark.parametrize("even", [True, False])
 def test_assessments_that_are_added_handed_over_and_dropped_agree_too(even: bool) -> None:
-    problem, chosen, weight = drawn(3, even)
-    now = Inverse(problem, chosen, weight)
+    task, chosen, weight = drawn(3, even)
+    now = Inverse(task, chosen, weight)
     absent, present = np.flatnonzero(~chosen), np.flatnonzero(chosen)
-    added = now.changes([absent], (1,)).variance
-    dropped = now.changes([present], (-1,)).variance
-    handed = now.changes([present[:1], absent], (-1, 1)).variance
+    added = now.mean_variances([absent], (1,))
+    dropped = now.mean_variances([present], (-1,))
+    handed = now.mean_variances([present[:1], absent], (-1, 1))
     for at, pair in enumerate(absent):
         after = chosen.copy()
         after[pair] = True
-        exact = covariance(problem, after)
+        exact = covariance(task, after)
         assert exact is not None
         assert added[at] == pytest.approx(weight @ np.diagonal(exact), rel=1e-5)
         after[present[0]] = False
-        exact = covariance(problem, after)
+        exact = covariance(task, after)
         if exact is not None:
             assert handed[at] == pytest.approx(weight @ np.diagonal(exact), rel=1e-5)
     for at, pair in enumerate(present):
         after = chosen.copy()
         after[pair] = False
-        exact = covariance(problem, after)
+        exact = covariance(task, after)
         if exact is not None:
             assert dropped[at] == pytest.approx(weight @ np.diagonal(exact), rel=1e-5)
         else:
@@ -96,56 +95,56 @@ def test_assessments_that_are_added_handed_over_and_dropped_agree_too(even: bool
 
 
 def test_differences_are_about_the_mean_of_all_values() -> None:
-    problem, chosen, _ = drawn(5, even=False)
-    exact = covariance(problem, chosen)
+    task, chosen, _ = drawn(5, even=False)
+    exact = covariance(task, chosen)
     assert exact is not None
     diagonal = np.diagonal(exact)
     pairs = [diagonal[i] + diagonal[j] - 2 * exact[i, j] for i in range(9) for j in range(i)]
-    spread = Inverse(problem, chosen, np.full(9, 1 / 9), levelled=False).variance
+    spread = Inverse(task, chosen, np.full(9, 1 / 9), levelled=False).variance
     assert np.mean(pairs) == pytest.approx(spread * 2 * 9 / 8, rel=1e-6)
 
 
 def test_many_moves_leave_no_rounding_errors_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inverse_module, "SMALL", 0)
+    monkeypatch.setattr(inverse_module, "ALWAYS_AFRESH", 0)
     generator = np.random.default_rng(1)
-    problem = make_problem(30, 8, 3, precision=generator.uniform(0.5, 2, (8, 30)))
-    chosen = some_design(problem, 3, generator)
-    now = Inverse(problem, chosen, np.full(30, 1 / 30))
+    task = make_task(30, 8, 3, precision=generator.uniform(0.5, 2, (8, 30)))
+    chosen = some_design(task, 3, generator)
+    now = Inverse(task, chosen, np.full(30, 1 / 30))
     moves = 0
     while moves < 45:
-        found = swapped(problem, now.chosen, generator)
+        found = swapped(task, now.chosen, generator)
         assert found is not None
-        if covariance(problem, found[1]) is not None:
+        if covariance(task, found[1]) is not None:
             now.move(found[0], (-1, -1, 1, 1))
             moves += 1
-    exact = covariance(problem, now.chosen)
+    exact = covariance(task, now.chosen)
     assert exact is not None
     assert now.variances() == pytest.approx(np.diagonal(exact), rel=1e-6)
-    found = swapped(problem, now.chosen, generator)
+    found = swapped(task, now.chosen, generator)
     assert found is not None
-    after = covariance(problem, found[1])
+    after = covariance(task, found[1])
     assert after is not None
-    foretold = now.changes([np.array([pair]) for pair in found[0]], (-1, -1, 1, 1)).variance
+    foretold = now.mean_variances([np.array([pair]) for pair in found[0]], (-1, -1, 1, 1))
     assert foretold[0] == pytest.approx(np.diagonal(after).mean(), rel=1e-6)
 
 
 def test_the_determinant_rises_as_dense_algebra_says() -> None:
-    problem, chosen, weight = drawn(7, even=False)
-    now = Inverse(problem, chosen, weight)
+    task, chosen, weight = drawn(7, even=False)
+    now = Inverse(task, chosen, weight)
     absent = np.flatnonzero(~chosen)
-    rise = now.changes([absent], (1,)).log_determinant
+    rise = now.log_determinants([absent], (1,))
     for at, pair in enumerate(absent[:10]):
         after = chosen.copy()
         after[pair] = True
-        other = Inverse(problem, after, weight)
+        other = Inverse(task, after, weight)
         before, later = (np.linalg.slogdet(one.inverse)[1] for one in (now, other))
         assert rise[at] == pytest.approx(before - later, rel=1e-6)
 
 
 def test_the_gap_of_a_design_is_that_of_its_panel() -> None:
-    problem, chosen, _ = drawn(2, even=False)
-    panel = Panel.from_arrays(problem.object[chosen], problem.assessor[chosen], np.zeros(27), problem.precision[chosen])
-    assert spectral_gap(problem, chosen) == pytest.approx(connectivity(panel).mu2, rel=1e-10)
+    task, chosen, _ = drawn(2, even=False)
+    panel = Panel.from_arrays(task.object[chosen], task.assessor[chosen], np.zeros(27), task.precision[chosen])
+    assert spectral_gap(task, chosen) == pytest.approx(connectivity(panel).mu2, rel=1e-10)
 
 
 def test_wrong_decisions_are_counted_as_simulation_has_it() -> None:

@@ -19,8 +19,9 @@ from evenhand.cli import main
 from evenhand.cluster import blocks as kernel
 from evenhand.cluster.blocks import make_block
 from evenhand.cluster.calibrate import DistributedFit, calibrate_distributed
-from evenhand.cluster.crew import ACCURACY, local_cluster
-from evenhand.errors import InputError, MissingPackageError, NotConnectedError
+from evenhand.cluster.crew import local_cluster
+from evenhand.cluster.solve import ACCURACY
+from evenhand.errors import InputError, MissingPackageError, NotConnectedError, SolveError
 from evenhand.io import pack_panel
 from evenhand.models.additive import calibrate, incomplete_block
 from evenhand.models.fit import Fit
@@ -30,6 +31,7 @@ from evenhand.panel.simulate import simulate_panel
 from evenhand.progress import listening
 from panels import random_panel
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("dask.distributed")
 
 
@@ -356,6 +358,19 @@ def test_a_cluster_without_dask_names_the_extra(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "dask.distributed", None)
     with pytest.raises(MissingPackageError, match=r"evenhand\[distributed\]"):
         calibrate_distributed(write_packed(panel, tmp_path / "packed"), tmp_path / "out")
+
+
+@pytest.mark.parametrize("fault", ["os.kill(os.getpid(), 9)", "raise RuntimeError('no')"])
+def test_workers_that_die_while_starting_end_in_a_sentence(tmp_path: Path, panel: Panel, fault: str) -> None:
+    preload = tmp_path / "preload.py"
+    preload.write_text(f"import os\n{fault}\n", encoding="utf-8")
+    source = write_packed(panel, tmp_path / "packed")
+    with (
+        dask.config.set({"distributed.worker.preload": [str(preload)]}),
+        pytest.raises(SolveError, match=r"^The worker processes did not start \(Nanny failed to start\): .*local:1\.$"),
+    ):
+        calibrate_distributed(source, tmp_path / "out", cluster="local:2")
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_command_prints_a_summary_or_its_json(client: Any, panel: Panel, tmp_path: Path) -> None:

@@ -223,6 +223,31 @@ def test_links_between_files_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+NAMED_FILE = re.compile(r"`((?:[\w-]+/)*[\w-]+\.py)`")
+
+
+def test_every_section_of_the_model_names_the_files_that_hold_it() -> None:
+    text = (DOCS / "model.md").read_text(encoding="utf-8")
+    sections = re.split(r"^##+ ", text, flags=re.MULTILINE)[1:]
+    lines = [re.findall(r"^\*(?:Paper: .*\. )?Code: (.*)\.\*$", section, re.MULTILINE) for section in sections]
+    assert [section.splitlines()[0] for section, line in zip(sections, lines, strict=True) if len(line) != 1] == []
+    files = [file for (line,) in lines for file in line.split(", ")]
+    assert len(files) >= len(sections) >= 20
+    assert [file for file in files if not NAMED_FILE.fullmatch(file)] == []
+    assert [file for file in files if not (Path(evenhand.__path__[0]) / file.strip("`")).is_file()] == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.stem.lower() != "changelog"],  # which may tell of files that were
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_every_python_file_that_a_page_names_is_there(page: Path) -> None:
+    named = set(NAMED_FILE.findall(page.read_text(encoding="utf-8"))) - {"models/NAME.py"}  # which is yours to name
+    places = (ROOT, ROOT / "src", Path(evenhand.__path__[0]))
+    assert [name for name in sorted(named) if not any((place / name).is_file() for place in places)] == []
+
+
 def test_every_make_target_that_is_named_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     named = {name for page in PAGES for name in re.findall(r"[`$ ]make ([a-z]+)`?$", page.read_text("utf-8"), re.M)}

@@ -127,7 +127,7 @@ def test_uncertainties_are_read_as_such_and_give_the_same_design_as_a_frame(tmp_
     from_file = eh.assign(OBJECTS, ASSESSORS, per_object=2, uncertainty=found)
     from_frame = eh.assign(OBJECTS, ASSESSORS, per_object=2, uncertainty=frame)
     np.testing.assert_allclose(from_file.sd, from_frame.sd)
-    assert from_file.problem.in_points
+    assert from_file.task.in_points
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 import xlsxwriter
 
 from evenhand.errors import InputError
-from evenhand.io import read_table
+from evenhand.io import read_panel, read_table
 from evenhand.io.spreadsheet import read_spreadsheet
 from evenhand.io.table import Cell
 from evenhand.panel.roles import recognise
@@ -46,6 +46,15 @@ def ods(file: Path, tables: str) -> Path:
             "</office:body></office:document-content>",
         )
     return file
+
+
+def replace_in_sheet(file: Path, old: bytes, new: bytes) -> None:
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts["xl/worksheets/sheet1.xml"] = parts["xl/worksheets/sheet1.xml"].replace(old, new)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
 
 
 def test_numbers_stay_numbers_and_whole_ones_are_int(tmp_path: Path) -> None:
@@ -158,6 +167,55 @@ def test_a_cell_that_shows_an_error_is_not_taken_for_an_empty_one(tmp_path: Path
         sheet.write_row(5, 1, ["P", "C"])
         sheet.write_formula(5, 3, "=NA()", None, "#N/A")
     assert read_spreadsheet(file, "Scores").columns[2] == ["#DIV/0!", None, "#N/A"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    ["#SPILL!", "#CALC!", "#FIELD!", "#BLOCKED!", "#UNKNOWN!", "#BUSY!", "#CONNECT!", "#GETTING_DATA", "#PYTHON!"],
+)
+def test_newer_errors_are_bad_cells_with_row_and_column_like_older_ones(tmp_path: Path, error: str) -> None:
+    file = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(file) as book:
+        sheet = book.add_worksheet("Scores")
+        sheet.write_row(0, 0, [*HEADER, "remark"])
+        sheet.write_row(1, 0, ["P", "A", 7, '<c t="e">'])
+        sheet.write_row(2, 0, ["P", "B"])
+        sheet.write_formula(2, 2, "=1/0", None, "#DIV/0!")
+        sheet.write_row(3, 0, ["Q", "A", 5, error])
+        sheet.write_formula(4, 2, "=A1", None, "#REF!")
+    with_text = read_spreadsheet(file).columns
+    assert with_text[2] == [7, "#DIV/0!", 5, "#REF!"]
+    assert with_text[3] == ['<c t="e">', None, error, None]
+    replace_in_sheet(file, b"#REF!", error.encode())
+    assert read_spreadsheet(file).columns == (*with_text[:2], [7, "#DIV/0!", 5, error], with_text[3])
+    with pytest.raises(InputError) as caught:
+        read_panel(file)
+    found = {problem.where: problem.message for problem in caught.value.problems}
+    assert "'#DIV/0!' is not a number" in found["row 3, column score"]
+    assert f"{error!r} is not a number" in found["row 5, column score"]
+
+
+def test_a_newer_error_in_a_column_that_does_not_matter_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(file) as book:
+        sheet = book.add_worksheet("Scores")
+        sheet.write_row(0, 0, [*HEADER, "remark"])
+        sheet.write_row(1, 0, ["P", "A", 7])
+        sheet.write_formula(1, 3, "=A1", None, "#REF!")
+        sheet.write_row(2, 0, ["P", "B", 6])
+    replace_in_sheet(file, b"#REF!", b"#SPILL!")
+    assert read_panel(file).score.tolist() == [7, 6]
+
+
+def test_an_error_that_looks_like_a_number_is_no_number(tmp_path: Path) -> None:
+    file = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(file) as book:
+        sheet = book.add_worksheet("Scores")
+        sheet.write_row(0, 0, HEADER)
+        sheet.write_row(1, 0, ["P", "A"])
+        sheet.write_formula(1, 2, "=A1", None, "#REF!")
+    replace_in_sheet(file, b"#REF!", b"5")
+    assert read_spreadsheet(file).columns[2] == ["#ERROR"]
 
 
 def test_a_formula_that_was_never_calculated_is_not_taken_for_an_empty_cell(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from evenhand.cli import main
 from evenhand.data import demo_path
 from evenhand.errors import InputError
 from evenhand.panel.panel import Panel
-from evenhand.reports.html import make_report, render
+from evenhand.reports.page import make_report, render
 
 HOSTILE = [
     "</script><script>window.broken=1</script>",

@@ -20,7 +20,7 @@ from evenhand.answers.evidence import evidence
 from evenhand.answers.heldout import leverages
 from evenhand.errors import NotConnectedError
 from evenhand.solve.corrections import UpdatedSolver
-from evenhand.solve.direct import DirectSolver
+from evenhand.solve.equations import System
 from panels import exact_fit
 
 Floats = NDArray[np.float64]
@@ -379,16 +379,16 @@ def test_a_forked_child_calibrates_as_its_parent_did() -> None:
 def test_a_child_forked_while_another_thread_calibrates_does_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     panel = panel_on(expander(30, 60, 4))
     wanted = eh.calibrate(panel).values.estimate
-    parent, schur = os.getpid(), DirectSolver._grounded_schur
+    parent, schur = os.getpid(), System.grounded_schur
     busy, done = threading.Event(), threading.Event()
 
-    def slow(self: DirectSolver) -> Floats:
+    def slow(self: System, free: NDArray[np.int64]) -> Floats:
         if os.getpid() == parent:
             busy.set()
             done.wait(120)
-        return schur(self)
+        return schur(self, free)
 
-    monkeypatch.setattr(DirectSolver, "_grounded_schur", slow)
+    monkeypatch.setattr(System, "grounded_schur", slow)
     thread = threading.Thread(target=eh.calibrate, args=(panel,))
     thread.start()
     assert busy.wait(60)

@@ -23,10 +23,9 @@ from evenhand.data import demo_path
 from evenhand.errors import InputError, LimitError
 from evenhand.io import sheets as sheets_module
 from evenhand.io.sheets import Column, Sheet, write_sheets
-from evenhand.reports import details
-from evenhand.reports.details import with_details
-from evenhand.reports.summarise import summarise_fit
-from evenhand.reports.workbook import AUTHORS_SHEET
+from evenhand.reports import workbook
+from evenhand.reports.summary import summarise_fit
+from evenhand.reports.workbook import AUTHORS_SHEET, with_details
 from panels import connected_panels, random_panel
 
 if TYPE_CHECKING:
@@ -249,7 +248,7 @@ def test_more_rows_than_a_sheet_has_are_refused_in_one_sentence(
         eh.workbook(eh.calibrate(small()), tmp_path / "r.xlsx")
     assert str(caught.value).count(".") <= 3
     monkeypatch.undo()
-    monkeypatch.setattr(details, "_MOST_ASSESSMENTS", 11)
+    monkeypatch.setattr(workbook, "_MOST_ASSESSMENTS", 11)
     found = assert_alike(eh.workbook(eh.calibrate(small()), tmp_path / "r.xlsx"))
     assert "assessments" not in found
     assert any("12 assessments are too many" in note for note in columns_of(found["notes"])["note"])

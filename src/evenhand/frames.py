@@ -1,6 +1,6 @@
-"""Tables in and out: the only core file that knows dataframes, and how results are shown.
+"""Tables in and out, as frames of any kind, as plain records, and as notebooks show them.
 
-What comes in as pandas goes out as pandas. Notebooks show results by themselves, as small tables of HTML.
+The only core file that knows dataframes: what comes in as pandas goes out as pandas.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import importlib.util
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+
+import numpy as np
 
 from evenhand.errors import InputError, MissingPackageError
 from evenhand.words import count_of, digits_of, number
@@ -69,6 +71,25 @@ def make_frame(columns: Mapping[str, Any], backend: Backend = DEFAULT_BACKEND) -
     frame = nw.from_dict(dict(columns), backend=backend)
     empty = [name for name, cells in columns.items() if all(cell is None for cell in cells)]
     return frame.with_columns(nw.col(*empty).cast(nw.Float64())).to_native() if empty else frame.to_native()
+
+
+def records_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a table; what is not a finite number is None.
+
+    Examples
+    --------
+    >>> records_of({"object": ["x", "y"], "value": np.array([1.5, np.nan])})
+    [{'object': 'x', 'value': 1.5}, {'object': 'y', 'value': None}]
+    """
+    plain = {name: _cells(cells) for name, cells in columns.items()}
+    return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
+
+
+def _cells(cells: Any) -> list[Any]:
+    listed = cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
+    if isinstance(cells, np.ndarray) and (cells.dtype.kind != "f" or bool(np.isfinite(cells).all())):
+        return listed
+    return [None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in listed]
 
 
 def _eager(frame: object) -> nw.DataFrame[Any]:

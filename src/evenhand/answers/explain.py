@@ -111,7 +111,7 @@ def explain(fit: Fit) -> list[Explanation]:
     ]
 
 
-def explanation_columns(explanations: list[Explanation]) -> dict[str, list[Any]]:
+def explanation_columns(explanations: list[Explanation]) -> dict[str, Any]:
     """Return explanations as columns: object, value, average, difference, standards, weighting, drawn, reason."""
     return {
         "object": [item.object for item in explanations],

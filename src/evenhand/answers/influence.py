@@ -344,7 +344,7 @@ def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:
     return WithoutAssessor(label, float(change[at]), rest.objects[at], entering, leaving, lost)
 
 
-def without_columns(deletions: Sequence[WithoutAssessor]) -> dict[str, list[Any]]:
+def without_columns(deletions: Sequence[WithoutAssessor]) -> dict[str, Any]:
     """Return deletions as columns: assessor, largest_change, object, entering, leaving, lost, note."""
     names = ("assessor", "largest_change", "object", "entering", "leaving", "lost", "note")
     columns = {name: [getattr(item, name) for item in deletions] for name in names}

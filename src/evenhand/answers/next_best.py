@@ -1,8 +1,8 @@
-"""The next best assessment: which further reading would narrow a decision, or all values, the most."""
+"""The next best assessment, which narrows a decision or all values most, and what any change of a panel would do."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,13 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.compiled import Floats
+from evenhand.compiled import Codes, Floats
 from evenhand.errors import InputError, LimitError, NotRankableError
 from evenhand.models.fit import Fit
 from evenhand.words import name_some
 
 _LARGEST: Final = 4_000
 """Largest number of objects and assessors together whose covariance is held in memory."""
+
+_TORN: Final = 1e-10
+"""A change that multiplies det L by less tears a panel into parts: rounding would have the word on what is left."""
+
+_ENDS: Final = np.array([[1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]])
+"""Which of the vertices o, a, p and b each of the pairs (o, a), (p, b), (p, a) and (o, b) joins."""
+
+_JOINED: Final = {size: np.kron(ends, ends) for size, ends in ((1, _ENDS[:2, :1]), (2, _ENDS[:, :2]), (4, _ENDS))}
+"""For changes of so many pairs, what turns entries between vertices into forms between pairs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,19 +110,17 @@ def next_best(
         return NextBest(fit, (), (), np.empty(0), "variance" if top is None else f"top {top}", 0.0)
     precision = _expected_precision(fit, confidence, assessor, object_)
 
-    covariance = fit.posterior.unit_covariance()
-    n_objects = panel.n_objects
-    effect = covariance[:n_objects, object_] + covariance[:n_objects, n_objects + assessor]
-    spread = covariance[object_, object_] + covariance[n_objects + assessor, n_objects + assessor]
-    spread = spread + 2 * covariance[object_, n_objects + assessor]
-    effect = effect - effect.mean(axis=0)  # values about their mean
-    centred = covariance[:n_objects, :n_objects]
-    centred = centred - centred.mean(axis=0) - centred.mean(axis=1)[:, None] + centred.mean()
-    before = variance * np.diagonal(centred)
-    fall = variance * np.square(effect) / (1.0 / precision + spread)
+    inverse, n_objects = fit.posterior.unit_covariance(), panel.n_objects
+    vertices = object_, n_objects + assessor
+    left = low_rank(inverse, vertices, precision[:, None])[0][:, 0, 0]
+    values = inverse[:n_objects, :n_objects]
+    before = variance * (np.diagonal(values) - 2 * values.mean(axis=0) + values.mean())  # about their mean
     if top is None:
-        gain, now = fall.mean(axis=0), float(before.mean())
+        outer = about_mean(inverse, np.full(n_objects, 1 / n_objects))
+        gain, now = variance * left * forms(outer, vertices, 1)[:, 0, 0], float(before.mean())
     else:
+        effect = inverse[:n_objects, vertices[0]] + inverse[:n_objects, vertices[1]]
+        fall = variance * left * np.square(effect - effect.mean(axis=0))
         wrong = _misclassified(fit, top, before)
         now = float(wrong.sum())
         gain = wrong.sum() - _misclassified_after(fit, top, before, fall).sum(axis=0)
@@ -128,7 +135,7 @@ def next_best(
     )
 
 
-def _candidates(fit: Fit, conflicts: Collection[tuple[str, str]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _candidates(fit: Fit, conflicts: Collection[tuple[str, str]]) -> tuple[Codes, Codes]:
     panel = fit.panel
     open_ = np.ones((panel.n_assessors, panel.n_objects), dtype=bool)
     open_[panel.assessor_index, panel.object_index] = False
@@ -151,8 +158,8 @@ def _candidates(fit: Fit, conflicts: Collection[tuple[str, str]]) -> tuple[NDArr
 def _expected_precision(
     fit: Fit,
     confidence: float | Mapping[tuple[str, str], float] | None,
-    assessor: NDArray[np.int64],
-    object_: NDArray[np.int64],
+    assessor: Codes,
+    object_: Codes,
 ) -> Floats:
     typical = float(np.exp(np.log(fit.weight).mean()))
     if confidence is None or isinstance(confidence, Mapping):
@@ -191,3 +198,53 @@ def _misclassified_after(fit: Fit, top: int, before: Floats, fall: Floats) -> Fl
     fall = np.clip(fall, 0.0, before[:, None])
     ratio = np.sqrt(np.maximum(before[:, None] - fall, 0.0) / np.maximum(fall, 1e-300))
     return np.asarray(2 * owens_t((_distance(fit, top) / np.sqrt(before))[:, None], ratio), dtype=np.float64)
+
+
+def low_rank(inverse: Floats, vertices: Sequence[Codes], step: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return (D^-1 + X^T G X)^-1 of a number of changes, and which of them tear a panel apart.
+
+    An assessment of precision c adds c x x^T to the Laplacian L, x = e_o + e_a. A change takes some away and adds
+    others, L' = L + X D X^T, so that of G = L^-1 is left G' = G - G X (D^-1 + X^T G X)^-1 X^T G.
+
+    Parameters
+    ----------
+    inverse
+        G, objects first; a generalised inverse will do, in any gauge.
+    vertices
+        Object and assessor of the pair that changes; or o, a, p and b if both (o, a) and (p, b) do, or all of (o, a),
+        (p, b), (p, a) and (o, b): m each.
+    step
+        The change D of the precision of each pair (m x k, k = 1, 2 or 4).
+    """
+    core = forms(inverse, vertices, step.shape[1])
+    core[:, np.arange(step.shape[1]), np.arange(step.shape[1])] += 1 / step
+    return inverted(core, step)
+
+
+def forms(matrix: Floats, vertices: Sequence[Codes], size: int) -> Floats:
+    """Return x^T matrix y for all pairs x and y of each change (m x k x k), from the vertices that they join."""
+    count = vertices[-1].size
+    entries = np.empty((count, len(vertices), len(vertices)))
+    for i, one in enumerate(vertices):
+        for j in range(i, len(vertices)):
+            entries[:, i, j] = entries[:, j, i] = matrix[one, vertices[j]]
+    found = entries.reshape(count, -1) @ _JOINED[size]
+    return np.asarray(found.reshape(count, size, size), dtype=np.float64)
+
+
+def inverted(core: Floats, step: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the inverses of D^-1 + X^T G X, and which changes tear a panel apart, by the factor of det L."""
+    apart = np.linalg.det(core) * step.prod(axis=1) < _TORN
+    if apart.any():
+        core = np.where(apart[:, None, None], np.eye(core.shape[1]), core)
+    return np.asarray(np.linalg.inv(core), dtype=np.float64), np.asarray(apart, dtype=bool)
+
+
+def about_mean(inverse: Floats, weight: Floats) -> Floats:
+    """Return G W G, W = diag(w) - w w^T: tr[(D^-1 + X^T G X)^-1 X^T G W G X] is what a change takes off tr(W G).
+
+    That is the mean variance of values about their mean, sum_o w_o Var(v_o - sum_p w_p v_p), weights summing to one.
+    """
+    rows = inverse[: weight.size]
+    rows = rows - weight @ rows
+    return np.asarray((rows.T * weight) @ rows, dtype=np.float64)

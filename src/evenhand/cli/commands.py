@@ -88,8 +88,8 @@ def calibrate(
     (--tails), that marks have ends (--bounds). The command compare says which of them the scores support.
     """
     from evenhand.cli import terminal
-    from evenhand.reports.details import with_details
-    from evenhand.reports.summarise import summarise_fit
+    from evenhand.reports.summary import summarise_fit
+    from evenhand.reports.workbook import with_details
 
     if cluster is not None:
         from evenhand.cli.cluster import calibrate_on_cluster
@@ -119,7 +119,7 @@ def check(read: Callable[[], Panel], as_json: bool) -> int:
     """
     from evenhand.cli import terminal
     from evenhand.errors import InputError
-    from evenhand.reports.summarise import summarise_check, summarise_refusal
+    from evenhand.reports.summary import summarise_check, summarise_refusal
 
     try:
         summary = summarise_check(read())
@@ -166,7 +166,7 @@ def compare(
     from evenhand.answers.evidence import Priors
     from evenhand.cli import terminal
     from evenhand.models.refined import Refinements
-    from evenhand.reports.summarise import summarise_comparison
+    from evenhand.reports.summary import summarise_comparison
 
     refuse_criteria()
     for option in typed_options(("step", "bounds", "map_", "log_scores", "covariates")) if quick else ():
@@ -217,7 +217,7 @@ def rank(
     from evenhand.answers.ranking import rank as rank_fit
     from evenhand.cli import terminal
     from evenhand.models.criteria import CriteriaFit
-    from evenhand.reports.summarise import summarise_ranking
+    from evenhand.reports.summary import summarise_ranking
 
     if lottery_seed is not None and top is None:
         raise click.UsageError("--lottery-seed needs --top K, the number of places.")
@@ -239,7 +239,7 @@ def influence(fit: Callable[[], Fit], top: int | None, rows: int, output: Output
     object's value the most, and what would change without each assessor.
     """
     from evenhand.cli import terminal
-    from evenhand.reports.summarise import summarise_influence
+    from evenhand.reports.summary import summarise_influence
 
     output.give(summarise_influence(fit(), top=top), lambda found: terminal.show_influence(found, rows, top))
 
@@ -272,7 +272,7 @@ def next_assessments(
     from evenhand.answers.next_best import next_best
     from evenhand.cli import terminal
     from evenhand.io.pairs import read_pairs
-    from evenhand.reports.summarise import summarise_next
+    from evenhand.reports.summary import summarise_next
 
     forbidden = [] if conflicts is None else read_pairs(conflicts)
     found = next_best(fit(), top=top, confidence=expected, conflicts=forbidden, most=most)
@@ -323,8 +323,8 @@ def demo(save: Path | None, output: Output, write_report: Reporter) -> None:
     from evenhand.io import read_panel
     from evenhand.io.results import check_target, copy_file
     from evenhand.models.additive import METHODS
-    from evenhand.reports.details import with_details
-    from evenhand.reports.summarise import summarise_fit
+    from evenhand.reports.summary import summarise_fit
+    from evenhand.reports.workbook import with_details
 
     if save is not None:
         check_target(save, known=(".csv",))

@@ -10,7 +10,7 @@ import click
 from evenhand.cli.options import Command, add_options, headed
 
 OBJECTIVES: Final = ("variance", "differences", "worst", "gap", "determinant", "top")
-"""As in :mod:`evenhand.design.objectives`, which is not imported before there is work."""
+"""As in :mod:`evenhand.design.task`, which is not imported before there is work."""
 
 ACTIONS: Final = ("review", "primaryreview", "secondaryreview", "pcreview", "externalreview", "metareview")
 """What HotCRP can be told to do with a pair."""

@@ -113,7 +113,7 @@ def design(
         if hotcrp is not None:
             from evenhand.reports.handouts import not_numbers
 
-            notes += not_numbers(found.problem.objects)
+            notes += not_numbers(found.task.objects)
         written = _hand_out(out, found, pairs, titles)
         summary = summarise_design(found, ahead, notes, extends=extend is not None)
 
@@ -323,14 +323,14 @@ def _hand_out(out: _Handouts, found: Design, pairs: Sequence[tuple[str, str]], t
 
     written: list[Path] = []
     if out.sheets is not None:
-        labels = found.problem.assessors
+        labels = found.task.assessors
         handouts.write_assessor_sheets(out.sheets, pairs, labels, titles=titles, confidence=out.confidence)
         written.append(out.sheets)
     if out.score_sheet is not None:
         sheet = handouts.write_score_sheet(out.score_sheet, pairs, titles=titles, confidence=out.confidence)
         written += sheet
     if out.hotcrp is not None:
-        addresses = handouts.addresses_of(list(found.problem.assessors), found.emails)
+        addresses = handouts.addresses_of(list(found.task.assessors), found.emails)
         written.append(handouts.write_hotcrp(out.hotcrp, pairs, addresses, out.hotcrp_action))
     if out.picture is not None:
         from evenhand import plots

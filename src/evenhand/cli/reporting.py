@@ -50,7 +50,7 @@ def report_option(command: Command) -> Command:
 def _marks(given: str) -> tuple[str, str | None]:
     """Return the fingerprint that was given, or those that stand in a report: of the whole, and of the data."""
     from evenhand.errors import InputError
-    from evenhand.reports.html import fingerprints_in
+    from evenhand.reports.page import fingerprints_in
 
     if not given.lower().endswith((".html", ".htm")):
         if len(given) < 8 or not set(given.lower()) <= set("0123456789abcdef"):
@@ -70,7 +70,7 @@ def _marks(given: str) -> tuple[str, str | None]:
 def _check_place(place: Path) -> None:
     """Refuse, before any work is done, a place where no report can be written."""
     from evenhand.io.results import check_target
-    from evenhand.reports.html import refuse_pdf
+    from evenhand.reports.page import refuse_pdf
 
     refuse_pdf(place)
     source = click.get_current_context().params.get("file")
@@ -128,7 +128,7 @@ def report(
     from evenhand.cli.writing import open_console, say, show_json
     from evenhand.io.results import write_text
     from evenhand.models.criteria import CriteriaFit
-    from evenhand.reports.html import make_report, render
+    from evenhand.reports.page import make_report, render
 
     if lottery_seed is not None and top is None:
         raise click.UsageError("--lottery-seed needs --top K, the number of places.")

@@ -11,8 +11,8 @@ from evenhand.cli.group import EvenhandCommand
 from evenhand.cli.options import numbers
 
 if TYPE_CHECKING:
-    from evenhand.io.pairs import Side
     from evenhand.panel.confidence import Form
+    from evenhand.panel.graph import Side
 
 
 @click.command(cls=EvenhandCommand, epilog="Example: evenhand template -o panel.xlsx --objects 40 --bounds 0,100")

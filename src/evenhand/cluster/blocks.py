@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from evenhand.compiled import Floats, compiled
+from evenhand.compiled import Codes, Floats, compiled
+from evenhand.panel.graph import roots
 
-Codes = NDArray[np.int32]
+Whole = NDArray[np.int64]
 Tally = dict[str, Any]
 """Sums by name; names that begin with ``largest`` are maxima. Arrays are those of the smaller side."""
 
@@ -46,11 +48,11 @@ class Block:
         Labels of the rows, in whatever form the reader keeps them; None where codes are enough.
     """
 
-    start: NDArray[np.int64]
+    start: Whole
     other: Codes
     score: Floats
     weight: Floats | None
-    code: NDArray[np.int64]
+    code: Whole
     labels: Any = None
 
     @property
@@ -64,14 +66,23 @@ class Block:
         return np.ones(self.score.size) if self.weight is None else self.weight
 
     @property
-    def row(self) -> NDArray[np.int64]:
+    def row(self) -> Whole:
         """The row of each assessment."""
         return np.repeat(np.arange(self.rows), np.diff(self.start))
+
+    @property
+    def total(self) -> Floats:
+        """The total precision of each row."""
+        return np.asarray(np.add.reduceat(self.weights, self.start[:-1]))
 
     def matrix(self, size: int, data: Floats | None = None) -> sp.csr_array[Any]:
         """Return the precisions, or other data, as a matrix with a column for each code of the smaller side."""
         entries = self.weights if data is None else data
         return sp.csr_array((entries, self.other, self.start), shape=(self.rows, size))
+
+    def means(self, vectors: Floats) -> Floats:
+        """Return the means, in each row, of vectors (columns) on the smaller side."""
+        return np.asarray(self.matrix(vectors.shape[0]) @ vectors) / self.total[:, None]
 
     def __sizeof__(self) -> int:
         arrays = (self.start, self.other, self.score, self.weight, self.code)
@@ -80,8 +91,8 @@ class Block:
 
 
 def make_block(
-    large: NDArray[np.integer[Any]],
-    other: NDArray[np.integer[Any]],
+    large: Codes,
+    other: Codes,
     score: Floats,
     weight: Floats | None,
     *,
@@ -156,7 +167,7 @@ def tally_block(block: Block, size: int) -> Tally:
 
 def sweep(block: Block, estimate: Floats) -> Tally:
     """Return the gradient and residual at an estimate of the smaller side, and sums over the larger side there."""
-    level, total, residual, gradient = _sweep_block(block, estimate)
+    level, total, residual, gradient = fit_rows(block, estimate)
     return {
         "gradient": gradient,
         "residual": float(block.weights @ np.square(residual)),
@@ -166,7 +177,8 @@ def sweep(block: Block, estimate: Floats) -> Tally:
     }
 
 
-def _sweep_block(block: Block, estimate: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def fit_rows(block: Block, estimate: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return level, total precision, residuals and gradient at an estimate of the smaller side."""
     level, total = np.zeros((2, block.rows))
     residual, gradient = np.zeros(block.score.size), np.zeros(estimate.size)
     arrays = (block.start, block.other, block.score, block.weights, np.ascontiguousarray(estimate))
@@ -189,79 +201,61 @@ def schur_of(blocks: Sequence[Block], size: int) -> Tally:
 
 def _add_links(block: Block, links: Floats) -> None:
     """Add the products of all pairs of assessments within each row to the upper triangle."""
-    size = links.shape[0]
-    weight, long = block.weights, np.diff(block.start) * _DENSE_ROW > size
-    for first, last in _chunks(block.start):
-        # long rows are skipped by giving them no entries
-        sizes = np.where(long[first:last], 0, np.diff(block.start[first : last + 1]))
-        if sizes.any():
-            compiled(_pairs)(
-                block.start[first : last + 1], sizes, block.other, weight, *_by_column(block, first, last, size), links
-            )
-    for dense, _ in _dense_rows(block, weight, np.flatnonzero(long), size):
+    size, weight = links.shape[0], block.weights
+    for _, columns in _by_column(block, size):
+        compiled(_pairs)(*columns, block.other, weight, links)
+    for _, dense in _dense_rows(block, weight, size):
         scaled = dense / np.sqrt(dense.sum(axis=1, keepdims=True))
         links += np.triu(scaled.T @ scaled, 1)
 
 
-def _chunks(start: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Return ranges of rows that hold about as many assessments as a cache."""
-    rows = start.size - 1
-    marks = np.searchsorted(start, np.arange(0, int(start[-1]), _ENTRIES_AT_ONCE))
-    edges = np.unique(np.concatenate([[0], np.minimum(marks, rows), [rows]]))
-    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-
-
-def _by_column(block: Block, first: int, last: int, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where each column begins, and the assessments of some rows in the order of columns."""
-    low, high = int(block.start[first]), int(block.start[last])
-    codes = block.other[low:high]
-    begin, place = np.zeros(size + 1, dtype=np.int64), np.zeros(2 * (high - low), dtype=np.int64)
-    compiled(_sort)(codes, block.start[first : last + 1], begin, place)
-    return begin, place
-
-
-def _dense_rows(
-    block: Block, weight: Floats, rows: NDArray[np.int64], size: int
-) -> list[tuple[Floats, NDArray[np.int64]]]:
-    """Return long rows as dense matrices, with the rows that each holds."""
-    if rows.size == 0:
-        return []
-    matrix = block.matrix(size, weight)
-    batches = [rows[at : at + _DENSE_ROWS] for at in range(0, rows.size, _DENSE_ROWS)]
-    return [(np.asarray(matrix[batch].toarray(), dtype=np.float64), batch) for batch in batches]
-
-
 def variances_of(block: Block, spread: Floats) -> Floats:
     """Return q^T spread q for each row, q = c / C."""
-    size = spread.shape[0]
-    weight = block.weights
-    share = weight / np.repeat(np.add.reduceat(weight, block.start[:-1]), np.diff(block.start))
+    size, share = spread.shape[0], block.weights / np.repeat(block.total, np.diff(block.start))
     found = np.zeros(block.rows)
-    long = np.diff(block.start) * _DENSE_ROW > size
-    for first, last in _chunks(block.start):
-        sizes = np.where(long[first:last], 0, np.diff(block.start[first : last + 1]))
-        if sizes.any():
-            columns = _by_column(block, first, last, size)
-            compiled(_quadratic)(
-                block.start[first : last + 1], sizes, block.other, share, *columns, spread, found[first:last]
-            )
-    for dense, rows in _dense_rows(block, share, np.flatnonzero(long), size):
-        found[rows] = ((dense @ spread) * dense).sum(axis=1)
+    for rows, columns in _by_column(block, size):
+        compiled(_quadratic)(*columns, block.other, share, spread, found[rows])
+    for some, dense in _dense_rows(block, share, size):
+        found[some] = ((dense @ spread) * dense).sum(axis=1)
     return found
 
 
-def estimates_of(block: Block, estimate: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return level, total confidence and residuals of the larger side at an estimate of the smaller side."""
-    return _sweep_block(block, estimate)[:3]
+def _is_long(block: Block, size: int) -> NDArray[np.bool_]:
+    return np.asarray(np.diff(block.start) * _DENSE_ROW > size)
+
+
+def _by_column(block: Block, size: int) -> Iterator[tuple[slice, tuple[Whole, Whole, Whole, Codes, Codes]]]:
+    """Give rows, about as many at a time as a cache holds, with their assessments in the order of columns.
+
+    Of the rows: where each starts and how many assessments it has, none for long rows, which are skipped by it. Of the
+    columns: where each begins, and the position and row of each assessment.
+    """
+    start, long = block.start, _is_long(block, size)
+    marks = np.searchsorted(start, np.arange(0, int(start[-1]), _ENTRIES_AT_ONCE))
+    for first, last in pairwise(np.unique([0, *np.minimum(marks, block.rows), block.rows]).tolist()):
+        sizes = np.where(long[first:last], 0, np.diff(start[first : last + 1]))
+        if sizes.any():
+            low, high = int(start[first]), int(start[last])
+            entries = (np.arange(low, high), block.other[low:high], start[first : last + 1] - low)
+            columns = sp.csr_array(entries, shape=(last - first, size)).tocsc()
+            begin = columns.indptr.astype(np.int64)
+            yield slice(first, last), (start[first : last + 1], sizes, begin, columns.data, columns.indices)
+
+
+def _dense_rows(block: Block, weight: Floats, size: int) -> Iterator[tuple[Whole, Floats]]:
+    """Give long rows, some at a time, and their weights as a dense matrix."""
+    rows = np.flatnonzero(_is_long(block, size))
+    matrix = block.matrix(size, weight)
+    for at in range(0, rows.size, _DENSE_ROWS):
+        some = rows[at : at + _DENSE_ROWS]
+        yield some, np.asarray(matrix[some].toarray(), dtype=np.float64)
 
 
 def apply_schur(block: Block, vectors: Floats) -> Tally:
     """Return S times vectors (columns), as far as this block goes: sum c (x - mean of x in the row)."""
-    matrix = block.matrix(vectors.shape[0])
-    total = np.add.reduceat(block.weights, block.start[:-1])
-    means = np.asarray(matrix @ vectors) / total[:, None]
-    confidence = np.bincount(block.other, block.weights, vectors.shape[0])
-    return {"image": confidence[:, None] * vectors - np.asarray(matrix.T @ means)}
+    size = vectors.shape[0]
+    confidence = np.bincount(block.other, block.weights, size)
+    return {"image": confidence[:, None] * vectors - np.asarray(block.matrix(size).T @ block.means(vectors))}
 
 
 def noise_gradient(block: Block, seed: Sequence[int], size: int, count: int) -> Tally:
@@ -271,8 +265,7 @@ def noise_gradient(block: Block, seed: Sequence[int], size: int, count: int) -> 
     signs = np.unpackbits(np.frombuffer(bits, dtype=np.uint8))[: entries * count].reshape(entries, count)
     root = np.sqrt(block.weights)
     noise = (2.0 * signs - 1.0) * root[:, None]
-    total = np.add.reduceat(block.weights, block.start[:-1])
-    means = np.add.reduceat(noise, block.start[:-1], axis=0) / total[:, None]
+    means = np.add.reduceat(noise, block.start[:-1], axis=0) / block.total[:, None]
     noise -= block.weights[:, None] * means[block.row]
     pick = sp.csr_array((np.ones(entries), block.other, np.arange(entries + 1)), shape=(entries, size))
     return {"gradient": np.asarray(pick.T @ noise)}
@@ -280,49 +273,101 @@ def noise_gradient(block: Block, seed: Sequence[int], size: int, count: int) -> 
 
 def mean_squares(block: Block, vectors: NDArray[np.float32], at_once: int = 16) -> Floats:
     """Return, for each row, the mean square of its means of the vectors: what draws say about the larger side."""
-    total = np.add.reduceat(block.weights, block.start[:-1])
-    matrix = block.matrix(vectors.shape[0])
     squares = np.zeros(block.rows)
     for at in range(0, vectors.shape[1], at_once):
-        chosen = vectors[:, at : at + at_once].astype(np.float64)
-        squares += np.square(np.asarray(matrix @ chosen) / total[:, None]).sum(axis=1)
+        squares += np.square(block.means(vectors[:, at : at + at_once].astype(np.float64))).sum(axis=1)
     return np.asarray(squares / vectors.shape[1], dtype=np.float64)
 
 
-def links_of(block: Block, size: int) -> NDArray[np.int64]:
-    """Return pairs of codes of the smaller side that say all a block knows about who hangs together."""
+def links_of(block: Block, size: int) -> Whole:
+    """Return pairs of codes of the smaller side that say all a block knows about what is connected."""
     first = block.other[block.start[:-1]].astype(np.int64)
     return merge_links([np.stack([first[block.row], block.other.astype(np.int64)])], size)
 
 
-def merge_links(pairs: Sequence[NDArray[np.int64]], size: int) -> NDArray[np.int64]:
+def merge_links(pairs: Sequence[Whole], size: int) -> Whole:
     """Return the fewest pairs that join what all of these pairs join, each code with the lowest of its group."""
-    group = groups_of(pairs, size)
-    lowest = np.full(size, size, dtype=np.int64)
-    np.minimum.at(lowest, group, np.arange(size))
-    leader = lowest[group]
+    one, two = np.concatenate(list(pairs), axis=1)
+    leader = roots(one, two, size)
     joined = np.flatnonzero(leader != np.arange(size))
     return np.stack([leader[joined], joined])
 
 
-def groups_of(pairs: Sequence[NDArray[np.int64]], size: int) -> NDArray[np.int64]:
-    """Return the group of each code of the smaller side."""
-    from scipy.sparse.csgraph import connected_components
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """What the gauge makes of both sides, for the members of the larger with weights alpha C + beta.
 
-    one, two = np.concatenate(list(pairs), axis=1)
-    graph = sp.coo_array((np.ones(one.size, dtype=np.int8), (one, two)), shape=(size, size))
-    return np.asarray(connected_components(graph.tocsr(), directed=False)[1], dtype=np.int64)
+    The condition is sum (alpha C + beta) y over the larger side, plus sum weight x over the smaller, = constant.
+
+    Attributes
+    ----------
+    alpha, beta
+        Weights of the larger side.
+    weight
+        Weights of the smaller side.
+    pull
+        What the condition becomes on the smaller side once the larger is eliminated.
+    slope
+        Change of the condition when the larger side rises by 1 and the smaller falls by 1.
+    common
+        Variance, for w = 1, that all estimates share through the gauge.
+    constant
+        The right-hand side.
+    """
+
+    alpha: float
+    beta: float
+    weight: Floats
+    pull: Floats
+    slope: float
+    common: float
+    constant: float
+
+    def settle(self, estimate: Floats, tally: Tally) -> Floats:
+        """Return the estimate shifted so that the gauge holds."""
+        left = self.alpha * tally["weighted_level"] + self.beta * tally["level"] + float(self.weight @ estimate)
+        return np.asarray(estimate - (self.constant - left) / self.slope, dtype=np.float64)
+
+    def project(self, vectors: Floats) -> Floats:
+        """Return vectors (columns) less their part along the common shift."""
+        return np.asarray(vectors - (self.pull @ vectors) / self.pull.sum(), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What every block needs to work out its side: estimates of the other, covariance or draws of them, and gauge."""
+
+    estimate: Floats
+    spread: Floats | None
+    draws: NDArray[np.float32] | None
+    level: Level
+
+    def __sizeof__(self) -> int:
+        return 200 + sum(0 if array is None else array.nbytes for array in (self.estimate, self.spread, self.draws))
+
+
+def finish(block: Block, answer: Answer) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return estimates, total confidences, variances for w = 1 and residuals of a block's side."""
+    estimates, total, residual, _ = fit_rows(block, answer.estimate)
+    if answer.spread is not None:
+        through = variances_of(block, answer.spread)
+    else:
+        assert answer.draws is not None  # noqa: S101  # one of the two is there
+        through = mean_squares(block, answer.draws)
+    level = answer.level
+    unit = 1.0 / total + through + level.common - 2.0 * (level.alpha + level.beta / total) / level.slope
+    return estimates, total, np.maximum(unit, 0.0), residual
 
 
 def _count(
-    start: NDArray[np.int64],
+    start: Whole,
     other: Codes,
     weight: Floats,
     total: Floats,
     confidence: Floats,
     share: Floats,
     diagonal: Floats,
-    count: NDArray[np.int64],
+    count: Whole,
 ) -> None:
     """Sum confidences, shares and the diagonal; pairs that repeat stand side by side and count as one there."""
     for row in range(start.size - 1):
@@ -351,7 +396,7 @@ def _count(
 
 
 def _sweep(
-    start: NDArray[np.int64],
+    start: Whole,
     other: Codes,
     score: Floats,
     weight: Floats,
@@ -378,36 +423,10 @@ def _sweep(
             gradient[other[at]] += weight[at] * rest
 
 
-def _sort(codes: Codes, start: NDArray[np.int64], begin: NDArray[np.int64], place: NDArray[np.int64]) -> None:
-    """Sort assessments by column: ``place`` holds the position of each and then its row, counted from the first."""
-    entries = codes.size
-    for at in range(entries):
-        begin[codes[at] + 1] += 1
-    for column in range(begin.size - 1):
-        begin[column + 1] += begin[column]
-    low = start[0]
-    for row in range(start.size - 1):
-        for at in range(start[row] - low, start[row + 1] - low):
-            spot = begin[codes[at]]
-            place[spot] = low + at
-            place[entries + spot] = row
-            begin[codes[at]] += 1
-    for column in range(begin.size - 1, 0, -1):
-        begin[column] = begin[column - 1]
-    begin[0] = 0
-
-
 def _pairs(
-    start: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    other: Codes,
-    weight: Floats,
-    begin: NDArray[np.int64],
-    place: NDArray[np.int64],
-    links: Floats,
+    start: Whole, sizes: Whole, begin: Whole, place: Whole, rows: Codes, other: Codes, weight: Floats, links: Floats
 ) -> None:
     """Add c c' / C for each pair within a row; column by column, so that one row of the sum stays at hand."""
-    entries = place.size // 2
     whole = np.zeros(sizes.size)
     for row in range(sizes.size):
         for at in range(start[row], start[row] + sizes[row]):
@@ -415,7 +434,7 @@ def _pairs(
     for column in range(links.shape[0]):
         target = links[column]
         for spot in range(begin[column], begin[column + 1]):
-            at, row = place[spot], place[entries + spot]
+            at, row = place[spot], rows[spot]
             if sizes[row] > 0:
                 scaled = weight[at] / whole[row]
                 for later in range(at + 1, start[row + 1]):
@@ -423,21 +442,21 @@ def _pairs(
 
 
 def _quadratic(
-    start: NDArray[np.int64],
-    sizes: NDArray[np.int64],
+    start: Whole,
+    sizes: Whole,
+    begin: Whole,
+    place: Whole,
+    rows: Codes,
     other: Codes,
     share: Floats,
-    begin: NDArray[np.int64],
-    place: NDArray[np.int64],
     spread: Floats,
     found: Floats,
 ) -> None:
     """Add up q q' spread over the pairs within each row, column by column as above."""
-    entries = place.size // 2
     for column in range(spread.shape[0]):
         source = spread[column]
         for spot in range(begin[column], begin[column + 1]):
-            at, row = place[spot], place[entries + spot]
+            at, row = place[spot], rows[spot]
             if sizes[row] > 0:
                 above = 0.0
                 for later in range(at + 1, start[row + 1]):

@@ -16,28 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.cluster.blocks import Block
-from evenhand.cluster.crew import (
-    DENSE_LIMIT,
-    Crew,
-    Solved,
-    check_gauge,
-    open_crew,
-    solve_blocks,
-    watch,
-)
+from evenhand.cluster.blocks import Answer, Block, finish
+from evenhand.cluster.crew import Crew, open_crew, watch
 from evenhand.cluster.labelled import load_labelled
 from evenhand.cluster.partitions import Source, is_packed, load_packed
-from evenhand.cluster.reduced import Answer, Side, finish
+from evenhand.cluster.solve import Solved, check_gauge, smaller_of, solve_blocks
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem
 from evenhand.models.additive import METHODS
 from evenhand.models.family import INTERVAL
 from evenhand.models.fit import Asked, Fit, Model, Options, Question
 from evenhand.models.noise import Noise, NoiseKind, make_noise
+from evenhand.models.posterior import Marginal
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.gauge import Gauge, gauge_name
+from evenhand.panel.graph import Side
 from evenhand.panel.panel import Panel
+from evenhand.solve.choose import DENSE
 from evenhand.words import count_of
 
 if TYPE_CHECKING:
@@ -123,11 +118,8 @@ class DistributedFit(Asked, frames.Shown):
 
     def columns(self) -> dict[str, Any]:
         """Return the table of the smaller side as columns, named as in :class:`~evenhand.models.effects.Effects`."""
-        columns: dict[str, Any] = {self.side: self.labels, _estimate_name(self.side): self.estimate}
-        for name in ("sd", "lower", "upper"):
-            cells = getattr(self, name)
-            columns[name] = [None] * len(self.labels) if cells is None else cells
-        return columns | {"assessments": self.assessments, "total_confidence": self.total_confidence}
+        within = (self.sd, self.lower, self.upper)
+        return _columns(self.side, self.labels, self.estimate, within, self.assessments, self.total_confidence)
 
     @property
     def model(self) -> Model:
@@ -153,7 +145,7 @@ def calibrate_distributed(
     level: str | None = None,
     factor: float = FACTOR,
     duplicates: Literal["error", "keep"] = "error",
-    dense_limit: int = DENSE_LIMIT,
+    dense_limit: int = DENSE,
 ) -> DistributedFit:
     """Calibrate a panel that is too large for one machine, on the workers of a Dask cluster.
 
@@ -234,14 +226,16 @@ def calibrate_distributed(
             seed=seed,
             dense_limit=dense_limit,
         )
-        if read.larger_count not in (None, solved.rows):
+        rows = solved.totals["rows"]
+        if read.larger_count not in (None, rows):
             raise InputError(
-                f"panel.json counts {read.larger_count:,} {read.larger}s, but {solved.rows:,} have assessments: pack "
-                "the panel again.",
+                f"panel.json counts {read.larger_count:,} {read.larger}s, but {rows:,} have assessments: pack the "
+                "panel again.",
                 kind="bad_panel",
             )
         known = make_noise(noise, solved.residual, solved.degrees_of_freedom)
-        fit = _make_fit(target, crew, read, solved, known, method, gauge, interval, seed)
+        asked = {"method": method, "gauge": gauge_name(gauge), "noise": known.kind, "interval": interval, "seed": seed}
+        fit = _make_fit(target, read, solved, known, interval, _summary(crew, read, solved, known, asked))
         with _replacing(target) as temporary:
             _write(crew, temporary, read, solved, fit, known, interval)
     return fit
@@ -264,52 +258,73 @@ def _check_options(method: str, noise: object, interval: float) -> None:
         raise InputError(f"An interval needs a probability between 0 and 1, not {interval:g}.", kind="bad_option")
 
 
-def _estimate_name(side: Side) -> str:
-    return "value" if side == "object" else "bias"
+Within = tuple[Floats | None, Floats | None, Floats | None]
+"""Standard deviations and the ends of intervals; None where there are none."""
+
+
+def _within(estimate: Floats, unit_variance: Floats, noise: Noise, interval: float) -> Within:
+    marginal = Marginal.single(noise, unit_variance)
+    ends = marginal.interval(interval)
+    return (marginal.sd, None, None) if ends is None else (marginal.sd, estimate + ends[0], estimate + ends[1])
+
+
+def _columns(
+    side: Side, labels: Any, estimate: Floats, within: Within, assessments: NDArray[np.int64], confidence: Floats
+) -> dict[str, Any]:
+    columns: dict[str, Any] = {side: labels, "value" if side == "object" else "bias": estimate}
+    for name, cells in zip(("sd", "lower", "upper"), within, strict=True):
+        columns[name] = [None] * len(estimate) if cells is None else cells
+    return columns | {"assessments": assessments, "total_confidence": confidence}
 
 
 def _make_fit(
-    target: Path,
-    crew: Crew,
-    read: Source,
-    solved: Solved,
-    noise: Noise,
-    method: str,
-    gauge: Gauge,
-    interval: float,
-    seed: int,
+    target: Path, read: Source, solved: Solved, noise: Noise, interval: float, summary: dict[str, Any]
 ) -> DistributedFit:
-    side: Side = "assessor" if read.larger == "object" else "object"
-    counts = {read.larger: solved.rows, side: len(read.labels)}
-    variance, quantile = noise.variance, noise.quantile(0.5 + interval / 2)
-    root = np.sqrt(solved.unit_variance)
-    half = None if quantile is None else quantile * root
+    sd, lower, upper = _within(solved.estimate, solved.unit_variance, noise, interval)
+    return DistributedFit(
+        out=target,
+        side=smaller_of(read.larger),
+        labels=read.labels,
+        estimate=solved.estimate,
+        sd=sd,
+        lower=lower,
+        upper=upper,
+        assessments=solved.totals["count"],
+        total_confidence=solved.totals["confidence"],
+        residual=solved.residual,
+        degrees_of_freedom=solved.degrees_of_freedom,
+        noise_variance=noise.variance,
+        mu2=solved.mu2,
+        summary=summary,
+    )
+
+
+def _summary(crew: Crew, read: Source, solved: Solved, noise: Noise, asked: dict[str, Any]) -> dict[str, Any]:
+    """Return what ``summary.json`` holds."""
+    counts = {read.larger: int(solved.totals["rows"]), smaller_of(read.larger): len(read.labels)}
+    assessments, variance = int(solved.totals["assessments"]), noise.variance
     rms = None
     if variance is not None and solved.trace is not None:
         rms = float(np.sqrt(variance * solved.trace / (2 * solved.total_confidence)))
     error = None if solved.draws is None else float(1 / np.sqrt(2 * solved.draws.shape[1]))
-    summary = {
+    return {
         "format": FORMAT,
         "version": 1,
         "panel": {
             "objects": counts["object"],
             "assessors": counts["assessor"],
-            "assessments": solved.assessments,
+            "assessments": assessments,
             "components": 1,
             "confidence": read.form,
             "factor": read.factor,
         },
-        "method": method,
-        "gauge": gauge_name(gauge),
-        "noise": noise.kind,
-        "interval": interval,
-        "seed": seed,
+        **asked,
         "fit": {
             "residual": solved.residual,
-            "residual_scaled": solved.residual * solved.assessments / solved.total_confidence,
+            "residual_scaled": solved.residual * assessments / solved.total_confidence,
             "degrees_of_freedom": solved.degrees_of_freedom,
             "noise_variance": variance,
-            "noise_variance_ml": solved.residual / solved.assessments,
+            "noise_variance_ml": solved.residual / assessments,
             "rms_uncertainty": rms,
             "mu2": solved.mu2,
             "log_determinant": solved.log_determinant,
@@ -328,22 +343,6 @@ def _make_fit(
             for note in (*read.notes, *_notes(solved, noise, error))
         ],
     }
-    return DistributedFit(
-        out=target,
-        side=side,
-        labels=read.labels,
-        estimate=solved.estimate,
-        sd=None if variance is None else np.sqrt(variance) * root,
-        lower=None if half is None else solved.estimate - half,
-        upper=None if half is None else solved.estimate + half,
-        assessments=solved.count,
-        total_confidence=solved.confidence,
-        residual=solved.residual,
-        degrees_of_freedom=solved.degrees_of_freedom,
-        noise_variance=variance,
-        mu2=solved.mu2,
-        summary=summary,
-    )
 
 
 def _notes(solved: Solved, noise: Noise, error: float | None) -> list[Problem]:
@@ -362,9 +361,6 @@ def _notes(solved: Solved, noise: Noise, error: float | None) -> list[Problem]:
             Problem("mu2", "spectral gap, determinant and typical uncertainty need a dense matrix: not computed.")
         )
     return notes
-
-
-# --- writing -------------------------------------------------------------------------------------
 
 
 def check_out(target: Path) -> None:
@@ -415,12 +411,9 @@ def _write(
     crew: Crew, place: Path, read: Source, solved: Solved, fit: DistributedFit, noise: Noise, interval: float
 ) -> None:
     """Have the workers write the larger side and the residuals; write the smaller side and the summary here."""
-    import polars as pl
-
     for name in ("objects", "assessors", "residuals"):
         (place / name).mkdir()
-    scale = (noise.variance, noise.quantile(0.5 + interval / 2))
-    shape = (read.larger, read.label_file, scale, str(place))
+    shape = (read.larger, read.label_file, noise, interval, str(place))
 
     def question(sent: Any) -> list[Any]:
         futures = [
@@ -431,15 +424,14 @@ def _write(
         return futures
 
     rows = crew.ask(question, shared=Answer(solved.estimate, solved.spread, solved.draws, solved.level))
-    if sum(rows) != solved.rows:
+    if sum(rows) != solved.totals["rows"]:
         raise AssertionError("a block was not written")
     for left in place.glob("*/.part-*"):  # by a worker that died while it wrote
         left.unlink()
     columns = fit.columns()
     if fit.side == "object":
         columns["rank"] = _ranks(fit.estimate)
-    table = pl.DataFrame(columns, schema_overrides=dict.fromkeys(("sd", "lower", "upper"), pl.Float64))
-    table.write_parquet(place / f"{fit.side}s" / "part-00000.parquet")
+    _put(_frame(columns), place / f"{fit.side}s" / "part-00000.parquet")
     text = json.dumps(fit.summary, ensure_ascii=False, allow_nan=False, indent=2)
     (place / "summary.json").write_text(f"{text}\n", encoding="utf-8")
 
@@ -458,25 +450,22 @@ def write_block(
     number: int,
     larger: Side,
     label_file: str | None,
-    scale: tuple[float | None, float | None],
+    noise: Noise,
+    interval: float,
     place: str,
 ) -> int:
     """Write estimates and residuals of one block, on the worker that holds it; return the rows written.
 
     Parameters
     ----------
-    block, answer
-        The block, and what is known of the smaller side.
+    block, answer, number
+        The block, what is known of the smaller side, and the block's number.
     small
         Labels of the smaller side; None where residuals are written with codes.
-    number
-        The block's number.
-    larger
-        The side of the block's rows.
-    label_file
-        Where the labels of the rows are, if the block has none.
-    scale
-        Noise variance w and quantile of the interval.
+    larger, label_file
+        The side of the block's rows, and where their labels are, if the block has none.
+    noise, interval
+        What is known about w, and the probability of intervals.
     place
         Directory of the results.
     """
@@ -484,32 +473,23 @@ def write_block(
 
     estimate, total, unit, residual = finish(block, answer)
     labels = block.labels if label_file is None else _some_labels(label_file, block.code)
-    root = np.sqrt(unit)
-    variance, quantile = scale
-    empty = [None] * block.rows
-    table = pl.DataFrame(
-        {
-            larger: labels,
-            _estimate_name(larger): estimate,
-            "sd": empty if variance is None else np.sqrt(variance) * root,
-            "lower": empty if quantile is None else estimate - quantile * root,
-            "upper": empty if quantile is None else estimate + quantile * root,
-            "assessments": np.diff(block.start),
-            "total_confidence": total,
-        },
-        schema_overrides=dict.fromkeys(("sd", "lower", "upper"), pl.Float64),
-    )
+    within = _within(estimate, unit, noise, interval)
+    table = _frame(_columns(larger, labels, estimate, within, np.diff(block.start), total))
     _put(table, Path(place) / f"{larger}s" / f"part-{number:05d}.parquet")
-    smaller = "assessor" if larger == "object" else "object"
     if small is None:
         own, other = pl.Series(block.code[block.row].astype(np.uint32)), pl.Series(block.other.astype(np.uint32))
     else:
         own, other = labels.gather(block.row), small.gather(block.other)
-    columns = {larger: own, smaller: other, "score": block.score, "residual": residual}
-    order = ("object", "assessor", "score", "residual")
-    residuals = pl.DataFrame({name: columns[name] for name in order})
+    columns = {larger: own, smaller_of(larger): other, "score": block.score, "residual": residual}
+    residuals = pl.DataFrame({name: columns[name] for name in ("object", "assessor", "score", "residual")})
     _put(residuals, Path(place) / "residuals" / f"part-{number:05d}.parquet")
     return block.rows
+
+
+def _frame(columns: dict[str, Any]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(columns, schema_overrides=dict.fromkeys(("sd", "lower", "upper"), pl.Float64))
 
 
 def _some_labels(file: str, codes: NDArray[np.int64]) -> pl.Series:

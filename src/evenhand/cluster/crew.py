@@ -17,46 +17,22 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenhand.cluster import blocks as kernel
-from evenhand.cluster.blocks import Tally
-from evenhand.cluster.reduced import (
-    NOT_ACCURATE,
-    Dense,
-    Descent,
-    Level,
-    Side,
-    make_condition,
-    projected,
-    refuse_groups,
-    smaller_of,
-    spectral_gap,
-)
+from evenhand.cluster.blocks import Tally, add
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, MissingPackageError, SolveError
-from evenhand.panel.gauge import Gauge, Reference, gauge_name
 from evenhand.progress import report
-from evenhand.words import count_of
-
-DENSE_LIMIT: Final = 10_000
-"""Up to so many on the smaller side the equations are solved with a dense matrix, if workers can hold it."""
-
-ACCURACY: Final = 1e-8
-"""Largest error of any contrast, as a part of its own posterior standard deviation."""
-
-DRAWS: Final = 64
-"""Random right-hand sides from which uncertainties are estimated where there is no dense matrix."""
 
 _TOO_MANY_DEATHS: Final = (
     "Workers of the cluster died again and again on one piece of work, most likely for want of memory: give them more, "
     "or make the files smaller."
 )
-_AT_ONCE: Final = 16
 _FAN_IN: Final = 8
-_SMALL: Final = 100_000
+_TRAVELS: Final = 100_000
+"""Up to so many bytes travel with each task; what is larger is sent to each worker once."""
+
 _TRIES: Final = 4
-_PATIENCE: Final = 30
+_WAIT: Final = 30
 """Seconds to wait for workers: one that starts again after a crash is away for some seconds on a busy machine."""
 
 
@@ -85,7 +61,7 @@ class Crew:
 
     def __post_init__(self) -> None:
         with contextlib.suppress(TimeoutError):  # go on with those that are there
-            self.client.wait_for_workers(self.size, timeout=_PATIENCE)
+            self.client.wait_for_workers(self.size, timeout=_WAIT)
         self.size = len(self.workers())
         if self.size == 0:
             raise SolveError("The cluster has no workers: start some, or use --cluster local:2.")
@@ -131,7 +107,7 @@ class Crew:
         for attempt in range(_TRIES):
             try:
                 sent = shared  # small things travel with each task
-                if shared is not None and sys.getsizeof(shared) > _SMALL:
+                if shared is not None and sys.getsizeof(shared) > _TRAVELS:
                     # a task and not scattered data, which a dying worker could take with it
                     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
                         sent = self.submit(_itself, shared)
@@ -163,7 +139,7 @@ class Crew:
                 self.submit(function, block, *given, *one, *arguments)
                 for block, one in zip(self.blocks, own, strict=True)
             ]
-            return self.reduce(kernel.add, futures)
+            return self.reduce(add, futures)
 
         tally: Tally = self.ask(question, shared)
         return tally
@@ -203,7 +179,16 @@ def open_crew(cluster: Any) -> Iterator[Crew]:
         return
     kind, _, number = str(cluster).partition(":")
     if kind == "local" and number.isdecimal() and int(number) > 0:
-        with local_cluster(int(number)) as started, Client(started) as client:  # type: ignore[no-untyped-call]
+        with contextlib.ExitStack() as stack:
+            try:
+                started = stack.enter_context(local_cluster(int(number)))
+                client = stack.enter_context(Client(started))  # type: ignore[no-untyped-call]
+            except (RuntimeError, OSError) as error:
+                reason = str(error).strip().rstrip(".")
+                raise SolveError(
+                    f"The worker processes did not start ({reason}): something on this machine ends or blocks them, "
+                    "often a lack of memory; try fewer, such as --cluster local:1."
+                ) from None
             yield Crew(client, size=int(number))
         return
     if "://" not in str(cluster):
@@ -245,264 +230,3 @@ def watch(futures: Sequence[Any], task: str) -> None:
             error = future.exception()
             raise SolveError(_TOO_MANY_DEATHS) if isinstance(error, KilledWorker) else error
         report(task, done, len(futures))
-
-
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """Estimates of the smaller side, and what the blocks need to work out the larger.
-
-    Attributes
-    ----------
-    estimate, unit_variance
-        Estimates in the gauge and their variances for w = 1.
-    confidence, count
-        Total confidence in each, and number of assessments.
-    rows, assessments, total_confidence
-        Size of the larger side, N and C.
-    residual, degrees_of_freedom
-        R and nu.
-    mu2, log_determinant, trace
-        Spectral gap; log det of L with any one row and column left out; Tr M^+. None where there is no dense matrix.
-    solver, reason
-        ``"dense"`` or ``"iterative"``, and why.
-    rounds
-        Passes over the blocks.
-    level
-        The gauge on the larger side.
-    spread
-        Covariance of the smaller side for w = 1, without the common part; None where there is no dense matrix.
-    draws
-        Draws (columns) of the smaller side for w = 1; None where variances are exact.
-    """
-
-    estimate: Floats
-    unit_variance: Floats
-    confidence: Floats
-    count: NDArray[np.int64]
-    rows: int
-    assessments: int
-    total_confidence: float
-    residual: float
-    degrees_of_freedom: int
-    mu2: float | None
-    log_determinant: float | None
-    trace: float | None
-    solver: str
-    reason: str
-    rounds: int
-    level: Level
-    spread: Floats | None = None
-    draws: NDArray[np.float32] | None = None
-
-
-def check_gauge(gauge: Gauge) -> None:
-    """Refuse a gauge that a cluster does not know."""
-    if gauge not in ("weighted", "zero_sum") and not isinstance(gauge, Reference):
-        raise InputError(
-            f"On a cluster the gauge can be weighted, zero_sum or reference, not {gauge_name(gauge)}: a change of "
-            "gauge adds a constant to all values, so shift the results instead.",
-            kind="bad_gauge",
-        )
-    if isinstance(gauge, Reference) and not np.isfinite(gauge.value):
-        raise InputError(f"The reference value must be a finite number, not {gauge.value}.", kind="bad_gauge")
-
-
-def solve_blocks(
-    crew: Crew,
-    labels: Sequence[str],
-    larger: Side,
-    *,
-    gauge: Gauge = "weighted",
-    declared: bool = False,
-    seed: int = 0,
-    dense_limit: int = DENSE_LIMIT,
-) -> Solved:
-    """Return the estimates of the smaller side of a partitioned panel.
-
-    Parameters
-    ----------
-    crew
-        The cluster with its blocks.
-    labels
-        Labels of the smaller side.
-    larger
-        The side by which the blocks are made.
-    gauge
-        ``"weighted"``, ``"zero_sum"`` or a :class:`~evenhand.Reference`.
-    declared
-        Whether w = 1, for the accuracy that is asked for.
-    seed
-        Seed of the draws, where there are any.
-    dense_limit
-        Most of the smaller side for which a dense matrix is used.
-
-    Raises
-    ------
-    NotConnectedError
-        If the panel falls into groups.
-    SolveError
-        If the accuracy cannot be reached.
-    """
-    check_gauge(gauge)
-    size = len(labels)
-    room = 0.2 * crew.memory()
-    if size <= dense_limit and 8.0 * size * size <= room:
-        reason = f"{count_of(size, smaller_of(larger))} on the smaller side fit a dense matrix"
-        return _dense(crew, labels, larger, gauge, declared, reason)
-    why = f"more than {dense_limit:,}" if size > dense_limit else "too many for a dense matrix in a worker's memory"
-    reason = f"{count_of(size, smaller_of(larger))} on the smaller side, {why}"
-    return _iterative(crew, labels, larger, gauge, declared, reason, seed)
-
-
-def _check_all_seen(totals: Tally, labels: Sequence[str], larger: Side) -> None:
-    unseen = np.flatnonzero(totals["count"] == 0)
-    if unseen.size:
-        side = smaller_of(larger)
-        raise InputError(
-            f"{count_of(int(unseen.size), side)} without any assessment: {labels[int(unseen[0])]}; leave such labels "
-            "out of the panel.",
-            kind="bad_panel",
-            where=f"{side} {labels[int(unseen[0])]}",
-        )
-
-
-def _residual(tally: Tally, totals: Tally) -> float:
-    """Return R, or exactly 0 where no residual is larger than the rounding of the scores."""
-    rounding = 8 * np.finfo(np.float64).eps * totals["largest_score"]
-    return 0.0 if tally["largest_residual"] <= rounding else float(tally["residual"])
-
-
-def _freedom(totals: Tally, size: int) -> int:
-    return int(totals["assessments"]) - int(totals["rows"]) - size + 1
-
-
-def _allowed(residual: float, totals: Tally, size: int, declared: bool) -> float:
-    """Return the largest square of the error in the energy norm; |g^T e| <= ||e|| sd(g) for every contrast g."""
-    w = 1.0 if declared else max(residual, 0.0) / max(_freedom(totals, size), 1)
-    rounding = 8 * np.finfo(np.float64).eps * totals["largest_score"]
-    return max(ACCURACY**2 * w, float(rounding**2 * totals["confidence"].sum()))
-
-
-def sum_up(crew: Crew, size: int) -> Tally:
-    """Return totals, gradient and links of the smaller side, one matrix from each worker."""
-    number = min(len(crew.blocks), crew.size)
-    edges = [round(at * len(crew.blocks) / number) for at in range(number + 1)]
-
-    def question(_: Any) -> Any:
-        parts = [crew.blocks[first:last] for first, last in itertools.pairwise(edges)]
-        futures = [crew.submit(kernel.schur_of, part, size, worker=at) for at, part in enumerate(parts)]
-        return crew.reduce(kernel.add, futures, fan_in=2)
-
-    report("summing up", 0, 1)
-    totals: Tally = crew.ask(question)
-    report("summing up", 1, 1)
-    return totals
-
-
-def _dense(crew: Crew, labels: Sequence[str], larger: Side, gauge: Gauge, declared: bool, reason: str) -> Solved:
-    size = len(labels)
-    totals = sum_up(crew, size)
-    _check_all_seen(totals, labels, larger)
-    factor = Dense(totals.pop("links"), labels, larger)
-    estimate = factor.solve(totals["gradient"])
-    tally: Tally = {}
-    rounds = 1
-    while rounds <= _TRIES:
-        tally = crew.sum(kernel.sweep, shared=estimate)
-        rounds += 1
-        correction = factor.solve(tally["gradient"])
-        error = float(tally["gradient"] @ correction)
-        if error <= _allowed(_residual(tally, totals), totals, size, declared):
-            break
-        estimate = estimate + correction
-    else:
-        raise SolveError(NOT_ACCURATE)
-    condition = make_condition(gauge, larger, totals)
-    inverse = factor.inverse()
-    confidence = totals["confidence"]
-    reference = projected(inverse, confidence)
-    # Tr M^+ in the reference gauge; sum C q^T X q over the larger side is Tr X (diag(C) - S)
-    trace = totals["rows"] - size + 0.5 + 2.0 * float(confidence @ np.diagonal(reference))
-    mu2 = spectral_gap(reference, confidence)
-    spread = projected(inverse, condition.pull)
-    return Solved(
-        estimate=condition.settle(estimate, tally),
-        unit_variance=np.maximum(np.diagonal(spread) + condition.level.common, 0.0),
-        **_common(totals, tally, size),
-        mu2=mu2,
-        log_determinant=factor.log_determinant + totals["log_confidence"],
-        trace=trace,
-        solver="dense",
-        reason=reason,
-        rounds=rounds,
-        level=condition.level,
-        spread=spread,
-    )
-
-
-def _common(totals: Tally, tally: Tally, size: int) -> dict[str, Any]:
-    return {
-        "confidence": totals["confidence"],
-        "count": totals["count"],
-        "rows": int(totals["rows"]),
-        "assessments": int(totals["assessments"]),
-        "total_confidence": float(totals["confidence"].sum()),
-        "residual": _residual(tally, totals),
-        "degrees_of_freedom": _freedom(totals, size),
-    }
-
-
-def _iterative(
-    crew: Crew, labels: Sequence[str], larger: Side, gauge: Gauge, declared: bool, reason: str, seed: int
-) -> Solved:
-    size = len(labels)
-    totals = crew.sum(kernel.tally_block, size)
-    _check_all_seen(totals, labels, larger)
-    pairs = crew.ask(
-        lambda _: crew.reduce(
-            kernel.merge_links, [crew.submit(kernel.links_of, block, size) for block in crew.blocks], size
-        )
-    )
-    refuse_groups(kernel.groups_of([pairs], size), labels, larger)
-    descent = Descent(lambda vectors: crew.sum(kernel.apply_schur, shared=vectors)["image"], totals["diagonal"])
-    estimate, tally = np.zeros(size), totals
-    for _ in range(_TRIES):
-        rest = tally["residual"]
-
-        def enough(drop: float, rest: float = rest) -> float:
-            return float(np.sqrt(_allowed(rest - drop, totals, size, declared)))
-
-        estimate = estimate + descent.solve(tally["gradient"], enough)
-        tally = crew.sum(kernel.sweep, shared=estimate)
-        bound = descent.bound(tally["gradient"])
-        if bound**2 <= _allowed(_residual(tally, totals), totals, size, declared):
-            break
-    else:
-        raise SolveError(NOT_ACCURATE)
-    condition = make_condition(gauge, larger, totals)
-    diagonal = totals["diagonal"]
-    own = 1.0 - condition.pull / condition.pull.sum()
-    spread, draws = np.zeros(size), np.zeros((size, DRAWS), dtype=np.float32)
-    report("drawing", 0, DRAWS)
-    for at in range(0, DRAWS, _AT_ONCE):
-        seeds = [(seed, number, at) for number in range(len(crew.blocks))]
-        noise = crew.sum(kernel.noise_gradient, size, _AT_ONCE, each=seeds)["gradient"]
-        drawn = condition.project(descent.draw(noise))
-        # given all others, each varies by own^2 / diagonal; draws are needed for the rest only
-        spread += np.square(drawn - (own / diagonal)[:, None] * noise).sum(axis=1)
-        draws[:, at : at + _AT_ONCE] = drawn
-        report("drawing", at + _AT_ONCE, DRAWS)
-    unit = own**2 / diagonal + spread / DRAWS + condition.level.common
-    return Solved(
-        estimate=condition.settle(estimate, tally),
-        unit_variance=np.maximum(unit, 0.0),
-        **_common(totals, tally, size),
-        mu2=None,
-        log_determinant=None,
-        trace=None,
-        solver="iterative",
-        reason=reason,
-        rounds=descent.rounds,
-        level=condition.level,
-        draws=draws,
-    )

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from evenhand.cluster.blocks import Block
 from evenhand.cluster.crew import Crew, watch
 from evenhand.cluster.partitions import Piece, Source, load_pieces, number_of_blocks
-from evenhand.cluster.reduced import Side
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem
 from evenhand.io.paths import existing, regular_file
@@ -27,6 +26,7 @@ from evenhand.panel.confidence import (
     precision_of_level,
     precision_of_uncertainty,
 )
+from evenhand.panel.graph import Side
 from evenhand.panel.roles import Columns, recognise
 from evenhand.words import count_of
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from evenhand.cluster.blocks import Block, make_block
 from evenhand.cluster.crew import Crew, load, watch
-from evenhand.cluster.reduced import Side
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem
 from evenhand.io.paths import regular_file
 from evenhand.panel.confidence import (
     Form,
 )
+from evenhand.panel.graph import Side
 
 if TYPE_CHECKING:
     pass

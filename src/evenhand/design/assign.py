@@ -11,15 +11,21 @@ import numpy as np
 
 from evenhand.design.cheapest import cheapest
 from evenhand.design.exchange import Found
-from evenhand.design.find import LARGEST_INVERSE, even_loads, find, require_inverse, searched
-from evenhand.design.grow import grow
-from evenhand.design.inputs import Members, Pairs, floats_of, members_of, pairs_of, whole_numbers
-from evenhand.design.objectives import Aim, Objective
-from evenhand.design.pose import MOST_PAIRS, pose
-from evenhand.design.problem import Problem
+from evenhand.design.find import LARGEST_INVERSE, even_loads, find, grow, require_inverse, searched
+from evenhand.design.inputs import (
+    MOST_PAIRS,
+    Given,
+    Members,
+    Pairs,
+    floats_of,
+    members_of,
+    pairs_of,
+    pose,
+    whole_numbers,
+)
 from evenhand.design.result import LARGEST_EXACT, Design
-from evenhand.errors import InputError, NoDesignError
-from evenhand.errors import Problem as Note
+from evenhand.design.task import Aim, Objective, Task
+from evenhand.errors import InputError, NoDesignError, Problem
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.panel import Panel
 from evenhand.words import count_of
@@ -123,8 +129,7 @@ def assign(
     sides = members_of(objects, "object"), members_of(assessors, "assessor")
     _check_options(seed, effort, time_limit, target_sd)
     aim = _aim(sides[0], objective, top, expected, value_sd, expertise_weight)
-    problem, open_load = pose(
-        *sides,
+    given = Given(
         per_object=per_object,
         min_load=min_load,
         max_load=max_load,
@@ -137,26 +142,25 @@ def assign(
         factor=factor,
         only_listed=only_listed,
         cost=cost,
-        is_open=target_sd is not None,
-        seed=seed,
     )
-    notes: list[Note] = []
-    if problem.expertise is None and expertise_weight > 0:
+    task = pose(*sides, given, is_open=target_sd is not None, seed=seed)
+    notes: list[Problem] = []
+    if task.expertise is None and expertise_weight > 0:
         raise InputError("A weight of expertise needs expertise: give it, or topics.", kind="bad_option")
     if target_sd is not None:
-        require_inverse(problem, "The cheapest design")
-        problem, outcome = cheapest(problem, aim, target_sd, seed=seed, effort=effort, time_limit=time_limit)
+        require_inverse(task, "The cheapest design")
+        task, outcome = cheapest(task, aim, target_sd, seed=seed, effort=effort, time_limit=time_limit)
     else:
-        if open_load:
-            problem, note = even_loads(problem, at_least=min_load is None and "min_load" not in sides[1].columns)
+        if max_load is None and "max_load" not in sides[1].columns:
+            task, note = even_loads(task, at_least=min_load is None and "min_load" not in sides[1].columns)
             notes += note
-        outcome = find(problem, aim, seed=seed, effort=effort, time_limit=time_limit)
-        if problem.n_objects + problem.n_assessors > LARGEST_INVERSE and objective != "variance":
+        outcome = find(task, aim, seed=seed, effort=effort, time_limit=time_limit)
+        if task.n_objects + task.n_assessors > LARGEST_INVERSE and objective != "variance":
             words = (
                 f"designs of this size are made for a small mean variance of values, whatever is asked ({objective})."
             )
-            notes.append(Note("large", words))
-    return _design(problem, outcome, aim, seed, notes, sides[0], sides[1])
+            notes.append(Problem("large", words))
+    return _design(task, outcome, aim, seed, notes, sides[0], sides[1])
 
 
 def extend(
@@ -223,7 +227,7 @@ def extend(
     object_, assessor = np.divmod(keys, n_assessors)
     most = whole_numbers(max_load, assessors, "max_load", n_objects)
     existing = np.bincount(assessor[is_done], minlength=n_assessors)
-    problem = Problem(
+    task = Task(
         objects=objects.labels,
         assessors=assessors.labels,
         object=object_,
@@ -235,13 +239,13 @@ def extend(
         least=np.bincount(object_[is_done], minlength=n_objects),
         most=np.full(n_objects, n_assessors),
         least_load=np.zeros(n_assessors, dtype=np.int64),
-        most_load=np.maximum(most if most is not None else n_objects, existing),
+        most_load=np.maximum(most, existing),
         total=int(is_done.sum()) + count,
         conflicts=taken,
         in_points=panel.confidence == "uncertainty" or uncertainty is not None,
     )
-    require_inverse(problem, "Where further assessments help most")
-    start = grow(problem, aim)
+    require_inverse(task, "Where further assessments help most")
+    start = grow(task, aim)
     if start is None:
         room = int((~is_done).sum())
         raise NoDesignError(
@@ -250,8 +254,8 @@ def extend(
             kind="capacity",
             short=max(count - room, 0),
         )
-    outcome = searched(problem, [start], aim, seed=seed, effort=effort, time_limit=time_limit)
-    made = _design(problem, outcome, aim, seed, [], objects, assessors)
+    outcome = searched(task, [start], aim, seed=seed, effort=effort, time_limit=time_limit)
+    made = _design(task, outcome, aim, seed, [], objects, assessors)
     return replace(made, backend=panel.backend)
 
 
@@ -288,11 +292,11 @@ def _aim(
 
 
 def _design(
-    problem: Problem,
+    task: Task,
     outcome: Found,
     aim: Aim,
     seed: int,
-    notes: Sequence[Note],
+    notes: Sequence[Problem],
     objects: Members,
     assessors: Members,
 ) -> Design:
@@ -300,11 +304,14 @@ def _design(
     if "email" in assessors.columns:
         cells = zip(assessors.labels, assessors.columns["email"], strict=True)
         emails = {label: str(cell).strip() for label, cell in cells if cell is not None}
-    late = [] if outcome.in_time else [Note("time_limit", "the time was over before the search had come to its end.")]
-    if min(problem.n_objects, int((problem.loads(outcome.chosen) > 0).sum())) > LARGEST_EXACT:
-        late.append(Note("sampled", "expected standard deviations are estimated by sampling, each to a few per cent."))
+    late = []
+    if not outcome.in_time:
+        late.append(Problem("time_limit", "the time was over before the search had come to its end."))
+    if min(task.n_objects, int((task.loads(outcome.chosen) > 0).sum())) > LARGEST_EXACT:
+        words = "expected standard deviations are estimated by sampling, each to a few per cent."
+        late.append(Problem("sampled", words))
     return Design(
-        problem=problem,
+        task=task,
         chosen=outcome.chosen,
         aim=aim,
         seed=seed,

@@ -9,10 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from evenhand.compiled import Floats
-from evenhand.design.inverse import Changes, Inverse, coarse
-from evenhand.design.objectives import Aim, spectral_gap
-from evenhand.design.problem import Codes, Flags, Problem
+from evenhand.compiled import Codes, Floats
+from evenhand.design.inverse import Inverse, coarse
+from evenhand.design.task import Aim, Flags, Move, Task, spectral_gap
 
 PARTNERS: Final = 1_500
 """Of more exchanges for one assessment, so many are tried, drawn at random."""
@@ -25,9 +24,6 @@ SHAKE: Final = 4
 
 _ENOUGH: Final = 1e-9
 """A gain that is more than rounding, relative to the objective."""
-
-Move = tuple[list[int], tuple[int, ...]]
-"""Pairs that come and go, and +1 or -1 for each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +49,7 @@ class Found:
 
 
 def search(
-    problem: Problem,
+    task: Task,
     starts: Iterable[Flags],
     aim: Aim,
     *,
@@ -67,7 +63,7 @@ def search(
 
     Parameters
     ----------
-    problem, aim
+    task, aim
         What is asked, and what makes a design good.
     starts
         Designs that keep all rules.
@@ -95,7 +91,7 @@ def search(
 
     for start in starts:
         if at_work is None:
-            at_work = Exchange(problem, aim, start, generator)
+            at_work = Exchange(task, aim, start, generator)
         else:
             at_work.restart(start)
         kept, level = start, np.inf
@@ -125,12 +121,11 @@ class Exchange:
     determinant, J as it is, since a logarithm may have any sign.
     """
 
-    def __init__(self, problem: Problem, aim: Aim, chosen: Flags, generator: np.random.Generator) -> None:
-        self.problem, self.aim, self.generator = problem, aim, generator
-        weight = np.full(problem.n_objects, 1 / problem.n_objects)
-        self.inverse = Inverse(problem, chosen, weight, levelled=aim.objective not in ("differences", "determinant"))
-        self._table = np.full((problem.n_assessors, problem.n_objects), -1, dtype=np.int64)
-        self._table[problem.assessor, problem.object] = np.arange(problem.n_pairs)
+    def __init__(self, task: Task, aim: Aim, chosen: Flags, generator: np.random.Generator) -> None:
+        self.task, self.aim, self.generator = task, aim, generator
+        self.inverse = Inverse(task, chosen, levelled=aim.objective not in ("differences", "determinant"))
+        self._table = np.full((task.n_assessors, task.n_objects), -1, dtype=np.int64)
+        self._table[task.assessor, task.object] = np.arange(task.n_pairs)
         self._settle()
         self.unit = 1.0 if aim.objective == "determinant" else max(self._plain(), 1e-300)
         self.height = self._whole(self._plain(), self.expertise)
@@ -141,10 +136,10 @@ class Exchange:
         return self.inverse.chosen
 
     def _settle(self) -> None:
-        problem, chosen = self.problem, self.chosen
-        self.loads, self.readings = problem.loads(chosen), problem.readings(chosen)
-        self.free = np.flatnonzero(chosen & ~problem.fixed)
-        self.expertise = 0.0 if problem.expertise is None else float(problem.expertise[chosen].mean())
+        task, chosen = self.task, self.chosen
+        self.loads, self.readings = task.loads(chosen), task.readings(chosen)
+        self.free = np.flatnonzero(chosen & ~task.fixed)
+        self.expertise = 0.0 if task.expertise is None else float(task.expertise[chosen].mean())
 
     def _whole(self, plain: Any, expertise: Any) -> Any:
         weight = self.aim.expertise_weight
@@ -153,7 +148,7 @@ class Exchange:
     def _plain(self) -> float:
         """Return J of the design as it stands."""
         if self.aim.objective == "gap":
-            return 1 - spectral_gap(self.problem, self.chosen)
+            return 1 - spectral_gap(self.task, self.chosen)
         if self.aim.objective == "determinant":
             return -float(self._information(np.zeros(1), self._confidence()[None])[0])
         if self.aim.is_linear:
@@ -161,8 +156,8 @@ class Exchange:
         return self.aim.loss(self.inverse.variances())
 
     def _confidence(self) -> Floats:
-        problem, chosen = self.problem, self.chosen
-        return np.bincount(problem.assessor[chosen], problem.precision[chosen], problem.n_assessors).astype(np.float64)
+        task, chosen = self.task, self.chosen
+        return np.bincount(task.assessor[chosen], task.precision[chosen], task.n_assessors).astype(np.float64)
 
     def _information(self, rise: Floats, confidence: Floats) -> Floats:
         """Return log det of the information on values, per object: log det L - sum of log C'_a, for some designs.
@@ -171,15 +166,15 @@ class Exchange:
         """
         own = -np.linalg.slogdet(self.inverse.inverse)[1]
         of_loads = np.log(np.maximum(confidence, 0) + self.inverse.ridge).sum(axis=1)
-        return np.asarray((own + rise - of_loads) / self.problem.n_objects, dtype=np.float64)
+        return np.asarray((own + rise - of_loads) / self.task.n_objects, dtype=np.float64)
 
     def swaps(self, pair: int) -> tuple[Codes, Codes, Codes]:
         """Return assessments (p, b) to swap assessors with, and what both become: (p, a) and (o, b)."""
-        problem = self.problem
-        object_, assessor = problem.object[pair], problem.assessor[pair]
+        task = self.task
+        object_, assessor = task.object[pair], task.assessor[pair]
         partner = self.free
-        come = self._table[assessor, problem.object[partner]]
-        back = self._table[problem.assessor[partner], object_]
+        come = self._table[assessor, task.object[partner]]
+        back = self._table[task.assessor[partner], object_]
         good = (come >= 0) & (back >= 0) & ~self.chosen[come] & ~self.chosen[back]
         kept = self._some(np.flatnonzero(good))
         return partner[kept], come[kept], back[kept]
@@ -189,19 +184,19 @@ class Exchange:
 
         They have another assessor and, where the number of assessments of an object is open, may have another object.
         """
-        problem = self.problem
-        object_, assessor = problem.object[pair], problem.assessor[pair]
-        if self.readings[object_] > problem.least[object_]:
+        task = self.task
+        object_, assessor = task.object[pair], task.assessor[pair]
+        if self.readings[object_] > task.least[object_]:
             target = np.flatnonzero(~self.chosen)
         else:
-            target = np.arange(problem.start[object_], problem.start[object_ + 1])
+            target = np.arange(task.start[object_], task.start[object_ + 1])
             target = target[~self.chosen[target]]
-        to_object, to_assessor = problem.object[target], problem.assessor[target]
+        to_object, to_assessor = task.object[target], task.assessor[target]
         same = to_assessor == assessor
-        good = same | (self.loads[to_assessor] < problem.most_load[to_assessor])
-        if self.loads[assessor] <= problem.least_load[assessor]:
+        good = same | (self.loads[to_assessor] < task.most_load[to_assessor])
+        if self.loads[assessor] <= task.least_load[assessor]:
             good &= same
-        good &= (to_object == object_) | (self.readings[to_object] < problem.most[to_object])
+        good &= (to_object == object_) | (self.readings[to_object] < task.most[to_object])
         return self._some(target[good])
 
     def _some(self, indices: Codes) -> Codes:
@@ -239,27 +234,26 @@ class Exchange:
 
     def _heights(self, pairs: list[Codes], signs: tuple[int, ...]) -> Floats:
         """Return the objective after each of some moves of one kind."""
-        changes = self.inverse.changes(pairs, signs)
-        mean = np.full(changes.variance.size, self.expertise)
-        if self.problem.expertise is not None:
+        mean = np.full(pairs[-1].size, self.expertise)
+        if self.task.expertise is not None:
             total = int(self.chosen.sum())
             for sign, pair in zip(signs, pairs, strict=True):
-                mean = mean + sign * self.problem.expertise[pair] / total
-        if self.aim.is_linear:
-            plain = changes.variance
-        elif self.aim.objective == "determinant":
-            plain = -self._informations(pairs, signs, changes)
+                mean = mean + sign * self.task.expertise[pair] / total
+        if self.aim.objective == "determinant":
+            plain = -self._informations(pairs, signs)
         else:
-            plain = self._in_full(pairs, signs, changes.variance, mean)
+            plain = self.inverse.mean_variances(pairs, signs)
+            if not self.aim.is_linear:
+                plain = self._in_full(pairs, signs, plain, mean)
         return np.asarray(self._whole(plain, mean), dtype=np.float64)
 
-    def _informations(self, pairs: list[Codes], signs: tuple[int, ...], changes: Changes) -> Floats:
-        rows = np.arange(changes.variance.size)
+    def _informations(self, pairs: list[Codes], signs: tuple[int, ...]) -> Floats:
+        rows = np.arange(pairs[-1].size)
         confidence = np.tile(self._confidence(), (rows.size, 1))
         for sign, pair in zip(signs, pairs, strict=True):
             one = np.broadcast_to(pair, rows.size)
-            np.add.at(confidence, (rows, self.problem.assessor[one]), sign * self.problem.precision[one])
-        return self._information(changes.log_determinant, confidence)
+            np.add.at(confidence, (rows, self.task.assessor[one]), sign * self.task.precision[one])
+        return self._information(self.inverse.log_determinants(pairs, signs), confidence)
 
     def _in_full(self, pairs: list[Codes], signs: tuple[int, ...], variance: Floats, mean: Floats) -> Floats:
         """Return J after the moves that promise most, by their weighted mean variance; infinity for the others."""
@@ -275,7 +269,7 @@ class Exchange:
         if self.aim.objective == "gap":
             chosen = self.chosen.copy()
             chosen[pairs] = np.asarray(signs) > 0
-            return 1 - spectral_gap(self.problem, chosen)
+            return 1 - spectral_gap(self.task, chosen)
         return self.aim.loss(self.inverse.variances_after(pairs, signs))
 
     def descend(self, is_over: Callable[[], bool]) -> None:
@@ -285,10 +279,10 @@ class Exchange:
 
     def _sweep(self, is_over: Callable[[], bool]) -> bool:
         """Look at all assessments, and again at those near every move; say whether any was made."""
-        problem, moved = self.problem, False
+        task, moved = self.task, False
         if not self.aim.is_linear and self.aim.objective in ("worst", "top"):
             self.inverse.reweigh(self.aim.weights(self.inverse.variances()))
-        awake = np.zeros(problem.n_pairs, dtype=bool)
+        awake = np.zeros(task.n_pairs, dtype=bool)
         awake[self.free] = True
         while awake.any():
             for pair in self.generator.permutation(np.flatnonzero(awake)).tolist():
@@ -301,9 +295,9 @@ class Exchange:
                 if move is None:
                     continue
                 moved = True
-                near = np.isin(problem.object, problem.object[move[0]])
-                near |= np.isin(problem.assessor, problem.assessor[move[0]])
-                awake[near & self.chosen & ~problem.fixed] = True
+                near = np.isin(task.object, task.object[move[0]])
+                near |= np.isin(task.assessor, task.assessor[move[0]])
+                awake[near & self.chosen & ~task.fixed] = True
                 awake &= self.chosen
         return moved
 
@@ -314,26 +308,26 @@ class Exchange:
             if not kinds:
                 continue
             pairs, signs = kinds[int(self.generator.integers(len(kinds)))]
-            harmless = np.flatnonzero(self.inverse.changes(pairs, signs).variance < 10 * self.inverse.variance)
+            harmless = np.flatnonzero(self.inverse.mean_variances(pairs, signs) < 10 * self.inverse.variance)
             if harmless.size:
                 self._make((_at(pairs, int(self.generator.choice(harmless))), signs))
 
     def relieve(self) -> bool:
         """Hand all that one assessor reads to others, each assessment to whom it suits best, if that can be."""
-        problem = self.problem
-        bound = (problem.least_load > 0) | (problem.loads(problem.fixed) > 0)
+        task = self.task
+        bound = (task.least_load > 0) | (task.loads(task.fixed) > 0)
         idle = np.flatnonzero((self.loads > 0) & ~bound)
         if idle.size < 2:
             return False
         assessor = int(self.generator.choice(idle))
         before = self.chosen.copy()
-        for pair in np.flatnonzero(before & (problem.assessor == assessor)).tolist():
+        for pair in np.flatnonzero(before & (task.assessor == assessor)).tolist():
             target = self.transfers(pair)
-            target = target[(self.loads[problem.assessor[target]] > 0) & (problem.assessor[target] != assessor)]
+            target = target[(self.loads[task.assessor[target]] > 0) & (task.assessor[target] != assessor)]
             if not target.size:
                 self.restart(before)
                 return False
-            variance = self.inverse.changes([np.array([pair]), target], (-1, 1)).variance
+            variance = self.inverse.mean_variances([np.array([pair]), target], (-1, 1))
             self._make(([pair, int(target[np.argmin(coarse(variance))])], (-1, 1)))
         return True
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components, maximum_flow
+from scipy.sparse.csgraph import maximum_flow
 
-from evenhand.design.problem import Codes, Flags, Problem
+from evenhand.compiled import Codes
+from evenhand.design.task import Flags, Task
 from evenhand.errors import NoDesignError
 from evenhand.words import count_of, name_some
 
 
-def no_design(problem: Problem) -> NoDesignError:
+def no_design(task: Task) -> NoDesignError:
     """Return why no choice of pairs keeps the numbers of assessments, looking at single members before groups."""
     for look in (_fixed_pairs, _one_object, _one_assessor, _in_all, _objects_together, _assessors_together):
-        error = look(problem)
+        error = look(task)
         if error is not None:
             return error
     return NoDesignError(
@@ -24,11 +25,11 @@ def no_design(problem: Problem) -> NoDesignError:
     )
 
 
-def _fixed_pairs(problem: Problem) -> NoDesignError | None:
-    loads, readings = problem.loads(problem.fixed), problem.readings(problem.fixed)
+def _fixed_pairs(task: Task) -> NoDesignError | None:
+    loads, readings = task.loads(task.fixed), task.readings(task.fixed)
     for count, most, labels, is_object in (
-        (loads, problem.most_load, problem.assessors, False),
-        (readings, problem.most, problem.objects, True),
+        (loads, task.most_load, task.assessors, False),
+        (readings, task.most, task.objects, True),
     ):
         over = count - most
         if not (over > 0).any():
@@ -47,52 +48,50 @@ def _fixed_pairs(problem: Problem) -> NoDesignError | None:
     return None
 
 
-def _in_conflict(problem: Problem, *, object_: int | None = None, assessor: int | None = None) -> int:
+def _in_conflict(task: Task, *, object_: int | None = None, assessor: int | None = None) -> int:
     """Return how many conflicts an object or an assessor has."""
-    of_object, of_assessor = np.divmod(problem.conflicts, problem.n_assessors)
+    of_object, of_assessor = np.divmod(task.conflicts, task.n_assessors)
     return int((of_object == object_).sum() if object_ is not None else (of_assessor == assessor).sum())
 
 
-def _one_object(problem: Problem) -> NoDesignError | None:
-    willing = (problem.most_load > 0)[problem.assessor]
-    possible = np.bincount(problem.object[willing], minlength=problem.n_objects)
-    short = problem.least - possible
+def _one_object(task: Task) -> NoDesignError | None:
+    willing = (task.most_load > 0)[task.assessor]
+    possible = np.bincount(task.object[willing], minlength=task.n_objects)
+    short = task.least - possible
     if not (short > 0).any():
         return None
     at = int(np.argmax(short))
-    label, conflicts = problem.objects[at], _in_conflict(problem, object_=at)
+    label, conflicts = task.objects[at], _in_conflict(task, object_=at)
     others = int((short > 0).sum()) - 1
-    reason = (
-        f"; {count_of(conflicts, 'assessor')} of {problem.n_assessors} are in conflict with it" if conflicts else ""
-    )
+    reason = f"; {count_of(conflicts, 'assessor')} of {task.n_assessors} are in conflict with it" if conflicts else ""
     more = f" {count_of(others, 'more object')} lack assessors too." if others else ""
-    everybody = count_of(problem.n_assessors, "assessor")
+    everybody = count_of(task.n_assessors, "assessor")
     who = (
         f"only {int(possible[at])} of {everybody} may read it"
-        if possible[at] < problem.n_assessors
+        if possible[at] < task.n_assessors
         else (f"there are only {everybody}")
     )
     return NoDesignError(
-        f"Object {label} needs {count_of(int(problem.least[at]), 'assessment')}, and {who}{reason}: "
+        f"Object {label} needs {count_of(int(task.least[at]), 'assessment')}, and {who}{reason}: "
         f"{int(short[at])} short.{more} "
         "Find further assessors, lift conflicts, or ask for fewer assessments.",
         kind="object",
-        objects=[problem.objects[i] for i in np.flatnonzero(short > 0).tolist()],
+        objects=[task.objects[i] for i in np.flatnonzero(short > 0).tolist()],
         short=int(short[at]),
     )
 
 
-def _one_assessor(problem: Problem) -> NoDesignError | None:
-    possible = np.minimum(np.bincount(problem.assessor, minlength=problem.n_assessors), problem.most_load)
-    short = problem.least_load - possible
+def _one_assessor(task: Task) -> NoDesignError | None:
+    possible = np.minimum(np.bincount(task.assessor, minlength=task.n_assessors), task.most_load)
+    short = task.least_load - possible
     if not (short > 0).any():
         return None
     at = int(np.argmax(short))
-    label, least = problem.assessors[at], int(problem.least_load[at])
-    if problem.least_load[at] > problem.most_load[at]:
-        why = f"and at most {int(problem.most_load[at])}"
+    label, least = task.assessors[at], int(task.least_load[at])
+    if task.least_load[at] > task.most_load[at]:
+        why = f"and at most {int(task.most_load[at])}"
     else:
-        conflicts = _in_conflict(problem, assessor=at)
+        conflicts = _in_conflict(task, assessor=at)
         why = f"and may read only {count_of(int(possible[at]), 'object')}"
         why += f" ({count_of(conflicts, 'conflict')})" if conflicts else ""
     return NoDesignError(
@@ -104,17 +103,17 @@ def _one_assessor(problem: Problem) -> NoDesignError | None:
     )
 
 
-def _in_all(problem: Problem) -> NoDesignError | None:
-    room, needed = int(problem.most_load.sum()), max(problem.total, int(problem.least.sum()))
+def _in_all(task: Task) -> NoDesignError | None:
+    room, needed = int(task.most_load.sum()), max(task.total, int(task.least.sum()))
     if room < needed:
         return NoDesignError(
-            f"{count_of(problem.n_objects, 'object')} need {count_of(needed, 'assessment')} in all, and "
-            f"{count_of(problem.n_assessors, 'assessor')} have room for {room:,}: {needed - room:,} short. Raise the "
+            f"{count_of(task.n_objects, 'object')} need {count_of(needed, 'assessment')} in all, and "
+            f"{count_of(task.n_assessors, 'assessor')} have room for {room:,}: {needed - room:,} short. Raise the "
             "most load, find further assessors, or ask for fewer assessments per object.",
             kind="capacity",
             short=needed - room,
         )
-    least, most = int(problem.least_load.sum()), min(problem.total, int(problem.most.sum()))
+    least, most = int(task.least_load.sum()), min(task.total, int(task.most.sum()))
     if least > most:
         return NoDesignError(
             f"The assessors are to read at least {least:,} in all; the objects take {count_of(most, 'assessment')}: "
@@ -170,15 +169,15 @@ def _smallest(need: Codes, room: Codes, tail: Codes, head: Codes, group: Flags) 
     return group, shortage(group)
 
 
-def _objects_together(problem: Problem) -> NoDesignError | None:
-    group = _cut(problem.least, problem.most_load, problem.assessor, problem.object)
+def _objects_together(task: Task) -> NoDesignError | None:
+    group = _cut(task.least, task.most_load, task.assessor, task.object)
     if group is None:
         return None
-    group, short = _smallest(problem.least, problem.most_load, problem.assessor, problem.object, group)
-    labels = [problem.objects[i] for i in np.flatnonzero(group).tolist()]
-    readers = np.unique(problem.assessor[group[problem.object]])
-    names = [problem.assessors[i] for i in readers.tolist()]
-    needed = int(problem.least[group].sum())
+    group, short = _smallest(task.least, task.most_load, task.assessor, task.object, group)
+    labels = [task.objects[i] for i in np.flatnonzero(group).tolist()]
+    readers = np.unique(task.assessor[group[task.object]])
+    names = [task.assessors[i] for i in readers.tolist()]
+    needed = int(task.least[group].sum())
     return NoDesignError(
         f"{_objects(labels)} need {count_of(needed, 'assessment')} together, and the "
         f"{count_of(len(names), 'assessor')} who may read them ({name_some(names, 4)}) can give {needed - short}: "
@@ -190,13 +189,13 @@ def _objects_together(problem: Problem) -> NoDesignError | None:
     )
 
 
-def _assessors_together(problem: Problem) -> NoDesignError | None:
-    group = _cut(problem.least_load, problem.most, problem.object, problem.assessor)
+def _assessors_together(task: Task) -> NoDesignError | None:
+    group = _cut(task.least_load, task.most, task.object, task.assessor)
     if group is None:
         return None
-    group, short = _smallest(problem.least_load, problem.most, problem.object, problem.assessor, group)
-    names = [problem.assessors[i] for i in np.flatnonzero(group).tolist()]
-    needed = int(problem.least_load[group].sum())
+    group, short = _smallest(task.least_load, task.most, task.object, task.assessor, group)
+    names = [task.assessors[i] for i in np.flatnonzero(group).tolist()]
+    needed = int(task.least_load[group].sum())
     return NoDesignError(
         f"Assessors {name_some(names, 4)} are to read at least {needed} together, and the objects that they may read "
         f"take {needed - short} from them: {short} short. Lower their least load, or lift conflicts.",
@@ -210,32 +209,27 @@ def _objects(labels: list[str]) -> str:
     return f"Object {labels[0]}" if len(labels) == 1 else f"Objects {name_some(labels, 4)}"
 
 
-def no_connection(problem: Problem) -> NoDesignError | None:
+def no_connection(task: Task) -> NoDesignError | None:
     """Return why no design can be connected, where the reason is simple; None where there is no simple reason."""
-    n_objects = problem.n_objects
-    needed = n_objects + _fewest_assessors(problem) - 1
-    if problem.total < needed:
-        short = needed - problem.total
+    n_objects = task.n_objects
+    needed = n_objects + _fewest_assessors(task) - 1
+    if task.total < needed:
+        short = needed - task.total
         return NoDesignError(
             f"{count_of(n_objects, 'object')} and {count_of(needed + 1 - n_objects, 'assessor')}, the fewest that will "
             f"do, can be compared with each other only through {count_of(needed, 'assessment')} or more, and "
-            f"{problem.total:,} are asked for: {short:,} short. Ask for more assessments per object.",
+            f"{task.total:,} are asked for: {short:,} short. Ask for more assessments per object.",
             kind="connection",
             short=short,
         )
-    vertices = n_objects + problem.n_assessors
-    usable = (problem.most_load > 0)[problem.assessor]
-    ends = problem.object[usable], problem.assessor[usable] + n_objects
-    count, group = connected_components(
-        sp.coo_array((np.ones(ends[0].size, dtype=bool), ends), shape=(vertices, vertices)), directed=False
-    )
+    count, group = task.components((task.most_load > 0)[task.assessor])
     groups = np.unique(group[:n_objects])
     if groups.size == 1:
         return None
     sizes = np.bincount(group[:n_objects], minlength=count)
     smallest = int(groups[np.argmin(sizes[groups])])
-    objects = [problem.objects[i] for i in np.flatnonzero(group[:n_objects] == smallest).tolist()]
-    assessors = [problem.assessors[i] for i in np.flatnonzero(group[n_objects:] == smallest).tolist()]
+    objects = [task.objects[i] for i in np.flatnonzero(group[:n_objects] == smallest).tolist()]
+    assessors = [task.assessors[i] for i in np.flatnonzero(group[n_objects:] == smallest).tolist()]
     return NoDesignError(
         f"The objects fall into {groups.size} groups that no assessor may read across, so that they could not be "
         f"compared: the smallest is {_objects(objects)[0].lower() + _objects(objects)[1:]}, for which only "
@@ -249,11 +243,11 @@ def no_connection(problem: Problem) -> NoDesignError | None:
     )
 
 
-def _fewest_assessors(problem: Problem) -> int:
+def _fewest_assessors(task: Task) -> int:
     """Return how many assessors any design employs at the least."""
-    must = (problem.least_load > 0) | (problem.loads(problem.fixed) > 0)
-    rest = problem.total - int(problem.most_load[must].sum())
+    must = (task.least_load > 0) | (task.loads(task.fixed) > 0)
+    rest = task.total - int(task.most_load[must].sum())
     if rest <= 0:
         return int(must.sum())
-    room = np.cumsum(np.sort(problem.most_load[~must])[::-1])
+    room = np.cumsum(np.sort(task.most_load[~must])[::-1])
     return int(must.sum()) + int(np.searchsorted(room, rest)) + 1

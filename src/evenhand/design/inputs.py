@@ -1,27 +1,33 @@
-"""From what a user knows, labels, tables and matrices, to a design problem in arrays."""
+"""From what a user knows, labels, tables and matrices, to a task in arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
 
 from evenhand import frames
-from evenhand.compiled import Floats
-from evenhand.design.problem import Codes
-from evenhand.errors import InputError
+from evenhand.compiled import Codes, Floats
+from evenhand.design.task import Task
+from evenhand.errors import InputError, NoDesignError
 from evenhand.panel.confidence import check_factor, level_words
+from evenhand.panel.graph import Side
 from evenhand.panel.roles import SYNONYMS, fold
 from evenhand.panel.rules import label_text, parse_number
 from evenhand.words import count_of, name_some
 
-Side = Literal["object", "assessor"]
 Pairs = Iterable[tuple[object, object]] | Mapping[Any, Iterable[object]] | Any
 """Pairs (assessor, object), a mapping from assessors to objects, or a frame with both columns."""
+
+MOST_PAIRS: Final = 20_000_000
+"""Up to so many pairs, all of them may be chosen; beyond, those that are listed, or some drawn at random."""
+
+DRAWN: Final = 50
+"""Assessors who are drawn at random for each object where there are too many pairs."""
 
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "per_object": ("per object", "assessments", "assessors", "reviews", "readings", "needed"),
@@ -82,9 +88,7 @@ def members_of(given: object, side: Side) -> Members:
         return Members(side, tuple(str(number) for number in range(1, int(given) + 1)), {})
     if isinstance(given, Sequence | np.ndarray | set | frozenset | range | dict):
         return members_from(side, {side: list(given)})
-    names = frames.column_names(given)
-    cells = dict(zip(names, frames.read_columns(given, names), strict=True))
-    return members_from(side, cells, backend=frames.backend_of(given))
+    return members_from(side, _columns(given), backend=frames.backend_of(given))
 
 
 def members_from(
@@ -95,13 +99,7 @@ def members_from(
     backend: frames.Backend = frames.DEFAULT_BACKEND,
 ) -> Members:
     """Return objects or assessors from the columns of a table, whose names say what they are for."""
-    label = next((name for name in columns if fold(name) in SYNONYMS[side]), None)
-    if label is None:
-        raise InputError(
-            f"There is no column of {side}s; the columns are {', '.join(columns)}: name one of them {side}.",
-            kind="missing_column",
-            where=source,
-        )
+    label = _labels_column(columns, side, source)
     rows = [at for at, cell in enumerate(columns[label]) if cell is not None and str(cell).strip()]
     labels = [label_text(columns[label][at]) for at in rows]
     if not labels:
@@ -114,31 +112,55 @@ def members_from(
         )
     found = {}
     for role, words in WORDS.items():
-        name = next((name for name in columns if name != label and fold(name) in words), None)
+        name = _named((name for name in columns if name != label), words)
         if name is not None:
             found[role] = [columns[name][at] for at in rows]
     return Members(side, tuple(labels), found, backend)
 
 
-def whole_numbers(given: object, members: Members, role: str, default: int | None) -> Codes | None:
-    """Return a whole number for each member: one for all, a mapping, a sequence, or from the column of their table."""
-    count = len(members.labels)
-    if given is None and role in members.columns:
-        cells = members.columns[role]
-    elif given is None:
-        return None if default is None else np.full(count, default)
-    elif isinstance(given, Mapping):
+def _named(columns: Iterable[str], words: Iterable[str]) -> str | None:
+    """Return the first column that goes by one of some names."""
+    return next((name for name in columns if fold(name) in words), None)
+
+
+def _labels_column(columns: Iterable[str], side: Side, source: str | None = None) -> str:
+    name = _named(columns, SYNONYMS[side])
+    if name is None:
+        raise InputError(
+            f"There is no column of {side}s; the columns are {', '.join(columns)}: name one of them {side}.",
+            kind="missing_column",
+            where=source,
+        )
+    return name
+
+
+def _columns(frame: Any) -> dict[str, list[Any]]:
+    names = frames.column_names(frame)
+    return dict(zip(names, frames.read_columns(frame, names), strict=True))
+
+
+def _cells(given: Any, members: Members, role: str) -> Sequence[Any] | None:
+    """Return a cell for each member, from one for all, a mapping, a sequence, or the column of their table."""
+    if given is None:
+        return members.columns.get(role)
+    if isinstance(given, Mapping):
         _known(given, members)
-        cells = [given.get(label) for label in members.labels]
-    elif isinstance(given, int | float | np.number):
-        cells = [given] * count
-    else:
-        cells = list(given)  # type: ignore[call-overload]
-        if len(cells) != count:
-            raise InputError(
-                f"{_in_words(role)} needs a number for each of {count_of(count, members.side)}, not {len(cells)}.",
-                kind="bad_option",
-            )
+        return [given.get(label) for label in members.labels]
+    if isinstance(given, int | float | np.number):
+        return [given] * len(members.labels)
+    return list(given)
+
+
+def whole_numbers(given: object, members: Members, role: str, default: int) -> Codes:
+    """Return a whole number for each member, by default where nothing is said; no cell may be empty if that is < 0."""
+    count, cells = len(members.labels), _cells(given, members, role)
+    if cells is None:
+        return np.full(count, default)
+    if len(cells) != count:
+        raise InputError(
+            f"{_in_words(role)} needs a number for each of {count_of(count, members.side)}, not {len(cells)}.",
+            kind="bad_option",
+        )
     numbers = []
     for label, cell in zip(members.labels, cells, strict=True):
         number = default if cell is None or cell == "" else parse_number(cell)
@@ -155,17 +177,9 @@ def whole_numbers(given: object, members: Members, role: str, default: int | Non
 
 def floats_of(given: object, members: Members, role: str) -> Floats | None:
     """Return a number for each member, from a mapping, a sequence, or the column of their table; None without any."""
-    if given is None:
-        if role not in members.columns:
-            return None
-        cells: Sequence[Any] = members.columns[role]
-    elif isinstance(given, Mapping):
-        _known(given, members)
-        cells = [given.get(label) for label in members.labels]
-    elif isinstance(given, int | float | np.number):
-        cells = [given] * len(members.labels)
-    else:
-        cells = list(given)  # type: ignore[call-overload]
+    cells = _cells(given, members, role)
+    if cells is None:
+        return None
     if len(cells) != len(members.labels):
         raise InputError(
             f"{_in_words(role)} needs a number for each of {count_of(len(members.labels), members.side)}.",
@@ -189,30 +203,15 @@ def pairs_of(given: Pairs, objects: Members, assessors: Members, what: str) -> C
     elif isinstance(given, Iterable) and not hasattr(given, "columns"):
         listed = [(pair[0], pair[1]) for pair in given]
     elif hasattr(given, "columns") or hasattr(given, "column_names"):
-        listed = list(zip(*_pair_columns(given), strict=True))
+        columns = _columns(given)
+        listed = list(zip(*(columns[_labels_column(columns, side)] for side in ("assessor", "object")), strict=True))
     else:
         raise InputError(f"Give {what} as pairs (assessor, object) or as a table.", kind="bad_option")
-    of_object, of_assessor = objects.index, assessors.index
-    keys = []
-    for assessor, object_ in listed:
-        at_assessor = _position(label_text(assessor), of_assessor, assessors, what)
-        at_object = _position(label_text(object_), of_object, objects, what)
-        keys.append(at_object * len(assessors.labels) + at_assessor)
+    keys = [
+        _position(assessor, assessors, what) + _position(object_, objects, what) * len(assessors.labels)
+        for assessor, object_ in listed
+    ]
     return np.unique(np.asarray(keys, dtype=np.int64))
-
-
-def _pair_columns(frame: object) -> list[list[Any]]:
-    names = frames.column_names(frame)
-    found = []
-    for side in ("assessor", "object"):
-        name = next((name for name in names if fold(name) in SYNONYMS[side]), None)
-        if name is None:
-            raise InputError(
-                f"There is no column of {side}s; the columns are {', '.join(names)}: name one of them {side}.",
-                kind="missing_column",
-            )
-        found.append(name)
-    return frames.read_columns(frame, found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,21 +300,14 @@ def _rated(key: Codes, number: Floats, form: str, factor: float) -> Expected:
     return Expected(key, precision, number, float(check_factor(factor) ** -2))
 
 
-def _columns(frame: Any) -> dict[str, list[Any]]:
-    names = frames.column_names(frame)
-    return dict(zip(names, frames.read_columns(frame, names), strict=True))
-
-
 def table_pairs(
     columns: Mapping[str, Sequence[Any]], objects: Members, assessors: Members, form: str, source: str | None = None
 ) -> tuple[str, list[tuple[Any, Any]], list[Any]]:
     """Return what a long or wide table says: what its cells are, the pairs (assessor, object), and the cells."""
-    role = {
-        side: next((name for name in columns if fold(name) in SYNONYMS[side]), None) for side in ("assessor", "object")
-    }
+    role = {side: _named(columns, SYNONYMS[side]) for side in ("assessor", "object")}
     if role["assessor"] is not None and role["object"] is not None:
         for kind in ("expertise", "level", "uncertainty"):
-            name = next((name for name in columns if fold(name) in WORDS[kind]), None)
+            name = _named(columns, WORDS[kind])
             if name is not None:
                 pairs = list(zip(columns[role["assessor"]], columns[role["object"]], strict=True))
                 return "expertise" if kind == "level" else kind, pairs, list(columns[name])
@@ -391,7 +383,7 @@ def _positions(labels: Sequence[Any], members: Members, what: str) -> Codes:
     index = members.index
     found = [index.get(label if type(label) is str else label_text(label), -1) for label in labels]
     if -1 in found:
-        _position(label_text(labels[found.index(-1)]), index, members, what)
+        _position(labels[found.index(-1)], members, what)
     return np.asarray(found, dtype=np.int64)
 
 
@@ -471,8 +463,7 @@ def flags_of(given: object, members: Members, role: str) -> Codes:
     """Return the members that are marked: labels that were given, or a column of yes and no."""
     if given is not None and not (isinstance(given, Sequence) and not given):
         chosen = [given] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
-        index = members.index
-        return np.asarray([_position(label_text(one), index, members, role) for one in chosen], dtype=np.int64)
+        return np.asarray([_position(one, members, role) for one in chosen], dtype=np.int64)
     cells = members.columns.get(role, ())
     marked = []
     for at, cell in enumerate(cells):
@@ -489,13 +480,13 @@ def flags_of(given: object, members: Members, role: str) -> Codes:
 
 
 def _known(given: Mapping[Any, Any], members: Members) -> None:
-    index = members.index
     for label in given:
-        _position(label_text(label), index, members, "An option")
+        _position(label, members, "An option")
 
 
-def _position(label: str, index: Mapping[str, int], members: Members, what: str) -> int:
-    at = index.get(label)
+def _position(given: object, members: Members, what: str) -> int:
+    label = label_text(given)
+    at = members.index.get(label)
     if at is None:
         raise InputError(
             f"{what[:1].upper()}{what[1:]}: there is no {members.side} {label}; "
@@ -514,3 +505,138 @@ def _in_words(role: str) -> str:
         "cost": "The cost",
         "expected": "The expected value",
     }.get(role, role)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """What was given with objects and assessors; all of it is as :func:`evenhand.assign` says."""
+
+    per_object: Any
+    min_load: Any
+    max_load: Any
+    conflicts: Pairs
+    fixed: Pairs
+    linking: Sequence[Any]
+    expertise: Any
+    topics: Any
+    uncertainty: Any
+    factor: float
+    only_listed: bool
+    cost: Any
+
+
+def pose(objects: Members, assessors: Members, given: Given, *, is_open: bool, seed: int) -> Task:
+    """Return the task in arrays; ``is_open`` if objects may have fewer assessments than they are given."""
+    n_objects, n_assessors = len(objects.labels), len(assessors.labels)
+    is_said = given.per_object is not None or "per_object" in objects.columns
+    if not is_said and not is_open:
+        raise InputError(
+            "Say how many assessments each object needs: per_object, or a column of that name.", kind="bad_option"
+        )
+    most = whole_numbers(given.per_object, objects, "per_object", -1) if is_said else np.full(n_objects, n_assessors)
+    if (most < 1).any():
+        label = objects.labels[int(np.argmin(most))]
+        raise InputError(
+            f"Object {label} needs at least one assessment to have a value.", kind="bad_option", where=f"object {label}"
+        )
+    taken = pairs_of(given.conflicts, objects, assessors, "conflicts")
+    must = pairs_of(given.fixed, objects, assessors, "fixed pairs")
+    _refuse_both(taken, must, objects, assessors)
+    everybody = flags_of(given.linking, objects, "linking")
+    linked = np.setdiff1d((everybody[:, None] * n_assessors + np.arange(n_assessors)).ravel(), taken)
+    must = np.union1d(must, linked)
+    known = _expected(objects, assessors, given)
+    if given.only_listed and known is None:
+        raise InputError("Only listed pairs may be chosen, and none are listed: give expertise.", kind="bad_option")
+    keys = _possible(n_objects, n_assessors, known, taken, must, only_listed=given.only_listed, seed=seed)
+    object_, assessor = np.divmod(keys, n_assessors)
+    precision, skill, in_points = _expectations(keys, known, given.uncertainty)
+    prices = floats_of(given.cost, assessors, "cost")
+    if prices is not None and (prices < 0).any():
+        raise InputError("Costs must not be negative.", kind="bad_option")
+    least = np.ones(n_objects, dtype=np.int64) if is_open else most.copy()
+    least[everybody] = most[everybody] = np.bincount(linked // n_assessors, minlength=n_objects)[everybody]
+    return Task(
+        objects=objects.labels,
+        assessors=assessors.labels,
+        object=object_,
+        assessor=assessor,
+        precision=precision,
+        expertise=skill,
+        cost=np.ones(keys.size) if prices is None else prices[assessor],
+        fixed=np.isin(keys, must, assume_unique=True),
+        least=least,
+        most=most,
+        least_load=whole_numbers(given.min_load, assessors, "min_load", 0),
+        most_load=whole_numbers(given.max_load, assessors, "max_load", n_objects),
+        total=int(most.sum()),
+        conflicts=taken,
+        in_points=in_points,
+    )
+
+
+def _refuse_both(taken: Codes, must: Codes, objects: Members, assessors: Members) -> None:
+    both = np.intersect1d(taken, must)
+    if both.size:
+        o, a = divmod(int(both[0]), len(assessors.labels))
+        raise NoDesignError(
+            f"Assessor {assessors.labels[a]} and object {objects.labels[o]} are a fixed pair and in conflict: lift the "
+            "conflict, or free the pair.",
+            kind="fixed",
+            objects=[objects.labels[o]],
+            assessors=[assessors.labels[a]],
+            short=int(both.size),
+        )
+
+
+def _expected(objects: Members, assessors: Members, given: Given) -> Expected | None:
+    """Return what is known of pairs: uncertainties, expertise or topics, whichever was given."""
+    by_pair = given.uncertainty is not None and not isinstance(given.uncertainty, int | float | np.number)
+    if given.expertise is not None and (given.topics is not None or by_pair):
+        raise InputError("Give one of expertise, topics and uncertainties by pair.", kind="bad_option")
+    if by_pair:
+        return expected_of(given.uncertainty, objects, assessors, form="uncertainty", factor=given.factor)
+    if given.expertise is not None:
+        return expected_of(given.expertise, objects, assessors, form="expertise", factor=given.factor)
+    return topics_expertise(objects, assessors, given.topics, given.factor)
+
+
+def _possible(
+    n_objects: int,
+    n_assessors: int,
+    known: Expected | None,
+    taken: Codes,
+    must: Codes,
+    *,
+    only_listed: bool,
+    seed: int,
+) -> Codes:
+    """Return the keys of all pairs that may be chosen."""
+    count = n_objects * n_assessors
+    if known is not None and (only_listed or count > MOST_PAIRS):
+        keys = np.union1d(known.keys, must)
+    elif count > MOST_PAIRS:
+        generator = np.random.default_rng(seed)
+        drawn = generator.integers(0, n_assessors, (n_objects, DRAWN)) + n_assessors * np.arange(n_objects)[:, None]
+        keys = np.union1d(drawn, must)
+    else:
+        keys = np.arange(count)
+    return np.setdiff1d(keys, taken, assume_unique=True)
+
+
+def _expectations(keys: Codes, known: Expected | None, uncertainty: Any) -> tuple[Floats, Floats | None, bool]:
+    """Return precision and expertise of pairs, and whether precisions are in points."""
+    usual = 1.0
+    in_points = isinstance(uncertainty, int | float | np.number)
+    if in_points:
+        if not (np.isfinite(uncertainty) and uncertainty > 0):
+            raise InputError("The uncertainty of a score must be positive.", kind="bad_option")
+        usual = 1 / float(uncertainty) ** 2
+    if known is None:
+        return np.full(keys.size, usual), None, in_points
+    at = np.minimum(np.searchsorted(known.keys, keys), known.keys.size - 1)
+    is_known = known.keys[at] == keys
+    precision = np.where(is_known, known.precision[at], known.otherwise)
+    if known.expertise is None:
+        return precision, None, True
+    return usual * precision, np.where(is_known, known.expertise[at], 0.0), in_points

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from evenhand.compiled import Floats
-from evenhand.design.problem import Codes, Flags, Problem
+from evenhand.answers.next_best import about_mean, forms, inverted, low_rank
+from evenhand.compiled import Codes, Floats
+from evenhand.design.task import Flags, Task
 
 RIDGE: Final = 1e-7
 """Weight, beside that of an assessment, that holds each bias near zero, so that assessors may join and leave."""
@@ -18,75 +18,43 @@ REFRESH: Final = 50
 """After so many exchanges everything is computed afresh, lest rounding errors add up; at once where assessors join or
 leave, which costs digits."""
 
-SMALL: Final = 120
+ALWAYS_AFRESH: Final = 120
 """Up to so many objects and assessors, computing afresh costs no more than bringing up to date."""
-
-_ENDS: Final = np.array([[1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]])
-"""Which of the vertices o, a, p and b each of the pairs (o, a), (p, b), (p, a) and (o, b) joins."""
-
-_JOINED: Final = {size: np.kron(ends, ends) for size, ends in ((1, _ENDS[:2, :1]), (2, _ENDS[:, :2]), (4, _ENDS))}
-"""For moves of so many pairs, what turns entries between vertices into forms between pairs."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Changes:
-    """What a number of moves would do.
-
-    Attributes
-    ----------
-    variance
-        Weighted mean variance of the values afterwards (m).
-    core, step
-        D^-1 + X^T G X (m x k x k) and D (m x k) of each.
-    """
-
-    variance: Floats
-    core: Floats
-    step: Floats
-
-    @property
-    def log_determinant(self) -> Floats:
-        """By how much the log-determinant of the Laplacian rises (m)."""
-        ratio = np.linalg.det(self.core) * self.step.prod(axis=1)
-        return np.asarray(np.log(np.maximum(ratio, 1e-300)), dtype=np.float64)
 
 
 class Inverse:
     """G = L^-1 and H = G W G of a design, L held by a very weak prior on biases, and the mean variance of values.
 
-    An assessment of precision c adds c x x^T to L, x = e_o + e_a. A move takes some away and adds others,
-    L' = L + X D X^T, so that G' = G - G X (D^-1 + X^T G X)^-1 X^T G. With W = diag(w) - w w^T, the mean variance of
-    values about their mean, sum_o w_o Var(v_o - sum_p w_p v_p), is tr(W G) and falls by
-    tr[(D^-1 + X^T G X)^-1 X^T H X]. In the weighted gauge of a fit the level of all values adds d^T G d + 1/C,
-    d = C_o/C - w.
+    An exchange is a change of low rank (`low_rank`). With W = diag(w) - w w^T, the mean variance of values about their
+    mean is tr(W G). In the weighted gauge of a fit the level of all values adds d^T G d + 1/C, d = C_o/C - w.
 
     Parameters
     ----------
-    problem
+    task
         What is asked.
     chosen
         The design to begin with (K).
     weight
-        Weights w of the objects, which sum to one (n_O).
+        Weights w of the objects, which sum to one (n_O); all alike by default.
     levelled
         Whether variances are those of a fit in its default gauge; otherwise about the mean of all values.
     """
 
-    def __init__(self, problem: Problem, chosen: Flags, weight: Floats, *, levelled: bool = True) -> None:
-        self.problem = problem
+    def __init__(self, task: Task, chosen: Flags, weight: Floats | None = None, *, levelled: bool = True) -> None:
+        self.task = task
         self.chosen = chosen.copy()
-        self.weight = weight
+        self.weight = np.full(task.n_objects, 1 / task.n_objects) if weight is None else weight
         self.levelled = levelled
-        self.ridge = RIDGE * float(np.median(problem.precision))
-        self._vertex = problem.object, problem.assessor + problem.n_objects
+        self.ridge = RIDGE * float(np.median(task.precision))
+        self._vertex = task.object, task.assessor + task.n_objects
         self.refresh()
 
     def refresh(self) -> None:
         """Compute everything afresh from the design."""
-        problem, n_objects = self.problem, self.problem.n_objects
-        n = n_objects + problem.n_assessors
+        task, n_objects = self.task, self.task.n_objects
+        n = n_objects + task.n_assessors
         object_, assessor = self._vertex[0][self.chosen], self._vertex[1][self.chosen]
-        precision = problem.precision[self.chosen]
+        precision = task.precision[self.chosen]
         laplacian = np.zeros((n, n))
         np.add.at(laplacian, (object_, assessor), precision)
         laplacian += laplacian.T
@@ -95,16 +63,14 @@ class Inverse:
         laplacian[:n_objects, :n_objects] += self.ridge / RIDGE / n_objects  # holds the level: no contrast needs it
         inverse = np.linalg.inv(laplacian)
         self.inverse: Floats = np.asarray((inverse + inverse.T) / 2, dtype=np.float64)
-        rows = self.inverse[:n_objects]
-        mean = self.weight @ rows
-        self.outer = (rows.T * self.weight) @ rows - np.outer(mean, mean)
+        self.outer = about_mean(self.inverse, self.weight)
         self.confidence = np.bincount(object_, precision, n_objects)
         self._since = 0
         self._settle()
 
     def _settle(self) -> None:
         """Compute what changes with every exchange and costs little."""
-        n_objects = self.problem.n_objects
+        n_objects = self.task.n_objects
         self.total = float(self.confidence.sum())
         self.tilt = self.confidence / self.total - self.weight
         values = self.inverse[:, :n_objects]
@@ -116,27 +82,24 @@ class Inverse:
         """Weighted mean variance of the values."""
         if not self.levelled:
             return self.spread
-        return self.spread + float(self.tilt @ self.of_tilt[: self.problem.n_objects]) + 1 / self.total
+        return self.spread + float(self.tilt @ self.of_tilt[: self.task.n_objects]) + 1 / self.total
 
     def variances(self) -> Floats:
         """Return the variance of each value."""
-        values = self.inverse[: self.problem.n_objects, : self.problem.n_objects]
+        values = self.inverse[: self.task.n_objects, : self.task.n_objects]
         share = self.confidence / self.total if self.levelled else np.full(values.shape[0], 1 / values.shape[0])
         of_share, level = values @ share, 1 / self.total if self.levelled else 0.0
         return np.asarray(np.diagonal(values) - 2 * of_share + share @ of_share + level, dtype=np.float64)
 
-    def _forms(self, matrix: Floats, vertices: Sequence[Codes], pairs: int) -> Floats:
-        """Return x^T matrix y for all pairs x and y of each move (m x k x k), from the vertices that they join."""
-        size, count = len(vertices), vertices[-1].size
-        entries = np.empty((count, size, size))
-        for i in range(size):
-            for j in range(i, size):
-                entries[:, i, j] = entries[:, j, i] = matrix[vertices[i], vertices[j]]
-        forms = entries.reshape(count, -1) @ _JOINED[pairs]
-        return np.asarray(forms.reshape(count, pairs, pairs), dtype=np.float64)
+    def _steps(self, pairs: Sequence[Codes], signs: Sequence[int]) -> tuple[list[Codes], Floats]:
+        """Return the vertices o, a, p and b of some moves, and by how much precisions change."""
+        count = pairs[-1].size
+        pairs = [np.broadcast_to(pair, count) for pair in pairs]
+        step = np.stack([sign * self.task.precision[pair] for sign, pair in zip(signs, pairs, strict=True)], axis=1)
+        return [side[pair] for pair in pairs[:2] for side in self._vertex], step
 
-    def changes(self, pairs: Sequence[Codes], signs: Sequence[int]) -> Changes:
-        """Return what moves would do, all of one kind.
+    def mean_variances(self, pairs: Sequence[Codes], signs: Sequence[int]) -> Floats:
+        """Return the weighted mean variance after each of some moves of one kind (m); infinite if it tears apart.
 
         Parameters
         ----------
@@ -146,25 +109,24 @@ class Inverse:
         signs
             For each of these, +1 if it comes and -1 if it goes.
         """
-        objects, assessors = self._vertex
-        size, count = len(pairs), pairs[-1].size
-        pairs = [np.broadcast_to(pair, count) for pair in pairs]
-        vertices = [side[pair] for pair in pairs[:2] for side in (objects, assessors)]
-        gram, loss = self._forms(self.inverse, vertices, size), self._forms(self.outer, vertices, size)
-        step = np.stack([sign * self.problem.precision[pair] for sign, pair in zip(signs, pairs, strict=True)], axis=1)
-        core = gram
-        core[:, np.arange(size), np.arange(size)] += 1 / step
-        inner, apart = _inverted(core, step)
-        variance = self.spread - np.einsum("mij,mij->m", inner, loss)
+        vertices, step = self._steps(pairs, signs)
+        inner, apart = low_rank(self.inverse, vertices, step)
+        variance = self.spread - np.einsum("mij,mij->m", inner, forms(self.outer, vertices, len(pairs)))
         if self.levelled:
-            variance = variance + self._level(pairs, step, inner)
-        return Changes(np.where(apart, np.inf, variance), core, step)
+            variance = variance + self._level([np.broadcast_to(pair, apart.size) for pair in pairs], step, inner)
+        return np.where(apart, np.inf, variance)
+
+    def log_determinants(self, pairs: Sequence[Codes], signs: Sequence[int]) -> Floats:
+        """Return by how much the log-determinant of the Laplacian rises with each of some moves (m)."""
+        vertices, step = self._steps(pairs, signs)
+        ratio = np.linalg.det(np.eye(len(pairs)) + step[:, :, None] * forms(self.inverse, vertices, len(pairs)))
+        return np.asarray(np.log(np.maximum(ratio, 1e-300)), dtype=np.float64)
 
     def _level(self, pairs: Sequence[Codes], step: Floats, inner: Floats) -> Floats:
         """Return d^T G d + 1/C after moves, where confidences differ or objects gain and lose assessments."""
         objects, assessors = self._vertex
         total = self.total + step.sum(axis=1)
-        if self.problem.is_even and np.abs(self.tilt).max() < 1e-12 and len(pairs) % 2 == 0:
+        if self.task.is_even and np.abs(self.tilt).max() < 1e-12 and len(pairs) % 2 == 0:
             own = [objects[pair] for pair in pairs]
             gone, come = (
                 np.sort(np.stack(own[: len(own) // 2]), axis=0),
@@ -176,7 +138,7 @@ class Inverse:
         old, new, single = self.total / total, self.total / total - 1, step / total[:, None]
         rows = np.stack([objects[pair] for pair in pairs], axis=1)
         columns = np.stack([assessors[pair] for pair in pairs], axis=1)
-        n_objects = self.problem.n_objects
+        n_objects = self.task.n_objects
         form = old**2 * float(self.tilt @ self.of_tilt[:n_objects])
         form += new**2 * float(self.weight @ self.of_weight[:n_objects])
         form += 2 * old * new * float(self.tilt @ self.of_weight[:n_objects])
@@ -193,7 +155,7 @@ class Inverse:
         """Return objects, assessors and D of one move, G X, and D^-1 + X^T G X."""
         chosen = np.asarray(pairs)
         o, a = (side[chosen] for side in self._vertex)
-        step = self.problem.precision[chosen] * np.asarray(signs)
+        step = self.task.precision[chosen] * np.asarray(signs)
         seen = self.inverse[:, o] + self.inverse[:, a]
         return o, a, step, seen, np.diag(1 / step) + seen[o] + seen[a]
 
@@ -204,7 +166,7 @@ class Inverse:
         np.add.at(self.confidence, o, step)
         self._since += 1
         ratio = float(np.linalg.det(core) * step.prod())
-        if len(self.inverse) <= SMALL or self._since >= REFRESH or not 1e-3 < ratio < 1e3:
+        if len(self.inverse) <= ALWAYS_AFRESH or self._since >= REFRESH or not 1e-3 < ratio < 1e3:
             self.refresh()
             return
         outer = self.outer[:, o] + self.outer[:, a]
@@ -217,8 +179,8 @@ class Inverse:
     def variances_after(self, pairs: Sequence[int], signs: Sequence[int]) -> Floats:
         """Return the variance of each value after one move, without making it; infinite if that tears it apart."""
         o, _, step, seen, core = self._of_move(pairs, signs)
-        n_objects = self.problem.n_objects
-        inverses, apart = _inverted(core[None], step[None])
+        n_objects = self.task.n_objects
+        inverses, apart = inverted(core[None], step[None])
         if apart[0]:
             return np.full(n_objects, np.inf)
         inner = inverses[0]
@@ -241,18 +203,6 @@ class Inverse:
         """Weigh the objects otherwise."""
         self.weight = weight
         self.refresh()
-
-
-def _inverted(core: Floats, step: Floats) -> tuple[Floats, Flags]:
-    """Return the inverses of D^-1 + X^T G X, and which moves tear a design into three parts or more.
-
-    A move multiplies det L by det(I + D X^T G X). To cut off a part, or the last assessment of an assessor, costs about
-    the ridge; what costs more than that is refused, since rounding would have the word.
-    """
-    apart = np.linalg.det(core) * step.prod(axis=1) < RIDGE * 1e-3
-    if apart.any():
-        core = np.where(apart[:, None, None], np.eye(core.shape[1]), core)
-    return np.asarray(np.linalg.inv(core), dtype=np.float64), np.asarray(apart, dtype=bool)
 
 
 def coarse(numbers: Floats) -> Floats:

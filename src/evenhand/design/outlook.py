@@ -10,20 +10,16 @@ import numpy as np
 
 from evenhand import frames
 from evenhand.compiled import Floats
-from evenhand.design.connect import parts_of
 from evenhand.design.find import find
-from evenhand.design.flow import least_cost
 from evenhand.design.inverse import Inverse
-from evenhand.design.problem import Flags, Problem
 from evenhand.design.result import Design
+from evenhand.design.start import least_cost, mix, parts_of
+from evenhand.design.task import Flags, Task
 from evenhand.errors import NoDesignError
 from evenhand.progress import report
 
 LARGEST: Final = 1_500
 """Up to so many objects and assessors together these questions are answered."""
-
-MIXING: Final = 10
-"""Exchanges at random, for each assessment, between two random designs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,24 +140,24 @@ def outlook(design: Design, *, draws: int = 100, more: int = 3) -> Outlook | Non
     more
         Up to how many more assessments per object to look ahead.
     """
-    problem = design.problem
-    if problem.n_objects + problem.n_assessors > LARGEST:
+    task = design.task
+    if task.n_objects + task.n_assessors > LARGEST:
         return None
     return Outlook(design, lost_assessors(design), with_more(design, more), chance(design, draws))
 
 
 def lost_assessors(design: Design) -> tuple[LostAssessor, ...]:
     """Return what the loss of each assessor would cost, the dearest first."""
-    problem, found = design.problem, []
+    task, found = design.task, []
     for count, at in enumerate(design.used.tolist()):
         report("without each assessor", count, design.used.size)
-        rest = design.chosen & (problem.assessor != at)
-        read = problem.readings(rest) > 0
-        parts = parts_of(problem, rest)[0] if rest.any() else 0
-        sds = _sds(problem, rest, read) if parts == 1 else None
+        rest = design.chosen & (task.assessor != at)
+        read = task.readings(rest) > 0
+        parts = parts_of(task, rest)[0] if rest.any() else 0
+        sds = _sds(task, rest, read) if parts == 1 else None
         found.append(
             LostAssessor(
-                problem.assessors[at],
+                task.assessors[at],
                 None if sds is None else float(sds.mean()),
                 None if sds is None else float(sds.max()),
                 int((~read).sum()),
@@ -171,32 +167,31 @@ def lost_assessors(design: Design) -> tuple[LostAssessor, ...]:
     return tuple(sorted(found, key=lambda one: (-one.unread, -one.parts, -(one.mean_sd or np.inf))))
 
 
-def _sds(problem: Problem, chosen: Flags, read: Flags | None = None) -> Floats:
+def _sds(task: Task, chosen: Flags, read: Flags | None = None) -> Floats:
     """Return the standard deviations of values in the gauge of a fit, of the objects that are read."""
     if read is not None and not read.all():
-        kept = read[problem.object]
+        kept = read[task.object]
         code = np.cumsum(read) - 1
-        problem = replace(
-            problem,
-            objects=[problem.objects[at] for at in np.flatnonzero(read).tolist()],
-            object=code[problem.object[kept]],
-            assessor=problem.assessor[kept],
-            precision=problem.precision[kept],
+        task = replace(
+            task,
+            objects=[task.objects[at] for at in np.flatnonzero(read).tolist()],
+            object=code[task.object[kept]],
+            assessor=task.assessor[kept],
+            precision=task.precision[kept],
             expertise=None,
-            cost=problem.cost[kept],
-            fixed=problem.fixed[kept],
-            least=problem.least[read],
-            most=problem.most[read],
+            cost=task.cost[kept],
+            fixed=task.fixed[kept],
+            least=task.least[read],
+            most=task.most[read],
         )
         chosen = chosen[kept]
-    weight = np.full(problem.n_objects, 1 / problem.n_objects)
-    return np.sqrt(Inverse(problem, chosen, weight).variances())
+    return np.sqrt(Inverse(task, chosen).variances())
 
 
 def with_more(design: Design, more: int) -> tuple[DesignStep, ...]:
     """Return how the standard deviation falls with the number of assessments per object, quickly searched."""
-    problem = design.problem
-    now = problem.readings(design.chosen)
+    task = design.task
+    now = task.readings(design.chosen)
     steps = []
     first = -min(int(np.median(now)) - 1, 2)
     for change in range(first, more + 1):
@@ -204,19 +199,19 @@ def with_more(design: Design, more: int) -> tuple[DesignStep, ...]:
         if change == 0:
             steps.append(DesignStep(float(now.mean()), int(now.sum()), design.mean_sd, design.max_sd))
             continue
-        possible = np.bincount(problem.object, minlength=problem.n_objects)
+        possible = np.bincount(task.object, minlength=task.n_objects)
         linked = now == possible
-        wanted = np.where(linked, now, np.clip(now + change, np.maximum(1, problem.readings(problem.fixed)), possible))
+        wanted = np.where(linked, now, np.clip(now + change, np.maximum(1, task.readings(task.fixed)), possible))
         if (wanted == now).all() or (steps and steps[-1].assessments == wanted.sum()):
             break
         share = wanted.sum() / now.sum()
-        loads = np.minimum(np.ceil(problem.most_load * max(share, 1.0)).astype(np.int64), problem.n_objects)
+        loads = np.minimum(np.ceil(task.most_load * max(share, 1.0)).astype(np.int64), task.n_objects)
         asked = replace(
-            problem,
+            task,
             least=wanted,
             most=wanted,
             total=int(wanted.sum()),
-            least_load=np.floor(problem.least_load * min(share, 1.0)).astype(np.int64),
+            least_load=np.floor(task.least_load * min(share, 1.0)).astype(np.int64),
             most_load=loads,
         )
         try:
@@ -232,11 +227,11 @@ def with_more(design: Design, more: int) -> tuple[DesignStep, ...]:
 def chance(design: Design, draws: int) -> RandomDesigns:
     """Return what assigning at random would give, under the same rules."""
     means, worst, variances = [], [], []
-    for count, chosen in enumerate(random_designs(design.problem, draws, seed=design.seed)):
+    for count, chosen in enumerate(random_designs(design.task, draws, seed=design.seed)):
         report("assigning at random", count, draws)
-        if parts_of(design.problem, chosen)[0] > 1:
+        if parts_of(design.task, chosen)[0] > 1:
             continue
-        sds = _sds(design.problem, chosen)
+        sds = _sds(design.task, chosen)
         means.append(float(sds.mean()))
         worst.append(float(sds.max()))
         variances.append(float(np.square(sds).mean()))
@@ -246,50 +241,16 @@ def chance(design: Design, draws: int) -> RandomDesigns:
     return RandomDesigns(draws, len(means), average[0], average[1], average[2], min(variances))
 
 
-def random_designs(problem: Problem, count: int, *, seed: int) -> Iterator[Flags]:
+def random_designs(task: Task, count: int, *, seed: int) -> Iterator[Flags]:
     """Yield designs at random that keep all rules, connected or not.
 
     A chain of exchanges, each drawn at random and made if it keeps the rules, visits all designs alike in the long run.
     """
     generator = np.random.default_rng(seed)
-    chosen = least_cost(problem, generator.random(problem.n_pairs))
+    chosen = least_cost(task, generator.random(task.n_pairs))
     if chosen is None:
         return
     chosen = chosen.copy()
     for _ in range(count):
-        _mix(problem, chosen, generator)
+        mix(task, chosen, generator)
         yield chosen.copy()
-
-
-def _mix(problem: Problem, chosen: Flags, generator: np.random.Generator) -> None:
-    """Make many exchanges at random."""
-    free = np.flatnonzero(chosen & ~problem.fixed)
-    if free.size < 2:
-        return
-    loads, readings = problem.loads(chosen), problem.readings(chosen)
-    object_, assessor, width = problem.object, problem.assessor, problem.n_assessors
-    at = {key: place for place, key in enumerate(problem.keys.tolist())}
-    moves = MIXING * free.size
-    first, second = generator.integers(0, free.size, (2, moves)).tolist()
-    target = generator.integers(0, problem.n_pairs, moves).tolist()
-    for i, j, other in zip(first, second, target, strict=True):
-        pair, partner = int(free[i]), int(free[j])
-        o, a = int(object_[pair]), int(assessor[pair])
-        p, b = int(object_[partner]), int(assessor[partner])
-        come, back = at.get(p * width + a, -1), at.get(o * width + b, -1)
-        if o != p and a != b and come >= 0 and back >= 0 and not chosen[come] and not chosen[back]:
-            chosen[[pair, partner]], chosen[[come, back]] = False, True
-            free[i], free[j] = come, back
-        # another assessor for the object, or where its number of assessments is open, any other pair
-        pair, p, b = int(free[i]), int(object_[other]), int(assessor[other])
-        o, a = int(object_[pair]), int(assessor[pair])
-        if chosen[other] or (o != p and not (readings[o] > problem.least[o] and readings[p] < problem.most[p])):
-            continue
-        if a != b and not (loads[a] > problem.least_load[a] and loads[b] < problem.most_load[b]):
-            continue
-        chosen[pair], chosen[other] = False, True
-        free[i] = other
-        loads[a] -= 1
-        loads[b] += 1
-        readings[o] -= 1
-        readings[p] += 1

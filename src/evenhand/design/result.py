@@ -9,10 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from evenhand import frames
-from evenhand.compiled import Floats
-from evenhand.design.objectives import Aim
-from evenhand.design.problem import Codes, Flags, Problem
-from evenhand.errors import Problem as Note
+from evenhand.compiled import Codes, Floats
+from evenhand.design.task import Aim, Flags, Task
+from evenhand.errors import Problem
 from evenhand.models.additive import calibrate
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
@@ -29,7 +28,7 @@ class Design(frames.Shown):
 
     Attributes
     ----------
-    problem
+    task
         What was asked.
     chosen
         Which of its pairs are in the design (K).
@@ -49,35 +48,35 @@ class Design(frames.Shown):
         Addresses of assessors, by label, where their table has them.
     """
 
-    problem: Problem
+    task: Task
     chosen: Flags
     aim: Aim
     seed: int
     descents: int = 0
     in_time: bool = True
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Problem, ...] = ()
     backend: frames.Backend = frames.DEFAULT_BACKEND
     emails: dict[str, str] | None = None
 
     @cached_property
     def used(self) -> Codes:
         """Positions of the assessors who have work."""
-        return np.unique(self.problem.assessor[self.chosen])
+        return np.unique(self.task.assessor[self.chosen])
 
     @property
     def assignments(self) -> list[tuple[str, str]]:
         """All pairs (assessor, object), assessor by assessor."""
-        problem, pairs = self.problem, np.flatnonzero(self.chosen)
-        order = np.lexsort((problem.object[pairs], problem.assessor[pairs]))
+        task, pairs = self.task, np.flatnonzero(self.chosen)
+        order = np.lexsort((task.object[pairs], task.assessor[pairs]))
         return [
-            (problem.assessors[a], problem.objects[o])
-            for a, o in zip(problem.assessor[pairs][order].tolist(), problem.object[pairs][order].tolist(), strict=True)
+            (task.assessors[a], task.objects[o])
+            for a, o in zip(task.assessor[pairs][order].tolist(), task.object[pairs][order].tolist(), strict=True)
         ]
 
     @property
     def loads(self) -> dict[str, int]:
         """The number of assessments by each assessor."""
-        return dict(zip(self.problem.assessors, self.problem.loads(self.chosen).tolist(), strict=True))
+        return dict(zip(self.task.assessors, self.task.loads(self.chosen).tolist(), strict=True))
 
     @property
     def n_assessments(self) -> int:
@@ -87,28 +86,28 @@ class Design(frames.Shown):
     @property
     def cost(self) -> float:
         """What all assessments cost together."""
-        return float(self.problem.cost[self.chosen].sum())
+        return float(self.task.cost[self.chosen].sum())
 
     @property
     def mean_expertise(self) -> float | None:
         """Mean expertise of the pairs, from 0 to 1; None where nothing was said of it."""
-        expertise = self.problem.expertise
+        expertise = self.task.expertise
         return None if expertise is None else float(expertise[self.chosen].mean())
 
     @cached_property
     def panel(self) -> Panel:
         """The panel that the design leads to if everything goes as expected, without scores: all of them zero."""
-        problem, pairs = self.problem, np.flatnonzero(self.chosen)
-        code = np.full(problem.n_assessors, -1)
+        task, pairs = self.task, np.flatnonzero(self.chosen)
+        code = np.full(task.n_assessors, -1)
         code[self.used] = np.arange(self.used.size)
-        precision = problem.precision[pairs]
+        precision = task.precision[pairs]
         return Panel.from_arrays(
-            problem.object[pairs],
-            code[problem.assessor[pairs]],
+            task.object[pairs],
+            code[task.assessor[pairs]],
             np.zeros(pairs.size),
             precision.copy(),
-            objects=tuple(problem.objects),
-            assessors=tuple(problem.assessors[at] for at in self.used.tolist()),
+            objects=tuple(task.objects),
+            assessors=tuple(task.assessors[at] for at in self.used.tolist()),
         )
 
     @cached_property
@@ -119,7 +118,7 @@ class Design(frames.Shown):
     @cached_property
     def fit(self) -> Fit:
         """The fit of the panel without scores: its uncertainties are those to be expected, in the default gauge."""
-        large = min(self.problem.n_objects, self.used.size) > LARGEST_EXACT
+        large = min(self.task.n_objects, self.used.size) > LARGEST_EXACT
         return calibrate(self.panel, noise="declared", solver="iterative" if large else "auto")
 
     @property
@@ -135,7 +134,7 @@ class Design(frames.Shown):
     @cached_property
     def bias_sd(self) -> Floats:
         """Expected standard deviation of each bias (n_A); NaN for assessors without work."""
-        found = np.full(self.problem.n_assessors, np.nan)
+        found = np.full(self.task.n_assessors, np.nan)
         found[self.used] = np.asarray(self.fit.biases.sd, dtype=np.float64)
         return found
 
@@ -161,11 +160,11 @@ class Design(frames.Shown):
         The harmonic mean of the canonical variances' inverses beside their arithmetic mean: (n_O - 1)^2 divided by
         tr(C) tr(C^+), C the information on the objects once biases are taken out. None for many objects, or one.
         """
-        problem, n_objects = self.problem, self.problem.n_objects
+        task, n_objects = self.task, self.task.n_objects
         if n_objects == 1 or n_objects > 2_000:
             return None
-        weight = np.zeros((n_objects, problem.n_assessors))
-        weight[problem.object[self.chosen], problem.assessor[self.chosen]] = problem.precision[self.chosen]
+        weight = np.zeros((n_objects, task.n_assessors))
+        weight[task.object[self.chosen], task.assessor[self.chosen]] = task.precision[self.chosen]
         weight = weight[:, self.used]
         information = np.diag(weight.sum(axis=1)) - (weight / weight.sum(axis=0)) @ weight.T
         own = np.linalg.eigvalsh(information)[1:]
@@ -173,38 +172,38 @@ class Design(frames.Shown):
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the assignment table as columns: assessor, object and, where known, what is expected of each."""
-        problem, pairs = self.problem, np.flatnonzero(self.chosen)
-        pairs = pairs[np.lexsort((problem.object[pairs], problem.assessor[pairs]))]
+        task, pairs = self.task, np.flatnonzero(self.chosen)
+        pairs = pairs[np.lexsort((task.object[pairs], task.assessor[pairs]))]
         table: dict[str, list[Any]] = {
-            "assessor": [problem.assessors[at] for at in problem.assessor[pairs].tolist()],
-            "object": [problem.objects[at] for at in problem.object[pairs].tolist()],
+            "assessor": [task.assessors[at] for at in task.assessor[pairs].tolist()],
+            "object": [task.objects[at] for at in task.object[pairs].tolist()],
         }
-        if problem.expertise is not None:
-            table["expertise"] = problem.expertise[pairs].tolist()
-        if problem.in_points:
-            table["uncertainty"] = (1 / np.sqrt(problem.precision[pairs])).tolist()
-        if problem.fixed.any():
-            table["fixed"] = problem.fixed[pairs].tolist()
+        if task.expertise is not None:
+            table["expertise"] = task.expertise[pairs].tolist()
+        if task.in_points:
+            table["uncertainty"] = (1 / np.sqrt(task.precision[pairs])).tolist()
+        if task.fixed.any():
+            table["fixed"] = task.fixed[pairs].tolist()
         return table
 
     def object_columns(self) -> dict[str, list[Any]]:
         """Return the objects as columns: their assessments and the expected standard deviation of each value."""
-        readings = self.problem.readings(self.chosen)
-        return {"object": list(self.problem.objects), "assessments": readings.tolist(), "sd": self.sd.tolist()}
+        readings = self.task.readings(self.chosen)
+        return {"object": list(self.task.objects), "assessments": readings.tolist(), "sd": self.sd.tolist()}
 
     def assessor_columns(self) -> dict[str, list[Any]]:
         """Return the assessors as columns: their load and the expected standard deviation of each bias."""
-        loads = self.problem.loads(self.chosen)
+        loads = self.task.loads(self.chosen)
         sds = [None if np.isnan(sd) else sd for sd in self.bias_sd.tolist()]
-        return {"assessor": list(self.problem.assessors), "load": loads.tolist(), "sd": sds}
+        return {"assessor": list(self.task.assessors), "load": loads.tolist(), "sd": sds}
 
     def __str__(self) -> str:
-        loads = self.problem.loads(self.chosen)
-        unit = "points" if self.problem.in_points else "noise of one assessment"
+        loads = self.task.loads(self.chosen)
+        unit = "points" if self.task.in_points else "noise of one assessment"
         few, many = int(loads.min()), int(loads.max())
         each = f"{few}" if few == many else f"{few} to {many}"
         lines = [
-            f"{count_of(self.n_assessments, 'assessment')} of {count_of(self.problem.n_objects, 'object')} by "
+            f"{count_of(self.n_assessments, 'assessment')} of {count_of(self.task.n_objects, 'object')} by "
             f"{count_of(self.used.size, 'assessor')}, {each} for each",
             f"expected sd of a value {self.mean_sd:.3g}, at most {self.max_sd:.3g} ({unit})",
             str(self.connectivity),

@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.compiled import Floats, compiled, is_compiled
-from evenhand.design.problem import Codes, Flags, Problem
+from evenhand.compiled import Codes, Floats, compiled, is_compiled
+from evenhand.design.task import Flags, Task
 
 PASSES: Final = 6
 """Passes over all objects."""
@@ -47,7 +47,7 @@ REACH: Final = 4096
 """Objects and assessors that are searched for another way between two, before a link is taken to be needed."""
 
 
-def spread(problem: Problem, chosen: Flags, *, weight: float, seed: int, passes: int = PASSES) -> Flags:
+def spread(task: Task, chosen: Flags, *, weight: float, seed: int, passes: int = PASSES) -> Flags:
     r"""Return a design with less overlap, or more expertise, that keeps the rules which the given one keeps.
 
     Let C = diag(C_o) - sum_a c_ao c_ap / C'_a be the information on the values (App. C), C_o and C'_a the sums of
@@ -73,7 +73,7 @@ def spread(problem: Problem, chosen: Flags, *, weight: float, seed: int, passes:
 
     Parameters
     ----------
-    problem
+    task
         Who may read what.
     chosen
         A design (K).
@@ -101,34 +101,34 @@ def spread(problem: Problem, chosen: Flags, *, weight: float, seed: int, passes:
     Two assessors read the same two objects, two others read two others. One swap, and all hang together.
 
     >>> everyone = np.tile(np.arange(4), 4)
-    >>> problem = Problem(
+    >>> task = Task(
     ...     objects="wxyz", assessors="abcd", object=np.repeat(np.arange(4), 4), assessor=everyone,
     ...     precision=np.ones(16), expertise=None, cost=np.ones(16), fixed=np.zeros(16, dtype=bool),
     ...     least=np.full(4, 2), most=np.full(4, 2), least_load=np.full(4, 2), most_load=np.full(4, 2), total=8,
     ...     conflicts=np.empty(0, dtype=np.int64),
     ... )
-    >>> apart = np.isin(problem.keys, [0, 1, 4, 5, 10, 11, 14, 15])
-    >>> better = spread(problem, apart, weight=0.0, seed=1)
-    >>> problem.broken(better), int((better & apart).sum())
+    >>> apart = np.isin(task.keys, [0, 1, 4, 5, 10, 11, 14, 15])
+    >>> better = spread(task, apart, weight=0.0, seed=1)
+    >>> task.broken(better), int((better & apart).sum())
     ([], 6)
     """
     large = int(np.count_nonzero(chosen)) >= WORTH_COMPILING and is_compiled()
-    return exchange(problem, chosen, weight, seed, passes, compiled(_pass) if large else _pass)[0]
+    return exchange(task, chosen, weight, seed, passes, compiled(_pass) if large else _pass)[0]
 
 
 def exchange(
-    problem: Problem, chosen: Flags, weight: float, seed: int, passes: int, loop: Any, least_gain: float = LEAST_GAIN
+    task: Task, chosen: Flags, weight: float, seed: int, passes: int, loop: Any, least_gain: float = LEAST_GAIN
 ) -> tuple[Flags, Floats]:
     """Return a design, and by how much its number of moves, tr C, tr C^2 and sum of expertise exceed those given."""
     generator = np.random.default_rng(seed)
-    state = _state(problem, chosen)
-    precision = problem.precision
-    total, n_objects = int(np.count_nonzero(chosen)), problem.n_objects
-    if total == 0 or (weight == 1 and problem.expertise is None):
+    state = _state(task, chosen)
+    precision = task.precision
+    total, n_objects = int(np.count_nonzero(chosen)), task.n_objects
+    if total == 0 or (weight == 1 and task.expertise is None):
         return chosen.copy(), np.zeros(4)
-    at_objects = np.bincount(problem.object[chosen], weights=precision[chosen], minlength=n_objects)
-    at_assessors = np.bincount(problem.assessor[chosen], weights=precision[chosen], minlength=problem.n_assessors)
-    trace = float(at_objects.sum() - (precision[chosen] ** 2 / at_assessors[problem.assessor[chosen]]).sum())
+    at_objects = np.bincount(task.object[chosen], weights=precision[chosen], minlength=n_objects)
+    at_assessors = np.bincount(task.assessor[chosen], weights=precision[chosen], minlength=task.n_assessors)
+    trace = float(at_objects.sum() - (precision[chosen] ** 2 / at_assessors[task.assessor[chosen]]).sum())
     # without any information there are no eigenvalues to expand about: the most there could be takes their place
     mean = (trace if trace > 1e-9 * at_objects.sum() else float(at_objects.sum())) / max(1, n_objects - 1)
     price = np.array([-3 * (1 - weight) / mean, (1 - weight) / mean**2, -weight * n_objects / total])
@@ -147,41 +147,39 @@ def exchange(
     return state["taken"], changes
 
 
-def _state(problem: Problem, chosen: Flags) -> dict[str, NDArray[Any]]:
+def _state(task: Task, chosen: Flags) -> dict[str, NDArray[Any]]:
     """Return a design in arrays that moves change in place.
 
     A slot is an assessment: those of an object stand together and always will, whoever reads it. Assessors have lists
     of their slots, with room for all pairs that they have.
     """
-    n_objects, n_assessors = problem.n_objects, problem.n_assessors
+    n_objects, n_assessors = task.n_objects, task.n_assessors
     held = np.flatnonzero(chosen).astype(np.int64)
-    slot_object, reader = problem.object[held], problem.assessor[held]
-    slot_precision = problem.precision[held]
-    offers = np.argsort(problem.assessor, kind="stable")
-    offered = np.bincount(problem.assessor, minlength=n_assessors)
+    slot_object, reader = task.object[held], task.assessor[held]
+    slot_precision = task.precision[held]
+    offers = np.argsort(task.assessor, kind="stable")
+    offered = np.bincount(task.assessor, minlength=n_assessors)
     offer_start = np.concatenate([[0], np.cumsum(offered)])
     by_assessor = np.argsort(reader, kind="stable")
     load = np.bincount(reader, minlength=n_assessors)
-    listed = np.zeros(problem.n_pairs, dtype=np.int64)
+    listed = np.zeros(task.n_pairs, dtype=np.int64)
     first = np.cumsum(load) - load
     place = np.empty(held.size, dtype=np.int64)
     place[by_assessor] = np.arange(held.size) - np.repeat(first - offer_start[:-1], load)
     listed[place] = np.arange(held.size)
-    expertise = np.zeros(problem.n_pairs) if problem.expertise is None else problem.expertise
+    expertise = np.zeros(task.n_pairs) if task.expertise is None else task.expertise
     total = np.bincount(reader, weights=slot_precision, minlength=n_assessors)
     return {
-        "pair_object": np.require(
-            problem.object, np.int64, ["C", "W"]
-        ),  # always alike, so that loops are compiled once
-        "pair_assessor": np.require(problem.assessor, np.int64, ["C", "W"]),
-        "precision": np.require(problem.precision, np.float64, ["C", "W"]),
+        "pair_object": np.require(task.object, np.int64, ["C", "W"]),  # always alike, so that loops are compiled once
+        "pair_assessor": np.require(task.assessor, np.int64, ["C", "W"]),
+        "precision": np.require(task.precision, np.float64, ["C", "W"]),
         "expertise": np.require(expertise, np.float64, ["C", "W"]),
-        "fixed": np.require(problem.fixed, np.bool_, ["C", "W"]),
-        "pair_start": problem.start,
+        "fixed": np.require(task.fixed, np.bool_, ["C", "W"]),
+        "pair_start": task.start,
         "offers": offers,
         "offer_start": offer_start,
-        "least_load": np.minimum(problem.least_load, load),  # what was broken before need not be mended
-        "most_load": np.maximum(problem.most_load, load),
+        "least_load": np.minimum(task.least_load, load),  # what was broken before need not be mended
+        "most_load": np.maximum(task.most_load, load),
         "taken": chosen.copy(),
         "held": held,
         "slot_start": np.concatenate([[0], np.cumsum(np.bincount(slot_object, minlength=n_objects))]),

@@ -11,7 +11,6 @@ from typing import Final, Literal
 from evenhand.design.inputs import (
     Expected,
     Members,
-    Side,
     expected_from,
     flags_of,
     floats_of,
@@ -23,6 +22,7 @@ from evenhand.errors import InputError, Problem
 from evenhand.io.files import read_table
 from evenhand.io.table import Cell, Table, is_blank
 from evenhand.panel.confidence import FACTOR
+from evenhand.panel.graph import Side
 from evenhand.panel.roles import SYNONYMS, fold
 from evenhand.panel.rules import label_text, parse_number
 from evenhand.words import name_some

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
 
 from evenhand.errors import InputError, Problem
 from evenhand.io.files import read_table
 from evenhand.io.table import Cell, Table, is_blank
+from evenhand.panel.graph import Side
 from evenhand.panel.roles import SYNONYMS, fold
 from evenhand.panel.rules import label_text
-
-Side = Literal["object", "assessor"]
 
 
 def read_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:

@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
+import io
+import re
+import zipfile
 from typing import TYPE_CHECKING
 
 from evenhand.errors import InputError, MissingPackageError, Problem
-from evenhand.io.guard import inspect_workbook
+from evenhand.io.guard import SheetFacts, inspect_workbook
 from evenhand.io.paths import MAX_UNPACKED, regular_file
 from evenhand.io.table import Cell, Table, arrange, is_blank
+from evenhand.words import name_some
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from python_calamine import CalamineSheet, CalamineWorkbook
-
-    from evenhand.io.markup import SheetFacts
 
 
 TEMPLATE_SHEETS = ("evenhand instructions", "evenhand lists")
 """Sheets that a template has beside that of the scores; without being asked for they are not read."""
 
+_ERROR_CELL = re.compile(rb"(<(?:[\w.-]+:)?c\s(?:[^<>]*?\s)?t\s*=\s*[\"'])e(?=[\"'])")
+
 
 def read_spreadsheet(
     path: str | os.PathLike[str], sheet: str | None = None, *, max_unpacked: int = MAX_UNPACKED
 ) -> Table:
-    """Read one sheet of a workbook.
+    """Read one sheet of a workbook: the one that is named, or the first visible one that is not blank, with a note.
 
-    Parameters
-    ----------
-    path
-        An xlsx, xlsm or ods file. It is inspected by `evenhand.io.guard` before it is unpacked.
-    sheet
-        Name of the sheet; the first visible one that is not blank if None, with a note that names the others.
-    max_unpacked
-        Most bytes that the workbook may hold once it is unpacked.
-
-    Returns
-    -------
-    Table
-        The cells. Numbers stay numbers, whole ones as int; a cell that shows an error such as ``#N/A`` is that
-        text, so that it is not taken for an empty one.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not what its suffix says, or has no such sheet.
+    Numbers stay numbers, whole ones as int; a cell that shows an error such as ``#N/A`` is that text, so that it is not
+    taken for an empty one. The file is inspected by `evenhand.io.guard` before it is unpacked, to at most
+    ``max_unpacked`` bytes.
     """
     place = regular_file(path)
     facts = inspect_workbook(place, max_unpacked=max_unpacked)
@@ -55,42 +44,44 @@ def read_spreadsheet(
         raise MissingPackageError("python-calamine", "Reading a workbook", "python-calamine") from None
     try:
         with python_calamine.CalamineWorkbook.from_path(str(place)) as workbook:
-            return _read(workbook, facts, sheet, place.name)
+            return _read(workbook, facts, sheet, place)
     except InputError:
         raise
     except BaseException as error:
         # A panic inside the library is a BaseException of its own; everything else of that kind is not ours.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
         raise InputError(
-            f"The workbook cannot be read ({_one_line(error)}): open it in a spreadsheet program and save it again.",
+            f"The workbook cannot be read ({reason}): open it in a spreadsheet program and save it again.",
             kind="damaged",
             where=place.name,
         ) from None
 
 
-def _read(workbook: CalamineWorkbook, facts: Mapping[str, SheetFacts], wanted: str | None, file: str) -> Table:
+def _read(workbook: CalamineWorkbook, facts: Mapping[str, SheetFacts], wanted: str | None, place: Path) -> Table:
     """Read the sheet that was asked for, or the first that holds more than a line."""
     names = _worksheets(workbook)
     if wanted is not None:
-        name = _named(names, wanted, file)
-        return arrange(*_cells(workbook, name, facts), source=f"{file}, sheet {name}")
+        name = _named(names, wanted, place.name)
+        rows, first_row, notes = _cells(workbook, name, facts.get(name), place)
+        return arrange(rows, first_row, source=f"{place.name}, sheet {name}", notes=notes)
     names = [name for name in names if name.strip().casefold() not in TEMPLATE_SHEETS] or names
     for position, name in enumerate(names):
-        if name in facts and not facts[name].filled and not facts[name].unreadable:
+        if name in facts and not facts[name].filled:
             continue
-        rows, first_row = _cells(workbook, name, facts)
+        rows, first_row, notes = _cells(workbook, name, facts.get(name), place)
         filled = sum(any(not is_blank(cell) for cell in row) for row in rows)
-        more = any(other in facts and facts[other].filled for other in names[position + 1 :])
-        if not filled or (filled == 1 and more):
-            continue  # blank, or one line of text before the sheet that holds the table
         others = [other for other in names[position + 1 :] if other not in facts or facts[other].filled]
-        return arrange(rows, first_row, source=f"{file}, sheet {name}", notes=_others_note(name, others, file))
+        if not filled or (filled == 1 and any(other in facts for other in others)):
+            continue  # blank, or one line of text before the sheet that holds the table
+        notes += _others_note(name, others, place.name)
+        return arrange(rows, first_row, source=f"{place.name}, sheet {name}", notes=notes)
     raise InputError(
         "Every sheet of the workbook is blank: it needs a header row (object, assessor, score) and one row per "
         "assessment.",
         kind="empty_file",
-        where=file,
+        where=place.name,
     )
 
 
@@ -114,36 +105,75 @@ def _named(names: Sequence[str], wanted: str, file: str) -> str:
     )
 
 
-def _cells(workbook: CalamineWorkbook, name: str, facts: Mapping[str, SheetFacts]) -> tuple[list[list[Cell]], int]:
-    """Return the rows of a sheet from its first filled one on, and the number of that row."""
-    sheet: CalamineSheet = workbook.get_sheet_by_name(name)
-    rows: list[list[Cell]] = [[_plain(cell) for cell in row] for row in sheet.to_python()]
-    top, left = sheet.start or (0, 0)
-    unreadable = facts[name].unreadable if name in facts else []
-    if not unreadable:
-        return rows, top + 1
-    # A formula without a result may stand outside the cells that the library gives.
-    up = top - min(top, *(row for row, *_ in unreadable))
-    back = left - min(left, *(column for _, column, *_ in unreadable))
-    top, left = top - up, left - back
-    height = max(len(rows) + up, *(row + rows_ - top for row, _, rows_, *_ in unreadable))
-    width = max(
-        max(map(len, rows), default=0) + back, *(column + columns - left for _, column, _, columns, _ in unreadable)
+def _cells(
+    workbook: CalamineWorkbook, name: str, facts: SheetFacts | None, place: Path
+) -> tuple[list[list[Cell]], int, list[Problem]]:
+    """Return the rows of a sheet from its first filled one on, the number of that row, and notes on the cells."""
+    facts = facts or SheetFacts()
+    notes = _claims(facts, f"{place.name}, sheet {name}")
+    if facts.has_new_errors:
+        with type(workbook).from_filelike(_with_errors_as_text(place, facts.part)) as copy:
+            rows, top, left = _values(copy.get_sheet_by_name(name))
+    else:
+        rows, top, left = _values(workbook.get_sheet_by_name(name))
+    if facts.unreadable:  # which may stand outside the cells that the library gives
+        up = max(0, top - min(row for row, *_ in facts.unreadable))
+        back = max(0, left - min(column for _, column, *_ in facts.unreadable))
+        top, left = top - up, left - back
+        rows = [*([] for _ in range(up)), *([None] * back + cells for cells in rows)]
+    for row, column, height, width, text in facts.unreadable:
+        rows.extend([] for _ in range(row + height - top - len(rows)))
+        for cells in rows[row - top : row - top + height]:
+            cells.extend([None] * (column + width - left - len(cells)))
+            cells[column - left : column - left + width] = [text] * width
+    return rows, top + 1, notes
+
+
+def _values(sheet: CalamineSheet) -> tuple[list[list[Cell]], int, int]:
+    """Return the cells that the library gives, with the first row and column, from 0.
+
+    Whole numbers become int, so that the label 7 does not turn into ``7.0``.
+    """
+    rows: list[list[Cell]] = [
+        [int(cell) if type(cell) is float and cell.is_integer() and abs(cell) < 2**53 else cell for cell in row]
+        for row in sheet.to_python()
+    ]
+    return rows, *(sheet.start or (0, 0))
+
+
+def _with_errors_as_text(place: Path, part: str) -> io.BytesIO:
+    """Return a copy of a workbook in which errors of one sheet are text, for a library that does not know them all."""
+    copy = io.BytesIO()
+    with zipfile.ZipFile(place) as old, zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as new:
+        for entry in old.infolist():
+            content = old.read(entry)
+            is_sheet = entry.filename.lower() == part
+            new.writestr(entry.filename, _ERROR_CELL.sub(rb"\1str", content) if is_sheet else content)
+    copy.seek(0)
+    return copy
+
+
+def _claims(facts: SheetFacts, source: str) -> list[Problem]:
+    """Refuse a sheet in which a cell stands twice with different values; note those with the same."""
+    if not facts.claims:
+        return []
+    differ = sorted(at for at, is_conflict in facts.claims.items() if is_conflict)
+    cells = [f"{_letters(column)}{row + 1}" for row, column in differ or sorted(facts.claims)]
+    which = f"The cell {cells[0]} stands" if len(cells) == 1 else f"The cells {name_some(cells)} stand"
+    if not differ:
+        return [Problem("repeated_cells", f"{which} twice in the sheet, with the same value.", source)]
+    row, column = differ[0]
+    raise InputError(
+        f"{which} twice in the sheet, with different values: open the workbook in a spreadsheet program, see which is "
+        "right and save it again.",
+        kind="damaged",
+        where=f"{source}, row {row + 1}, column {_letters(column)}",
     )
-    whole: list[list[Cell]] = [[None] * width for _ in range(height)]
-    for i, cells in enumerate(rows, up):
-        whole[i][back : back + len(cells)] = cells
-    for row, column, rows_, columns, text in unreadable:
-        for i in range(row - top, row - top + rows_):
-            whole[i][column - left : column - left + columns] = [text] * columns
-    return whole, top + 1
 
 
-def _plain(cell: Cell) -> Cell:
-    """Return a whole number as int, so that the label 7 does not turn into ``7.0``."""
-    if type(cell) is float and cell.is_integer() and abs(cell) < 2**53:
-        return int(cell)
-    return cell
+def _letters(column: int) -> str:
+    """Return the letters that a spreadsheet program shows for a column, counted from 0."""
+    return ("" if column < 26 else _letters(column // 26 - 1)) + chr(ord("A") + column % 26)
 
 
 def _others_note(name: str, others: Sequence[str], file: str) -> list[Problem]:
@@ -152,9 +182,3 @@ def _others_note(name: str, others: Sequence[str], file: str) -> list[Problem]:
         return []
     which = ", ".join(map(repr, others))
     return [Problem("sheets", f"Only the sheet {name!r} was read, not {which}: choose another one with --sheet.", file)]
-
-
-def _one_line(error: BaseException) -> str:
-    """Return the first line of an error's text, shortened."""
-    lines = str(error).splitlines() or [type(error).__name__]
-    return lines[0][:200].rstrip(".")

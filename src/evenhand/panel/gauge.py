@@ -83,6 +83,32 @@ Gauge = Literal["weighted", "zero_sum"] | Reference | Affine | Anchor
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """Weights that a gauge gives to one side: ``by_confidence`` times total confidence, plus ``even``."""
+
+    by_confidence: float = 0.0
+    even: float = 0.0
+
+    def of(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights of members with these total confidences."""
+        return self.by_confidence * confidence + self.even
+
+
+def shares(gauge: Gauge) -> tuple[Share, Share] | None:
+    """Return what a gauge gives to values and to biases; None where it weighs members by label."""
+    match gauge:
+        case "weighted":
+            return Share(), Share(by_confidence=1.0)
+        case "zero_sum":
+            return Share(), Share(even=1.0)
+        case Reference(value):
+            _finite(value, "reference value")
+            return Share(by_confidence=1.0), Share(by_confidence=-1.0)
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
 class Condition:
     """A gauge for one panel: for each component, sum value_weight v + sum bias_weight b = constant.
 
@@ -131,15 +157,13 @@ def condition(gauge: Gauge, panel: Panel, parts: Components) -> Condition:
     """
     value_weight = np.zeros(panel.n_objects)
     constant = np.zeros(parts.n_components)
+    simple = shares(gauge)
     match gauge:
-        case "weighted":
-            bias_weight = panel.assessor_confidence
-        case "zero_sum":
-            bias_weight = np.ones(panel.n_assessors)
-        case Reference(value):
-            _finite(value, "reference value")
-            value_weight, bias_weight = panel.object_confidence, -panel.assessor_confidence
-            constant = value * sum_by(parts.object_component, value_weight, parts.n_components)
+        case _ if simple is not None:
+            value_weight = simple[0].of(panel.object_confidence)
+            bias_weight = simple[1].of(panel.assessor_confidence)
+            if isinstance(gauge, Reference):
+                constant = gauge.value * sum_by(parts.object_component, value_weight, parts.n_components)
         case Affine(beta, gamma):
             _finite(gamma, "constant of the affine gauge")
             bias_weight = _affine_weights(beta, panel)

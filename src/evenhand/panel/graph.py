@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from evenhand.compiled import Codes, compiled, count_by, join, wants_loops
 from evenhand.errors import NotConnectedError
 from evenhand.panel.panel import Panel
 from evenhand.words import count_of, name_some
+
+Side = Literal["object", "assessor"]
+"""One of the two sides of a panel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,11 +168,11 @@ def _join(one: Codes, other: Codes, n_one: int, n_other: int) -> tuple[NDArray[n
     if n_one * n_one <= 4 * at.size:  # so few that links which occur many times are worth finding
         links = np.flatnonzero(np.bincount(at * n_one + start, minlength=n_one * n_one))
         at, start = np.divmod(links, n_one)
-    root = _roots(at, start, n_one)
+    root = roots(at, start, n_one)
     return root, root[first]
 
 
-def _roots(start: NDArray[np.intp], end: NDArray[np.intp], size: int) -> NDArray[np.int64]:
+def roots(start: NDArray[np.intp], end: NDArray[np.intp], size: int) -> NDArray[np.int64]:
     """Return the smallest vertex of each vertex's component.
 
     Every vertex points to a smaller one of its component; in each round the roots at the two ends of an edge are

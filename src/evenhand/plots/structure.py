@@ -444,7 +444,7 @@ def design(panel: Panel | Design) -> Chart:
         )
     declared = panel.describe_confidence()
     if planned:
-        unit = "points" if planned.problem.in_points else "units of a medium assessment's"
+        unit = "points" if planned.task.in_points else "units of a medium assessment's"
         declared = f"expected standard deviation of a score, in {unit}"
     who = "the only assessor" if panel.n_assessors == 1 else "each assessor"
     notes = [

@@ -25,7 +25,7 @@ def report(found: Fit | CriteriaFit, path: str | Path, **options: Any) -> Path:
         and the ``candidates`` to make it of; ``title``.
     """
     from evenhand.io.results import check_target, write_text
-    from evenhand.reports.html import make_report, refuse_pdf, render
+    from evenhand.reports.page import make_report, refuse_pdf, render
 
     refuse_pdf(Path(path))
     check_target(path, known=(".html", ".htm"))

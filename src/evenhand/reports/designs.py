@@ -9,7 +9,8 @@ from typing import Final
 from evenhand.design.outlook import Outlook, RandomDesigns
 from evenhand.design.result import Design
 from evenhand.errors import EvenhandError, Problem
-from evenhand.reports.records import Summary, records_of
+from evenhand.frames import records_of
+from evenhand.reports.summary import Summary
 from evenhand.words import count_of, name_some
 
 TABLES: Final = ("assignments", "objects", "assessors", "lost", "by_readings")
@@ -44,7 +45,7 @@ def summarise_design(
         "mean_sd": design.mean_sd,
         "max_sd": design.max_sd,
         "mean_variance": design.mean_variance,
-        "unit": "points" if design.problem.in_points else "noise of one assessment",
+        "unit": "points" if design.task.in_points else "noise of one assessment",
         "before": _before(design) if extends else None,
         "loads": design.loads,
         "objects": records_of(design.object_columns()),
@@ -70,7 +71,7 @@ def summarise_design(
 
 def _before(design: Design) -> Summary:
     """Return what a panel gives before anything is added to it; None where not all of it can be compared."""
-    there = replace(design, chosen=design.problem.fixed)
+    there = replace(design, chosen=design.task.fixed)
     if not there.connectivity.is_connected:
         return {"assessments": there.n_assessments, "mean_sd": None, "max_sd": None}
     return {"assessments": there.n_assessments, "mean_sd": there.mean_sd, "max_sd": there.max_sd}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from evenhand.reports.records import records_of
+from evenhand.errors import Problem
+from evenhand.frames import records_of
+from evenhand.reports.summary import Summary, problem_records
 from evenhand.studies import Plan, Reproduction, SimulationStudy
 from evenhand.studies.printed import Verdict
 from evenhand.studies.simulation import profile_name
-
-Summary = dict[str, Any]
 
 _VERDICTS: Final[tuple[Verdict, ...]] = ("agrees", "cut off", "known", "differs", "not compared")
 
@@ -73,5 +73,5 @@ def summarise_reproductions(
         ],
         "numbers": [{"part": part.name, **record} for part in parts for record in records_of(part.columns())],
         "figures": [str(path) for path in figures],
-        "notes": [{"kind": "missing", "message": sentence, "where": None} for sentence in missing],
+        "notes": problem_records(Problem("missing", sentence) for sentence in missing),
     }

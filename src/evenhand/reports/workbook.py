@@ -8,15 +8,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
+from evenhand import __version__
 from evenhand.answers.evidence import Priors
+from evenhand.answers.fingerprint import fingerprint
+from evenhand.answers.influence import Robustness, influence, robustness
+from evenhand.answers.ranking import DRAWS
+from evenhand.errors import EvenhandError, LimitError, Problem
+from evenhand.frames import records_of
 from evenhand.io.results import check_target, notes_of, settings_of, tables_of, write_whole
 from evenhand.io.sheets import Bar, Column, Sheet, write_sheets
 from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit, method_name
-from evenhand.reports.details import with_details
-from evenhand.reports.records import Summary
-from evenhand.reports.summarise import summarise_fit
+from evenhand.panel.confidence import precision_of_level
+from evenhand.panel.panel import Panel
+from evenhand.reports.summary import Summary, problem_records, robustness_facts, summarise_fit
 from evenhand.words import digits_of
+
+_MOST_ASSESSMENTS: Final = 100_000
+"""Up to this many assessments are listed."""
 
 AUTHORS_SHEET: Final = "Calibration_Data"
 """The sheet of the authors' workbook, whose headings and places ours has too."""
@@ -73,7 +84,7 @@ _ABOUT_AUTHORS: Final = (
     "column bound of the other sheets. Their workbook uses the gauge zero-sum: calibrate with that to get its numbers."
 )
 
-_FACTS: Final = {
+_FACTS: Final = MEANINGS | {
     "residual": "weighted sum of squares of the residuals",
     "residual_scaled": "the same divided by the mean confidence",
     "degrees_of_freedom": "scores beyond those that settle values and biases",
@@ -85,20 +96,15 @@ _FACTS: Final = {
     "mu2": "spectral gap: how firmly the panel hangs together, from 0 to 1",
     "lambda2": "second eigenvalue that goes with it",
     "constant": "constant of the bounds of robustness",
-    "mean_sd": "mean of the expected standard deviations of the values",
-    "max_sd": "largest of the expected standard deviations of the values",
     "mean_variance": "mean of the expected variances of the values",
     "efficiency": "1 where every two objects can be compared equally well",
     "cost": "cost of all assessments",
     "mean_expertise": "mean expertise of the pairs, from 0 to 1",
-    "random_mean_sd": "what assigning at random would give",
-    "random_max_sd": "what assigning at random would give",
-    "random_mean_variance": "what assigning at random would give",
+    **dict.fromkeys(("random_mean_sd", "random_max_sd", "random_mean_variance"), "what assigning at random would give"),
     "unit": "unit of standard deviations",
     "log_evidence": "logarithm of the evidence under the default priors",
     "objects": "number of objects",
     "assessors": "number of assessors",
-    "assessments": "number of scores",
     "components": "groups that cannot be compared; 1 is connected",
     "confidence": "how confidence was declared",
     "factor": "ratio of the uncertainties of neighbouring levels",
@@ -140,6 +146,104 @@ def workbook(
     check_target(path, known=(".xlsx",))
     summary = summarise_fit(found, top=top, seed=seed, grades=grades, priors=priors)
     return write_workbook(path, with_details(summary, found, top=top, seed=seed), ("objects", "assessors"))[0]
+
+
+def with_details(
+    summary: Summary, found: Fit | CriteriaFit, *, top: int | None = None, seed: int | None = None
+) -> Summary:
+    """Return the summary of a fit with ``assessments``, ``robustness``, ``bound``, ``fingerprint`` and ``version``.
+
+    ``objects[].bound`` and ``assessors[].bound`` are those of :func:`~evenhand.robustness`. Notes say what there is
+    not, and why. With ``top`` it also says how chances of a place were drawn.
+    """
+    fit = found.combined
+    notes: list[Problem] = []
+    bounds = _bounds(fit, notes)
+    objects, assessors = summary["objects"], summary["assessors"]
+    if bounds is not None:
+        objects = _joined(objects, bounds.value_bound.tolist())
+        assessors = _joined(assessors, bounds.bias_bound.tolist())
+    return {
+        **summary,
+        **({} if top is None else {"top": top, "seed": seed}),
+        "objects": objects,
+        "assessors": assessors,
+        "assessments": _assessments(found, notes),
+        "robustness": robustness_facts(bounds),
+        "fingerprint": fingerprint(fit, top=top, seed=seed or 0, draws=DRAWS, lottery_seed=None).whole,
+        "version": __version__,
+        "notes": [*summary["notes"], *problem_records(notes)],
+    }
+
+
+def _joined(records: Sequence[Summary], bounds: Sequence[float]) -> list[Summary]:
+    return [{**record, "bound": bound} for record, bound in zip(records, bounds, strict=True)]
+
+
+def _bounds(fit: Fit, notes: list[Problem]) -> Robustness | None:
+    """Return the bounds of App. C, which are for calibration as the paper has it."""
+    if not (fit.model.is_plain and fit.is_calibrated):
+        what = "refined models and several criteria" if fit.is_calibrated else "averages"
+        notes.append(Problem("robustness", f"there are no bounds of robustness for {what}."))
+        return None
+    try:
+        bounds = robustness(fit)
+    except LimitError as error:
+        notes.append(Problem("robustness", f"there are no bounds of robustness: {error}"))
+        return None
+    if bounds is None:
+        notes.append(Problem("robustness", "there are no bounds of robustness for a panel that is not connected."))
+    return bounds
+
+
+def _assessments(found: Fit | CriteriaFit, notes: list[Problem]) -> list[Summary]:
+    """Return a row for each score: what was declared, what was expected, and what the score did."""
+    count = found.panel.n_assessments
+    if count > _MOST_ASSESSMENTS:
+        message = f"the {count:,} assessments are too many to list: `evenhand influence --out FILE.csv` writes them."
+        notes.append(Problem("assessments", message))
+        return []
+    if not found.criteria:
+        return records_of(_score_columns(found.combined, notes))
+    rows: list[Summary] = []
+    for label, fit in found.fits.items():
+        rows += [{"criterion": label, **row} for row in records_of(_score_columns(fit, notes))]
+    return rows
+
+
+def _score_columns(fit: Fit, notes: list[Problem]) -> dict[str, Any]:
+    panel, fitted = fit.panel, fit.fitted
+    columns: dict[str, Any] = {
+        "object": [panel.objects[at] for at in panel.object_index.tolist()],
+        "assessor": [panel.assessors[at] for at in panel.assessor_index.tolist()],
+        "score": panel.score,
+        "declared": _declared(panel),
+        "confidence": np.array(fit.weight),
+        "fitted": fitted,
+        "residual": panel.score - fitted,
+    }
+    try:
+        effects = influence(fit).columns()
+    except EvenhandError as error:
+        problem = Problem("influence", f"no leverages: {error}")
+        notes += [] if problem in notes else [problem]
+        return columns
+    return columns | {name: effects[name] for name in ("leverage", "held_out_error", "pull")}
+
+
+def _declared(panel: Panel) -> list[Any]:
+    """Return how sure each assessor said to be: a level, a standard deviation or a weight; None where not said."""
+    if panel.confidence == "none":
+        return [None] * panel.n_assessments
+    if panel.confidence == "confidence":
+        return list(panel.precision.tolist())
+    if panel.confidence == "level" and panel.factor is not None:
+        high, medium, low = precision_of_level([1, 0, -1], panel.factor).tolist()
+        words = {high: "high", low: "low", medium: "medium"}
+        named = [words.get(precision) for precision in panel.precision.tolist()]
+        if None not in named:  # combined assessments lie between levels
+            return named
+    return list((1 / np.sqrt(panel.precision)).tolist())
 
 
 def write_workbook(path: str | os.PathLike[str], summary: Summary, tables: Sequence[str]) -> list[Path]:

@@ -37,7 +37,7 @@ class DirectSolver(FactoredSolver):
 
         if not self.free.size:
             return np.zeros((0, 0))
-        matrix = self._grounded_schur()
+        matrix = self.system.grounded_schur(self.free)
         scale = np.diagonal(matrix) * _CANCELLED[self.free.size > _ACCURATE]
         factor, failed = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
         if not failed and (np.square(np.diagonal(factor)) > scale).all():
@@ -45,17 +45,6 @@ class DirectSolver(FactoredSolver):
         # a pivot lost digits to cancellation: once more, without subtractions
         del matrix, factor
         return laplacian_factor(self.system.schur(), self.free)
-
-    def _grounded_schur(self) -> Floats:
-        """Return the Schur complement without the grounded rows and columns, laid out as LAPACK wants it."""
-        if self.system.is_dense:
-            return np.asfortranarray(self.system.schur()[np.ix_(self.free, self.free)])
-        links = self.system.links
-        degree = np.asarray(links.sum(axis=1)).ravel()
-        matrix = np.asarray(links[self.free][:, self.free].toarray(order="F"))
-        np.negative(matrix, out=matrix)
-        matrix[np.diag_indices_from(matrix)] = degree[self.free]
-        return matrix
 
     @cached_property
     def _inverse(self) -> Floats:
@@ -94,17 +83,17 @@ class DirectSolver(FactoredSolver):
         if self._by_pairs:
             return super()._quadratic(start, stop)
         rows = self.system.incidence[start:stop]
-        return np.asarray(rows.multiply(rows @ self._full_inverse).sum(axis=1)).ravel()
+        return np.asarray(rows.multiply(rows @ self.full_inverse).sum(axis=1)).ravel()
 
     def _products(self, start: int, stop: int) -> Floats:
         if self._by_pairs:
             return super()._products(start, stop)
         rows = self.system.incidence[start:stop]
         vertex = np.repeat(np.arange(stop - start), np.diff(rows.indptr))
-        return np.asarray((rows @ self._full_inverse)[vertex, rows.indices])
+        return np.asarray((rows @ self.full_inverse)[vertex, rows.indices])
 
     @cached_property
-    def _full_inverse(self) -> Floats:
+    def full_inverse(self) -> Floats:
         """The inverse with both halves, bordered by zeros for the grounded vertices."""
         size = self.system.n_kept
         full = np.zeros((size, size))

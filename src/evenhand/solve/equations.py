@@ -185,6 +185,16 @@ class System:
         np.fill_diagonal(links, -links.sum(axis=1))
         return np.asarray(links, dtype=np.float64)
 
+    def grounded_schur(self, free: NDArray[np.int64]) -> Floats:
+        """Return the Schur complement between free vertices alone, laid out as LAPACK wants it."""
+        if self.is_dense:
+            return np.asfortranarray(self.schur()[np.ix_(free, free)])
+        degree = np.asarray(self.links.sum(axis=1)).ravel()
+        matrix = np.asarray(self.links[free][:, free].toarray(order="F"))
+        np.negative(matrix, out=matrix)
+        matrix[np.diag_indices_from(matrix)] = degree[free]
+        return matrix
+
 
 def _each(operation: Callable[[Floats], Floats], columns: Floats) -> Floats:
     """Return what an operation on a vector makes of a vector, or of each of some columns."""

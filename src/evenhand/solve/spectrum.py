@@ -16,7 +16,7 @@ _DENSE: Final = 1_500
 _WIDE: Final = 0.02
 """A gap wider than this keeps its digits where it is had as 1 minus the largest eigenvalue of the other part."""
 
-_LARGE: Final = 0.99
+_WIDEST: Final = 0.99
 _TOLERANCE: Final = 1e-9
 _SPACE: Final = 80
 """Vectors that Lanczos iteration keeps: the more, the fewer products it takes."""
@@ -37,7 +37,9 @@ def dense_mu2(system: System) -> float | None:
         system.schur() * np.outer(scale, scale), eigvals_only=True, subset_by_index=[0, 1], check_finite=False
     )
     gap = float(np.clip(values[1], 0.0, 1.0))
-    if gap > _LARGE and system.is_dense:  # 1 - mu_2 is a small root then, and keeps its digits as a singular value
+    if (
+        gap > _WIDEST and system.n_gone and system.is_dense
+    ):  # 1 - mu_2 is a small root then, and keeps its digits as a singular value
         weights = system.dense * scale / np.sqrt(system.gone_total)[:, None]
         return 1.0 - float(np.linalg.svd(weights, compute_uv=False)[1])
     return _mu2(gap)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,11 +12,12 @@ from evenhand.answers.compare import Comparison
 from evenhand.answers.decision import Decision, classify
 from evenhand.answers.evidence import Evidence, Priors, default_priors, evidence
 from evenhand.answers.explain import explain, explanation_columns
-from evenhand.answers.influence import influence, robustness, without_assessors, without_columns
+from evenhand.answers.influence import Robustness, influence, robustness, without_assessors, without_columns
 from evenhand.answers.next_best import NextBest
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.compiled import sum_by
 from evenhand.errors import EvenhandError, InputError, LimitError, NotRankableError, Problem
+from evenhand.frames import records_of
 from evenhand.memory import require
 from evenhand.models.additive import METHODS
 from evenhand.models.average import SA
@@ -24,9 +25,10 @@ from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import gauge_name
 from evenhand.panel.panel import Panel
-from evenhand.reports.records import Summary, records_of
-from evenhand.reports.refined import summarise_model
+from evenhand.reports.sentences import confidence_words, noise_notes, sampling_notes
 from evenhand.solve.connectivity import Connectivity, assessor_graph, connectivity
+
+Summary = dict[str, Any]
 
 _MOST_DELETIONS: Final = 50
 """Up to this many assessors are left out in turn: each takes as long as a fit."""
@@ -100,9 +102,9 @@ def summarise_fit(
         },
         "objects": records_of(objects),
         "assessors": records_of(fit.biases.columns()),
-        **summarise_model(fit),
+        **_model(fit),
         **_criteria(found),
-        "notes": _problems(notes),
+        "notes": problem_records(notes),
     }
 
 
@@ -114,8 +116,49 @@ def _evidence(fit: Fit, priors: Priors | None) -> Evidence:
     return Evidence(None, default_priors(fit.panel) if priors is None else priors, (note,))
 
 
+def _model(fit: Fit) -> Summary:
+    """Return ``model`` and, for refined models, what was found beside values and biases.
+
+    A list is empty where the model has no such part.
+    """
+    _, *refinements = fit.method.split("+")
+    summary: Summary = {"model": {"refinements": refinements, "words": fit.model.name}}
+    if not fit.model.tables:
+        return summary
+    for name, table in fit.model.tables.items():
+        summary[name] = [] if table is None else records_of(table.columns())
+    summary["outlying"] = _outlying(fit)
+    power = next((record for record in summary["variances"] if record["variance"] == "power"), None)
+    if power is not None:
+        summary["declared_confidence"] = _declared_confidence(power, fit.panel.factor)
+    return summary
+
+
+def _outlying(fit: Fit) -> list[Summary]:
+    """Return the scores that are far from what is expected, the furthest first."""
+    panel, rows = fit.panel, fit.model.outlying
+    return records_of(
+        {
+            "assessor": [panel.assessors[at] for at in panel.assessor_index[rows].tolist()],
+            "object": [panel.objects[at] for at in panel.object_index[rows].tolist()],
+            "score": panel.score[rows],
+            "expected": fit.fitted[rows] if rows.size else np.zeros(0),
+            "surprise": np.zeros(0) if fit.model.surprise is None else fit.model.surprise[rows],
+        }
+    )
+
+
+def _declared_confidence(power: Summary, factor: float | None) -> Summary:
+    """Return what the scores tell about declared confidence, in numbers and in a sentence."""
+    ends = {"": power["estimate"], "_lower": power["lower"], "_upper": power["upper"]}
+    found: Summary = {"power": ends[""], "lower": ends["_lower"], "upper": ends["_upper"]}
+    for end, number in ends.items():
+        found[f"factor{end}"] = None if factor is None or number is None else factor**number
+    return {**found, "words": confidence_words(found)}
+
+
 def _criteria(found: Fit | CriteriaFit) -> Summary:
-    """Return the fits of the criteria, and how errors go together between them; nothing without criteria."""
+    """Return the fits of the criteria, and how errors are correlated between them; nothing without criteria."""
     if found.correlation is None:
         return {}
     criteria = [
@@ -139,7 +182,7 @@ def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Sum
         "seed": ranking.seed,
         "interval": ranking.interval,
         "objects": records_of(ranking.columns()),
-        "notes": _problems(ranking.fit.notes),
+        "notes": problem_records(ranking.fit.notes),
     }
     if decision is not None:
         summary["decision"] = {
@@ -158,7 +201,7 @@ def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Sum
         if decision.drawn is not None:
             winners = ", ".join(decision.drawn) or "nobody"
             message = f"lots drawn for the open places with seed {decision.lottery_seed}, in this order: {winners}."
-            summary["notes"].append({"kind": "lottery", "message": message, "where": None})
+            summary["notes"] += problem_records([Problem("lottery", message)])
     return summary
 
 
@@ -179,21 +222,17 @@ def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
         )
         notes.append(Problem("deletions", message))
     assessors = without_columns(without_assessors(fit, top=top, chosen=chosen))
-    if bounds is not None:
-        assessors["bound"] = bounds.bias_bound[chosen].tolist()
     objects = explanation_columns(explain(fit))
     if bounds is not None:
-        objects["bound"] = bounds.value_bound.tolist()
+        assessors["bound"], objects["bound"] = bounds.bias_bound[chosen], bounds.value_bound
     return {
         "method": fit.method,
         "gauge": gauge_name(fit.gauge),
-        "robustness": None
-        if bounds is None
-        else {"mu2": bounds.mu2, "lambda2": bounds.lambda2, "constant": bounds.constant},
+        "robustness": robustness_facts(bounds),
         "objects": records_of(objects),
         "assessors": records_of(assessors),
         "assessments": records_of(effects.columns()),
-        "notes": _problems(notes),
+        "notes": problem_records(notes),
     }
 
 
@@ -204,39 +243,8 @@ def summarise_next(found: NextBest, top: int | None) -> Summary:
         "top": top,
         "now": found.now,
         "assessments": records_of(found.columns()),
-        "notes": _problems(found.fit.notes),
+        "notes": problem_records(found.fit.notes),
     }
-
-
-def sampling_notes(fit: Fit) -> list[Problem]:
-    """Return in words how far standard deviations may be off, where they were estimated by sampling."""
-    solver = fit.posterior.solver
-    error = 0.0 if solver is None or fit.values.sd is None else solver.diagonal_error / 2
-    if error == 0:
-        return []
-    message = (
-        f"the panel is too large for exact standard deviations and leverages: they were estimated by sampling, with a "
-        f"typical error of {100 * error:.2g} % of each standard deviation."
-    )
-    return [Problem("sampled", message)]
-
-
-def noise_notes(fit: Fit) -> list[Problem]:
-    """Return in words whether declared uncertainties are believable: R against chi-square with nu degrees."""
-    p_value = fit.noise_p_value
-    if p_value is None or fit.panel.confidence != "uncertainty":
-        return []
-    ratio = fit.residual / fit.degrees_of_freedom
-    shown = f"p = {p_value:.2g}" if p_value > 1e-12 else "p < 1e-12"
-    if p_value >= 0.05:
-        text = f"the declared uncertainties are believable (chi-square test of w = 1: {shown})."
-    else:
-        word, factor = ("small", ratio) if ratio > 1 else ("large", 1 / ratio)
-        text = (
-            f"the declared uncertainties look too {word}, by a factor of about {np.sqrt(factor):.2g} "
-            f"(chi-square test of w = 1: {shown})."
-        )
-    return [Problem("declared_uncertainties", text)]
 
 
 def summarise_check(panel: Panel) -> Summary:
@@ -266,7 +274,7 @@ def summarise_check(panel: Panel) -> Summary:
         ],
         "articulation_assessors": [panel.assessors[int(at)] for at in parts.articulation_assessors],
         "assessor_graph": _links(panel),
-        "problems": _problems(problems),
+        "problems": problem_records(problems),
         "suggestions": [{"assessor": assessor, "object": label} for assessor, label in parts.suggestions],
     }
 
@@ -275,16 +283,12 @@ def summarise_refusal(error: InputError) -> Summary:
     """Return the summary of a file that could not be read as a panel (``check --json``)."""
     return {
         "ok": False,
-        "objects": None,
-        "assessors": None,
-        "assessments": None,
-        "confidence": None,
-        "mu2": None,
+        **dict.fromkeys(("objects", "assessors", "assessments", "confidence", "mu2")),
         "components": [],
         "bridges": [],
         "articulation_assessors": [],
         "assessor_graph": None,
-        "problems": _problems(error.problems),
+        "problems": problem_records(error.problems),
         "suggestions": [],
     }
 
@@ -308,7 +312,7 @@ def summarise_comparison(comparison: Comparison) -> Summary:
             "reason": comparison.recommendation.reason,
         },
         "priors": asdict(comparison.priors),
-        "notes": _problems(comparison.notes),
+        "notes": problem_records(comparison.notes),
     }
 
 
@@ -331,5 +335,11 @@ def _links(panel: Panel) -> list[Summary] | None:
     ]
 
 
-def _problems(problems: Sequence[Problem]) -> list[Summary]:
+def robustness_facts(bounds: Robustness | None) -> Summary | None:
+    """Return what the bounds of App. C rest on."""
+    return None if bounds is None else {name: getattr(bounds, name) for name in ("mu2", "lambda2", "constant")}
+
+
+def problem_records(problems: Iterable[Problem]) -> list[Summary]:
+    """Return notes and problems as records."""
     return [{"kind": problem.kind, "message": problem.message, "where": problem.where} for problem in problems]

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from evenhand import words
 from evenhand.answers.compare import Comparison, compare
@@ -24,18 +24,21 @@ from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit, method_name
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
-from evenhand.reports.records import Summary
-from evenhand.reports.summarise import (
+from evenhand.reports.sentences import decision_words, method_words, no_decision_words
+from evenhand.reports.summary import (
+    Summary,
+    problem_records,
     summarise_check,
     summarise_comparison,
     summarise_fit,
     summarise_influence,
     summarise_ranking,
 )
-from evenhand.reports.words import decision_words, method_words, no_decision_words
 
 if TYPE_CHECKING:
     import altair as alt
+
+_Part = TypeVar("_Part")
 
 ROWS: Final = 300
 """Rows of a table that a report prints; the workbook has all."""
@@ -45,6 +48,8 @@ PULLS: Final = 20
 
 DIGITS: Final = 6
 """Digits of the numbers behind a chart; tables and workbook have them all."""
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _MARKS: Final = re.compile(
     r"<dt>fingerprint</dt><dd><code>([0-9a-f]{64})</code></dd>\s*<dt>of the data</dt><dd><code>([0-9a-f]{64})</code>"
@@ -57,21 +62,8 @@ _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A chart of a report.
+    """A chart of a report: its specification, the same drawn as SVG for readers without scripts, and in words."""
 
-    Attributes
-    ----------
-    name
-        A word of its own, for its place on the page.
-    specification
-        What it shows, for drawing it with a tooltip to every mark.
-    drawing
-        The same as SVG: for readers without scripts, and before they run.
-    words
-        What a reader who does not see it should know.
-    """
-
-    name: str
     specification: dict[str, Any]
     drawing: str
     words: str
@@ -81,26 +73,8 @@ class Picture:
 class Report:
     """All that a report says, before it is laid out.
 
-    Attributes
-    ----------
-    fit
-        The fit.
-    title
-        Heading of the page.
-    summary, check, ranking, influence, comparison
-        The summaries of all parts, as the command line has them; None where a part was left out or cannot be had.
-    decision
-        The decision in plain words.
-    method
-        How the values were found, for minutes.
-    mark
-        The fingerprint.
-    averages
-        Plain averages of the objects, by label.
-    pictures
-        Charts by name.
-    notes
-        What a reader must know.
+    The summaries are those of the command line; None where a part was left out or cannot be had. ``decision`` and
+    ``method`` are sentences, ``averages`` the plain averages of the objects, by label.
     """
 
     fit: Fit
@@ -129,25 +103,7 @@ def make_report(
     candidates: Sequence[Refinements] | None = None,
     title: str = "Results of the panel",
 ) -> Report:
-    """Return all that a report of a fit says.
-
-    Parameters
-    ----------
-    found
-        A fit by any method, or one of several criteria.
-    top
-        The number of places to decide.
-    seed, draws
-        Of the posterior draws behind ranks and chances.
-    lottery_seed
-        Draw the open places by lot among the undecided.
-    comparison
-        A comparison of methods to show; True to make one (which takes as long as fitting them all), False for none.
-    candidates
-        Refinements to compare with the four methods; those worth trying where not given.
-    title
-        Heading of the page.
-    """
+    """Return all that a report of a fit says; the options are those of :func:`~evenhand.report`."""
     fit = found.combined
     notes: list[Problem] = []
     tell("writing the report", 0, None)
@@ -157,14 +113,13 @@ def make_report(
     compared = None if comparison is False else comparison
     if compared is True:
         compared = compare(fit.panel, per_component=fit.per_component, candidates=candidates)
-    influence = _tried(lambda: summarise_influence(fit, top=top), notes)
     return Report(
         fit=fit,
         title=title,
         summary=summarise_fit(found, top=top, seed=seed, draws=draws),
         check=summarise_check(fit.panel),
         ranking=None if ranking is None else summarise_ranking(ranking, decision),
-        influence=influence,
+        influence=_tried(lambda: summarise_influence(fit, top=top), notes),
         comparison=None if compared is None else summarise_comparison(compared),
         decision=no_decision_words(fit, top, reason)
         if ranking is None
@@ -190,7 +145,7 @@ def _ranks(
     return ranking, None if top is None else decide(ranking, top, lottery_seed=lottery_seed), ""
 
 
-def _tried(make: Callable[[], Any], notes: list[Problem]) -> Any:
+def _tried(make: Callable[[], _Part], notes: list[Problem]) -> _Part | None:
     """Return a part of the report, or None with a note of why it cannot be had."""
     try:
         return make()
@@ -238,7 +193,7 @@ def picture(name: str, chart: alt.TopLevelMixin) -> Picture:
     drawing = _TAG.sub(_plain_tag, vl_convert.vegalite_to_svg(specification))
     # each drawing numbers its parts from 0, and a page has several
     drawing = re.sub(r'(\bid="|url\(#|href="#)(\w+)', rf"\g<1>{name}-\g<2>", drawing)
-    return Picture(name, specification, drawing, str(specification.get("description", name)))
+    return Picture(specification, drawing, str(specification.get("description", name)))
 
 
 def _plain_tag(tag: re.Match[str]) -> str:
@@ -260,19 +215,20 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {
-        "number": lambda value, digits=1: words.number(value, digits, minus="−"),
-        "signed": lambda value: words.number(value, 1, minus="−", signed=True),
+        "number": _number,
+        "signed": partial(_number, signed=True),
+        "count_of": words.count_of,
         "percent": words.chance,
         "sentence": lambda text: text[:1].upper() + text[1:],
     }
-    scripts = [_drawing_script(), _as_script(_DRAW)] if report.pictures else []
+    scripts = _scripts() if report.pictures else ()
     return environment.get_template("report.html").render(
         report=report,
         fit=report.fit,
@@ -292,9 +248,13 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         made=(datetime.now(UTC) if made is None else made).strftime("%Y-%m-%d %H:%M UTC"),
         all_notes=[
             *report.summary["notes"],
-            *({"message": note.message, "where": note.where} for note in report.notes),
+            *problem_records(report.notes),
         ],
     )
+
+
+def _number(value: float | None, digits: int = 1, *, signed: bool = False) -> str:
+    return words.number(value, digits, signed=signed, minus="−")
 
 
 def fingerprints_in(page: str) -> tuple[str, str] | None:
@@ -310,40 +270,14 @@ def refuse_pdf(path: Path) -> None:
         raise InputError(message, kind="bad_option", where=str(path))
 
 
-_DRAW: Final = """
-window.addEventListener("load", function () {
-  const figures = Array.from(document.querySelectorAll("[data-chart]"));
-  Promise.all(figures.map(function (place) {
-    const spec = JSON.parse(document.getElementById("spec-" + place.dataset.chart).textContent);
-    const fresh = document.createElement("div");
-    return window.vegaEmbed(fresh, spec, {renderer: "svg", actions: false}).then(function () {
-      fresh.querySelectorAll("svg [role], svg [aria-label]").forEach(function (part) {
-        ["role", "aria-label", "aria-roledescription"].forEach(function (name) { part.removeAttribute(name); });
-      });
-      fresh.querySelectorAll("svg").forEach(function (svg) {
-        svg.setAttribute("role", "img");
-        svg.setAttribute("aria-label", place.dataset.words);
-      });
-      place.replaceChildren(fresh);
-      place.dataset.drawn = "yes";
-    });
-  })).then(function () { document.documentElement.dataset.drawn = "yes"; });
-});
-"""
-
-
 @cache
-def _drawing_script() -> str:
-    """Return the script that draws charts, whole: it takes seconds to put together."""
+def _scripts() -> tuple[str, ...]:
+    """Return the scripts that draw charts, which take seconds to put together; none can end its own element."""
     import vl_convert
 
     bundle: Callable[[], str] = vl_convert.javascript_bundle  # type: ignore[assignment]  # all arguments may be left out
-    return _as_script(bundle())
-
-
-def _as_script(text: str) -> str:
-    """Return a script that cannot end the element it stands in."""
-    return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    texts = (bundle(), (_TEMPLATES / "draw.js").read_text(encoding="utf-8"))
+    return tuple(text.replace("</script", "<\\/script").replace("<!--", "<\\!--") for text in texts)
 
 
 def _as_json(specification: dict[str, Any]) -> str:

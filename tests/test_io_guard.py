@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from evenhand.io.markup import SheetFacts
+    from evenhand.io.guard import SheetFacts
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -421,6 +421,145 @@ def test_texts_of_drawings_are_not_taken_for_cells(tmp_path: Path) -> None:
     rows = ODS_PLAIN + f'</table:table><table:table table:name="Second">{shapes}{ods_row("a")}'
     facts = inspect_workbook(pack(tmp_path / "a.ods", ods_parts(rows)))
     assert (facts["Scores"].filled, facts["Second"].filled) == (6, 1)
+
+
+def test_millions_of_empty_cells_are_refused_soon_and_with_what_to_do(tmp_path: Path) -> None:
+    rows = f'{PLAIN}<row r="3">{"<c/>" * 3_000_000}</row>'
+    error = refused(
+        pack(tmp_path / "a.xlsx", xlsx_parts(rows)), "too_large", "2,000,000 empty cells", max_unpacked=2**29
+    )
+    assert "clear the formats below and beside the table" in str(error)
+    assert error.where == "a.xlsx, sheet Scores"
+
+
+IDLE_SHEETS = ["<c/>", "<c></c>", '<c r="A9" s="1"/>', "<row/>", "<f/>", "<x/>"]
+
+
+@pytest.mark.parametrize("tags", IDLE_SHEETS)
+def test_masses_of_tags_without_data_are_refused_wherever_they_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tags: str
+) -> None:
+    monkeypatch.setattr("evenhand.io.guard.MAX_IDLE", 100_000)
+    rows = f'{PLAIN}<row r="3">{tags * 300_000}</row>'
+    refused(pack(tmp_path / "a.xlsx", xlsx_parts(rows)), "too_large", "without data")
+
+
+def test_masses_of_empty_texts_tables_and_repeats_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenhand.io.guard.MAX_IDLE", 100_000)
+    texts = f'<sst xmlns="{MAIN}">{"<si/>" * 300_000}</sst>'
+    refused(pack(tmp_path / "a.xlsx", {**xlsx_parts(), "xl/sharedStrings.xml": texts}), "too_large", "without data")
+    cells = "<table:table-cell/>" * 300_000
+    refused(pack(tmp_path / "a.ods", ods_parts(ODS_PLAIN + ods_row(more=cells))), "too_large", "without data")
+    monkeypatch.setattr("evenhand.io.guard.MAX_IDLE", 10_000_000)
+    tables = "".join(f'</table:table><table:table table:name="{i}">' for i in range(10_001))
+    refused(pack(tmp_path / "b.ods", ods_parts(ODS_PLAIN + tables)), "too_large", "10,001 sheets")
+    names = "".join(f'<sheet name="{i}" sheetId="{i}"/>' for i in range(10_001))
+    book = f'<workbook xmlns="{MAIN}"><sheets>{names}</sheets></workbook>'
+    refused(pack(tmp_path / "b.xlsx", {**xlsx_parts(), "xl/workbook.xml": book}), "too_large", "10,001 sheets")
+    links = "".join(f'<Relationship Id="r{i}"/>' for i in range(10_001))
+    more = {"xl/worksheets/_rels/sheet1.xml.rels": f'<Relationships xmlns="{PACKAGE}">{links}</Relationships>'}
+    refused(pack(tmp_path / "c.xlsx", {**xlsx_parts(), **more}), "too_large", "10,001 links between its parts")
+
+
+def test_formatted_empty_cells_beyond_the_table_are_no_data(tmp_path: Path) -> None:
+    beside = "".join(f'<c r="{column}2" s="1"/>' for column in ("D", "E", "XFD"))
+    below = "".join(f'<row r="{i}" s="1"><c r="A{i}" s="1"/><c r="B{i}" s="2"/></row>' for i in range(3, 20_000))
+    file = pack(
+        tmp_path / "a.xlsx", xlsx_parts(PLAIN.replace("</row>" + ROW, f"</row>{ROW[:-6]}{beside}</row>") + below)
+    )
+    facts = inspect_workbook(file)["Scores"]
+    assert (facts.filled, facts.spread) == (6, 6)
+    table = read_spreadsheet(file)
+    assert (table.columns, table.notes) == ((["P"], ["A"], [7]), ())
+
+
+def test_a_sparse_table_of_formatted_cells_is_no_mass_of_tags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenhand.io.guard.MAX_IDLE", 1000)
+    header = "".join(f"<c><v>{i}</v></c>" for i in range(100))
+    rows = "".join(f"<row><c><v>{i}</v></c>{'<c></c>' * 99}</row>" for i in range(500))
+    table = read_spreadsheet(pack(tmp_path / "a.xlsx", xlsx_parts(f"<row>{header}</row>{rows}")))
+    assert (len(table), len(table.names)) == (500, 100)
+
+
+def number(address: str, value: float | str) -> str:
+    return f'<c r="{address}"><v>{value}</v></c>'
+
+
+TWO_ROWS = ROW + ROW.replace(">7<", ">8<")
+
+
+@pytest.mark.parametrize(
+    ("rows", "words", "where"),
+    [
+        (f'<row r="3">{number("C3", 1)}{number("C3", 2)}</row>', "The cell C3 stands twice", "row 3, column C"),
+        (f'<row r="3">{number("AB3", 1)}{number("AB3", "")}</row>', "The cell AB3 stands twice", "row 3, column AB"),
+        (f'<row r="2">{number("C2", 8)}</row>', "The cell C2 stands twice", "row 2, column C"),
+        (ROW.replace(">7<", ">8<").replace(">P<", ">Q<"), "The cells A2, C2 stand twice", "row 2, column A"),
+        (f'<row r="9">{number("C9", 1)}</row><row r="2">{number("C2", 8)}</row>', "The cell C2", "row 2, column C"),
+        ('<row r="3"><c r="C3"><v>1</v><v>2</v></c></row>', "The cell C3 stands twice", "row 3, column C"),
+        ('<row r="3"><c r="C3" t="str"><v>1</v></c><c r="C3"><v>1</v></c></row>', "The cell C3", "row 3, column C"),
+        (f'<row r="3">{number("C3", 1)}<c r="C3"><f>A1</f></c></row>', "The cell C3", "row 3, column C"),
+        (f'<row r="3">{number("C3", 1)}<c r="C3" t="e"><v>#N/A</v></c></row>', "The cell C3", "row 3, column C"),
+        ('<row r="3"><c><v>1</v></c><c r="A3"><v>2</v></c></row>', "The cell A3", "row 3, column A"),
+    ],
+)
+def test_a_cell_that_stands_twice_with_different_values_is_refused(
+    tmp_path: Path, rows: str, words: str, where: str
+) -> None:
+    error = refused(pack(tmp_path / "a.xlsx", xlsx_parts(PLAIN + rows)), "damaged", words)
+    assert "with different values" in str(error)
+    assert error.where == f"a.xlsx, sheet Scores, {where}"
+
+
+def test_a_cell_that_stands_twice_with_the_same_value_is_noted(tmp_path: Path) -> None:
+    table = read_spreadsheet(pack(tmp_path / "a.xlsx", xlsx_parts(PLAIN + ROW)))
+    assert table.columns == (["P"], ["A"], [7])
+    (note,) = table.notes
+    assert (note.kind, note.where) == ("repeated_cells", "a.xlsx, sheet Scores")
+    assert note.message == "The cells A2, B2, C2 stand twice in the sheet, with the same value."
+
+
+@pytest.mark.parametrize("cells", ['<c r="C2" s="1"/>', '<c r="C2" s="1"></c>', '<c r="A2"/><c r="B2"/><c r="C2"/>'])
+def test_an_empty_cell_takes_no_place_from_a_filled_one(tmp_path: Path, cells: str) -> None:
+    for rows in (f'{PLAIN}<row r="2">{cells}</row>', f'<row r="2">{cells}</row>{PLAIN}'):
+        table = read_spreadsheet(pack(tmp_path / "a.xlsx", xlsx_parts(rows)))
+        assert (table.columns, table.notes) == ((["P"], ["A"], [7]), ())
+
+
+def test_cells_in_another_order_are_read_where_they_belong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    third = f'<row r="3">{number("C3", 3)}{number("A3", 1)}{number("B3", 2)}</row>'
+    file = pack(tmp_path / "a.xlsx", xlsx_parts(f'{third}{ROW}<row r="1">{HEADER}</row>'))
+    table = read_spreadsheet(file)
+    assert (table.columns, table.notes) == ((["P", 1], ["A", 2], [7, 3]), ())
+    monkeypatch.setattr("evenhand.io.guard.MAX_DISORDERED", 7)
+    refused(file, "damaged", "in no order")
+
+
+def test_cells_that_stand_twice_in_a_sheet_that_is_not_read_do_no_harm(tmp_path: Path) -> None:
+    parts = xlsx_parts()
+    parts["xl/workbook.xml"] = str(parts["xl/workbook.xml"]).replace(
+        "</sheets>", '<sheet name="Old" sheetId="2" r:id="r2"/></sheets>'
+    )
+    parts["xl/_rels/workbook.xml.rels"] = str(parts["xl/_rels/workbook.xml.rels"]).replace(
+        "</Relationships>",
+        f'<Relationship Id="r2" Type="{RELATIONS}/worksheet" Target="worksheets/sheet2.xml"/></Relationships>',
+    )
+    parts["xl/worksheets/sheet2.xml"] = str(xlsx_parts(PLAIN + TWO_ROWS)["xl/worksheets/sheet1.xml"])
+    file = pack(tmp_path / "a.xlsx", parts)
+    assert read_spreadsheet(file).columns[2] == [7]
+    with pytest.raises(InputError, match=r"sheet Old, row 2, column C: The cell C2 stands twice"):
+        read_spreadsheet(file, "Old")
+
+
+def test_rows_are_counted_on_from_rows_and_not_from_cells_that_lie_about_theirs(tmp_path: Path) -> None:
+    rows = f'{PLAIN}<row r="3"><c r="B9"><v>1</v></c><c t="e"><v>#N/A</v></c></row><row><c t="e"><v>#N/A</v></c></row>'
+    facts = inspect_workbook(pack(tmp_path / "a.xlsx", xlsx_parts(rows)))["Scores"]
+    assert [block[:2] for block in facts.unreadable] == [(2, 2), (3, 0)]
+
+
+def test_two_parts_of_one_name_are_refused(tmp_path: Path) -> None:
+    parts = {**xlsx_parts(), "xl/worksheets/Sheet1.xml": str(xlsx_parts(FAR)["xl/worksheets/sheet1.xml"])}
+    refused(pack(tmp_path / "a.xlsx", parts), "damaged", "two parts of one name")
 
 
 def test_too_many_parts_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

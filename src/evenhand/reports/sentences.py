@@ -1,15 +1,16 @@
-"""Sentences of a report: the decision first, then how it was made, for minutes and for those who ask."""
+"""Sentences of summaries and reports: notes on a fit, the decision, and how it was made, for minutes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from evenhand.answers.decision import Decision
 from evenhand.answers.fingerprint import Fingerprint
 from evenhand.answers.ranking import Ranking
+from evenhand.errors import Problem
 from evenhand.models.average import SA
 from evenhand.models.fit import Fit
 from evenhand.words import count_of, name_some, percent
@@ -25,6 +26,61 @@ _CONFIDENCE: Final = {
     "confidence": "weighted by the confidences that the assessors declared",
     "level": "weighted by the assessors' declared levels of confidence",
 }
+
+
+def sampling_notes(fit: Fit) -> list[Problem]:
+    """Return in words how far standard deviations may be off, where they were estimated by sampling."""
+    solver = fit.posterior.solver
+    error = 0.0 if solver is None or fit.values.sd is None else solver.diagonal_error / 2
+    if error == 0:
+        return []
+    message = (
+        f"the panel is too large for exact standard deviations and leverages: they were estimated by sampling, with a "
+        f"typical error of {100 * error:.2g} % of each standard deviation."
+    )
+    return [Problem("sampled", message)]
+
+
+def noise_notes(fit: Fit) -> list[Problem]:
+    """Return in words whether declared uncertainties are believable: R against chi-square with nu degrees."""
+    p_value = fit.noise_p_value
+    if p_value is None or fit.panel.confidence != "uncertainty":
+        return []
+    ratio = fit.residual / fit.degrees_of_freedom
+    shown = f"p = {p_value:.2g}" if p_value > 1e-12 else "p < 1e-12"
+    if p_value >= 0.05:
+        text = f"the declared uncertainties are believable (chi-square test of w = 1: {shown})."
+    else:
+        word, factor = ("small", ratio) if ratio > 1 else ("large", 1 / ratio)
+        text = (
+            f"the declared uncertainties look too {word}, by a factor of about {np.sqrt(factor):.2g} "
+            f"(chi-square test of w = 1: {shown})."
+        )
+    return [Problem("declared_uncertainties", text)]
+
+
+def confidence_words(found: Mapping[str, Any]) -> str:
+    """Return what the scores tell about declared confidence, from its power and factor with their intervals."""
+    low, high = found["lower"], found["upper"]
+    shown = f"power {found['power']:.2f}"
+    if low is None:
+        return f"{shown}; 0 would mean that declared confidence says nothing, 1 that it is as declared."
+    if low <= 0 <= high:
+        verdict = "no sign that declared confidence carries information"
+        verdict += ", nor that it does not" if low <= 1 <= high else ""
+    elif high < 0:
+        verdict = "declared confidence misleads: sure scores are further off than unsure ones"
+    elif low <= 1 <= high:
+        verdict = "declared confidence carries information, as much as declared"
+    else:
+        verdict = f"declared confidence carries information, but {'less' if high < 1 else 'more'} than declared"
+    text = f"{verdict} ({shown}, {low:.2f} to {high:.2f}; 0 is none, 1 as declared)."
+    if found["factor"] is not None:
+        text += (
+            f" Neighbouring levels differ by a factor of {found['factor']:.2f} in uncertainty "
+            f"({found['factor_lower']:.2f} to {found['factor_upper']:.2f})."
+        )
+    return text
 
 
 def no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:

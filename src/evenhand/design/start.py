@@ -1,0 +1,310 @@
+"""A first design that keeps all rules: a flow of least cost, joined into one piece, or mixed at random."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import scipy.sparse as sp
+
+from evenhand.compiled import Codes, Floats
+from evenhand.design.impossible import no_connection
+from evenhand.design.task import Flags, Move, Task
+from evenhand.errors import NoDesignError
+from evenhand.panel.panel import Panel
+from evenhand.solve.connectivity import connectivity
+
+COST_UNITS: Final = 1_000_000
+"""Costs are whole numbers up to this, as flows need them."""
+
+TRIES: Final = 300
+"""Attempts to join two parts, with exchanges at random between those that fail."""
+
+FEW: Final = 20
+"""Attempts that may fail before a small task is settled exactly."""
+
+MOST_EXACT: Final = 600
+"""Up to so many pairs, whether a connected design exists is settled by integer programming,"""
+
+SECONDS: Final = 60.0
+"""for so long at most."""
+
+MIXING: Final = 10
+"""Exchanges at random, for each assessment, between two random designs."""
+
+NUDGE: Final = 100
+"""Exchanges at random after an attempt that failed."""
+
+
+def least_cost(task: Task, cost: Floats) -> Flags | None:
+    """Return the design of least total cost that keeps all rules; None where there is none.
+
+    Each pair costs something from 0 to 1. Work flows from a source to assessors, between their fewest and most
+    assessments, on to objects, one to a pair, and between the fewest and most assessments of each object to a sink. The
+    part of a flow that must be there has a cost so low that it always pays.
+    """
+    fixed = task.fixed
+    loads, readings = task.loads(fixed), task.readings(fixed)
+    if (loads > task.most_load).any() or (readings > task.most).any():
+        return None
+    amount = task.total - int(fixed.sum())
+    open_ = np.flatnonzero(~fixed)
+    must_load, may_load = np.maximum(task.least_load - loads, 0), task.most_load - loads
+    must_read, may_read = np.maximum(task.least - readings, 0), task.most - readings
+    if amount < 0 or must_load.sum() > amount or must_read.sum() > amount:
+        return None
+    if (must_load > may_load).any() or (must_read > may_read).any():
+        return None
+    if amount == 0:
+        return fixed.copy()
+    source = task.n_objects + task.n_assessors
+    sink = source + 1
+    objects, assessors = np.arange(task.n_objects), np.arange(task.n_objects, source)
+    must = -(2 * COST_UNITS + 1) * 1_000
+    arcs = [  # from, to, capacity, price
+        (np.full_like(assessors, source), assessors, must_load, np.full_like(assessors, must)),
+        (np.full_like(assessors, source), assessors, may_load - must_load, np.zeros_like(assessors)),
+        (objects, np.full_like(objects, sink), must_read, np.full_like(objects, must)),
+        (objects, np.full_like(objects, sink), may_read - must_read, np.zeros_like(objects)),
+        (
+            task.assessor[open_] + task.n_objects,
+            task.object[open_],
+            np.ones_like(open_),
+            np.rint(cost[open_] * COST_UNITS).astype(np.int64),
+        ),
+    ]
+    tail, head, capacity, price = (np.concatenate(part).astype(np.int64) for part in zip(*arcs, strict=True))
+    solve = _by_ortools if has_ortools() else _by_linear_program
+    flow = solve(tail, head, capacity, price, source, sink, amount)
+    if flow is None:
+        return None
+    chosen = fixed.copy()
+    chosen[open_] = flow[-open_.size :] > 0 if open_.size else False
+    return None if task.broken(chosen) else chosen
+
+
+def has_ortools() -> bool:
+    """Whether OR-Tools can be had; otherwise HiGHS solves the same task, more slowly."""
+    return importlib.util.find_spec("ortools") is not None
+
+
+def _by_ortools(
+    tail: Codes, head: Codes, capacity: Codes, price: Codes, source: int, sink: int, amount: int
+) -> Codes | None:
+    from ortools.graph.python import min_cost_flow
+
+    network = min_cost_flow.SimpleMinCostFlow()
+    arcs = network.add_arcs_with_capacity_and_unit_cost(tail, head, capacity, price)
+    network.set_node_supply(source, amount)
+    network.set_node_supply(sink, -amount)
+    if network.solve() != network.OPTIMAL:
+        return None
+    return np.asarray(network.flows(arcs), dtype=np.int64)
+
+
+def _by_linear_program(
+    tail: Codes, head: Codes, capacity: Codes, price: Codes, source: int, sink: int, amount: int
+) -> Codes | None:
+    from scipy.optimize import linprog
+
+    count, arcs = max(source, sink) + 1, np.arange(tail.size)
+    balance = sp.coo_array(
+        (np.repeat([1.0, -1.0], tail.size), (np.concatenate([tail, head]), np.concatenate([arcs, arcs]))),
+        shape=(count, tail.size),
+    ).tocsr()
+    supply = np.zeros(count)
+    supply[source], supply[sink] = amount, -amount
+    # corners of flow polytopes are whole numbers, and the simplex method ends in a corner
+    bounds: Any = np.stack([0 * capacity, capacity], axis=1)
+    matrix: Any = balance
+    found = linprog(price / COST_UNITS, A_eq=matrix, b_eq=supply, bounds=bounds, method="highs-ds")
+    return None if found.x is None or found.status != 0 else np.rint(found.x).astype(np.int64)
+
+
+def parts_of(task: Task, chosen: Flags) -> tuple[int, Codes, Codes]:
+    """Return the number of parts of a design, and the part of each object and assessor; -1 for those without work."""
+    busy = np.concatenate([task.readings(chosen), task.loads(chosen)]) > 0
+    names, code = np.unique(task.components(chosen)[1][busy], return_inverse=True)
+    part = np.full(busy.size, -1)
+    part[busy] = code
+    return names.size, part[: task.n_objects], part[task.n_objects :]
+
+
+def join(task: Task, chosen: Flags, generator: np.random.Generator) -> Flags:
+    """Return a connected design near the given one.
+
+    Two parts are joined by a swap of two assessments, or by handing one over, of which one at least lies on a cycle.
+    Where no such move is to be had, moves at random shuffle the design first, and small tasks are settled exactly.
+
+    Raises
+    ------
+    NoDesignError
+        If there is no connected design, or none was found.
+    """
+    error = no_connection(task)
+    if error is not None:
+        raise error
+    chosen, failed = chosen.copy(), 0
+    for _ in range(TRIES):
+        count, of_object, of_assessor = parts_of(task, chosen)
+        if count == 1:
+            return chosen
+        move = next(_joins(task, chosen, of_object, of_assessor, generator), None)
+        if move is None:
+            failed += 1
+            if failed > FEW and task.n_pairs <= MOST_EXACT:
+                break
+            mix(task, chosen, generator, NUDGE)
+            continue
+        chosen[move[0]] = np.asarray(move[1]) > 0
+    count, _, _ = parts_of(task, chosen)
+    if count == 1:
+        return chosen
+    exact = _exactly(task) if task.n_pairs <= MOST_EXACT else None
+    if exact is None:
+        certain = task.n_pairs <= MOST_EXACT
+        raise NoDesignError(
+            f"{'No' if certain else 'No connected design was found: no'} way of keeping the loads, conflicts and fixed "
+            f"pairs joins all objects; {count} parts remain. Allow more assessments per object, or lift conflicts.",
+            kind="connection",
+            short=count - 1,
+        )
+    return exact
+
+
+def _on_cycles(task: Task, chosen: Flags) -> Flags:
+    """Return the assessments without which their part still holds together."""
+    at = np.flatnonzero(chosen)
+    code = np.unique(task.assessor[at], return_inverse=True)[1]
+    object_ = np.unique(task.object[at], return_inverse=True)[1]
+    cycles = chosen.copy()
+    cycles[at[connectivity(Panel.from_arrays(object_, code, np.zeros(at.size))).bridges]] = False
+    return cycles
+
+
+def _joins(
+    task: Task, chosen: Flags, of_object: Codes, of_assessor: Codes, generator: np.random.Generator
+) -> Iterator[Move]:
+    """Yield moves that join the smallest part to another, those of its own assessments first."""
+    cycles, loads = _on_cycles(task, chosen), task.loads(chosen)
+    smallest = int(np.argmin(np.bincount(of_object)))
+    inside = np.flatnonzero(chosen & ~task.fixed & (of_object[task.object] == smallest))
+    work = np.argsort(task.assessor[chosen], kind="stable")
+    by_assessor = np.flatnonzero(chosen)[work]
+    begin = np.concatenate([[0], np.cumsum(loads)])
+    for pair in generator.permutation(inside).tolist():
+        object_, assessor = int(task.object[pair]), int(task.assessor[pair])
+        possible = np.arange(task.start[object_], task.start[object_ + 1])
+        possible = possible[(of_assessor[task.assessor[possible]] >= 0) & ~chosen[possible]]
+        possible = possible[of_assessor[task.assessor[possible]] != smallest]
+        leaves = loads[assessor] > task.least_load[assessor]
+        for come in generator.permutation(possible).tolist():
+            other = int(task.assessor[come])
+            if leaves and loads[other] < task.most_load[other] and (cycles[pair] or loads[assessor] == 1):
+                yield [pair, come], (-1, 1)
+            theirs = by_assessor[begin[other] : begin[other + 1]]
+            theirs = theirs[~task.fixed[theirs] & (cycles[theirs] | cycles[pair])]
+            back = task.position(np.full(theirs.size, assessor), task.object[theirs])
+            for partner, returned in zip(theirs.tolist(), back.tolist(), strict=True):
+                if returned >= 0:
+                    yield [pair, partner, come, returned], (-1, -1, 1, 1)
+    outside = np.flatnonzero(~chosen & (of_assessor[task.assessor] == smallest))
+    outside = outside[of_object[task.object[outside]] != smallest]
+    for come in generator.permutation(outside).tolist():
+        if loads[task.assessor[come]] >= task.most_load[task.assessor[come]]:
+            continue
+        object_ = int(task.object[come])
+        theirs = np.arange(task.start[object_], task.start[object_ + 1])
+        theirs = theirs[cycles[theirs] & ~task.fixed[theirs]]
+        for pair in theirs.tolist():
+            if loads[task.assessor[pair]] > task.least_load[task.assessor[pair]]:
+                yield [pair, come], (-1, 1)
+
+
+def mix(task: Task, chosen: Flags, generator: np.random.Generator, moves: int | None = None) -> None:
+    """Make exchanges at random that keep the rules, whatever becomes of the parts; for a random design by default."""
+    free = np.flatnonzero(chosen & ~task.fixed)
+    if free.size < 2:
+        return
+    loads, readings = task.loads(chosen), task.readings(chosen)
+    object_, assessor, width = task.object, task.assessor, task.n_assessors
+    at = {key: place for place, key in enumerate(task.keys.tolist())}
+    moves = MIXING * free.size if moves is None else moves
+    first, second = generator.integers(0, free.size, (2, moves)).tolist()
+    target = generator.integers(0, task.n_pairs, moves).tolist()
+    for i, j, other in zip(first, second, target, strict=True):
+        pair, partner = int(free[i]), int(free[j])
+        o, a = int(object_[pair]), int(assessor[pair])
+        p, b = int(object_[partner]), int(assessor[partner])
+        come, back = at.get(p * width + a, -1), at.get(o * width + b, -1)
+        if o != p and a != b and come >= 0 and back >= 0 and not chosen[come] and not chosen[back]:
+            chosen[[pair, partner]], chosen[[come, back]] = False, True
+            free[i], free[j] = come, back
+        # another assessor for the object, or where its number of assessments is open, any other pair
+        pair, p, b = int(free[i]), int(object_[other]), int(assessor[other])
+        o, a = int(object_[pair]), int(assessor[pair])
+        if chosen[other] or (o != p and not (readings[o] > task.least[o] and readings[p] < task.most[p])):
+            continue
+        if a != b and not (loads[a] > task.least_load[a] and loads[b] < task.most_load[b]):
+            continue
+        chosen[pair], chosen[other] = False, True
+        free[i] = other
+        loads[a] -= 1
+        loads[b] += 1
+        readings[o] -= 1
+        readings[p] += 1
+
+
+def _exactly(task: Task) -> Flags | None:
+    """Return a connected design, or None if there is none, by integer programming.
+
+    A pair is chosen (x = 1) or not, an assessor employed (y = 1) or not, and one unit of something flows from the first
+    object to every other and to every employed assessor, along chosen pairs only.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    n_pairs, n_objects, n_assessors = task.n_pairs, task.n_objects, task.n_assessors
+    units = n_objects + n_assessors
+    pair, object_, assessor = np.arange(n_pairs), task.object, task.assessor
+    width = 2 * n_pairs + n_assessors  # x, flow from assessor to object, y
+
+    def rows(at: Codes, columns: Codes, data: object, count: int) -> sp.csr_array[np.float64]:
+        return sp.csr_array((np.broadcast_to(np.asarray(data, dtype=float), at.shape), (at, columns)), (count, width))
+
+    employed = 2 * n_pairs + np.arange(n_assessors)
+    into = rows(object_, n_pairs + pair, 1.0, n_objects)
+    demand = np.ones(n_objects)
+    demand[0] = -np.inf
+    out = rows(assessor, n_pairs + pair, -1.0, n_assessors) - rows(np.arange(n_assessors), employed, 1.0, n_assessors)
+    room = rows(pair, pair, float(units), n_pairs)
+    flow = rows(pair, n_pairs + pair, 1.0, n_pairs)
+    loads = rows(assessor, pair, 1.0, n_assessors)
+    most = rows(np.arange(n_assessors), employed, task.most_load.astype(float), n_assessors)
+    used = rows(pair, pair, 1.0, n_pairs) - rows(pair, 2 * n_pairs + assessor, 1.0, n_pairs)
+    constraints = [
+        LinearConstraint(rows(object_, pair, 1.0, n_objects), task.least, task.most),
+        LinearConstraint(loads, task.least_load, task.most_load),
+        LinearConstraint(loads - most, -np.inf, 0),
+        LinearConstraint(used, -np.inf, 0),
+        LinearConstraint(rows(np.zeros(n_pairs, dtype=np.int64), pair, 1.0, 1), task.total, task.total),
+        LinearConstraint(into, demand, np.where(demand > 0, demand, np.inf)),
+        LinearConstraint(out, 0, 0),
+        LinearConstraint(room - flow, 0, np.inf),
+        LinearConstraint(room + flow, 0, np.inf),
+    ]
+    low = np.concatenate([task.fixed.astype(float), np.full(n_pairs, -units), np.zeros(n_assessors)])
+    high = np.concatenate([np.ones(n_pairs), np.full(n_pairs, units), np.ones(n_assessors)])
+    whole = np.concatenate([np.ones(n_pairs), np.zeros(n_pairs), np.ones(n_assessors)])
+    found = milp(
+        np.zeros(width),
+        constraints=constraints,
+        bounds=Bounds(low, high),
+        integrality=whole,
+        options={"time_limit": SECONDS},
+    )
+    if found.x is None:
+        return None
+    chosen = found.x[:n_pairs] > 0.5
+    return chosen if not task.broken(chosen) and parts_of(task, chosen)[0] == 1 else None

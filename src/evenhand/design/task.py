@@ -1,0 +1,236 @@
+"""What is asked of a design: who may read what, how often, how surely, at what cost, and what makes a design good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, get_args
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+from scipy.special import ndtr, ndtri, owens_t
+
+from evenhand.compiled import Codes, Floats
+from evenhand.errors import InputError
+
+Flags = NDArray[np.bool_]
+
+Move = tuple[list[int], tuple[int, ...]]
+"""Pairs that come and go, and +1 or -1 for each."""
+
+Objective = Literal["variance", "differences", "worst", "gap", "determinant", "top"]
+"""What to make small (or large): the mean variance of values (A), that of differences between two objects, the largest
+variance, the spectral gap mu_2 (E), the determinant of the information on values (D), or wrong decisions on a top k."""
+
+OBJECTIVES: Final = get_args(Objective)
+
+_POWER: Final = 12.0
+"""The largest variance is sought by way of the mean of such powers of all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A design task in arrays: K pairs (assessor, object) that may be chosen, and how many of them must be.
+
+    Pairs stand object by object and, within an object, in the order of assessors. A design is a mask over them.
+
+    Attributes
+    ----------
+    objects, assessors
+        Labels.
+    object, assessor
+        The object and the assessor of each pair (K each).
+    precision
+        The precision c = 1/sigma^2 that an assessment by the pair is expected to have (K).
+    expertise
+        How well the assessor of each pair knows the object, from 0 to 1 (K); None where nothing was said.
+    cost
+        What an assessment by each pair costs (K).
+    fixed
+        Pairs that must be in the design (K).
+    least, most
+        Fewest and most assessments of each object (n_O).
+    least_load, most_load
+        Fewest and most assessments by each assessor (n_A).
+    total
+        Number of assessments in all.
+    conflicts
+        Pairs that must not be made, as sorted keys ``object * n_A + assessor``: for explanations.
+    in_points
+        Whether precisions come from uncertainties in points; otherwise sds are in units of a medium assessment's.
+    """
+
+    objects: Sequence[str]
+    assessors: Sequence[str]
+    object: Codes
+    assessor: Codes
+    precision: Floats
+    expertise: Floats | None
+    cost: Floats
+    fixed: Flags
+    least: Codes
+    most: Codes
+    least_load: Codes
+    most_load: Codes
+    total: int
+    conflicts: Codes
+    in_points: bool = False
+
+    @property
+    def n_objects(self) -> int:
+        """Number of objects."""
+        return len(self.objects)
+
+    @property
+    def n_assessors(self) -> int:
+        """Number of assessors."""
+        return len(self.assessors)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs that may be chosen."""
+        return self.object.size
+
+    @cached_property
+    def start(self) -> Codes:
+        """Where the pairs of each object begin (n_O + 1)."""
+        return np.concatenate([[0], np.cumsum(np.bincount(self.object, minlength=self.n_objects))]).astype(np.int64)
+
+    @cached_property
+    def keys(self) -> Codes:
+        """For each pair one ascending number, ``object * n_A + assessor``."""
+        return np.asarray(self.object * self.n_assessors + self.assessor, dtype=np.int64)
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether all assessments are expected to be equally precise."""
+        return bool(np.ptp(self.precision) <= 1e-12 * self.precision.max()) if self.n_pairs else True
+
+    def position(self, assessor: Codes, object_: Codes) -> Codes:
+        """Return where pairs stand; -1 for those that may not be chosen."""
+        wanted = object_ * self.n_assessors + assessor
+        at = np.searchsorted(self.keys, wanted)
+        at[at == self.keys.size] = 0
+        return np.where(self.keys[at] == wanted, at, -1) if self.keys.size else np.full(wanted.shape, -1)
+
+    def loads(self, chosen: Flags) -> Codes:
+        """Return the number of assessments by each assessor."""
+        return np.bincount(self.assessor[chosen], minlength=self.n_assessors)
+
+    def readings(self, chosen: Flags) -> Codes:
+        """Return the number of assessments of each object."""
+        return np.bincount(self.object[chosen], minlength=self.n_objects)
+
+    def components(self, some: Flags) -> tuple[int, Codes]:
+        """Return how many components some pairs form, and that of each object and then each assessor."""
+        vertices = self.n_objects + self.n_assessors
+        ends = self.object[some], self.assessor[some] + self.n_objects
+        links = sp.coo_array((np.ones(ends[0].size, dtype=bool), ends), shape=(vertices, vertices))
+        count, label = connected_components(links, directed=False)
+        return int(count), label
+
+    def broken(self, chosen: Flags) -> list[str]:
+        """Return what is wrong with a design; nothing where it keeps every rule."""
+        loads, readings = self.loads(chosen), self.readings(chosen)
+        checks = {
+            "a fixed pair is missing": bool((self.fixed & ~chosen).any()),
+            "an assessor reads too little": bool((loads < self.least_load).any()),
+            "an assessor reads too much": bool((loads > self.most_load).any()),
+            "an object is read too little": bool((readings < self.least).any()),
+            "an object is read too often": bool((readings > self.most).any()),
+            "the number of assessments differs": int(chosen.sum()) != self.total,
+        }
+        return [words for words, wrong in checks.items() if wrong]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aim:
+    """An objective with all that it needs.
+
+    Attributes
+    ----------
+    objective
+        Which one.
+    expected
+        What each value is expected to be, for a top k (n_O).
+    value_sd
+        How far values may be from that, in points.
+    top
+        The number of places.
+    expertise_weight
+        From 0, comparability alone, to 1, expertise alone.
+    """
+
+    objective: Objective = "variance"
+    expected: Floats | None = None
+    value_sd: float = 1.0
+    top: int = 0
+    expertise_weight: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.objective not in OBJECTIVES:
+            raise InputError(
+                f"There is no objective {self.objective!r}: use one of {', '.join(OBJECTIVES)}.", kind="bad_option"
+            )
+        if not 0 <= self.expertise_weight <= 1:
+            raise InputError("The weight of expertise must be from 0 to 1.", kind="bad_option")
+        if not (np.isfinite(self.value_sd) and self.value_sd > 0):
+            raise InputError("The spread of values must be positive.", kind="bad_option")
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the objective is a weighted mean of variances, the weights of which are known beforehand."""
+        return self.objective in ("variance", "differences")
+
+    def loss(self, variances: Floats) -> float:
+        """Return how bad variances are: for all objectives that depend on these alone; less is better."""
+        if self.objective == "worst":
+            return float(variances.max())
+        if self.objective == "top":
+            return float(self._misplaced(variances).sum())
+        return float(variances.mean())
+
+    def weights(self, variances: Floats) -> Floats:
+        """Return weights of the objects, which sum to one: how fast the loss grows with the variance of each."""
+        if self.objective == "worst":
+            slope = np.power(variances / variances.max(), _POWER - 1)
+        elif self.objective == "top":
+            step = 1e-4 * variances
+            slope = (self._misplaced(variances + step) - self._misplaced(variances - step)) / (2 * step)
+            slope = np.maximum(slope, 1e-6 * slope.max())
+        else:
+            slope = np.ones(variances.size)
+        return np.asarray(slope / slope.sum(), dtype=np.float64)
+
+    def _misplaced(self, variances: Floats) -> Floats:
+        """Return the probability of each object to end on the wrong side of the line after place k.
+
+        A value is N(m, s^2) beforehand. Scores that tell it with variance t^2 leave it N(m', u^2), u^2 = 1/(1/s^2 +
+        1/t^2), and deciding by m' errs with probability 2 T(z, u/sqrt(s^2 - u^2)), z = (m - line)/s, T being Owen's
+        function; without expected values, m is the mean of all and the line lies where k of n objects are above it.
+        """
+        sd, n_objects = self.value_sd, variances.size
+        if self.expected is None:
+            distance = np.full(n_objects, -ndtri(1 - self.top / n_objects))
+        else:
+            ordered = np.sort(self.expected)[::-1]
+            distance = (self.expected - (ordered[self.top - 1] + ordered[self.top]) / 2) / sd
+        left = 1 / (1 / sd**2 + 1 / variances)
+        ratio = np.sqrt(left / np.maximum(sd**2 - left, 1e-300))
+        wrong = 2 * owens_t(distance, ratio)
+        return np.asarray(np.where(np.isfinite(variances), wrong, ndtr(-np.abs(distance))), dtype=np.float64)
+
+
+def spectral_gap(task: Task, chosen: Flags) -> float:
+    """Return mu_2 of a design (App. C), assessors without work left out: 1 - the second singular value of D."""
+    used, code = np.unique(task.assessor[chosen], return_inverse=True)
+    object_, precision = task.object[chosen], task.precision[chosen]
+    scaled = np.zeros((task.n_objects, used.size))
+    scaled[object_, code] = precision
+    scaled /= np.sqrt(np.outer(scaled.sum(axis=1), scaled.sum(axis=0)))
+    if min(scaled.shape) == 1:
+        return 1.0
+    return float(1 - np.linalg.svd(scaled, compute_uv=False)[1])
