@@ -28,8 +28,8 @@ _JOINED: Final = {size: np.kron(ends, ends) for size, ends in ((1, _ENDS[:2, :1]
 """For changes of so many pairs, what turns entries between vertices into forms between pairs."""
 
 
-@dataclass(frozen=True, eq=False)
-class NextBest:
+@dataclass(frozen=True, eq=False, repr=False)
+class NextBest(frames.Shown):
     """Further assessments, the most useful first.
 
     Attributes
@@ -57,9 +57,10 @@ class NextBest:
         """Return the table as columns."""
         return {"assessor": list(self.assessor), "object": list(self.object), "gain": self.gain}
 
-    def to_frame(self) -> Any:
-        """Return the table as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.fit.panel.backend)
+    @property
+    def backend(self) -> frames.Backend:
+        """The kind of frame that tables come back as."""
+        return self.fit.panel.backend
 
 
 def next_best(

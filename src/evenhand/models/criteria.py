@@ -119,7 +119,7 @@ class SeveralCriteria(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class CriteriaFit(Asked):
+class CriteriaFit(Asked, frames.Shown):
     """Values and biases for each criterion, and for all together.
 
     Attributes
@@ -155,6 +155,8 @@ class CriteriaFit(Asked):
         """What the combined fit was made by."""
         return self.combined.model
 
+    rows = "object"
+
     def columns(self) -> dict[str, Any]:
         """Return a row for each object: combined value, sd, ends of its interval, rank; value and sd by criterion."""
         return self._table("object", ("value", "sd", "lower", "upper", "rank"))
@@ -174,13 +176,14 @@ class CriteriaFit(Asked):
                 table[f"{name}_{label}"] = [None if cell is None else float(cell) for cell in column]
         return table
 
-    def to_frame(self) -> Any:
-        """Return the values as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.panel.backend)
+    @property
+    def backend(self) -> frames.Backend:
+        """The kind of frame that tables come back as."""
+        return self.panel.backend
 
     def biases_to_frame(self) -> Any:
         """Return the biases as the kind of frame that the panel came from."""
-        return frames.make_frame(self.bias_columns(), self.panel.backend)
+        return frames.make_frame(self.bias_columns(), self.backend)
 
     def __str__(self) -> str:
         shown = ", ".join(f"{label} {weight:g}" for label, weight in self.weights.items())
