@@ -237,7 +237,7 @@ def test_formulas_below_the_cells_are_not_taken_for_formulas_of_the_last_cell(tm
         sheet.write_blank(2, 2, None, book.add_format({"bold": True}))
         sheet.add_sparkline("F1", {"range": "Scores!C2:C3"})
     assert b"<xm:f>" in zipfile.ZipFile(file).read("xl/worksheets/sheet1.xml")
-    assert read_spreadsheet(file).columns == (["P"], ["A"], [7])
+    assert read_spreadsheet(file).cells == (["P"], ["A"], [7])
 
 
 def test_dates_count_from_where_the_workbook_says_and_are_no_scores(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_dates_count_from_where_the_workbook_says_and_are_no_scores(tmp_path: Pa
                 sheet.write_datetime(row, 0, day, book.add_format({"num_format": form}))
                 sheet.write(row, 1, f"A{row}")
                 sheet.write_number(row, 2, 0.75, book.add_format({"num_format": "0 %"}))
-        assert read_spreadsheet(file).columns == ([day.date()] * 2, ["A1", "A2"], [0.75, 0.75])
+        assert read_spreadsheet(file).cells == ([day.date()] * 2, ["A1", "A2"], [0.75, 0.75])
         assert read_panel(file).objects == ("2024-05-06",)
         with pytest.raises(InputError, match="row 2, column object: the score '2024-05-06' is not a number"):
             read_panel(file, object="score", score="object")
@@ -265,7 +265,7 @@ def test_hidden_rows_and_columns_are_read(tmp_path: Path) -> None:
             sheet.write_row(row, 0, cells)
         sheet.set_row(1, None, None, {"hidden": True})
         sheet.set_column(1, 1, None, None, {"hidden": True})
-    assert read_spreadsheet(file).columns == (["P", "Q"], ["A", "A"], [7, 5])
+    assert read_spreadsheet(file).cells == (["P", "Q"], ["A", "A"], [7, 5])
 
 
 def test_merged_cells_count_once_and_the_next_row_says_what_it_lacks(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_merged_cells_count_once_and_the_next_row_says_what_it_lacks(tmp_path: P
         for row, cells in enumerate([HEADER, [None, "A", 7], [None, "B", 5]]):
             sheet.write_row(row, 0, cells)
         sheet.merge_range(1, 0, 2, 0, "P")
-    assert read_spreadsheet(file).columns == (["P", None], ["A", "B"], [7, 5])
+    assert read_spreadsheet(file).cells == (["P", None], ["A", "B"], [7, 5])
     with pytest.raises(InputError, match="row 3, column object: the object is missing"):
         read_panel(file)
 
@@ -348,7 +348,7 @@ def test_cells_of_an_opendocument_file_are_read_or_said(tmp_path: Path, cell: st
     seven = '<table:table-cell office:value-type="float" office:value="7"/>'
     rows = "".join(f"<table:table-row>{row}</table:table-row>" for row in (header * 2, seven + cell))
     table = read_spreadsheet(ods(tmp_path / "a.ods", f'<table:table table:name="S">{rows}</table:table>'))
-    assert table.columns == ([7], [read])
+    assert table.cells == ([7], [read])
 
 
 def test_the_authors_workbook_is_read_with_its_first_four_columns_recognised(shared_data: Path) -> None:
