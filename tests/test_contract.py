@@ -439,10 +439,14 @@ def test_a_report_that_was_written_verifies(workplace: Path) -> None:
 NOT_PROVOKED: Final = {
     "assessments": "needs more than 100,000 assessments in a workbook",
     "drawn": "no small panel is known whose correlation has to be drawn towards independence",
+    "large": "needs a design of more than a thousand objects and assessors",
     "influence": "stands in the notes of a workbook without its kind; files.json has the sentence",
     "no_permission": "the superuser may read everything",
+    "repeated_cells": "needs a workbook that no program writes; the tests of workbooks make one",
     "robustness": "stands in the notes of a workbook without its kind; files.json has the sentence",
     "together": "no rules are known that can each be kept, but not together, and have no smaller cause",
+    "time_limit": "depends on the clock",
+    "uneven_load": "stands in the notes of a design without its kind; design.json has the sentence",
     "unreadable": "needs a disk that fails while it is read",
 }
 """Kinds that stand in the source and in no golden file, with the reason."""

@@ -224,7 +224,7 @@ def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
     assessors: dict[str, Any] = without_columns(without_assessors(fit, top=top, chosen=chosen))
     objects = explanation_columns(explain(fit))
     if bounds is not None:
-        assessors["bound"], objects["bound"] = bounds.bias_bound[chosen], bounds.value_bound
+        assessors["bound"], objects["bound"] = bounds.bias_bound[chosen].tolist(), bounds.value_bound.tolist()
     return {
         "method": fit.method,
         "gauge": gauge_name(fit.gauge),
