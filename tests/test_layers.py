@@ -19,7 +19,6 @@ LAYERS = [
     "progress",
     "memory",
     "compiled",
-    "htmlrepr",
     "frames",
     "panel",
     "solve",

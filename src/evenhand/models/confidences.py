@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from evenhand.frames import Shown
 from evenhand.models.family import INTERVAL
 from evenhand.models.fit import Fit
 from evenhand.models.refined import Refinements, find_refined, make_refined
 from evenhand.panel.panel import Panel
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredConfidence:
+@dataclass(frozen=True, slots=True, repr=False)
+class DeclaredConfidence(Shown):
     """What the scores say of the confidences that were declared.
 
     Differences in declared confidence are raised to a power: 1 takes them as declared, 0 ignores them, and less than 0
@@ -40,6 +42,12 @@ class DeclaredConfidence:
     p_nothing: float
     p_as_declared: float
     fit: Fit
+
+    def columns(self) -> dict[str, Any]:
+        """Return the power and, where levels were declared, the factor between them: estimate, lower, upper."""
+        factor = [] if self.factor is None else [("factor", self.factor, self.factor_lower, self.factor_upper)]
+        rows = zip(("power", self.power, self.lower, self.upper), *factor, strict=True)
+        return dict(zip(("name", "estimate", "lower", "upper"), map(list, rows), strict=True))
 
     def __str__(self) -> str:
         said = "carries information" if self.p_nothing < 0.05 else "shows no sign of carrying information"

@@ -12,8 +12,8 @@ from evenhand import frames
 from evenhand.compiled import Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Correlation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Correlation(frames.Shown):
     """How the errors of one assessor on one object go together between criteria.
 
     Attributes
@@ -62,7 +62,3 @@ class Correlation:
             "error": cells(self.error),
             "freedom": cells(self.freedom),
         }
-
-    def to_frame(self) -> Any:
-        """Return the table as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.backend)

@@ -35,9 +35,6 @@ from evenhand.solve.criteria import (
     JointSolver,
     Readings,
     certainty,
-    edges_of,
-    project,
-    transposed,
 )
 from evenhand.solve.equations import System, make_system
 from evenhand.words import count_of, name_some
@@ -122,7 +119,7 @@ class SeveralCriteria(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class CriteriaFit(Asked):
+class CriteriaFit(Asked, frames.Shown):
     """Values and biases for each criterion, and for all together.
 
     Attributes
@@ -158,6 +155,8 @@ class CriteriaFit(Asked):
         """What the combined fit was made by."""
         return self.combined.model
 
+    rows = "object"
+
     def columns(self) -> dict[str, Any]:
         """Return a row for each object: combined value, sd, ends of its interval, rank; value and sd by criterion."""
         return self._table("object", ("value", "sd", "lower", "upper", "rank"))
@@ -177,13 +176,14 @@ class CriteriaFit(Asked):
                 table[f"{name}_{label}"] = [None if cell is None else float(cell) for cell in column]
         return table
 
-    def to_frame(self) -> Any:
-        """Return the values as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.panel.backend)
+    @property
+    def backend(self) -> frames.Backend:
+        """The kind of frame that tables come back as."""
+        return self.panel.backend
 
     def biases_to_frame(self) -> Any:
         """Return the biases as the kind of frame that the panel came from."""
-        return frames.make_frame(self.bias_columns(), self.panel.backend)
+        return frames.make_frame(self.bias_columns(), self.backend)
 
     def __str__(self) -> str:
         shown = ", ".join(f"{label} {weight:g}" for label, weight in self.weights.items())
@@ -1049,10 +1049,6 @@ class SummedSolver(Derived):
             biases[seat] += factor * of_biases
         return values, biases
 
-    def edges(self) -> tuple[Floats, Floats, Floats]:
-        """Return for each combined score the covariances (o, o), (o, a) and (a, a)."""
-        return edges_of(self.apply, self.diagonal(), self.panel.object_index, self.panel.assessor_index)
-
     def log_determinant(self) -> float:
         """Return log det of the combined panel's own equations."""
         return choose_solver(self.system).log_determinant()
@@ -1093,8 +1089,8 @@ def _times(posterior: Posterior, of_values: Floats, of_biases: Floats) -> tuple[
         return scale * (of_values.T / posterior.value_precision).T, np.zeros(of_biases.shape)
     asked = of_values, of_biases
     if posterior.condition is not None:
-        asked = transposed(posterior.condition, *asked)
+        asked = posterior.condition.transposed(*asked)
     found = posterior.solver.apply(*asked)
     if posterior.condition is not None:
-        found = project(posterior.condition, *found)
+        found = posterior.condition.project(*found)
     return scale * found[0], scale * found[1]

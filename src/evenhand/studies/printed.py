@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from evenhand.frames import make_frame
+from evenhand.frames import Shown
 
 Verdict = Literal["agrees", "cut off", "known", "differs", "not compared"]
 
@@ -48,8 +48,8 @@ class PrintedNumber:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reproduction:
+@dataclass(frozen=True, slots=True, repr=False)
+class Reproduction(Shown):
     """A part of the paper, computed again.
 
     Attributes
@@ -82,10 +82,6 @@ class Reproduction:
         """Return the numbers as columns."""
         names = [field.name for field in fields(PrintedNumber)]
         return {name: [getattr(number, name) for number in self.numbers] for name in names}
-
-    def to_frame(self) -> Any:
-        """Return the numbers as a polars frame."""
-        return make_frame(self.columns())
 
 
 def beside(
