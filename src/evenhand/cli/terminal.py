@@ -22,7 +22,7 @@ from evenhand.cli.showing import (
     show_written,
     some,
 )
-from evenhand.words import count_of, digits_of
+from evenhand.words import count_of, digits_of, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,14 +61,14 @@ def show_fit(summary: Summary, rows: int, *, calibrated: bool = True) -> None:
     """Print values, biases where they were fitted, and what must be known about them."""
     console = open_console()
     panel, fit = summary["panel"], summary["fit"]
-    percent = f"{100 * summary['interval']:g} %"
+    share = percent(summary["interval"])
     say(console, f"{_panel_line(panel)} {_method_line(summary)}")
     console.print()
     groups = any("component" in record for record in summary["objects"])
     ordered = sorted(summary["objects"], key=lambda record: (record.get("component", 1), record["rank"]))
     limit = len(ordered) if rows == 0 else rows
     digits = digits_of(record["value"] for record in ordered)
-    columns = ["rank", "object", "value", "sd", f"{percent} interval", "scores"]
+    columns = ["rank", "object", "value", "sd", f"{share} interval", "scores"]
     criteria = summary.get("criteria", [])[:_MOST_CRITERIA]
     columns += [printable(part["criterion"]) for part in criteria]
     by_criterion = [{record["object"]: record["value"] for record in part["objects"]} for part in criteria]
@@ -98,7 +98,7 @@ def show_fit(summary: Summary, rows: int, *, calibrated: bool = True) -> None:
     console.print(table)
     say_left_out(console, len(ordered) - limit, "object")
     if calibrated:
-        columns = ["assessor", "bias", "sd", f"{percent} interval", "scores"]
+        columns = ["assessor", "bias", "sd", f"{share} interval", "scores"]
         table = make_table(["group", *columns] if groups else columns)
         by_bias = sorted(summary["assessors"], key=lambda record: (record.get("component", 1), -record["bias"]))
         for record in by_bias[:limit]:
@@ -130,7 +130,7 @@ def show_fit(summary: Summary, rows: int, *, calibrated: bool = True) -> None:
 def show_model(console: Console, summary: Summary, rows: int) -> None:
     """Print what a refined model found: numbers of the model, covariates, scales, noise factors, outlying scores."""
     most = 0 if rows == 0 else min(rows, _MOST)
-    percent = f"{100 * summary['interval']:g} %"
+    share = percent(summary["interval"])
 
     def tell(
         key: str, label: str, columns: Sequence[str], order: Callable[[Summary], float] | None, *, sign: bool = False
@@ -140,7 +140,7 @@ def show_model(console: Console, summary: Summary, rows: int) -> None:
             return
         ordered = records if order is None else sorted(records, key=order)
         shown = ordered[:most] if most and order is not None else ordered
-        table = make_table([columns[0], columns[1], "sd", f"{percent} interval"], text=(columns[0],))
+        table = make_table([columns[0], columns[1], "sd", f"{share} interval"], text=(columns[0],))
         for record in shown:
             name = _VARIANCES.get(record[label], record[label]) if label == "variance" else record[label]
             numbers = (number_text(record[part], sign=sign and part == "estimate") for part in ("estimate", "sd"))
@@ -333,7 +333,7 @@ def show_ranking(summary: Summary, rows: int) -> None:
     """Print ranks with their uncertainty, and the decision."""
     console = open_console()
     top = summary["top"]
-    columns = ["rank", "object", "value", f"{100 * summary['interval']:g} % ranks", "expected", "P(first)"]
+    columns = ["rank", "object", "value", f"{percent(summary['interval'])} ranks", "expected", "P(first)"]
     if top is not None:
         columns += [f"P(top {top})", "status"]
     table = make_table(columns, text=("object", "status"))
