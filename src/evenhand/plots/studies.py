@@ -12,7 +12,7 @@ from evenhand.errors import InputError
 from evenhand.panel.panel import Panel
 from evenhand.studies.case_study_1 import Published
 from evenhand.studies.case_study_2 import case_study_2_fits
-from evenhand.studies.figure_1 import GRAPHS, figure_1_panel
+from evenhand.studies.reproduction import GRAPHS, figure_1_panel
 from evenhand.studies.simulation import METHODS, SimulationStudy, profile_name
 
 if TYPE_CHECKING:
