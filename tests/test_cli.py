@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import main, showing
-from evenhand.cli.writing import open_console
+from evenhand.cli.showing import open_console
 from evenhand.data import demo_path
 from evenhand.data.make_demo import make_demo
 from evenhand.reports import summary as summaries

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.errors import InputError, MissingPackageError
 from evenhand.words import count_of, digits_of, number
@@ -39,6 +40,15 @@ def read_columns(frame: object, names: Sequence[str]) -> list[list[Any]]:
     native = _eager(frame)
     place = {str(name): name for name in native.columns}
     return [[None if is_missing(cell) else cell for cell in native.get_column(place[name]).to_list()] for name in names]
+
+
+def plain_numbers(frame: object, name: str) -> NDArray[np.float64] | None:
+    """Return a column of numbers of which none is missing as an array; None for any other column."""
+    native = _eager(frame)
+    column = native.get_column(next(own for own in native.columns if str(own) == name))
+    if not (column.dtype.is_float() or column.dtype.is_integer()) or column.null_count():
+        return None
+    return np.array(column.to_numpy(), dtype=np.float64)
 
 
 def categorical_columns(frame: object) -> set[str]:

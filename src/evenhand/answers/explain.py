@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.compiled import sum_by
 from evenhand.frames import Shown
 from evenhand.models.fit import Fit
+from evenhand.words import is_or_are
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -61,7 +62,7 @@ class Explanation(Shown):
             if names and total[word] >= least:
                 who = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
                 biases = ", ".join(f"{bias_of[label]:+.{self.digits}f}" for label in names)
-                reasons.append(f"{who} {'is' if len(names) == 1 else 'are'} {word} ({biases})")
+                reasons.append(f"{who} {is_or_are(len(names))} {word} ({biases})")
         if abs(self.weighting) >= least:
             reasons.append(f"confident scores weigh more ({self.weighting:+.{self.digits}f})")
         if abs(self.drawn) >= least:

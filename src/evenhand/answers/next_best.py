@@ -124,7 +124,8 @@ def next_best(
         wrong = _misclassified(fit, top, before)
         now = float(wrong.sum())
         gain = wrong.sum() - _misclassified_after(fit, top, before, fall).sum(axis=0)
-    best = np.argsort(-gain, kind="stable")[:most]
+    ties = np.round(gain / np.abs(gain).max(initial=1e-300), 10)  # equal but for rounding: in the order of the panel
+    best = np.argsort(-ties, kind="stable")[:most]
     return NextBest(
         fit,
         tuple(panel.assessors[i] for i in assessor[best].tolist()),

@@ -1,14 +1,16 @@
-"""What a person sees on a terminal: the summary as tables and sentences."""
+"""What a person sees on a terminal of each answer: the summary as tables and sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from evenhand.cli.model_tables import show_criteria, show_model
-from evenhand.cli.writing import (
+import click
+
+from evenhand.cli.showing import (
     add_row,
+    hide,
     interval_text,
     make_table,
     number_text,
@@ -16,33 +18,20 @@ from evenhand.cli.writing import (
     printable,
     say,
     say_left_out,
-    show_json,
     show_notes,
+    show_written,
     some,
 )
-from evenhand.words import digits_of
+from evenhand.words import count_of, digits_of
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from evenhand.cluster.calibrate import DistributedFit
     from evenhand.models.fit import Fit
     from evenhand.panel.panel import Panel
 
 Summary = dict[str, Any]
-
-__all__ = [
-    "printable",
-    "show_check",
-    "show_comparison",
-    "show_demo",
-    "show_fit",
-    "show_influence",
-    "show_json",
-    "show_next",
-    "show_next_step",
-    "show_packed",
-    "show_problems",
-    "show_ranking",
-    "show_written",
-]
 
 _SHOWN_AS_TABLE: Final = ("outlying",)
 """Notes on what has a table of its own."""
@@ -54,10 +43,22 @@ _MOST_CRITERIA: Final = 4
 """Up to this many criteria the values of each stand beside those of all together."""
 
 
-def show_fit(summary: Summary, rows: int) -> None:
-    """Print values, biases and what must be known about them."""
-    from evenhand.words import count_of
+_MOST: Final = 10
+"""Rows of a table, unless fewer or all are asked for."""
 
+_VARIANCES: Final = {
+    "value_sd": "spread of values",
+    "bias_sd": "spread of biases",
+    "scale_sd": "spread of log scales",
+    "power": "power of confidence",
+    "factor_strength": "evenness of noise factors",
+    "freedom": "degrees of freedom of the noise",
+    "noise_sd": "noise of a score of confidence 1",
+}
+
+
+def show_fit(summary: Summary, rows: int, *, calibrated: bool = True) -> None:
+    """Print values, biases where they were fitted, and what must be known about them."""
     console = open_console()
     panel, fit = summary["panel"], summary["fit"]
     percent = f"{100 * summary['interval']:g} %"
@@ -96,7 +97,7 @@ def show_fit(summary: Summary, rows: int) -> None:
         add_row(table, *([str(record["component"]), *cells] if groups else cells))
     console.print(table)
     say_left_out(console, len(ordered) - limit, "object")
-    if summary["method"] not in ("sa", "cwa"):
+    if calibrated:
         columns = ["assessor", "bias", "sd", f"{percent} interval", "scores"]
         table = make_table(["group", *columns] if groups else columns)
         by_bias = sorted(summary["assessors"], key=lambda record: (record.get("component", 1), -record["bias"]))
@@ -124,6 +125,107 @@ def show_fit(summary: Summary, rows: int) -> None:
     # the log-evidence is in files and JSON only, and so are its notes
     hidden = ("evidence", *(_SHOWN_AS_TABLE if summary.get("outlying") else ()))
     show_notes(console, [note for note in summary["notes"] if not note["kind"].startswith(hidden)])
+
+
+def show_model(console: Console, summary: Summary, rows: int) -> None:
+    """Print what a refined model found: numbers of the model, covariates, scales, noise factors, outlying scores."""
+    most = 0 if rows == 0 else min(rows, _MOST)
+    percent = f"{100 * summary['interval']:g} %"
+
+    def tell(
+        key: str, label: str, columns: Sequence[str], order: Callable[[Summary], float] | None, *, sign: bool = False
+    ) -> None:
+        records = summary.get(key, [])
+        if not records:
+            return
+        ordered = records if order is None else sorted(records, key=order)
+        shown = ordered[:most] if most and order is not None else ordered
+        table = make_table([columns[0], columns[1], "sd", f"{percent} interval"], text=(columns[0],))
+        for record in shown:
+            name = _VARIANCES.get(record[label], record[label]) if label == "variance" else record[label]
+            numbers = (number_text(record[part], sign=sign and part == "estimate") for part in ("estimate", "sd"))
+            add_row(table, printable(name), *numbers, interval_text(record, 2, sign=sign))
+        console.print(table)
+        say_left_out(console, len(ordered) - len(shown), label)
+
+    tell("variances", "variance", ("what the scores tell of the model", "estimate"), None)
+    confidence = summary.get("declared_confidence")
+    if confidence is not None:
+        say(console, f"{confidence['words'][:1].upper()}{confidence['words'][1:]}")
+    tell("covariates", "covariate", ("covariate", "points"), lambda _: 0.0, sign=True)
+    tell("scales", "assessor", ("assessor", "scale"), _away_from_one)
+    tell("noise_factors", "assessor", ("assessor", "noise factor"), _away_from_one)
+    _show_outlying(console, summary.get("outlying", []), most)
+
+
+def _away_from_one(record: Summary) -> float:
+    """Order factors: the furthest from 1 first, half as much and twice as much alike."""
+    estimate: float = record["estimate"]
+    return -max(estimate, 1 / estimate) if estimate > 0 else float("-inf")
+
+
+def _show_outlying(console: Console, records: list[Summary], most: int) -> None:
+    if not records:
+        return
+    table = make_table(["outlying score", "by", "on", "expected", "standard deviations"], text=("by", "on"))
+    shown = records[:most] if most else records
+    for record in shown:
+        add_row(
+            table,
+            f"{record['score']:g}",
+            printable(record["assessor"]),
+            printable(record["object"]),
+            number_text(record["expected"]),
+            number_text(record["surprise"], sign=True, digits=1),
+        )
+    console.print(table)
+    say_left_out(console, len(records) - len(shown), "outlying score")
+
+
+def show_criteria(console: Console, summary: Summary) -> None:
+    """Print the weights of the criteria, and how the errors of one reading go together."""
+    if "criteria" not in summary:
+        return
+    weights = ", ".join(f"{printable(part['criterion'])} {part['weight']:.3g}" for part in summary["criteria"])
+    say(console, f"Weights of the criteria: {weights}.")
+    found = [record for record in summary["correlation"] if record["correlation"] is not None]
+    shown = found[:_MOST]
+    if shown:
+        pairs = ", ".join(
+            f"{printable(record['first'])} and {printable(record['second'])} {record['correlation']:.2f}"
+            + ("" if record["error"] is None else f" ± {record['error']:.2f}")
+            for record in shown
+        )
+        say(console, f"Correlation of the errors of one reading: {pairs}.")
+        say_left_out(console, len(found) - len(shown), "pair")
+
+
+def show_distributed(fit: DistributedFit, rows: int) -> None:
+    """Print counts, residual, noise, the largest estimates of the smaller side, and where the rest is."""
+    hide()
+    summary = fit.summary
+    panel, found = summary["panel"], summary["fit"]
+    counts = ", ".join(count_of(panel[f"{word}s"], word) for word in ("object", "assessor", "assessment"))
+    click.echo(f"{counts}; {summary['solver']['name']}: {summary['solver']['reason']}.")
+    facts = [f"residual {found['residual']:.6g} with {count_of(found['degrees_of_freedom'], 'degree')} of freedom"]
+    for name, words in (("noise_variance", "noise variance"), ("mu2", "spectral gap")):
+        if found[name] is not None:
+            facts.append(f"{words} {found[name]:.4g}")
+    click.echo(f"{'; '.join(facts).capitalize()}.")
+    click.echo()
+    name = "value" if fit.side == "object" else "bias"
+    most = min(len(fit.labels), 10 if rows == 0 else min(rows, 10))
+    size = [-value if fit.side == "object" else -abs(value) for value in fit.estimate.tolist()]
+    order = sorted(range(len(size)), key=size.__getitem__)[:most]
+    click.echo(f"{'Highest values' if name == 'value' else 'Largest biases'}:")
+    shown = [printable(fit.labels[at]) for at in order]
+    width = max(map(len, shown))
+    for at, label in zip(order, shown, strict=True):
+        within = "" if fit.sd is None else f"  ± {fit.sd[at]:.3f}"
+        click.echo(f"  {label:<{width}}  {fit.estimate[at]:+10.3f}{within}")
+    for note in summary["notes"]:
+        click.echo(f"Note: {printable(note['message'])}")
+    click.echo(f"Written to {printable(fit.out.name)}: objects, assessors, residuals, summary.json.")
 
 
 def show_check(summary: Summary) -> None:
@@ -339,16 +441,6 @@ def _deletion(record: Summary, top: int | None) -> str:
     return text + (f"; no score left for {', '.join(record['lost'])}" if record["lost"] else "")
 
 
-def show_written(files: Sequence[Path]) -> None:
-    """Say where the results went."""
-    say(open_console(), f"Written to {', '.join(printable(file) for file in files)}.")
-
-
-def show_next_step(sentence: str) -> None:
-    """Say what to do next."""
-    say(open_console(), printable(sentence))
-
-
 def show_packed(panel: Panel, place: Path, parts: int) -> None:
     """Say what was packed and where, and what was noted on the way."""
     console = open_console()
@@ -377,8 +469,6 @@ def show_demo(fit: Fit, averages: Fit, save: Path | None) -> None:
 
 
 def _panel_line(panel: Summary) -> str:
-    from evenhand.words import count_of
-
     counts = [count_of(panel[name], name[:-1]) for name in ("objects", "assessors", "assessments")]
     declared = {
         "uncertainty": "with declared uncertainties",

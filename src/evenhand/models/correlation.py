@@ -21,7 +21,7 @@ from evenhand.panel.panel import Panel
 from evenhand.progress import report
 from evenhand.solve import choose_solver
 from evenhand.solve.base import Derived
-from evenhand.solve.criteria import Gauges, JointSolver, Readings, edges_of, project, transposed
+from evenhand.solve.criteria import Gauges, JointSolver, Readings
 from evenhand.solve.equations import System
 from evenhand.words import name_some
 
@@ -313,10 +313,6 @@ class SummedSolver(Derived):
             biases[seat] += factor * of_biases
         return values, biases
 
-    def edges(self) -> tuple[Floats, Floats, Floats]:
-        """Return for each combined score the covariances (o, o), (o, a) and (a, a)."""
-        return edges_of(self.apply, self.diagonal(), self.panel.object_index, self.panel.assessor_index)
-
     def log_determinant(self) -> float:
         """Return log det of the combined panel's own equations."""
         return choose_solver(self.system).log_determinant()
@@ -357,8 +353,8 @@ def _times(posterior: Posterior, of_values: Floats, of_biases: Floats) -> tuple[
         return scale * (of_values.T / posterior.value_precision).T, np.zeros(of_biases.shape)
     asked = of_values, of_biases
     if posterior.condition is not None:
-        asked = transposed(posterior.condition, *asked)
+        asked = posterior.condition.transposed(*asked)
     found = posterior.solver.apply(*asked)
     if posterior.condition is not None:
-        found = project(posterior.condition, *found)
+        found = posterior.condition.project(*found)
     return scale * found[0], scale * found[1]

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from evenhand.compiled import Floats
 from evenhand.errors import InputError
+from evenhand.words import count_of
 
 NoiseKind = Literal["estimated", "declared"]
 
@@ -129,7 +130,7 @@ class EstimatedNoise:
             )
         if self.nu <= 2:
             return (
-                f"with {self.nu} degree{'s' if self.nu > 1 else ''} of freedom there is no standard deviation; "
+                f"with {count_of(self.nu, 'degree')} of freedom there is no standard deviation; "
                 "intervals are given all the same"
             )
         if self.residual == 0:

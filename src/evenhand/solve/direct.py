@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenhand.compiled import Floats
+from evenhand.compiled import Floats, Whole
 from evenhand.solve.factored import FactoredSolver
 
 _ACCURATE: Final = 300
@@ -22,6 +21,62 @@ _PAIR: Final = 64
 
 
 @dataclass(frozen=True, eq=False)
+class Cholesky:
+    """A dense lower Cholesky factor; what stands above its diagonal means nothing."""
+
+    lower: Floats
+
+    @classmethod
+    def of(cls, matrix: Floats, cancelled: float) -> Cholesky | None:
+        """Factorise a matrix laid out by columns, which is overwritten; None where a pivot keeps too small a part."""
+        from scipy.linalg.lapack import dpotrf
+
+        if not matrix.size:
+            return cls(matrix)
+        scale = np.diagonal(matrix) * cancelled
+        lower, failed = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+        return cls(lower) if not failed and (np.square(np.diagonal(lower)) > scale).all() else None
+
+    @property
+    def pivots(self) -> Floats:
+        """The pivots, whose product is the determinant."""
+        return np.square(np.diagonal(self.lower))
+
+    def solve(self, right: Floats) -> Floats:
+        """Solve for a vector or columns."""
+        from scipy.linalg.lapack import dpotrs
+
+        return np.asarray(dpotrs(self.lower, right, lower=1)[0]) if self.lower.size else np.zeros_like(right)
+
+    def draw(self, generator: np.random.Generator, count: int) -> Floats:
+        """Return draws (columns) with the inverse as covariance."""
+        from scipy.linalg import solve_triangular
+
+        white = generator.standard_normal((self.lower.shape[0], count))
+        if not self.lower.size:
+            return white
+        return np.asarray(solve_triangular(self.lower, white, lower=True, trans="T", check_finite=False))
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """The inverse; what stands above its diagonal means nothing."""
+        from scipy.linalg.lapack import dpotri
+
+        return np.asarray(dpotri(self.lower, lower=1)[0]) if self.lower.size else self.lower
+
+    def full_inverse(self, places: Whole, size: int) -> Floats:
+        """Return the inverse with both halves, at some places of a larger matrix of zeros."""
+        full = np.zeros((size, size))
+        full[np.ix_(places, places)] = self.inverse
+        for start in range(0, size, _BLOCK):  # in place, for want of memory
+            stop = min(start + _BLOCK, size)
+            inner = np.tril(full[start:stop, start:stop])
+            full[start:stop, start:stop] = inner + np.tril(inner, -1).T
+            full[start:stop, stop:] = full[stop:, start:stop].T
+        return full
+
+
+@dataclass(frozen=True, eq=False)
 class DirectSolver(FactoredSolver):
     """Dense Cholesky factor of the grounded Schur complement, and its dense inverse where variances are asked for."""
 
@@ -31,44 +86,22 @@ class DirectSolver(FactoredSolver):
         return f"direct: dense Cholesky factor of {self.system.n_kept:,} equations"
 
     @cached_property
-    def _factor(self) -> Floats:
-        """Lower Cholesky factor of the grounded Schur complement; what stands above its diagonal means nothing."""
-        from scipy.linalg.lapack import dpotrf
-
-        if not self.free.size:
-            return np.zeros((0, 0))
-        matrix = self.system.grounded_schur(self.free)
-        scale = np.diagonal(matrix) * _CANCELLED[self.free.size > _ACCURATE]
-        factor, failed = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
-        if not failed and (np.square(np.diagonal(factor)) > scale).all():
-            return np.asarray(factor)
-        # a pivot lost digits to cancellation: once more, without subtractions
-        del matrix, factor
-        return laplacian_factor(self.system.schur(), self.free)
-
-    @cached_property
-    def _inverse(self) -> Floats:
-        """Inverse of the grounded Schur complement; what stands above its diagonal means nothing."""
-        from scipy.linalg.lapack import dpotri
-
-        return np.asarray(dpotri(self._factor, lower=1)[0]) if self.free.size else np.zeros((0, 0))
+    def _factor(self) -> Cholesky:
+        """Factor of the grounded Schur complement; where a pivot lost digits, once more, without subtractions."""
+        found = Cholesky.of(self.system.grounded_schur(self.free), _CANCELLED[self.free.size > _ACCURATE])
+        return found or Cholesky(laplacian_factor(self.system.schur(), self.free))
 
     def _solve_free(self, right: Floats) -> Floats:
-        from scipy.linalg.lapack import dpotrs
+        return self._factor.solve(right)
 
-        return np.asarray(dpotrs(self._factor, right, lower=1)[0])
-
-    def _entries_free(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> Floats:
-        return np.asarray(self._inverse[np.maximum(one, other), np.minimum(one, other)])
+    def _entries_free(self, one: Whole, other: Whole) -> Floats:
+        return np.asarray(self._factor.inverse[np.maximum(one, other), np.minimum(one, other)])
 
     def _pivots(self) -> Floats:
-        return np.square(np.diagonal(self._factor))
+        return self._factor.pivots
 
     def _draw_free(self, generator: np.random.Generator, count: int) -> Floats:
-        from scipy.linalg import solve_triangular
-
-        white = generator.standard_normal((self.free.size, count))
-        return np.asarray(solve_triangular(self._factor, white, lower=True, trans="T", check_finite=False).T)
+        return self._factor.draw(generator, count).T
 
     # Where eliminated vertices have many neighbours, products with the whole inverse beat looking up pairs
 
@@ -95,18 +128,10 @@ class DirectSolver(FactoredSolver):
     @cached_property
     def full_inverse(self) -> Floats:
         """The inverse with both halves, bordered by zeros for the grounded vertices."""
-        size = self.system.n_kept
-        full = np.zeros((size, size))
-        full[np.ix_(self.free, self.free)] = self._inverse
-        for start in range(0, size, _BLOCK):  # in place, for want of memory
-            stop = min(start + _BLOCK, size)
-            inner = np.tril(full[start:stop, start:stop])
-            full[start:stop, start:stop] = inner + np.tril(inner, -1).T
-            full[start:stop, stop:] = full[stop:, start:stop].T
-        return full
+        return self._factor.full_inverse(self.free, self.system.n_kept)
 
 
-def laplacian_factor(laplacian: Floats, free: NDArray[np.int64]) -> Floats:
+def laplacian_factor(laplacian: Floats, free: Whole) -> Floats:
     """Return the lower Cholesky factor of a graph Laplacian without its grounded rows and columns.
 
     Each vertex is eliminated by adding the links that it leaves between its neighbours, and each pivot is a sum of

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.compiled import Floats
-from evenhand.solve.base import KeptSolver, Sides, Solution, require_draws
+from evenhand.compiled import Floats, Whole
+from evenhand.solve.base import AT_ONCE, KeptSolver, Sides, Solution, require_draws
 from evenhand.solve.digits import refined
 from evenhand.solve.equations import System
-
-AT_ONCE: Final = 2**21
-"""Numbers held at a time while entries of the inverse are gathered."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +28,12 @@ class FactoredSolver(KeptSolver):
     log_determinant_error: float = 0.0
 
     @cached_property
-    def free(self) -> NDArray[np.int64]:
+    def free(self) -> Whole:
         """Kept vertices that are not grounded."""
         return grounded(self.system)
 
     @cached_property
-    def _place(self) -> NDArray[np.int64]:
+    def _place(self) -> Whole:
         """Where each kept vertex stands among the free ones; -1 for the grounded."""
         place = np.full(self.system.n_kept, -1)
         place[self.free] = np.arange(self.free.size)
@@ -46,7 +43,7 @@ class FactoredSolver(KeptSolver):
         """Solve with the grounded Schur complement."""
         raise NotImplementedError
 
-    def _entries_free(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> Floats:
+    def _entries_free(self, one: Whole, other: Whole) -> Floats:
         """Return entries of the inverse between free vertices that share a neighbour, or are one and the same."""
         raise NotImplementedError
 
@@ -158,14 +155,14 @@ class FactoredSolver(KeptSolver):
         return of_objects, of_assessors
 
 
-def grounded(system: System) -> NDArray[np.int64]:
+def grounded(system: System) -> Whole:
     """Return the kept vertices that are free when the heaviest of each component is held at zero."""
     if system.n_components == 1:
         return np.delete(np.arange(system.n_kept), np.argmax(system.kept_total))
     return not_heaviest(system.kept_total, system.kept_component)
 
 
-def not_heaviest(weight: Floats, group: NDArray[np.int64]) -> NDArray[np.int64]:
+def not_heaviest(weight: Floats, group: Whole) -> Whole:
     """Return the positions of all but the heaviest of each group, in order."""
     by_weight = np.lexsort((-weight, group))
     first = np.ones(by_weight.size, dtype=bool)
@@ -173,7 +170,7 @@ def not_heaviest(weight: Floats, group: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.sort(by_weight[~first])
 
 
-def _pairs_of(system: System, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _pairs_of(system: System, start: int, stop: int) -> tuple[Whole, Whole, Whole]:
     """Return all pairs of assessments of the same eliminated vertex, for vertices from start to stop.
 
     The first two arrays are positions in ``system.incidence``, the third the vertex, counted from start.
