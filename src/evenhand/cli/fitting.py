@@ -259,10 +259,10 @@ class Refining(Options):
 
     def refinements(self) -> Refinements | None:
         """Return the refinements, where any was asked for."""
-        from evenhand.models.refined import Refinements
-
         if not typed(*self.names()):
             return None
+        from evenhand.models.refined import Refinements
+
         return Refinements(
             shrink="biases" if self.shrink_biases else self.shrink,
             value_sd=self.value_sd,
@@ -301,11 +301,11 @@ class _Fitting(Input):
 
     def _chosen(self, panel: Panel) -> Refinements | None:
         """Return the refinements for a panel, its covariates among them; None for a plain method."""
-        from evenhand.models.refined import Refinements
-
         refinements, plain = self.refining.refinements(), self.estimating.plain()
         if refinements is None and not panel.covariates:
             return None
+        from evenhand.models.refined import Refinements
+
         if typed("power") and panel.precision.min() == panel.precision.max():
             raise click.UsageError("--power has no effect here: all scores are equally sure.")
         chosen = replace(refinements or Refinements(), covariates=tuple(panel.covariates))
@@ -313,9 +313,12 @@ class _Fitting(Input):
 
     def _by(self) -> Callable[..., Fit]:
         """Return what fits a panel by the method that was asked for."""
+        plain = self.estimating.plain()
+        if plain is not None:
+            return plain
         from evenhand.models.medians import median_polish
 
-        return self.estimating.plain() or median_polish
+        return median_polish
 
     def _settings(self) -> dict[str, Any]:
         """Return what every way to fit is asked for."""
@@ -329,10 +332,12 @@ class _Fitting(Input):
 
     def _fit(self, panel: Panel) -> Fit:
         """Return the fit of a panel, plain or refined."""
+        chosen, settings = self._chosen(panel), self._settings() | {"solver": self.estimating.solver}
+        if chosen is None:
+            return self._by()(panel, **settings)
         from evenhand.models.refined import refine
 
-        chosen, settings = self._chosen(panel), self._settings() | {"solver": self.estimating.solver}
-        return self._by()(panel, **settings) if chosen is None else refine(panel, chosen, **settings)
+        return refine(panel, chosen, **settings)
 
 
 class Fitting(_Fitting):
@@ -380,11 +385,11 @@ class CriteriaFitting(_Fitting):
 
     def fit(self) -> Fit | CriteriaFit:
         """Read and fit, each criterion and all together where there are several."""
-        from evenhand.models.criteria import calibrate_criteria
-
         panel = self.reading.read()
         if not typed("criterion"):
             return self._fit(panel)
+        from evenhand.models.criteria import calibrate_criteria
+
         return calibrate_criteria(
             panel,
             weights=self.combining.weights or None,

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from evenhand.errors import EvenhandError, LimitError, Problem
 from evenhand.frames import records_of
 from evenhand.io.results import check_target, notes_of, settings_of, tables_of, write_whole
 from evenhand.io.sheets import Bar, Column, Sheet, write_sheets
-from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit, method_name
 from evenhand.panel.confidence import precision_of_level
 from evenhand.panel.panel import Panel
 from evenhand.reports.summary import Summary, problem_records, robustness_facts, summarise_fit
+
+if TYPE_CHECKING:
+    from evenhand.models.criteria import CriteriaFit
 from evenhand.words import digits_of
 
 _MOST_ASSESSMENTS: Final = 100_000
