@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -219,7 +221,7 @@ ERRORS: dict[str, tuple[str, ...]] = {
                 *("huge_cell.csv", "nul.csv", "binary.csv", "half.csv", "png.csv", "pdf.csv", "again.csv"),
                 *("blank.xlsx", "not_a_book.xlsx", "old.xlsx", "cut.xlsx", "really_ods.xlsx", "entities.ods"),
                 *("malformed.ods", "locked.ods", "repeats.ods", "far.ods", "damaged.parquet"),
-                *("other_version", "other_count", "no_format"),
+                *("other_version", "other_count", "no_format", "noted.packed", "counted.packed"),
             )
         ),
         "check book.xlsx --sheet Nothing --json",
@@ -443,6 +445,8 @@ SLOW = (
     "calibrate mixed_folder --cluster local:1 --out clustered-mixed --json",
     "calibrate uneven_folder --cluster local:1 --out clustered-uneven --json",
     "calibrate folder --cluster local:1 --out clustered-noise --noise declared --json",
+    "calibrate noted.packed --cluster local:1 --out clustered-noted --json",
+    "calibrate counted.packed --cluster local:1 --out clustered-counted --json",
 )
 """What needs a cluster."""
 
@@ -680,4 +684,8 @@ def beside_the_panels() -> Iterator[Path]:
         golden_panels.write_sound()
         golden_panels.write_unsound()
         eh.pack_panel(eh.read_panel("levels.csv"), "levels.packed")
+        for name, change in (("noted.packed", {"notes": ["a note in words"]}), ("counted.packed", {"objects": 9})):
+            shutil.copytree("levels.packed", name)
+            facts = json.loads(Path(name, "panel.json").read_text(encoding="utf-8"))
+            Path(name, "panel.json").write_text(json.dumps(facts | change), encoding="utf-8")
         yield Path(os.getcwd())

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from evenhand.models.fit import Fit
 from evenhand.models.medians import Medians
 from evenhand.models.refined import Refined
+from evenhand.panel.column import Table, factorise
 from evenhand.panel.gauge import Affine, Anchor, Gauge, Reference
 from evenhand.panel.panel import Panel
+from evenhand.panel.roles import Roles
+from evenhand.panel.rules import Collector, Entries, Options
 
 Floats = NDArray[np.float64]
 
@@ -256,3 +259,22 @@ def facts(panel: Panel) -> tuple[Any, ...]:
         panel.factor,
         panel.notes,
     )
+
+
+def check_columns(
+    columns: Sequence[Sequence[Any]],
+    names: Sequence[str],
+    roles: Roles,
+    row_numbers: Sequence[int],
+    *,
+    covariates: Sequence[str] = (),
+    decimal_comma: bool = False,
+    is_wide: bool = False,
+    **options: Any,
+) -> Entries:
+    """Return what the rules make of the used columns of a table, each given cell by cell."""
+    made = tuple(factorise(name, cells) for name, cells in zip(names, columns, strict=True))
+    collector = Collector(roles, Options(**options), covariates)
+    numbers = np.array(row_numbers, dtype=np.int64)
+    collector.add(Table(tuple(names), made, numbers, "the table", decimal_comma, is_wide=is_wide))
+    return collector.entries()

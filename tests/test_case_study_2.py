@@ -9,8 +9,8 @@ import pytest
 import evenhand as eh
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
-from evenhand.panel.rules import Cells
-from panels import exact_fit
+from evenhand.panel.roles import Roles
+from panels import check_columns, exact_fit
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -23,16 +23,8 @@ def panel(shared_data: Path) -> Panel:
     with (shared_data / "case_study_2_scores.csv").open(encoding="utf-8-sig", newline="") as file:
         names, *rows = csv.reader(file)
     columns = list(zip(*rows, strict=True))
-    cells = Cells(
-        object=columns[0],
-        assessor=columns[1],
-        score=columns[2],
-        declared=columns[3],
-        form="level",
-        names=tuple(names),
-        row_numbers=range(2, len(rows) + 2),
-    )
-    return Panel.from_cells(cells, factor=1.75)
+    entries = check_columns(columns, names, Roles(0, 1, 2, 3, "level"), range(2, len(rows) + 2), factor=1.75)
+    return Panel.from_entries(entries, factor=1.75)
 
 
 @pytest.fixture(scope="module")

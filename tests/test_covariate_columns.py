@@ -15,11 +15,11 @@ from click.testing import CliRunner, Result
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.errors import InputError, LimitError
-from evenhand.io.large import LARGE
+from evenhand.io.coding import LARGE
 from evenhand.io.table import MAX_CELLS
 from evenhand.panel.panel import Panel
-from evenhand.panel.roles import Columns, recognise
-from evenhand.panel.rules import Cells, Further, check_cells
+from evenhand.panel.roles import Roles, recognise
+from panels import check_columns
 
 ROWS: list[tuple[Any, ...]] = [
     ("x", "A", 60.0, 1, "expert", "merit"),
@@ -200,7 +200,7 @@ def test_numbers_of_criteria_are_labels() -> None:
 def test_further_columns_are_found_as_the_others_are() -> None:
     names = ["object", "assessor", "score", "Reading_Order", "about"]
     found = recognise(names, covariates=[" reading order"], criterion="ABOUT", source="f")
-    assert found == Columns(0, 1, 2, criterion=4, covariates=(3,))
+    assert found == Roles(0, 1, 2, criterion=4, covariates=(3,))
     with pytest.raises(
         InputError, match=r"There is no column 'nix', which --covariate names; the columns are 'object'"
     ):
@@ -231,7 +231,7 @@ def test_one_column_cannot_be_two_things() -> None:
 def test_a_column_that_is_a_covariate_is_not_also_the_confidence() -> None:
     names = ["object", "assessor", "score", "weight"]
     assert recognise(names, source="f").confidence == 3
-    assert recognise(names, covariates=["weight"], source="f") == Columns(0, 1, 2, covariates=(3,))
+    assert recognise(names, covariates=["weight"], source="f") == Roles(0, 1, 2, covariates=(3,))
     with pytest.raises(InputError, match="No column was recognised for scores"):
         recognise(names, covariates=["score"], source="f")
 
@@ -289,18 +289,11 @@ def test_a_wide_sheet_has_no_further_columns(tmp_path: Path) -> None:
 def test_texts_that_would_fill_the_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evenhand.memory.available", lambda: 2**27)
     rows = 1000
-    cells = Cells(
-        ["x"] * rows,
-        [str(row) for row in range(rows)],
-        [1.0] * rows,
-        None,
-        "none",
-        ("object", "assessor", "score"),
-        range(rows),
-        covariates={"remark": Further("remark", ["a" * 100_000, *["b"] * (rows - 1)])},
-    )
+    columns = ["x"] * rows, [str(row) for row in range(rows)], [1.0] * rows, ["a" * 100_000, *["b"] * (rows - 1)]
+    roles = Roles(0, 1, 2, covariates=(3,))
+    names = ("object", "assessor", "score", "remark")
     with pytest.raises(LimitError, match="the texts in column remark"):
-        check_cells(cells)
+        check_columns(columns, names, roles, range(rows), covariates=["remark"])
 
 
 def test_arrays_need_a_cell_for_each_score() -> None:
@@ -477,12 +470,32 @@ def test_a_large_file_is_read_with_its_further_columns(tmp_path: Path, suffix: s
     assert (plain.criteria, dict(plain.covariates)) == ((), {})
 
 
-def test_a_file_with_too_many_cells_for_further_columns_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_covariate_with_a_word_far_down_is_read_as_categories(tmp_path: Path, suffix: str) -> None:
+    size = 150_000
+    frame = pl.DataFrame(
+        {
+            "object": [f"object {row:06d}" for row in range(size)],
+            "assessor": "A",
+            "score": 1.0,
+            "round": [*(f"{row % 3}.0" for row in range(size - 1)), "final"],
+        }
+    )
+    path = tmp_path / f"large.{suffix}"
+    frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path, compression="uncompressed")
+    assert path.stat().st_size >= LARGE
+    panel = eh.read_panel(path, covariates=["round"])
+    assert panel.covariates["round"].tolist() == frame["round"].to_list()
+    assert [note.kind for note in panel.notes] == ["mixed_covariate"]
+    assert f"since 'final' in row {size + (suffix == 'csv')} is not a number" in panel.notes[0].message
+
+
+def test_a_file_with_too_many_cells_to_be_wide_is_refused(tmp_path: Path) -> None:
     rows = MAX_CELLS // 4 + 1
     frame = pl.select(object=pl.int_range(rows) % 1000, assessor=pl.int_range(rows) // 1000, score=0.5, order=1)
     frame.write_parquet(tmp_path / "many.parquet")
     with pytest.raises(InputError, match="more than the limit of 20,000,000 cells"):
-        eh.read_panel(tmp_path / "many.parquet", covariates=["order"])
+        eh.read_panel(tmp_path / "many.parquet", wide=True)
 
 
 def test_packed_panels_have_no_further_columns(source: Path, tmp_path: Path) -> None:

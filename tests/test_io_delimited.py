@@ -35,7 +35,7 @@ def refused(file: Path) -> InputError:
 
 def test_cells_stay_text_and_labels_keep_their_zeros(tmp_path: Path) -> None:
     table = read_delimited(write(tmp_path, "object,assessor,score\n007,AB, 7.50\n"))
-    assert table.columns == (["007"], ["AB"], [" 7.50"])
+    assert table.cells == (["007"], ["AB"], [" 7.50"])
     assert table.source == "scores.csv"
     assert table.notes == ()
 
@@ -49,7 +49,7 @@ def test_header_names_lose_outer_white_space_and_nothing_else(tmp_path: Path) ->
 def test_marked_encodings_are_read_without_a_note(tmp_path: Path, encoding: str) -> None:
     table = read_delimited(write(tmp_path, "object,assessor,score\nÉtude,Žofie,3\n".encode(encoding)))
     assert table.names[0] == "object"
-    assert table.columns[:2] == (["Étude"], ["Žofie"])
+    assert table.cells[:2] == (["Étude"], ["Žofie"])
     assert table.notes == ()
 
 
@@ -78,7 +78,7 @@ def test_delimiters_and_line_ends_of_all_systems_are_found(tmp_path: Path, delim
     rows = [["object", "assessor", "score"], ["P1", "A", "1"], ["P2", "B", "2"]]
     table = read_delimited(write(tmp_path, end.join(delimiter.join(row) for row in rows) + end))
     assert table.names == ("object", "assessor", "score")
-    assert table.columns == (["P1", "P2"], ["A", "B"], ["1", "2"])
+    assert table.cells == (["P1", "P2"], ["A", "B"], ["1", "2"])
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_row_numbers_count_a_quoted_cell_with_line_breaks_as_one_row(tmp_path: P
 
 def test_short_rows_are_filled_up_and_white_space_is_empty(tmp_path: Path) -> None:
     table = read_delimited(write(tmp_path, "object,assessor,score\nP,A\nQ, \xa0,2\n"))
-    assert table.columns == (["P", "Q"], ["A", None], [None, "2"])
+    assert table.cells == (["P", "Q"], ["A", None], [None, "2"])
 
 
 def test_cells_beyond_the_header_are_refused_with_their_row_unless_blank(tmp_path: Path) -> None:

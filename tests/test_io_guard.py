@@ -307,7 +307,7 @@ def test_a_formula_with_a_result_of_any_kind_is_not_taken_for_one_without(tmp_pa
     parts = {**xlsx_parts(f'{PLAIN}<row r="3">{cells}</row>'), "xl/sharedStrings.xml": texts}
     file = pack(tmp_path / "a.xlsx", parts)
     assert inspect_workbook(file)["Scores"].unreadable == []
-    assert read_spreadsheet(file).columns == (["P", "text"], ["A", None], [7, 4])
+    assert read_spreadsheet(file).cells == (["P", "text"], ["A", None], [7, 4])
     parts = xlsx_parts(f'{PLAIN}<row r="3"><c r="B3" t="str"><f>A1</f></c><c r="C3"><f>A1</f><v/></c></row>')
     found = inspect_workbook(pack(tmp_path / "b.xlsx", parts))["Scores"]
     assert [block[:4] for block in found.unreadable] == [(2, 1, 1, 1), (2, 2, 1, 1)]
@@ -360,7 +360,7 @@ def test_far_repeats_of_empty_cells_pass_as_libreoffice_writes_them(tmp_path: Pa
     empty = '<table:table-cell table:number-columns-repeated="16381"/>'
     rows = ods_row("object", "assessor", "score", more=empty) + ods_row("P", "A", "7", more=empty) + EMPTY_END
     table = read_spreadsheet(pack(tmp_path / "a.ods", ods_parts(rows)))
-    assert table.columns == (["P"], ["A"], ["7"])
+    assert table.cells == (["P"], ["A"], ["7"])
 
 
 BILLION = 'table:number-columns-repeated="1000000000"'
@@ -470,7 +470,7 @@ def test_formatted_empty_cells_beyond_the_table_are_no_data(tmp_path: Path) -> N
     facts = inspect_workbook(file)["Scores"]
     assert (facts.filled, facts.spread) == (6, 6)
     table = read_spreadsheet(file)
-    assert (table.columns, table.notes) == ((["P"], ["A"], [7]), ())
+    assert (table.cells, table.notes) == ((["P"], ["A"], [7]), ())
 
 
 def test_a_sparse_table_of_formatted_cells_is_no_mass_of_tags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -513,7 +513,7 @@ def test_a_cell_that_stands_twice_with_different_values_is_refused(
 
 def test_a_cell_that_stands_twice_with_the_same_value_is_noted(tmp_path: Path) -> None:
     table = read_spreadsheet(pack(tmp_path / "a.xlsx", xlsx_parts(PLAIN + ROW)))
-    assert table.columns == (["P"], ["A"], [7])
+    assert table.cells == (["P"], ["A"], [7])
     (note,) = table.notes
     assert (note.kind, note.where) == ("repeated_cells", "a.xlsx, sheet Scores")
     assert note.message == "The cells A2, B2, C2 stand twice in the sheet, with the same value."
@@ -523,14 +523,14 @@ def test_a_cell_that_stands_twice_with_the_same_value_is_noted(tmp_path: Path) -
 def test_an_empty_cell_takes_no_place_from_a_filled_one(tmp_path: Path, cells: str) -> None:
     for rows in (f'{PLAIN}<row r="2">{cells}</row>', f'<row r="2">{cells}</row>{PLAIN}'):
         table = read_spreadsheet(pack(tmp_path / "a.xlsx", xlsx_parts(rows)))
-        assert (table.columns, table.notes) == ((["P"], ["A"], [7]), ())
+        assert (table.cells, table.notes) == ((["P"], ["A"], [7]), ())
 
 
 def test_cells_in_another_order_are_read_where_they_belong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     third = f'<row r="3">{number("C3", 3)}{number("A3", 1)}{number("B3", 2)}</row>'
     file = pack(tmp_path / "a.xlsx", xlsx_parts(f'{third}{ROW}<row r="1">{HEADER}</row>'))
     table = read_spreadsheet(file)
-    assert (table.columns, table.notes) == ((["P", 1], ["A", 2], [7, 3]), ())
+    assert (table.cells, table.notes) == ((["P", 1], ["A", 2], [7, 3]), ())
     monkeypatch.setattr("evenhand.io.guard.MAX_DISORDERED", 7)
     refused(file, "damaged", "in no order")
 
@@ -560,6 +560,29 @@ def test_rows_are_counted_on_from_rows_and_not_from_cells_that_lie_about_theirs(
 def test_two_parts_of_one_name_are_refused(tmp_path: Path) -> None:
     parts = {**xlsx_parts(), "xl/worksheets/Sheet1.xml": str(xlsx_parts(FAR)["xl/worksheets/sheet1.xml"])}
     refused(pack(tmp_path / "a.xlsx", parts), "damaged", "two parts of one name")
+
+
+@pytest.mark.parametrize("value", ["1<!-- x -->2", "<![CDATA[12]]>", "1<?x y?>2"])
+def test_a_value_that_the_library_would_cut_short_is_refused(tmp_path: Path, value: str) -> None:
+    rows = f'{PLAIN}<row r="3">{number("C3", value)}</row>'
+    refused(pack(tmp_path / "a.xlsx", xlsx_parts(rows)), "damaged", "is interrupted by what is no text")
+    rows = f'<row r="1">{HEADER}</row><row r="2"><c r="A2" t="inlineStr"><is><t>{value}</t></is></c></row>'
+    assert read_spreadsheet(pack(tmp_path / "b.xlsx", xlsx_parts(rows))).columns[0] == ["12"]
+
+
+def test_a_text_of_an_opendocument_file_that_the_library_would_lose_is_refused(tmp_path: Path) -> None:
+    file = pack(tmp_path / "a.ods", ods_parts(ODS_PLAIN.replace(">P<", "><![CDATA[P]]><")))
+    refused(file, "damaged", "is interrupted by what is no text")
+
+
+def test_a_second_table_of_cells_in_a_sheet_is_refused(tmp_path: Path) -> None:
+    rows = f'{PLAIN}</sheetData><sheetData><row r="3">{number("C3", 1)}</row>'
+    refused(pack(tmp_path / "a.xlsx", xlsx_parts(rows)), "damaged", "two tables of cells in one sheet")
+
+
+def test_names_of_sheets_elsewhere_do_not_hide_what_was_found_in_an_opendocument_file(tmp_path: Path) -> None:
+    parts = {**ods_parts(ODS_PLAIN), "meta.xml": '<x><sheet name="Other"/></x>'}
+    assert inspect_workbook(pack(tmp_path / "a.ods", parts))["Scores"].filled == 6
 
 
 def test_too_many_parts_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.errors import InputError
 from evenhand.io import packed
-from evenhand.io.labels import Labels
+from evenhand.io.coding import Labels
 from evenhand.panel.panel import Panel
 from panels import facts
 

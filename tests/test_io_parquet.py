@@ -50,7 +50,7 @@ def test_columns_of_every_kind_come_out_as_cells(tmp_path: Path) -> None:
         [1.25, None],
         ["[1, 2]", None],
     )
-    assert table.columns == expected
+    assert table.cells == expected
     assert list(table.row_numbers) == [1, 2]
     assert table.where(1, "half") == "row 2, column half"
     assert table.source == "a.parquet"
@@ -119,7 +119,7 @@ def test_damaged_files_are_refused_in_one_sentence(tmp_path: Path, damage: str) 
 
 
 def test_a_file_that_ends_the_process_of_its_reader_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "rehearse.py").write_text("import os\nos.abort()\n")
+    (tmp_path / "parquet_worker.py").write_text("import os\nos.abort()\n")
     monkeypatch.setattr("evenhand.io.parquet.__file__", str(tmp_path / "parquet.py"))
     with pytest.raises(InputError, match="broke off") as caught:
         read_parquet(write(tmp_path / "a.parquet"))

@@ -16,7 +16,7 @@ from python_calamine import CalamineWorkbook
 
 from evenhand.errors import InputError, LimitError
 from evenhand.io import read_table, write_tables
-from evenhand.io.results import harmless
+from evenhand.io.results import harmless, replacing_directory, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,14 +42,14 @@ def test_numbers_keep_all_their_digits_and_empty_is_empty_in_text(tmp_path: Path
     assert files[0].read_bytes().startswith(b"\xef\xbb\xbfobject")
     table = read_table(files[0])
     assert table.names == ("object", "value", "sd", "rank", "flagged")
-    assert table.columns == (
+    assert table.cells == (
         ["007", 'Žofie, "É"'],
         ["0.3333333333333333", "-2.5e-300"],
         [None, None],
         ["1", "2"],
         ["true", "false"],
     )
-    assert read_table(files[1]).columns == (["A"], ["-0.1"])
+    assert read_table(files[1]).cells == (["A"], ["-0.1"])
 
 
 def test_parquet_keeps_kinds_and_empty_is_null(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_workbook_has_a_sheet_for_each_table_and_one_for_the_notes(tmp_path: P
 def test_notes_go_beside_a_csv(tmp_path: Path) -> None:
     files = write_tables(tmp_path / "out.csv", TABLES, notes=["Two groups."])
     assert files[-1].name == "out-notes.csv"
-    assert read_table(files[-1]).columns == (["Two groups."],)
+    assert read_table(files[-1]).cells == (["Two groups."],)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv"])
@@ -130,13 +130,13 @@ def test_hostile_text_in_a_workbook_is_text_for_two_readers(tmp_path: Path) -> N
     assert cells[0].font.bold
     assert [cell.value for cell in cells[-4:]] == texts[-4:]
     table = read_table(file)
-    assert (table.names, table.columns) == (("=object",), (texts,))
+    assert (table.names, table.cells) == (("=object",), (texts,))
 
 
 def test_infinite_numbers_are_text_in_a_workbook_and_stay_in_csv(tmp_path: Path) -> None:
     tables = {"t": {"x": [math.inf, -math.inf]}}
-    assert read_table(write_tables(tmp_path / "a.xlsx", tables)[0]).columns == (["inf", "-inf"],)
-    assert read_table(write_tables(tmp_path / "a.csv", tables)[0]).columns == (["inf", "-inf"],)
+    assert read_table(write_tables(tmp_path / "a.xlsx", tables)[0]).cells == (["inf", "-inf"],)
+    assert read_table(write_tables(tmp_path / "a.csv", tables)[0]).cells == (["inf", "-inf"],)
 
 
 def test_names_of_tables_are_made_fit_for_files_and_sheets(tmp_path: Path) -> None:
@@ -266,3 +266,49 @@ def test_a_workbook_comes_back_as_it_was_written(
     assert table.columns[1] == numbers
     sheet = openpyxl.load_workbook(file)["t"]
     assert [row[1].value for row in sheet.iter_rows(min_row=2)] == numbers
+
+
+def test_a_long_name_in_any_alphabet_can_be_written(tmp_path: Path) -> None:
+    file = tmp_path / f"{'東' * 83}.txt"
+    assert write_text(file, "text").read_text("utf-8") == "text"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def allow(_: Path) -> None:
+    """Let anything be replaced."""
+
+
+def test_a_directory_is_replaced_once_all_is_written(tmp_path: Path) -> None:
+    target = tmp_path / "results"
+    for text in ("first", "second"):
+        with replacing_directory(target, allow) as work:
+            (work / f"{text}.txt").write_text(text)
+            assert not (target / f"{text}.txt").exists()
+        assert [entry.name for entry in target.iterdir()] == [f"{text}.txt"]
+        assert list(tmp_path.iterdir()) == [target]
+
+
+def refuse(target: Path) -> None:
+    raise InputError("Something else is there.", where=str(target))
+
+
+def test_a_directory_stays_as_it_is_if_anything_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "results"
+    target.mkdir()
+    (target / "old.txt").write_text("old")
+    with pytest.raises(FileNotFoundError), replacing_directory(target, allow) as work:
+        (work / "new.txt").rename(work / "newer.txt")
+    with pytest.raises(InputError, match="Something else"), replacing_directory(target, refuse) as work:
+        (work / "new.txt").write_text("new")
+    replace = os.replace
+
+    def fail(source: Path, place: Path) -> None:
+        if source.name.endswith(".part"):
+            raise PermissionError(13, "no")
+        replace(source, place)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(PermissionError), replacing_directory(target, allow) as work:
+        (work / "new.txt").write_text("new")
+    assert [entry.name for entry in target.iterdir()] == ["old.txt"]
+    assert list(tmp_path.iterdir()) == [target]

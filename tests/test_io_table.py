@@ -28,7 +28,7 @@ def refused(path: str | Path, kind: str, words: str, **options: str) -> None:
 def test_text_files_are_read_by_their_suffix(tmp_path: Path, suffix: str) -> None:
     file = tmp_path / f"a{suffix}"
     file.write_text("object\tassessor\tscore\nP\tA\t1\n")
-    assert read_table(str(file)).columns == (["P"], ["A"], ["1"])
+    assert read_table(str(file)).cells == (["P"], ["A"], ["1"])
 
 
 def test_a_missing_file_is_refused_with_names_that_come_close(tmp_path: Path) -> None:

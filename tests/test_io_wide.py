@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from evenhand.errors import InputError, Problem
 from evenhand.io import Table, lengthen
-from evenhand.io.table import Cell
+from evenhand.panel.column import Cell, factorise
 
 
 def table(names: list[str], *rows: list[Cell], numbers: list[int] | None = None) -> Table:
-    columns = tuple(list(column) for column in zip(*rows, strict=True))
-    return Table(tuple(names), columns, numbers or range(2, len(rows) + 2), "panel.xlsx, sheet Scores")
+    columns = tuple(factorise(name, cells) for name, *cells in zip(names, *rows, strict=True))
+    return Table(tuple(names), columns, np.array(numbers or range(2, len(rows) + 2)), source="panel.xlsx, sheet Scores")
 
 
 def test_every_filled_cell_becomes_a_row_that_knows_its_place() -> None:
     long = lengthen(table(["Proposal", "AB", "CD"], ["P1", 7, None], ["P2", "x", 5.5], numbers=[3, 8]))
     assert long.names == ("object", "assessor", "score")
-    assert long.columns == (["P1", "P2", "P2"], ["AB", "AB", "CD"], [7, "x", 5.5])
+    assert long.cells == (["P1", "P2", "P2"], ["AB", "AB", "CD"], [7, "x", 5.5])
     assert list(long.row_numbers) == [3, 8, 8]
     assert long.where(1, "score") == "row 8, column AB"
     assert long.where(2) == "row 8, column CD"
@@ -36,7 +37,7 @@ def test_empty_cells_are_counted_in_a_note_and_earlier_notes_are_kept() -> None:
 
 def test_objects_may_stand_in_a_named_column() -> None:
     long = lengthen(table(["AB", "Title ", "CD"], [1, "P", 2]), object="title")
-    assert long.columns == (["P", "P"], ["AB", "CD"], [1, 2])
+    assert long.cells == (["P", "P"], ["AB", "CD"], [1, 2])
 
 
 def test_a_named_column_that_is_missing_is_refused_with_those_that_there_are() -> None:
@@ -51,7 +52,7 @@ def test_a_score_without_an_object_is_left_for_the_panel_to_refuse() -> None:
 
 def test_empty_columns_without_a_header_are_no_assessors() -> None:
     long = lengthen(table(["", "o", "", "AB", ""], [None, "P", None, 1, None]))
-    assert long.columns == (["P"], ["AB"], [1])
+    assert long.cells == (["P"], ["AB"], [1])
     assert long.notes == ()
 
 

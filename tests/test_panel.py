@@ -9,9 +9,10 @@ from hypothesis import given
 
 import evenhand as eh
 from evenhand.errors import InputError, Problem
-from evenhand.panel.panel import Numbered, Panel
-from evenhand.panel.rules import Cells
-from panels import connected_panels, random_panel
+from evenhand.panel.column import Numbered
+from evenhand.panel.panel import Panel
+from evenhand.panel.roles import Roles
+from panels import check_columns, connected_panels, random_panel
 
 
 def arrays() -> tuple[Any, Any, Any, Any]:
@@ -265,8 +266,9 @@ def test_options_reach_the_cells() -> None:
 
 
 def test_notes_of_a_reader_come_before_those_of_the_cells() -> None:
-    cells = Cells(["x", "y"], ["A", "A"], [1.0, None], None, "none", ("object", "assessor", "score"), [1, 2])
-    panel = Panel.from_cells(cells, notes=[Problem("reader", "A word.")])
+    names = ("object", "assessor", "score")
+    entries = check_columns([["x", "y"], ["A", "A"], [1.0, None]], names, Roles(0, 1, 2), [1, 2])
+    panel = Panel.from_entries(entries, notes=[Problem("reader", "A word.")])
     assert [note.kind for note in panel.notes] == ["reader", "not_assessed", "unassessed_object"]
     assert panel.backend == "polars"
     assert panel.factor is None

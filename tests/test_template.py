@@ -69,7 +69,7 @@ def test_an_empty_template_has_no_scores_and_neither_instructions_nor_lists_are_
 def test_the_sheets_of_a_template_are_there_for_those_who_ask(tmp_path: Path) -> None:
     path = eh.template(tmp_path / "panel.xlsx", objects=["b", "a", "b"], assessors=2)
     table = read_table(path, sheet="evenhand lists")
-    assert (table.names, table.columns) == (("object", "assessor"), (["b", "a"], ["A1", "A2"]))
+    assert (table.names, table.cells) == (("object", "assessor"), (["b", "a"], ["A1", "A2"]))
     words = read_table(path, sheet="evenhand instructions")
     assert {"object", "assessor", "score", "level"} <= set(words.columns[0])
     assert {"To ask for uncertainty", "To ask for confidence"} <= set(words.columns[0])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
 from evenhand.models.fit import Fit
-from evenhand.models.reweighting import Node
+from evenhand.models.setting import Node
 
 BRIDGE: Final = 1e-9
 """An assessment whose leverage is this close to 1 is a bridge: nothing else can check it."""

@@ -191,7 +191,7 @@ class _Handouts(Options, heading="What to hand out"):
             message = "Two files would be written to the same place: give each its own name."
             raise InputError(message, kind="cannot_write", where=str(same[0]))
         if self.picture is not None:
-            import evenhand.plots  # noqa: F401  # says what is missing before the work
+            import evenhand.plots.style  # noqa: F401  # says what is missing before the work
 
     def check_labels(self, labels: Sequence[str], emails: Sequence[Any] | None) -> None:
         """Refuse, before the search, assessors whom HotCRP could not find, and sheets of theirs that are there."""

@@ -21,7 +21,7 @@ from evenhand.cli.showing import (
     show_written,
     some,
 )
-from evenhand.words import count_of, digits_of
+from evenhand.words import count_of, digits_of, percent
 
 if TYPE_CHECKING:
     from evenhand.cluster.calibrate import DistributedFit
@@ -95,7 +95,7 @@ def _show_values(summary: Summary, rows: int, digits: int) -> None:
             found += [f"{record['p_top']:.3f}", f"{record['rank_lower']} to {record['rank_upper']}"]
         return found
 
-    columns = [*group, "rank", "object", "value", "sd", f"{100 * summary['interval']:g} % interval", "scores"]
+    columns = [*group, "rank", "object", "value", "sd", f"{percent(summary['interval'])} interval", "scores"]
     columns += [part["criterion"] for part in criteria] + ["likeliest grade"] * graded + ["P(top)", "ranks"] * ranked
     show_table(columns, ordered, cells, most=rows, what="object")
 
@@ -104,7 +104,7 @@ def _show_biases(summary: Summary, rows: int, digits: int) -> None:
     by_bias = sorted(summary["assessors"], key=lambda record: (record.get("component", 1), -record["bias"]))
     group = ["group"] if any("component" in record for record in by_bias) else []
     show_table(
-        [*group, "assessor", "bias", "sd", f"{100 * summary['interval']:g} % interval", "scores"],
+        [*group, "assessor", "bias", "sd", f"{percent(summary['interval'])} interval", "scores"],
         by_bias,
         lambda record: [
             *([record["component"]] if group else []),
@@ -128,7 +128,7 @@ def _show_model(summary: Summary, rows: int) -> None:
         signed = key == "covariates"
         if records:
             show_table(
-                [*columns, "sd", f"{100 * summary['interval']:g} % interval"],
+                [*columns, "sd", f"{percent(summary['interval'])} interval"],
                 records,
                 lambda record: [
                     _VARIANCES.get(record[label], record[label]) if key == "variances" else record[label],
@@ -311,7 +311,7 @@ def show_ranking(summary: Summary, rows: int) -> None:
     top = summary["top"]
     ordered = sorted(summary["objects"], key=lambda record: (record["expected_rank"], record["rank"]))
     digits = digits_of(record["value"] for record in ordered)
-    columns = ["rank", "object", "value", f"{100 * summary['interval']:g} % ranks", "expected", "P(first)"]
+    columns = ["rank", "object", "value", f"{percent(summary['interval'])} ranks", "expected", "P(first)"]
     show_table(
         columns if top is None else [*columns, f"P(top {top})", "status"],
         ordered,

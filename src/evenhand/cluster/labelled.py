@@ -27,7 +27,7 @@ from evenhand.panel.confidence import (
     precision_of_uncertainty,
 )
 from evenhand.panel.graph import Side
-from evenhand.panel.roles import Columns, recognise
+from evenhand.panel.roles import Roles, recognise
 from evenhand.words import count_of
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def load_labelled(
     return Source(larger, labels, form, float(factor) if form == "level" else None, small=small, notes=tuple(notes))
 
 
-def _code_all(crew: Crew, source: Any, columns: Mapping[str, str | None], factor: float) -> tuple[list[Any], Columns]:
+def _code_all(crew: Crew, source: Any, columns: Mapping[str, str | None], factor: float) -> tuple[list[Any], Roles]:
     """Return a future of coded labels for each file or partition, and the roles of the columns."""
     if hasattr(source, "to_delayed"):
         names = [str(name) for name in source.columns]
@@ -150,7 +150,7 @@ def _code_all(crew: Crew, source: Any, columns: Mapping[str, str | None], factor
     return [crew.submit(code_file, file, wanted, roles.form, factor) for file in files], roles
 
 
-def _wanted(names: Sequence[str], roles: Columns) -> list[str]:
+def _wanted(names: Sequence[str], roles: Roles) -> list[str]:
     places = [roles.object, roles.assessor, roles.score, *([] if roles.confidence is None else [roles.confidence])]
     return [names[place] for place in places]
 

@@ -1,4 +1,8 @@
-"""Text files of cells: csv, tsv and txt with a sniffed delimiter, encoding and decimal mark."""
+"""Text files of cells, csv, tsv and txt, of any size, read portion by portion; a small file is one portion.
+
+The delimiter, the encoding and the decimal mark are found out on the way. Python's reader of csv has the last word;
+polars splits what it splits in the same way.
+"""
 
 from __future__ import annotations
 
@@ -6,41 +10,60 @@ import codecs
 import csv
 import io
 import itertools
+import os
 import re
-from typing import TYPE_CHECKING
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand import progress
 from evenhand.errors import InputError, Problem
+from evenhand.io import coding
+from evenhand.io.coding import SPACES, CollisionError, Factoriser, Wanted
 from evenhand.io.paths import MAX_UNPACKED, regular_file
-from evenhand.io.table import MAX_CELLS, Table, arrange, no_cells
+from evenhand.io.table import MAX_CELLS, BlankRows, header_names, no_cells, no_rows, read_whole
+from evenhand.panel.column import NO_CODE, Column, Table
 from evenhand.panel.roles import is_known
+from evenhand.panel.rules import MOST_PROBLEMS, ReadAgainError, shortened
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator
+    import polars as pl
 
-DELIMITERS = (",", ";", "\t", "|")
+DELIMITERS: Final = (",", ";", "\t", "|")
 """Delimiters that are looked for, in the order of preference where nothing else decides."""
 
-_SAMPLE = 65_536
-SEPARATOR_LINE = re.compile(r"\"?sep=([,;\t|])\"?[^\S\r\n]*(\r\n|\r|\n|$)", re.IGNORECASE)
-_CONTROL = re.compile(r"[\x01-\x08\x0e-\x1f\x7f]")
-COMMA_NUMBER = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*")
-POINT_NUMBER = re.compile(r"\s*[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?\s*")
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-_BYTE_ORDER_MARKS = (
+PORTION = 8 * 2**20
+"""Most bytes that are read at a time; files that are not very large are read in about 64 portions."""
+
+LEAST_PORTION = 2**20
+"""Fewest bytes that are read at a time: smaller files are read at once."""
+
+_HEAD: Final = 2**19
+_SAMPLE: Final = 65_536
+_LONGEST_LINE: Final = 131_072
+_LONGEST_ROW: Final = 2**26
+_SEPARATOR_LINE: Final = re.compile(r"\"?sep=([,;\t|])\"?[^\S\r\n]*(\r\n|\r|\n|$)", re.IGNORECASE)
+_WESTERN: Final = ("cp1252", "latin-1")
+_BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark begins like this one
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_OTHER_FORMATS = (
+_OTHER_FORMATS: Final = (
     (b"PK\x03\x04", "a workbook or a zip archive", "give it its true suffix (.xlsx or .ods) or unpack it"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "save it as .xlsx or as csv"),
     (b"PAR1", "a parquet file", "give it the suffix .parquet"),
     (b"\x1f\x8b", "a gzip archive", "unpack it first"),
     (b"%PDF", "a PDF", "save the table as csv"),
 )
+
+TextPart: TypeAlias = "list[str] | pl.Series"
+"""The cells of one column in some rows."""
 
 
 def read_delimited(path: str | os.PathLike[str], *, max_bytes: int = MAX_UNPACKED) -> Table:
@@ -70,31 +93,404 @@ def read_delimited(path: str | os.PathLike[str], *, max_bytes: int = MAX_UNPACKE
         If the file cannot be read, is not text, is empty, has a quotation mark that is not closed, or a row
         longer than its header.
     """
-    place = regular_file(path, max_bytes=max_bytes)
-    source = place.name
-    try:
-        content = place.read_bytes()
-    except OSError as error:
-        raise InputError(f"The file cannot be read: {error.strerror}.", kind="unreadable", where=source) from None
-    text, notes = _decode(content, source)
-    said = SEPARATOR_LINE.match(text)
-    if said:
-        delimiter, text = said[1], text[said.end() :]
-    else:
-        delimiter = sniff(text, preferred="\t" if place.suffix.lower() == ".tsv" else None)
-    if not text.strip():
-        raise no_cells(source)
-    if text.count(delimiter) + text.count("\n") > MAX_CELLS:
-        raise InputError(
-            f"The file has more than {MAX_CELLS:,} cells: keep only the columns that are needed.",
-            kind="too_large",
-            where=source,
-        )
-    rows = _parse(text, delimiter, source)
-    comma = delimiter != "," and any(map(has_decimal_comma, itertools.zip_longest(*rows[1:], fillvalue="")))
-    if comma:
-        notes.append(_comma_note(rows))
-    return arrange(rows, source=source, refuse_long_rows=True, decimal_comma=comma, notes=notes)
+    return read_whole(TextFile(path, quick=False, max_bytes=max_bytes, max_cells=MAX_CELLS))
+
+
+class TextFile:
+    """A text file of cells, read portion by portion.
+
+    Parameters
+    ----------
+    path
+        Where the file is.
+    quick
+        Whether polars may split it where it is large.
+    max_bytes, max_cells
+        Largest file that is read, and most cells of one; None for any.
+
+    Attributes
+    ----------
+    source
+        What to call the file in messages.
+    names
+        The header, as the user wrote it, once the file is open.
+    rows
+        The number of rows, estimated from the first ones.
+    most_problems
+        Most problems that are listed; None for all.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        quick: bool = True,
+        max_bytes: int | None = None,
+        max_cells: int | None = None,
+    ) -> None:
+        self._path = regular_file(path, max_bytes=max_bytes)
+        self.source = self._path.name
+        self.names: tuple[str, ...] = ()
+        self.rows = 0
+        self._size = self._path.stat().st_size
+        self.most_problems = MOST_PROBLEMS if self._size >= coding.LARGE else None
+        self._quick, self._by_hash, self._max_cells = quick and coding.wants_polars(self._size), True, max_cells
+        self._encodings: list[str] = []
+        self._comma: bool | None = None
+        self._stream: BinaryIO | None = None
+
+    def open(self) -> None:
+        """Read the header, from the beginning of the file."""
+        try:
+            self._stream = self._path.open("rb")
+            if not self._encodings:
+                marked = _marked_encoding(self._stream.read(8), self.source)
+                self._encodings = [marked] if marked else ["utf-8", *_WESTERN]
+                self._stream.seek(0)
+        except OSError as error:
+            raise self._unreadable(error) from None
+        self._controls = self._characters = self._cells = 0
+        self._long_rows: list[Problem] = []
+        self._count_long = 0
+        self._portion = min(max(self._size // 64, LEAST_PORTION), PORTION)
+        self._chunks = self._read(self._stream)
+        try:
+            self._begin()
+        except InputError:
+            self._refuse_binary()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._stream is not None:
+            self._stream.close()
+
+    def notes(self) -> list[Problem]:
+        """Return what a reader of the file should know, once all portions were read."""
+        found = [_encoding_note(self.source)] if self._encodings[0] in _WESTERN else []
+        return found + self._marks.notes() + self._blank.note()
+
+    def portions(self, wanted: Wanted | None) -> Iterator[Table]:
+        """Yield the rows below the header, a portion at a time; without columns where none is wanted."""
+        factoriser = None
+        if wanted is not None:
+            factoriser = Factoriser(self.names, wanted, self.rows, by_hash=self._by_hash)
+            self._marks.numeric = wanted.numeric
+        number, comma = self._first_row, self._comma
+        try:
+            for data, rows, is_plain in self._cut():
+                split = self._split(data, rows, number) if is_plain else None
+                parts, numbers, blank, number = split or self._split_slowly(data, number)
+                self._marks.watch(parts)
+                if comma is None:
+                    comma = self._marks.decimal_comma
+                columns: tuple[Column, ...] = ()
+                if factoriser is not None and wanted is not None:
+                    columns = factoriser.columns([parts[at] for at in wanted.used], decimal_comma=comma)
+                self._blank.add(*self._blank_rows(parts, columns, numbers, blank))
+                yield Table(self.names, columns, numbers, self.source, comma)
+        except CollisionError:
+            self._by_hash = False
+            raise
+        except InputError:
+            self._refuse_binary()
+            raise
+        self._refuse_binary()
+        if self._comma is None and comma is not None and comma != self._marks.decimal_comma:
+            self._comma = self._marks.decimal_comma  # numbers far down show what commas mean
+            raise ReadAgainError
+        if not self._blank.last:
+            raise no_rows(self.source)
+        if self._count_long:
+            raise self._too_long()
+
+    # --- bytes -----------------------------------------------------------------------------------
+
+    def _read(self, stream: BinaryIO) -> Iterator[bytes]:
+        """Yield the text in UTF-8, a piece at a time, and refuse what is not text."""
+        encoding = self._encodings[0]
+        decoder = codecs.getincrementaldecoder(encoding)()
+        marked = encoding not in ("utf-8", *_WESTERN)
+        done = 0
+        while True:
+            progress.report(f"reading {self.source}", done, self._size)
+            try:
+                piece = stream.read(self._portion)
+            except OSError as error:
+                raise self._unreadable(error) from None
+            if not piece and done:
+                break
+            if not marked and b"\0" in piece:
+                raise _not_text(
+                    self.source,
+                    "The file contains NUL characters, so it is not text in a known encoding: save it again as csv in "
+                    "UTF-8.",
+                )
+            held = len(decoder.getstate()[0])
+            try:
+                if encoding == "utf-8" and piece.isascii() and not held:
+                    text, characters = piece, len(piece)
+                else:
+                    decoded = decoder.decode(piece, final=done + len(piece) >= self._size)
+                    text, characters = decoded.encode("utf-8"), len(decoded)
+            except UnicodeDecodeError as error:
+                if not marked:
+                    self._encodings.pop(0)
+                    raise ReadAgainError from None
+                at = done - held + error.start - (3 if encoding == "utf-8-sig" and done else 0)
+                said = encoding.removesuffix("-sig").upper()
+                raise _not_text(
+                    self.source,
+                    f"The file says that it is {said} but is damaged at byte {at}: save it again as csv in UTF-8.",
+                ) from None
+            done += len(piece)
+            self._characters += characters
+            self._controls += count_controls(text)
+            if b"\0" in text:
+                raise _is_binary(self.source)
+            yield text
+            if not piece:
+                break
+
+    def _refuse_binary(self) -> None:
+        if self._controls > max(2, self._characters // 200):
+            raise _is_binary(self.source)
+
+    def _unreadable(self, error: OSError) -> InputError:
+        return InputError(f"The file cannot be read: {error.strerror}.", kind="unreadable", where=self.source)
+
+    # --- the header ------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Find the header, wherever it is, and what separates its cells."""
+        head, rows, delimiter = self._more(b"", _HEAD), 0, None
+        said = _SEPARATOR_LINE.match(head[:_SAMPLE].decode("utf-8", "ignore"))
+        if said:
+            delimiter, head = said[1], head[len(said[0].encode()) :]
+        while True:
+            head, skipped = _without_leading_blanks(head)
+            rows += skipped
+            more = self._more(b"", 1) if not head.strip() else b""
+            if not more:
+                break
+            head += more
+        preferred = "\t" if self._path.suffix.lower() == ".tsv" else None
+        while True:
+            text = codecs.getincrementaldecoder("utf-8")().decode(head)
+            delimiter = delimiter or sniff(text, preferred=preferred)
+            lines = _Lines(text)
+            reader = csv.reader(lines, delimiter=delimiter, strict=True)
+            header: list[str] | None = None
+            count = rows
+            try:
+                for row in reader:
+                    count += 1
+                    if not _is_blank_row(row):
+                        header = row
+                        break
+                is_whole = header is not None and lines.used < len(text)
+            except csv.Error:
+                is_whole = False
+            if is_whole or not (more := self._more(b"", 1)):
+                break
+            if len(head) > _LONGEST_ROW:
+                raise InputError(
+                    "There is no header of less than 64 MiB: write the names of the columns into the first row.",
+                    kind="too_large",
+                    where=self.source,
+                )
+            head, delimiter = head + self._more(more, len(head)), said[1] if said else None
+        if header is None:
+            for _ in _checked(csv.reader(_Lines(text), delimiter=delimiter, strict=True), self.source, rows):
+                pass  # what is wrong with a quotation mark is said
+            raise no_cells(self.source)
+        self._delimiter, self._first_row = delimiter, count + 1
+        self._start = head[len(text[: lines.used].encode()) :]
+        self.names = header_names(header)
+        sample = list(itertools.islice(_until_error(reader), 200)) if self._quick else []
+        self._width = max(len(header), len(self.names), *map(len, sample), 1)
+        self._marks = _Marks(watched=delimiter != ",")
+        self._blank = BlankRows()
+        first = self._start[:_HEAD]
+        count_lines = first.count(b"\n") or first.count(b"\r") or 1
+        self.rows = int(self._size / max(len(first) / count_lines, 1.0))
+
+    def _more(self, data: bytes, size: int) -> bytes:
+        """Return data with what follows it in the file, until it has some size or there is no more."""
+        pieces = [data]
+        total = len(data)
+        while total < size and (piece := next(self._chunks, b"")):
+            pieces.append(piece)
+            total += len(piece)
+        return b"".join(pieces)
+
+    # --- rows ------------------------------------------------------------------------------------
+
+    def _cut(self) -> Iterator[tuple[bytes, int, bool]]:
+        """Yield portions of whole rows, with the number of rows and whether polars splits them as Python would."""
+        start, self._start, step = self._start, b"", self._portion
+        pieces = itertools.chain((start[at : at + step] for at in range(0, len(start), step)), self._chunks)
+        pending, is_last = b"", False
+        while not is_last:
+            piece = next(pieces, b"")
+            is_last = not piece
+            self._limit(piece)
+            pending += piece
+            if len(pending) < step and not is_last:
+                continue
+            end, rows, is_plain = self._whole_rows(pending, is_last)
+            if not end and not is_last and len(pending) > 2**20 and self._is_endless(pending):
+                end, is_plain = len(pending), False
+            data, pending = pending[:end], pending[end:]
+            if data:
+                yield data, rows, is_plain and not data.startswith(codecs.BOM_UTF8)
+
+    def _limit(self, piece: bytes) -> None:
+        """Refuse a file of more cells than there may be, before they are made."""
+        if self._max_cells is None:
+            return
+        self._cells += piece.count(self._delimiter.encode()) + piece.count(b"\n")
+        if self._cells > self._max_cells:
+            raise InputError(
+                f"The file has more than {self._max_cells:,} cells: keep only the columns that are needed.",
+                kind="too_large",
+                where=self.source,
+            )
+
+    def _whole_rows(self, data: bytes, is_last: bool) -> tuple[int, int, bool]:
+        """Return where the whole rows at the beginning end, how many they are, and whether polars may split them."""
+        if b'"' in data:
+            if self._quick and (found := row_ends(data, self._delimiter, is_last)) is not None:
+                end, rows = found
+                return end, rows, _has_short_lines(data[:end])
+            return (len(data) if is_last else self._rows_with_quotes(data)), 0, False
+        end = len(data) if is_last else max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1
+        data = data[:end]
+        rows = data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n") + (not data.endswith((b"\n", b"\r")))
+        return end, rows, self._quick and _has_short_lines(data)
+
+    def _rows_with_quotes(self, data: bytes) -> int:
+        """Return where the whole rows end in a portion with quotation marks, found by Python's reader."""
+        text = codecs.getincrementaldecoder("utf-8")().decode(data)
+        lines = _Lines(text)
+        ends = [0]
+        try:
+            for _ in csv.reader(lines, delimiter=self._delimiter, strict=True):
+                ends.append(lines.used)  # noqa: PERF401  row by row, up to an error
+        except csv.Error as error:
+            if "unexpected end" not in str(error):
+                return len(data)  # it will be refused
+        return len(text[: ends[-1] if ends[-1] < len(text) else ends[-2]].encode())
+
+    def _is_endless(self, data: bytes) -> bool:
+        """Say whether a cell is over the limit, most likely because a quotation mark is not closed."""
+        text = codecs.getincrementaldecoder("utf-8")().decode(data)
+        try:
+            for _ in csv.reader(_Lines(text), delimiter=self._delimiter, strict=True):
+                pass
+        except csv.Error as error:
+            return "field larger" in str(error)
+        if len(data) > _LONGEST_ROW:
+            raise InputError(
+                "A row has more than 64 MiB: put quotation marks around cells with line breaks, and close them.",
+                kind="too_large",
+                where=self.source,
+            )
+        return False
+
+    def _split(
+        self, data: bytes, rows: int, number: int
+    ) -> tuple[list[TextPart], NDArray[np.int64], NDArray[np.int64], int] | None:
+        """Split rows into columns, or return None where polars would not do it as Python does."""
+        import polars as pl
+
+        numbers, blank = np.arange(number, number + rows), np.zeros(0, np.int64)
+        if b'"' not in data:
+            if b"\r" in data:
+                data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            if data.startswith(b"\n") or b"\n\n" in data:
+                data, is_blank = _without_blank_lines(data)
+                numbers, blank = numbers[~is_blank], numbers[is_blank]
+        names = [str(index) for index in range(self._width)]
+        head = (self._delimiter.join(names) + "\n").encode()
+        try:
+            frame = pl.read_csv(
+                head + data,
+                separator=self._delimiter,
+                quote_char='"' if b'"' in data else None,
+                schema=dict.fromkeys(names, pl.String),
+            )
+        except pl.exceptions.PolarsError:
+            return None
+        if frame.height != numbers.size:
+            return None
+        frame = frame.with_columns(pl.col(name).fill_null("") for name in names if frame[name].null_count()).rechunk()
+        parts: list[TextPart] = list(frame.get_columns())
+        if any((part != "").any() for part in frame.get_columns()[len(self.names) :]):
+            return None
+        return parts, numbers, blank, number + rows
+
+    def _split_slowly(
+        self, data: bytes, number: int
+    ) -> tuple[list[TextPart], NDArray[np.int64], NDArray[np.int64], int]:
+        """Split rows into columns as Python does, and take note of rows that are too long or blank."""
+        # a portion that ends within a character is one that will be refused
+        text = codecs.getincrementaldecoder("utf-8")().decode(data)
+        reader = csv.reader(_Lines(text), delimiter=self._delimiter, strict=True)
+        width, rows, numbers, blank = len(self.names), list[list[str]](), array("q"), array("q")
+        for row in _checked(reader, self.source, number - 1):
+            if _is_blank_row(row):
+                blank.append(number)
+            else:
+                self._check_length(row, number)
+                rows.append(row if len(row) == width else [*row[:width], *[""] * (width - len(row))])
+                numbers.append(number)
+            number += 1
+        parts: list[TextPart] = [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)]
+        if self._quick:
+            import polars as pl
+
+            parts = [pl.Series(part, dtype=pl.String) for part in parts]
+        return parts, np.frombuffer(numbers, np.int64), np.frombuffer(blank, np.int64), number
+
+    def _check_length(self, row: list[str], number: int) -> None:
+        """Take note of a row with more cells than the header."""
+        filled, width = len(row), len(self.names)
+        while filled > width and not row[filled - 1].strip():
+            filled -= 1
+        if filled <= width:
+            return
+        self._count_long += 1
+        if self.most_problems is None or self._count_long <= self.most_problems:
+            message = (
+                f"The row has {filled} cells but the header has {width}: put quotation marks around a cell that "
+                "contains the delimiter, or name every column in the header."
+            )
+            self._long_rows.append(Problem("long_row", message, f"{self.source}, row {number}"))
+
+    def _too_long(self) -> InputError:
+        """Return the error for rows that are longer than the header, which may be none."""
+        if len(self.names) == 1:
+            message = "The first row has one cell and others have more: delete any title that stands above the header."
+            return InputError(message, kind="long_row", where=self.source)
+        return shortened(self._long_rows, self._count_long, None)
+
+    def _blank_rows(
+        self, parts: Sequence[TextPart], columns: Sequence[Column], numbers: NDArray[np.int64], blank: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], int]:
+        """Return the numbers of all blank rows of a portion, and of its last row that is not."""
+        rows = np.zeros(0, np.int64)
+        if self._quick and columns:
+            rows = np.flatnonzero(columns[2].codes != NO_CODE)
+        elif self._quick and not self._blank.last:
+            rows = np.arange(numbers.size)
+        for part in parts:
+            if not rows.size or isinstance(part, list):
+                break
+            rows = rows[(part.gather(rows).str.strip_chars(SPACES) == "").to_numpy()]
+        filled = np.delete(numbers, rows) if rows.size else numbers
+        both = np.union1d(blank, numbers[rows]) if rows.size else blank
+        return both, int(filled[-1]) if filled.size else 0
 
 
 def sniff(text: str, *, preferred: str | None = None) -> str:
@@ -121,13 +517,8 @@ def sniff(text: str, *, preferred: str | None = None) -> str:
         sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample
     best, best_merit = DELIMITERS[0], (0, 0.0, False, 1)
     for delimiter in DELIMITERS:
-        rows: list[list[str]] = []
-        try:
-            for row in itertools.islice(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter), 200):
-                if any(cell.strip() for cell in row):
-                    rows.append(row)  # noqa: PERF401  a comprehension would lose the rows before an error
-        except csv.Error:
-            pass
+        reader = _until_error(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter))
+        rows = [row for row in itertools.islice(reader, 200) if not _is_blank_row(row)]
         if not rows or len(rows[0]) < 2:
             continue
         width = len(rows[0])
@@ -139,108 +530,31 @@ def sniff(text: str, *, preferred: str | None = None) -> str:
     return best
 
 
-def has_decimal_comma(cells: Iterable[str]) -> bool:
-    """Say whether some cell is a number with a comma as decimal mark and none is a number with a point."""
-    found = False
-    for cell in cells:
-        if "." in cell and POINT_NUMBER.fullmatch(cell):
-            return False
-        if not found and "," in cell and COMMA_NUMBER.fullmatch(cell):
-            found = True
-    return found
+class _Lines:
+    """Lines of a text, and how many characters were used so far."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = io.StringIO(text, newline="")
+        self.used = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.used += len(line)
+        return line
 
 
-def _comma_note(rows: list[list[str]]) -> Problem:
-    """Return the note that commas are read as decimal marks, and a warning where they may be none."""
-    numbers = [cell.strip() for row in rows for cell in row if "," in cell and COMMA_NUMBER.fullmatch(cell)]
-    return comma_note(numbers[0], only_thousands=all(map(THOUSANDS.fullmatch, numbers)))
-
-
-def comma_note(number: str, *, only_thousands: bool) -> Problem:
-    """Return the note that commas are decimal marks in numbers such as this one."""
-    message = f"commas are read as decimal marks, as in {number}."
-    if only_thousands:
-        message += " Every one has three digits behind it: if they separate thousands, take them out."
-    return Problem("decimal_comma", message)
-
-
-def marked_encoding(content: bytes, source: str) -> str | None:
-    """Return the encoding that a byte order mark says, and refuse files of another kind by their first bytes."""
-    for magic, what, advice in _OTHER_FORMATS:
-        if content.startswith(magic):
-            raise _not_text(source, f"The file is {what}, not text: {advice}.")
-    return next((encoding for mark, encoding in _BYTE_ORDER_MARKS if content.startswith(mark)), None)
-
-
-def _decode(content: bytes, source: str) -> tuple[str, list[Problem]]:
-    """Turn bytes into text, with a note where the encoding had to be assumed."""
-    marked = marked_encoding(content, source)
-    notes: list[Problem] = []
-    if marked is None and b"\0" in content:
-        raise has_nul(source)
+def _until_error(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Yield rows up to the first that cannot be read."""
     try:
-        text = content.decode(marked or "utf-8")
-    except UnicodeDecodeError as error:
-        if marked is not None:
-            raise is_damaged(source, marked, error.start) from None
-        text = _decode_western(content)
-        notes.append(encoding_note(source))
-    controls = 0 if text.isprintable() else sum(1 for _ in _CONTROL.finditer(text))
-    if "\0" in text or controls > max(2, len(text) // 200):
-        raise is_binary(source)
-    return text, notes
+        yield from reader
+    except csv.Error:
+        return
 
 
-def encoding_note(source: str) -> Problem:
-    """Return the note that the encoding was assumed."""
-    return Problem(
-        "encoding",
-        "The file is not UTF-8 and was read as Windows-1252 (Western European): check labels with accents, or "
-        "save it as csv in UTF-8.",
-        source,
-    )
-
-
-def has_nul(source: str) -> InputError:
-    """Return the error for bytes that no text without a byte order mark has."""
-    return _not_text(
-        source,
-        "The file contains NUL characters, so it is not text in a known encoding: save it again as csv in UTF-8.",
-    )
-
-
-def is_damaged(source: str, encoding: str, at: int) -> InputError:
-    """Return the error for a text that is not in the encoding that it says."""
-    said = encoding.removesuffix("-sig").upper()
-    return _not_text(
-        source, f"The file says that it is {said} but is damaged at byte {at}: save it again as csv in UTF-8."
-    )
-
-
-def is_binary(source: str) -> InputError:
-    """Return the error for a file full of control characters."""
-    return _not_text(source, "The file is not text but binary data: save the table as csv.")
-
-
-def _decode_western(content: bytes) -> str:
-    """Decode Windows-1252, with the five bytes that it leaves undefined taken as in Latin-1."""
-    try:
-        return content.decode("cp1252")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")
-
-
-def _not_text(source: str, message: str) -> InputError:
-    return InputError(message, kind="not_text", where=source)
-
-
-def _parse(text: str, delimiter: str, source: str) -> list[list[str]]:
-    """Split text into rows of cells; a quotation mark that is misplaced is refused with its row."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    return list(checked_rows(reader, source))
-
-
-def checked_rows(reader: Iterator[list[str]], source: str, done: int = 0) -> Iterator[list[str]]:
+def _checked(reader: Iterator[list[str]], source: str, done: int) -> Iterator[list[str]]:
     """Yield the rows of a reader of csv; what it refuses is refused with the number of the row, after ``done`` rows."""
     try:
         for row in reader:
@@ -266,3 +580,173 @@ def checked_rows(reader: Iterator[list[str]], source: str, done: int = 0) -> Ite
             kind="bad_quote",
             where=where,
         ) from None
+
+
+def _is_blank_row(row: list[str]) -> bool:
+    return not "".join(row).strip()
+
+
+def _without_leading_blanks(head: bytes) -> tuple[bytes, int]:
+    """Return a text without the blank lines at its beginning, and how many they were."""
+    blank = head[: len(head) - len(head.lstrip(b" \t\v\f\r\n"))]
+    end = max(blank.rfind(b"\n"), blank.rfind(b"\r", 0, len(head) - 1)) + 1
+    blank = blank[:end]
+    return head[end:], blank.count(b"\n") + blank.count(b"\r") - blank.count(b"\r\n")
+
+
+def _without_blank_lines(data: bytes) -> tuple[bytes, NDArray[np.bool_]]:
+    """Return lines without those of no character, and for each line whether it was one."""
+    content = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(content == 10)
+    is_blank = np.diff(ends, prepend=-1) == 1
+    kept = np.ones(content.size, np.bool_)
+    kept[ends[is_blank]] = False
+    if not data.endswith(b"\n"):
+        is_blank = np.append(is_blank, False)
+    return content[kept].tobytes(), is_blank
+
+
+def row_ends(data: bytes, delimiter: str, is_last: bool) -> tuple[int, int] | None:
+    """Return where the last whole row of text with quotation marks ends, and how many rows that is.
+
+    None where a mark neither begins nor ends a cell, a return stands alone, or a cell is not closed at the end of all.
+    """
+    content = np.frombuffer(b"\n" + data + b"\n", np.uint8)
+    marks = np.flatnonzero(content == 34)
+    beside = [ord(delimiter), 10, 13, 34]
+    opening, closing = marks[0::2], marks[1::2]
+    is_sound = np.isin(content[opening - 1], beside).all() and np.isin(content[closing + 1], beside).all()
+    if not is_sound or (is_last and marks.size % 2) or data.count(b"\r") != data.count(b"\r\n") + data.endswith(b"\r"):
+        return None
+    ends = np.flatnonzero(content[1:-1] == 10)
+    ends = ends[np.searchsorted(marks - 1, ends) % 2 == 0]
+    if is_last:
+        return len(data), ends.size + (not ends.size or int(ends[-1]) + 1 < len(data))
+    return (int(ends[-1]) + 1 if ends.size else 0), ends.size
+
+
+def _has_short_lines(data: bytes) -> bool:
+    """Say whether every line is so short that no cell can be over the limit of Python's reader."""
+    at = 0
+    while len(data) - at > _LONGEST_LINE:
+        end = max(data.rfind(b"\n", at, at + _LONGEST_LINE), data.rfind(b"\r", at, at + _LONGEST_LINE))
+        if end < 0:
+            return False
+        at = end + 1
+    return True
+
+
+def count_controls(data: bytes) -> int:
+    """Count the characters that text does not have: those below 32 that are no white space, and 127."""
+    content = np.frombuffer(data, np.uint8)
+    spaces = np.count_nonzero((content - np.uint8(9)) < 5)
+    return int(np.count_nonzero(content < 32) - spaces) + data.count(b"\x7f")
+
+
+# --- commas and points ---------------------------------------------------------------------------
+
+_NUMBERS: Final = {
+    mark: (
+        rf"^[+-]?(\d+{sign}\d*|{sign}\d+)([eE][+-]?\d+)?$",
+        rf"^[+-]?[1-9]\d{{0,2}}{sign}\d{{3}}$",
+    )
+    for mark, sign in ((",", ","), (".", r"\."))
+}
+"""For each decimal mark, patterns of a number with it, and of one in which it may separate thousands."""
+
+
+class _Marks:
+    """Numbers with a comma or a point in a file whose delimiter is no comma, by column, seen so far."""
+
+    def __init__(self, *, watched: bool) -> None:
+        self.numeric: frozenset[int] = frozenset()
+        self._watched = watched
+        self._columns: dict[str, set[int]] = {",": set(), ".": set()}
+        self._not_thousands: dict[str, set[int]] = {",": set(), ".": set()}
+        self._first: dict[str, dict[int, tuple[int, str]]] = {",": {}, ".": {}}
+        self._rows = 0
+
+    @property
+    def decimal_comma(self) -> bool:
+        """Whether some column has numbers with a comma and none with a point."""
+        return bool(self._columns[","] - self._columns["."])
+
+    def watch(self, parts: Sequence[TextPart]) -> None:
+        """Look through the cells of a portion."""
+        if not self._watched:
+            return
+        for at, part in enumerate(parts):
+            for mark, seen in self._columns.items():
+                if at in seen and at in self._not_thousands[mark]:
+                    continue
+                found = _numbers_with(part, mark)
+                if found is not None:
+                    row, text, only_thousands = found
+                    self._first[mark].setdefault(at, (self._rows + row, text))
+                    seen.add(at)
+                    if not only_thousands:
+                        self._not_thousands[mark].add(at)
+        self._rows += len(parts[0]) if parts else 0
+
+    def notes(self) -> list[Problem]:
+        """Return the note that commas are decimal marks, and a warning where they, or points, may be none."""
+        if self.decimal_comma:
+            return [self._note(",", self._columns[","], "decimal_comma", "commas")]
+        points = self._columns["."] & self.numeric
+        if points and not points & self._not_thousands["."]:
+            return [self._note(".", points, "decimal_point", "points")]
+        return []
+
+    def _note(self, mark: str, columns: set[int], kind: str, what: str) -> Problem:
+        _, _, text = min((self._first[mark][at][0], at, self._first[mark][at][1]) for at in columns)
+        message = f"{what} are read as decimal marks, as in {text}."
+        if not columns & self._not_thousands[mark]:
+            message += " Every one has three digits behind it: if they separate thousands, take them out."
+        return Problem(kind, message)
+
+
+def _numbers_with(part: TextPart, mark: str) -> tuple[int, str, bool] | None:
+    """Return the row of the first number with a decimal mark, that number, and whether all may have thousands."""
+    number, thousands = _NUMBERS[mark]
+    if isinstance(part, list):
+        kinds = {cell: cell.strip() for cell in dict.fromkeys(part) if mark in cell}
+        numbers = {cell: text for cell, text in kinds.items() if re.match(number, text)}
+        if not numbers:
+            return None
+        first = next(iter(numbers))
+        return part.index(first), numbers[first], all(re.match(thousands, text) for text in numbers.values())
+    at = part.str.contains(mark, literal=True).arg_true()
+    texts = part.gather(at).str.strip_chars(SPACES)
+    matches = texts.str.contains(number)
+    if not matches.any():
+        return None
+    found = texts.filter(matches)
+    return int(at[int(matches.arg_true()[0])]), str(found[0]), bool(found.str.contains(thousands).all())
+
+
+# --- what is no text -----------------------------------------------------------------------------
+
+
+def _marked_encoding(content: bytes, source: str) -> str | None:
+    """Return the encoding that a byte order mark says, and refuse files of another kind by their first bytes."""
+    for magic, what, advice in _OTHER_FORMATS:
+        if content.startswith(magic):
+            raise _not_text(source, f"The file is {what}, not text: {advice}.")
+    return next((encoding for mark, encoding in _BYTE_ORDER_MARKS if content.startswith(mark)), None)
+
+
+def _encoding_note(source: str) -> Problem:
+    return Problem(
+        "encoding",
+        "The file is not UTF-8 and was read as Windows-1252 (Western European): check labels with accents, or "
+        "save it as csv in UTF-8.",
+        source,
+    )
+
+
+def _is_binary(source: str) -> InputError:
+    return _not_text(source, "The file is not text but binary data: save the table as csv.")
+
+
+def _not_text(source: str, message: str) -> InputError:
+    return InputError(message, kind="not_text", where=source)

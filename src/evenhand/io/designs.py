@@ -19,7 +19,7 @@ from evenhand.design.inputs import (
     whole_numbers,
 )
 from evenhand.errors import InputError, Problem
-from evenhand.io.files import read_table
+from evenhand.io.panels import read_table
 from evenhand.io.table import Cell, Table, is_blank
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.graph import Side

@@ -16,7 +16,8 @@ import numpy as np
 
 from evenhand import memory, progress
 from evenhand.errors import InputError, Problem
-from evenhand.io.labels import Labels
+from evenhand.io.coding import Labels
+from evenhand.io.paths import MANIFEST
 from evenhand.panel.confidence import Form, check_factor
 from evenhand.panel.panel import Panel
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 FORMAT = "evenhand-panel"
 VERSION = 1
-_MANIFEST = "panel.json"
 _PIECE = 2**20
 _BATCH = 250_000
 
@@ -108,23 +108,15 @@ def _is_ours(place: Path) -> bool:
     """Say whether a directory holds a packed panel and nothing else."""
     try:
         names = {str(entry.relative_to(place)) for entry in place.rglob("*")}
-        manifest = json.loads((place / _MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return False
-    ours = {_MANIFEST, "objects.parquet", "assessors.parquet", "parts"}
+    ours = {MANIFEST, "objects.parquet", "assessors.parquet", "parts"}
     return (
         isinstance(manifest, dict)
         and manifest.get("format") == FORMAT
         and all(name in ours or re.fullmatch(r"parts.part-\d{5,}\.parquet", name) for name in names)
     )
-
-
-def is_packed(path: str | os.PathLike[str]) -> bool:
-    """Say whether a path is a directory with a panel in it that :func:`pack_panel` wrote."""
-    try:
-        return (Path(path) / _MANIFEST).is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def read_packed(path: str | os.PathLike[str]) -> Panel:
@@ -149,7 +141,7 @@ def _load(place: Path, facts: dict[str, Any]) -> Panel:
     parts = _there(place, *(part["file"] for part in facts["parts"]))
     sides = _there(place, "objects.parquet", "assessors.parquet")
     if facts["fingerprint"] != _fingerprint([*sides, *parts]):  # else it could end the library that reads it
-        raise _changed(place, f"the files are not those that {_MANIFEST} was written for")
+        raise _changed(place, f"the files are not those that {MANIFEST} was written for")
     objects, assessors = _labels(place, sides[0], n_objects), _labels(place, sides[1], n_assessors)
     memory.require(8 * (len(names) - 1) * size, f"the {size:,} assessments of {place.name}")
     object_index, assessor_index = np.empty(size, np.uint32), np.empty(size, np.uint32)
@@ -163,10 +155,10 @@ def _load(place: Path, facts: dict[str, Any]) -> Panel:
         progress.report(f"reading {place.name}", done, size)
         scan = pl.scan_parquet(file, glob=False)
         if dict(scan.collect_schema()) != types or scan.select(pl.len()).collect().item() != part["rows"]:
-            raise _changed(place, f"its parts do not hold what {_MANIFEST} says")
+            raise _changed(place, f"its parts do not hold what {MANIFEST} says")
         for frame in scan.collect_batches(maintain_order=True, chunk_size=_BATCH):
             if any(column.null_count() for column in frame.iter_columns()):
-                raise _changed(place, f"its parts do not hold what {_MANIFEST} says")
+                raise _changed(place, f"its parts do not hold what {MANIFEST} says")
             for name, target in targets.items():
                 target[done : done + frame.height] = frame[name].to_numpy()
             for name, used in seen.items():
@@ -180,7 +172,7 @@ def _load(place: Path, facts: dict[str, Any]) -> Panel:
     for part in facts["parts"]:
         codes = targets[facts["partitioned_by"] or "object"][start : start + part["rows"]]
         if not codes.size or (int(codes.min()), int(codes.max())) != (part["first"], part["last"]):
-            raise _changed(place, f"{part['file']} does not hold the codes that {_MANIFEST} says")
+            raise _changed(place, f"{part['file']} does not hold the codes that {MANIFEST} says")
         start += part["rows"]
     for name, used in seen.items():
         if not used.all():
@@ -245,7 +237,7 @@ def _write(panel: Panel, work: Path, parts: int) -> None:
             [work / name for name in ("objects.parquet", "assessors.parquet", *(part["file"] for part in written))]
         ),
     }
-    (work / _MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (work / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _partition(panel: Panel, parts: int, *, by_object: bool) -> tuple[NDArray[np.int64] | None, list[int]]:
@@ -289,11 +281,11 @@ def _put(work: Path, place: Path) -> None:
 def manifest_of(place: Path) -> dict[str, Any]:
     """Return the facts about a packed panel, each of the type that it must have."""
     try:
-        facts = json.loads((place / _MANIFEST).read_text(encoding="utf-8"))
+        facts = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        raise _changed(place, f"{_MANIFEST} cannot be read") from None
+        raise _changed(place, f"{MANIFEST} cannot be read") from None
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-        raise _changed(place, f"{_MANIFEST} is not that of a panel")
+        raise _changed(place, f"{MANIFEST} is not that of a panel")
     if facts.get("version") != VERSION:
         raise InputError(
             f"The packed panel has version {facts.get('version')!r}, and this evenhand reads version {VERSION}: pack "
@@ -302,7 +294,7 @@ def manifest_of(place: Path) -> dict[str, Any]:
             where=str(place),
         )
     if not _is_sound(facts):
-        raise _changed(place, f"{_MANIFEST} is incomplete")
+        raise _changed(place, f"{MANIFEST} is incomplete")
     return facts
 
 
@@ -348,7 +340,7 @@ def _labels(place: Path, file: Path, count: int) -> Labels:
         raise _changed(place, "its labels are not different texts")
     labels = scan.collect().to_series().rechunk()
     if len(labels) != count:
-        raise _changed(place, f"there are not as many labels as {_MANIFEST} says")
+        raise _changed(place, f"there are not as many labels as {MANIFEST} says")
     if labels.null_count() or labels.n_unique() != count:
         raise _changed(place, "its labels are not different texts")
     return Labels(labels)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from evenhand.errors import InputError, Problem
-from evenhand.io.files import read_table
+from evenhand.io.panels import read_table
 from evenhand.io.table import Cell, Table, is_blank
 from evenhand.panel.graph import Side
 from evenhand.panel.roles import SYNONYMS, fold
@@ -47,7 +48,7 @@ def read_labels(path: str | os.PathLike[str], side: Side) -> list[str]:
     return labels
 
 
-def _column(table: Table, side: Side) -> list[Cell]:
+def _column(table: Table, side: Side) -> Sequence[Cell]:
     """Return the cells of the first column that is recognised by its name."""
     for name, cells in zip(table.names, table.columns, strict=True):
         if fold(name) in SYNONYMS[side]:

@@ -1,22 +1,45 @@
-"""A file in, a panel out: the table that a file holds, its columns recognised, its cells checked."""
+"""A file in, a panel out: the one road that files of every kind and size take."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal
 
+from evenhand import memory
 from evenhand.errors import InputError, Problem
-from evenhand.io.coded import Options
-from evenhand.io.files import read_table
-from evenhand.io.large import is_columnar, is_large, read_large, used_columns
-from evenhand.io.packed import is_packed, read_packed
-from evenhand.io.paths import MAX_UNPACKED
-from evenhand.io.table import Table
-from evenhand.io.wide import lengthen
+from evenhand.io.coding import Wanted
+from evenhand.io.delimited import TextFile, read_delimited
+from evenhand.io.paths import MANIFEST, MAX_UNPACKED, existing
+from evenhand.io.table import Source, Whole, from_the_beginning, lengthen
+from evenhand.panel.column import Table
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.panel import Panel
-from evenhand.panel.roles import Columns, listed_names, recognise
-from evenhand.panel.rules import Cells, Duplicates, Further
+from evenhand.panel.roles import Roles, listed_names, recognise
+from evenhand.panel.rules import Collector, Duplicates, Entries, Options
+
+_TEXTS: Final = (".csv", ".tsv", ".txt")
+_WORKBOOKS: Final = (".xlsx", ".xlsm", ".ods")
+_READ: Final = "csv, tsv, txt, xlsx, xlsm, ods and parquet files are read"
+_ADVICE: Final = {
+    ".xls": "open it in a spreadsheet program and save it as .xlsx",
+    ".xlsb": "open it in a spreadsheet program and save it as .xlsx",
+    ".numbers": "export it as .xlsx or csv",
+    ".gz": "unpack it first",
+    ".zip": "unpack it first",
+    ".bz2": "unpack it first",
+    ".xz": "unpack it first",
+    ".7z": "unpack it first",
+    ".pdf": "save the table as csv",
+    ".doc": "copy the table to a spreadsheet",
+    ".docx": "copy the table to a spreadsheet",
+    ".json": "save the table as csv",
+}
+
+Find = Callable[[Sequence[str], str], Roles]
+"""Finds the columns of a panel among names, given what to call the table."""
 
 
 def read_panel(
@@ -44,8 +67,8 @@ def read_panel(
     ----------
     path
         A csv, tsv, txt, xlsx, xlsm, ods or parquet file, a directory of parquet files, or a directory that
-        :func:`evenhand.pack_panel` wrote. Large csv and parquet files are read column by column, but cell by cell
-        where criteria or covariates are asked for: then a file may have 20 million cells and ``max_unpacked`` bytes.
+        :func:`evenhand.pack_panel` wrote. Text and parquet files may be as large as memory allows, unless they are
+        wide: then a file may have 20 million cells and ``max_unpacked`` bytes.
     object, assessor, score, uncertainty, confidence, level
         Names of the columns; recognised by their names where not given (see :mod:`evenhand.panel.roles`).
     factor
@@ -76,11 +99,23 @@ def read_panel(
     LimitError
         If a large file does not fit into memory.
     """
-    options = Options(factor, aliases, duplicates, missing)
     further = [*([] if criterion is None else [criterion]), *listed_names(covariates)]
+    if is_packed(path):
+        from evenhand.io.packed import read_packed
 
-    def find(names: Sequence[str], source: str) -> tuple[Columns, list[Problem]]:
-        roles = recognise(
+        if further:
+            raise InputError(
+                f"A packed panel holds no criteria and no covariates: leave out {further[0]!r}, or read the file that "
+                "was packed.",
+                kind="bad_option",
+                where=os.fspath(path),
+            )
+        return read_packed(path)
+
+    def find(names: Sequence[str], source: str) -> Roles:
+        if wide:
+            return Roles(object=0, assessor=1, score=2)
+        return recognise(
             names,
             object=object,
             assessor=assessor,
@@ -92,73 +127,144 @@ def read_panel(
             covariates=covariates,
             source=source,
         )
-        return roles, _twice(names, roles)
 
-    if is_packed(path):
-        if further:
-            raise InputError(
-                f"A packed panel holds no criteria and no covariates: leave out {further[0]!r}, or read the file that "
-                "was packed.",
-                kind="bad_option",
-                where=os.fspath(path),
-            )
-        return read_packed(path)
-    if not wide and not further and sheet is None and is_large(path):
-        panel = read_large(path, find, options)
-        if panel is not None:
-            return panel
-    try:
-        table = read_table(path, sheet=sheet, max_unpacked=max_unpacked)
-    except InputError as error:
-        if wide or further or error.kind != "too_large" or not is_columnar(path):
-            raise
-        panel = read_large(path, find, options)  # few bytes, many rows
-        if panel is None:
-            raise
-        return panel
-    notes: list[Problem] = []
     if wide:
+        table = read_table(path, sheet=sheet, max_unpacked=max_unpacked)
         given = [name for name in (assessor, score, uncertainty, confidence, level, *further) if name is not None]
         if given:
             raise InputError(
                 f"A wide sheet has a column for each assessor and nothing but scores in it: leave out {given[0]!r}.",
                 kind="bad_option",
             )
-        table = lengthen(table, object=object, source=table.source)
-        roles = Columns(object=0, assessor=1, score=2)
+        source: Source = Whole(lengthen(table, object=object))
     else:
-        roles, notes = find(table.names, table.source)
-    used = used_columns(roles)
-    cells = Cells(
-        object=table.columns[roles.object],
-        assessor=table.columns[roles.assessor],
-        score=table.columns[roles.score],
-        declared=None if roles.confidence is None else table.columns[roles.confidence],
-        form=roles.form,
-        names=tuple(table.names[index] for index in used),
-        row_numbers=table.row_numbers,
-        column_of=table.column_of,
-        decimal_comma=table.decimal_comma,
-        criterion=None if roles.criterion is None else _further(table, roles.criterion),
-        covariates={
-            name: _further(table, index) for name, index in zip(listed_names(covariates), roles.covariates, strict=True)
-        },
+        source = _open(path, sheet, max_unpacked)
+    options = Options(factor, aliases, duplicates, missing)
+    entries, notes = _collect(source, find, options, listed_names(covariates))
+    return Panel.from_entries(entries, factor=factor, notes=notes)
+
+
+def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, max_unpacked: int = MAX_UNPACKED) -> Table:
+    """Read the cells of a file, whose suffix says what kind it is.
+
+    Parameters
+    ----------
+    path
+        A csv, tsv, txt, xlsx, xlsm, ods or parquet file, or a directory of parquet files.
+    sheet
+        Name of the sheet of a workbook; the first that is not blank if None.
+    max_unpacked
+        Most bytes that the file may hold once it is unpacked.
+
+    Returns
+    -------
+    Table
+        The cells as they stand, and where each came from.
+
+    Raises
+    ------
+    InputError
+        If there is no such file or it cannot be read, in one sentence that says what to do.
+    """
+    kind = _kind_of(path, sheet)
+    if kind == "text":
+        return read_delimited(path, max_bytes=max_unpacked)
+    if kind == "parquet":
+        from evenhand.io.parquet import read_parquet
+
+        return read_parquet(path, max_text=max_unpacked)
+    from evenhand.io.spreadsheet import read_spreadsheet
+
+    return read_spreadsheet(path, sheet, max_unpacked=max_unpacked)
+
+
+def _open(path: str | os.PathLike[str], sheet: str | None, max_unpacked: int) -> Source:
+    """Return a file as a source of columns."""
+    kind = _kind_of(path, sheet)
+    if kind == "text":
+        return TextFile(path)
+    if kind == "parquet":
+        from evenhand.io.parquet import ParquetFile
+
+        return ParquetFile(path)
+    return Whole(read_table(path, sheet=sheet, max_unpacked=max_unpacked))
+
+
+def _kind_of(path: str | os.PathLike[str], sheet: str | None) -> Literal["text", "parquet", "workbook"]:
+    """Return which reader a file needs, by its suffix."""
+    place, facts = existing(path)
+    suffix = place.suffix.lower()
+    if sheet is not None and suffix not in _WORKBOOKS:
+        raise InputError(
+            f"A sheet ({sheet!r}) is asked for, but only workbooks have sheets: leave --sheet out.",
+            kind="missing_sheet",
+            where=place.name,
+        )
+    if suffix == ".parquet" or stat.S_ISDIR(facts.st_mode):
+        return "parquet"
+    if suffix in _TEXTS:
+        return "text"
+    if suffix in _WORKBOOKS:
+        return "workbook"
+    advice = _ADVICE.get(suffix, "save the table as csv or .xlsx")
+    what = (
+        f"Files that end in {suffix} are not read"
+        if suffix
+        else "The name has no suffix that says what kind of file it is"
     )
-    return Panel.from_cells(
-        cells, factor=factor, aliases=aliases, duplicates=duplicates, missing=missing, notes=[*table.notes, *notes]
-    )
+    raise InputError(f"{what} ({_READ}): {advice}.", kind="unknown_format", where=place.name)
 
 
-def _further(table: Table, index: int) -> Further:
-    return Further(table.names[index], table.columns[index], index in table.categorical)
+def is_packed(path: object) -> bool:
+    """Say whether a path is a directory with a panel in it that :func:`evenhand.pack_panel` wrote."""
+    try:
+        return isinstance(path, str | os.PathLike) and (Path(path) / MANIFEST).is_file()
+    except (OSError, ValueError):
+        return False
 
 
-def _twice(names: Sequence[str], roles: Columns) -> list[Problem]:
-    """Return notes on names of columns that stand in the header more than once."""
-    further = [*([] if roles.criterion is None else [roles.criterion]), *roles.covariates]
-    read = [*used_columns(roles)[2:], *further]
-    twice = [names[index] for index in read if list(names).count(names[index]) > 1]
-    return [
-        Problem("column_twice", f"there is more than one column {name!r}: the first was read.", f"column {name}")
-        for name in twice
-    ]
+def _collect(source: Source, find: Find, options: Options, covariates: Sequence[str]) -> tuple[Entries, list[Problem]]:
+    """Return what a source says, portion by portion, and notes on it."""
+    categories: set[str] = set()
+
+    def read() -> tuple[Entries, list[Problem]]:
+        collector = wanted = fault = None
+        try:
+            roles = find(source.names, source.source)
+            memory.require(
+                12 * (len(roles.used) - 1) * source.rows, f"the {source.rows:,} rows or so of {source.source}"
+            )
+            collector = Collector(
+                roles, options, covariates, rows=source.rows, most_problems=source.most_problems, categories=categories
+            )
+            numbers = dict(zip(covariates, roles.covariates, strict=True))
+            numeric = {roles.score, *(at for name, at in numbers.items() if name not in categories)}
+            if roles.confidence is not None and roles.form != "level":
+                numeric.add(roles.confidence)
+            wanted = Wanted(roles.used, frozenset(numeric), options.numeric_words)
+        except InputError as error:
+            fault = error  # said once the rest of the file was found to be sound
+        for portion in source.portions(wanted):
+            if collector is not None:
+                collector.add(portion)
+        if fault is not None or collector is None:
+            raise fault or AssertionError
+        return collector.entries(), [*source.notes(), *_twice(source.names, roles)]
+
+    return from_the_beginning(source, read)
+
+
+def _twice(names: Sequence[str], roles: Roles) -> list[Problem]:
+    """Return notes on columns that were read and stand in the header again.
+
+    Labels may stand again in a table of results, which a column without a name sets apart.
+    """
+    found = []
+    for index in roles.used:
+        name, later = names[index], list(names[index + 1 :])
+        if index in (roles.object, roles.assessor) and "" in later:
+            later = later[: later.index("")]
+        if name in later or (name in names[:index] and index not in (roles.object, roles.assessor)):
+            message = f"there is more than one column {name!r}: the first was read."
+            found.append(Problem("column_twice", message, f"column {name}"))
+    return found

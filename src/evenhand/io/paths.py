@@ -13,6 +13,9 @@ from evenhand.errors import InputError
 MAX_UNPACKED = 512 * 2**20
 """Most bytes that a file may hold once it is unpacked, unless the caller says otherwise."""
 
+MANIFEST = "panel.json"
+"""The file that makes a directory a packed panel."""
+
 
 def existing(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result]:
     """Return a path with its facts, or say in one sentence why it cannot be used.

@@ -1,77 +1,118 @@
-"""The cells of one sheet or file as they stand, with what is needed to say where each came from."""
+"""Rows of raw cells arranged as a table, and wide sheets, objects down and assessors across, as one row per score."""
 
 from __future__ import annotations
 
-import datetime
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.errors import InputError, Problem
-from evenhand.panel.rules import label_text
+from evenhand.io.coding import Wanted
+from evenhand.panel.column import Cell, Column, Table, factorise
+from evenhand.panel.roles import find_column
+from evenhand.panel.rules import ReadAgainError, label_text
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+__all__ = ["MAX_CELLS", "BlankRows", "Cell", "Source", "Table", "arrange", "is_blank", "lengthen", "read_whole"]
 
-Cell = str | float | int | bool | datetime.date | datetime.time | datetime.timedelta | None
-"""One cell: text, a number, a truth value, a date or time, or None where the cell is empty."""
+T = TypeVar("T")
 
 MAX_CELLS = 20_000_000
-"""Most cells, empty ones included, that a file may spread over."""
+"""Most cells, empty ones included, that a file may spread over where all of them are read."""
+
+_MOST_NAMED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Cells of one sheet or file as they stand, with what is needed to say where each came from.
+class Source(Protocol):
+    """A file, or what was read of it, that gives its columns portion by portion.
 
     Attributes
     ----------
-    names
-        Header cells as text, as the user wrote them, without outer white space. A name may stand twice.
-    columns
-        One list per name, all of the same length. Empty cells are None; other text is verbatim.
-    row_numbers
-        The number of every data row in the file, as a spreadsheet program shows it.
     source
-        What to call the table in messages, such as ``"scores.csv"`` or ``"scores.xlsx, sheet Scores"``.
-    decimal_comma
-        Whether numbers that are text use a comma as decimal mark.
-    notes
-        What a reader of the file should know, such as blank rows that were left out.
-    column_of
-        For a table that was lengthened from a wide one, the header of the column that each row came from.
-    categorical
-        Indices of the columns whose type says that they hold categories.
+        What to call it in messages.
+    names
+        The names of all its columns, once it is open.
+    rows
+        How many rows it has, about.
+    most_problems
+        Most problems that are listed; None for all.
     """
 
-    names: tuple[str, ...]
-    columns: tuple[list[Cell], ...]
-    row_numbers: Sequence[int]
     source: str
-    decimal_comma: bool = False
-    notes: tuple[Problem, ...] = ()
-    column_of: Sequence[str] | None = None
-    categorical: frozenset[int] = frozenset()
+    names: tuple[str, ...]
+    rows: int
+    most_problems: int | None
 
-    def __len__(self) -> int:
-        return len(self.row_numbers)
+    def open(self) -> None:
+        """Begin at the beginning."""
 
-    def where(self, row: int, column: str | None = None) -> str:
-        """Say where a cell is, in words that can be followed in the file.
+    def portions(self, wanted: Wanted | None) -> Iterator[Table]:
+        """Yield tables of the wanted columns, and refuse what cannot be read."""
 
-        Parameters
-        ----------
-        row
-            Index of the data row, from 0.
-        column
-            Name of the column. For a lengthened table the column of the wide sheet is said instead.
+    def notes(self) -> Sequence[Problem]:
+        """Return what a reader should know, once all portions were read."""
 
-        Returns
-        -------
-        str
-            For instance ``"row 5, column Score"``.
-        """
-        named = column if self.column_of is None else self.column_of[row]
-        return f"row {self.row_numbers[row]}" + (f", column {named}" if named else "")
+    def close(self) -> None:
+        """End, wherever that is."""
+
+
+class Whole:
+    """A table that was read already, as a source of one portion."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.source, self.names, self.rows = table.source, table.names, len(table)
+        self.most_problems: int | None = None
+
+    def open(self) -> None:
+        """Do nothing."""
+
+    def portions(self, wanted: Wanted | None) -> Iterator[Table]:
+        """Yield the wanted columns."""
+        if wanted is not None:
+            yield replace(self._table, columns=tuple(self._table.columns[at] for at in wanted.used))
+
+    def notes(self) -> Sequence[Problem]:
+        """Return the notes of the table."""
+        return self._table.notes
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def from_the_beginning(source: Source, read: Callable[[], T]) -> T:
+    """Return what reading gives, done again where the source has learnt how it is to be read."""
+    while True:
+        try:
+            source.open()
+            return read()
+        except ReadAgainError:
+            continue
+        finally:
+            source.close()
+
+
+def read_whole(source: Source) -> Table:
+    """Return all columns of a source as one table, in which blank cells are None."""
+
+    def read() -> Table:
+        every = tuple(range(len(source.names)))
+        portions = list(source.portions(Wanted(every, frozenset(), frozenset())))
+        columns = [
+            replace(
+                one,
+                cells=[None if is_blank(cell) else cell for cell in one.cells],
+                codes=np.concatenate([portion.columns[at].codes for portion in portions]),
+            )
+            for at, one in enumerate(portions[0].columns)
+        ]
+        numbers = np.concatenate([portion.row_numbers for portion in portions])
+        comma = portions[-1].decimal_comma
+        return Table(source.names, tuple(columns), numbers, source.source, comma, tuple(source.notes()))
+
+    return from_the_beginning(source, read)
 
 
 def is_blank(cell: Cell) -> bool:
@@ -79,16 +120,12 @@ def is_blank(cell: Cell) -> bool:
     return cell is None or (isinstance(cell, str) and (not cell or cell.isspace()))
 
 
-def header_text(cell: Cell) -> str:
-    """Return a header cell as text without outer white space, so that the number 7.0 reads ``7``."""
-    return "" if cell is None else label_text(cell).strip()
-
-
-def listed(numbers: Sequence[int], most: int = 5) -> str:
-    """Write row numbers for a message: ``row 3``, ``rows 3, 5`` or ``rows 3, 5, 8, 9, 11 and 4 more``."""
-    shown = ", ".join(str(number) for number in numbers[:most])
-    more = f" and {len(numbers) - most} more" if len(numbers) > most else ""
-    return f"row{'s' if len(numbers) > 1 else ''} {shown}{more}"
+def header_names(header: Iterable[Cell]) -> tuple[str, ...]:
+    """Return header cells as text without outer white space, so that the number 7.0 reads ``7``, up to the last."""
+    names = ["" if cell is None else label_text(cell).strip() for cell in header]
+    while names and not names[-1]:
+        names.pop()
+    return tuple(names)
 
 
 def no_cells(source: str) -> InputError:
@@ -107,47 +144,61 @@ def no_rows(source: str) -> InputError:
     )
 
 
-def blank_rows_note(numbers: Sequence[int]) -> Problem:
-    """Return the note that counts the blank rows that were left out."""
-    count = f"{len(numbers)} blank row{'s' if len(numbers) > 1 else ''}"
-    return Problem(
-        "blank_rows", f"{count} between rows of data {'were' if len(numbers) > 1 else 'was'} left out.", listed(numbers)
-    )
+class BlankRows:
+    """Rows without any cell, counted between rows of data; the first of them are named.
+
+    Attributes
+    ----------
+    last
+        Number of the last row of data; 0 where there is none yet.
+    """
+
+    def __init__(self) -> None:
+        self.last = 0
+        self._count, self._first = 0, list[int]()
+        self._later, self._first_later = 0, list[int]()
+
+    def add(self, numbers: Sequence[int] | NDArray[np.int64], last: int) -> None:
+        """Take the numbers of blank rows, in order, and that of the last row beside them that is not; 0 if none is."""
+        rows = np.asarray(numbers, dtype=np.int64)
+        if last:
+            before = int(np.searchsorted(rows, last))
+            self._count += self._later + before
+            self._first = [*self._first, *self._first_later, *rows[:before][:_MOST_NAMED].tolist()][:_MOST_NAMED]
+            self._later, self._first_later, rows, self.last = 0, [], rows[before:], last
+        self._later += rows.size
+        self._first_later = [*self._first_later, *rows[:_MOST_NAMED].tolist()][:_MOST_NAMED]
+
+    def note(self) -> list[Problem]:
+        """Return the note that counts them, if there are any."""
+        if not self._count:
+            return []
+        shown = ", ".join(map(str, self._first))
+        more = f" and {self._count - _MOST_NAMED} more" if self._count > _MOST_NAMED else ""
+        ending, were = ("s", "were") if self._count > 1 else ("", "was")
+        message = f"{self._count} blank row{ending} between rows of data {were} left out."
+        return [Problem("blank_rows", message, f"row{ending} {shown}{more}")]
 
 
-def arrange(
-    rows: Sequence[Sequence[Cell]],
-    first_row: int = 1,
-    *,
-    source: str,
-    refuse_long_rows: bool = False,
-    decimal_comma: bool = False,
-    notes: Sequence[Problem] = (),
-) -> Table:
+def arrange(rows: Sequence[Sequence[Cell]], first_row: int = 1, *, source: str, notes: Sequence[Problem] = ()) -> Table:
     """Take the first row that is not blank as the header and arrange the rows below it in columns.
 
     Parameters
     ----------
     rows
-        All rows of the file or sheet, in order, blank ones included.
+        All rows of a sheet, in order, blank ones included.
     first_row
         Number that a spreadsheet program shows for the first of ``rows``.
     source
         What to call the table in messages.
-    refuse_long_rows
-        Whether a row with cells beyond the header is an error; if not, they go to columns without a name.
-    decimal_comma, notes
+    notes
         Passed on to the table.
 
     Returns
     -------
     Table
-        The rows that are not blank, shorter ones filled up with None.
-
-    Raises
-    ------
-    InputError
-        If there is no header, no row of data, or a row longer than the header where that is refused.
+        The rows that are not blank, shorter ones filled up with None. Cells beyond the header go to columns without a
+        name.
     """
     kept: list[list[Cell]] = []
     numbers: list[int] = []
@@ -163,25 +214,21 @@ def arrange(
             blank.append(number)
     if not kept:
         raise no_cells(source)
-    header, data, numbers = kept[0], kept[1:], numbers[1:]
+    header, *data = kept
     if not data:
         raise no_rows(source)
-    width = _filled(header)
-    if refuse_long_rows:
-        _refuse_long(data, numbers, width, source)
-    else:
-        width = max(width, *map(_filled, data))
-    for cells in data:
-        cells[width:] = [None] * (width - len(cells))
-    header[width:] = [None] * (width - len(header))
-    between = [number for number in blank if number < numbers[-1]]
+    names = header_names(header)
+    width = max(len(names), *map(_filled, data))
+    names += ("",) * (width - len(names))
+    left_out = BlankRows()
+    left_out.add(blank, numbers[-1])
+    columns = zip(*([*cells[:width], *[None] * (width - len(cells))] for cells in data), strict=True)
     return Table(
-        names=tuple(header_text(cell) for cell in header),
-        columns=tuple(list(column) for column in zip(*data, strict=True)),
-        row_numbers=numbers if between else range(numbers[0], numbers[-1] + 1),
+        names=names,
+        columns=tuple(factorise(name, cells) for name, cells in zip(names, columns, strict=True)),
+        row_numbers=np.array(numbers[1:]),
         source=source,
-        decimal_comma=decimal_comma,
-        notes=(*notes, *([blank_rows_note(between)] if between else [])),
+        notes=(*notes, *left_out.note()),
     )
 
 
@@ -193,30 +240,87 @@ def _filled(cells: Sequence[Cell]) -> int:
     return width
 
 
-def _refuse_long(data: Sequence[Sequence[Cell]], numbers: Sequence[int], width: int, source: str) -> None:
-    """Refuse rows that have cells to the right of the header."""
-    problems = [
-        long_row(source, number, _filled(cells), width)
-        for number, cells in zip(numbers, data, strict=True)
-        if len(cells) > width and _filled(cells) > width
-    ]
-    if problems:
-        raise too_long(problems, width, source)
+def lengthen(table: Table, *, object: str | None = None, source: str | None = None) -> Table:
+    """Turn a table with one column per assessor into one with a row per score.
 
+    Parameters
+    ----------
+    table
+        Objects down one column; every other header is the label of an assessor.
+    object
+        Name of the column of objects; the first column if None, whose header may be empty.
+    source
+        What to call the table in messages; the source of the table if None.
 
-def long_row(source: str, number: int, filled: int, width: int) -> Problem:
-    """Return the problem of a row with more cells than the header."""
-    return Problem(
-        "long_row",
-        f"The row has {filled} cells but the header has {width}: put quotation marks around a cell that "
-        "contains the delimiter, or name every column in the header.",
-        f"{source}, row {number}",
+    Returns
+    -------
+    Table
+        Columns ``object``, ``assessor`` and ``score``, with the row numbers of the wide sheet. Empty cells mean "not
+        assessed": they are left out and counted in a note.
+
+    Raises
+    ------
+    InputError
+        If two columns name the same assessor, a column of scores has no header, or there is no score.
+    """
+    source = table.source if source is None else source
+    filled = [~np.array([is_blank(cell) for cell in one.cells], np.bool_)[one.codes] for one in table.columns]
+    if object is not None:
+        down = find_column(table.names, object, option="object", source=source)
+    else:
+        down = next(index for index, name in enumerate(table.names) if name or filled[index].any())
+    across = [index for index in range(len(table.names)) if index != down]
+    for index in across:
+        if not table.names[index] and filled[index].any():
+            raise _without_header(table, index, int(np.argmax(filled[index])), source)
+    across = [index for index in across if table.names[index]]
+    if not across:
+        raise InputError(
+            "There is no column of an assessor beside the objects: a wide sheet has one column for each assessor.",
+            kind="missing_column",
+            where=source,
+        )
+    headers = [table.names[index] for index in across]
+    twice = next((header for at, header in enumerate(headers) if header in headers[:at]), None)
+    if twice is not None:
+        raise InputError(
+            f"Two columns are headed {twice!r}: give each assessor one column, or two different names.",
+            kind="bad_header",
+            where=source,
+        )
+    rows, members = np.nonzero(np.column_stack([filled[index] for index in across]))
+    if not rows.size:
+        raise InputError(
+            "Every cell is empty: write the scores below the names of the assessors.", kind="empty_file", where=source
+        )
+    cells = [cell for index in across for cell in table.columns[index].cells]
+    begins = np.cumsum([0, *(len(table.columns[index].cells) for index in across[:-1])])
+    codes = np.column_stack([table.columns[index].codes + begin for index, begin in zip(across, begins, strict=True)])
+    empty = len(across) * len(table) - rows.size
+    notes = list(table.notes)
+    if empty:
+        count = "1 empty cell is" if empty == 1 else f"{empty:,} empty cells are"
+        notes.append(Problem("not_assessed", f"{count} taken as not assessed and left out.", source))
+    return Table(
+        names=("object", "assessor", "score"),
+        columns=(
+            replace(table.columns[down].take(rows), name="object"),
+            Column("assessor", headers, members.astype(np.uint32)),
+            Column("score", cells, codes[rows, members].astype(np.uint32)),
+        ),
+        row_numbers=table.row_numbers[rows],
+        source=source,
+        decimal_comma=table.decimal_comma,
+        notes=tuple(notes),
+        is_wide=True,
     )
 
 
-def too_long(problems: Sequence[Problem], width: int, source: str) -> InputError:
-    """Return the error for rows that are longer than the header, which may be none."""
-    if width == 1:
-        message = "The first row has one cell and others have more: delete any title that stands above the header."
-        return InputError(message, kind="long_row", where=source)
-    return InputError(problems)
+def _without_header(table: Table, index: int, row: int, source: str) -> InputError:
+    before = table.names[index - 1] if index else ""
+    beside = f" (right of {before!r})" if before else ""
+    return InputError(
+        f"Column {index + 1} of the table{beside} has cells but no header: write the assessor's name above it.",
+        kind="bad_header",
+        where=f"{source}, row {table.row_numbers[row]}",
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,37 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand import frames
 from evenhand.compiled import count_by, sum_by
 from evenhand.errors import InputError, Problem
-from evenhand.htmlrepr import MOST_ROWS, html_lines, html_table
-from evenhand.panel import roles as _roles
+from evenhand.frames import MOST_ROWS, html_lines, html_table
+from evenhand.panel.column import Column, Numbered, Table, factorise, of_numbers
 from evenhand.panel.confidence import FACTOR, Form
-from evenhand.panel.rules import Cells, Duplicates, Further, check_cells, label_text
+from evenhand.panel.roles import Roles, listed_names, recognise
+from evenhand.panel.rules import Collector, Duplicates, Entries, Options, label_text
 from evenhand.words import count_of, name_some
-
-
-class Numbered(Sequence[str]):
-    """Labels ``"0"``, ``"1"``, ... of a panel without labels, made when asked for.
-
-    Examples
-    --------
-    >>> Numbered(3)[2]
-    '2'
-    """
-
-    __slots__ = ("_count",)
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        numbers = range(self._count)[index]
-        return str(numbers) if isinstance(numbers, int) else [str(number) for number in numbers]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,7 +117,7 @@ class Panel:
         Panel(2 objects, 1 assessor, 2 assessments, no declared confidence)
         """
         names = frames.column_names(frame)
-        roles = _roles.recognise(
+        roles = recognise(
             names,
             object=object,
             assessor=assessor,
@@ -154,51 +129,22 @@ class Panel:
             covariates=covariates,
             source="the frame",
         )
-        wanted = [names[index] for index in (roles.object, roles.assessor, roles.score)]
-        if roles.confidence is not None:
-            wanted.append(names[roles.confidence])
-        cells = frames.read_columns(frame, wanted)
-        categorical = frames.categorical_columns(frame) if roles.covariates else set()
-
-        def further(index: int) -> Further:
-            name = names[index]
-            return Further(name, frames.read_columns(frame, [name])[0], name in categorical)
-
-        return cls.from_cells(
-            Cells(
-                object=cells[0],
-                assessor=cells[1],
-                score=cells[2],
-                declared=cells[3] if roles.confidence is not None else None,
-                form=roles.form,
-                names=tuple(wanted),
-                row_numbers=range(len(cells[0])),
-                criterion=None if roles.criterion is None else further(roles.criterion),
-                covariates=dict(
-                    zip(_roles.listed_names(covariates), map(further, roles.covariates), strict=True),
-                ),
-            ),
-            factor=factor,
-            aliases=aliases,
-            duplicates=duplicates,
-            missing=missing,
-            backend=frames.backend_of(frame),
-        )
+        options = Options(factor, aliases, duplicates, missing)
+        columns = _columns_of(frame, names, roles, options)
+        collector = Collector(roles, options, listed_names(covariates), rows=len(columns[0]))
+        collector.add(Table(tuple(names), columns, np.arange(len(columns[0])), "the frame"))
+        return cls.from_entries(collector.entries(), factor=factor, backend=frames.backend_of(frame))
 
     @classmethod
-    def from_cells(
+    def from_entries(
         cls,
-        cells: Cells,
+        entries: Entries,
         *,
         factor: float = FACTOR,
-        aliases: Mapping[str, str] | None = None,
-        duplicates: Duplicates = "error",
-        missing: Sequence[str] = (),
         notes: Sequence[Problem] = (),
         backend: frames.Backend = frames.DEFAULT_BACKEND,
     ) -> Panel:
-        """Return the panel that raw cells describe: the door that files and frames come through."""
-        entries = check_cells(cells, factor=factor, aliases=aliases, duplicates=duplicates, missing=missing)
+        """Return the panel of checked assessments: the door that files and frames come through."""
         return cls(
             objects=entries.objects,
             assessors=entries.assessors,
@@ -457,6 +403,22 @@ class Panel:
         table |= {name: cells[first].tolist() for name, cells in self.covariates.items() if name not in table}
         shown = html_table(repr(self), table, count=self.n_assessments, of="assessment")
         return shown + html_lines(f"Note: {note}" for note in self.notes)
+
+
+def _columns_of(frame: object, names: Sequence[str], roles: Roles, options: Options) -> tuple[Column, ...]:
+    """Return the columns of a frame that are used, as arrays of numbers where they are nothing else."""
+    categorical = frames.categorical_columns(frame) if roles.covariates else set()
+    numeric = {roles.score, roles.confidence, *roles.covariates} if not options.numeric_words else set()
+    found = []
+    for index in roles.used:
+        name = names[index]
+        numbers = frames.plain_numbers(frame, name) if index in numeric else None
+        if numbers is not None:
+            found.append(of_numbers(name, numbers))
+        else:
+            cells = frames.read_columns(frame, [name])[0]
+            found.append(factorise(name, cells, is_categorical=name in categorical))
+    return tuple(found)
 
 
 def _further(name: str, given: ArrayLike, size: int) -> NDArray[Any]:

@@ -75,7 +75,7 @@ _FORMS: dict[Role, FormHint] = {"uncertainty": "uncertainty", "confidence": "con
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class Roles:
     """Where the columns of a panel stand in a table, counted from 0.
 
     Attributes
@@ -99,6 +99,12 @@ class Columns:
     form: FormHint = "none"
     criterion: int | None = None
     covariates: tuple[int, ...] = ()
+
+    @property
+    def used(self) -> tuple[int, ...]:
+        """All these columns: of objects, assessors, scores, confidences, criteria and covariates, in this order."""
+        further = [index for index in (self.confidence, self.criterion) if index is not None]
+        return (self.object, self.assessor, self.score, *further, *self.covariates)
 
 
 def fold(name: str) -> str:
@@ -172,7 +178,7 @@ def recognise(
     criterion: str | None = None,
     covariates: Sequence[str] = (),
     source: str,
-) -> Columns:
+) -> Roles:
     """Find the columns of a panel by their names, or take those that the user named.
 
     Parameters
@@ -191,7 +197,7 @@ def recognise(
 
     Returns
     -------
-    Columns
+    Roles
         Indices of the columns and the form of the confidences.
 
     Raises
@@ -202,7 +208,7 @@ def recognise(
     Examples
     --------
     >>> recognise(["Objects", "Assessors", "Score", "Confidence/ Std Dev"], source="workbook.xlsx")
-    Columns(object=0, assessor=1, score=2, confidence=3, form='level_or_uncertainty', criterion=None, covariates=())
+    Roles(object=0, assessor=1, score=2, confidence=3, form='level_or_uncertainty', criterion=None, covariates=())
     """
     asked: dict[Role, str | None] = {
         "object": object,
@@ -236,7 +242,7 @@ def recognise(
         raise _missing(missing, names, source)
     found = {role: given[role] if role in given else _only(candidates[role], names, [role], source) for role in _NEEDED}
     place, form = _confidence(given, candidates, names, source)
-    return Columns(found["object"], found["assessor"], found["score"], place, form, about, tuple(further))
+    return Roles(found["object"], found["assessor"], found["score"], place, form, about, tuple(further))
 
 
 def listed_names(given: Sequence[str]) -> tuple[str, ...]:

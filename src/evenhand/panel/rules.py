@@ -1,20 +1,23 @@
-"""Cells as people wrote them, checked one by one: labels, scores, confidences, further columns, or every problem."""
+"""What a cell may be and what is said of a bad one: every rule once, applied once to each distinct cell of a column."""
 
 from __future__ import annotations
 
 import math
 import re
+import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from decimal import Decimal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import memory
-from evenhand.compiled import sum_by
+from evenhand.compiled import Floats, compiled, sum_by, wants_loops
 from evenhand.errors import InputError, Problem
+from evenhand.panel.column import NO_CODE, Cell, Codes, Column, Growing, Table, Vocabulary
 from evenhand.panel.confidence import (
     FACTOR,
     Form,
@@ -24,148 +27,28 @@ from evenhand.panel.confidence import (
     precision_of_level,
     precision_of_uncertainty,
 )
+from evenhand.panel.roles import Roles
 from evenhand.words import count_of, name_some
 
 Duplicates = Literal["error", "keep", "combine"]
 """What to do where an assessor scored an object twice: refuse, keep both, or take their weighted mean."""
 
+MOST_PROBLEMS: Final = 1000
+"""Problems of a large file that are listed; the others are counted."""
+
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-SUMMARY_WORDS: Final = frozenset({"average", "mean", "median", "total", "sum", "all", "overall", "sd", "std", "count"})
-_INFINITE: Final = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
+_INFINITY: Final = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
+_SUMMARY_WORDS: Final = frozenset({"average", "mean", "median", "total", "sum", "all", "overall", "sd", "std", "count"})
 
 
-@dataclass(frozen=True, slots=True)
-class Further:
-    """A column beside object, assessor, score and confidence, before any check.
-
-    Attributes
-    ----------
-    name
-        What the column is called in the file.
-    cells
-        One cell for each row; None where empty.
-    is_categorical
-        Whether its type says that the cells are categories, even if each of them is a number.
-    """
-
-    name: str
-    cells: Sequence[Any]
-    is_categorical: bool = False
+# --- one cell ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """Assessments as they were written down, one a row, before any check.
-
-    Attributes
-    ----------
-    object, assessor, score, declared
-        One cell for each row; None where empty. ``declared`` is None where there is no column of confidences.
-    form
-        What the declared cells are.
-    names
-        What the columns are called in the file: object, assessor, score and, where there is one, confidence.
-    row_numbers
-        The number by which the user knows each row.
-    column_of
-        For sheets with a column for each assessor, the column of each score.
-    decimal_comma
-        Whether numbers written as text have a comma for the decimal point.
-    criterion
-        The column that says which criterion a score is for; None where there is none.
-    covariates
-        Further columns, by the names that the panel is to have for them.
-    """
-
-    object: Sequence[Any]
-    assessor: Sequence[Any]
-    score: Sequence[Any]
-    declared: Sequence[Any] | None
-    form: FormHint
-    names: tuple[str, ...]
-    row_numbers: Sequence[int]
-    column_of: Sequence[str] | None = None
-    decimal_comma: bool = False
-    criterion: Further | None = None
-    covariates: Mapping[str, Further] = field(default_factory=dict)
-
-    def place(self, row: int, column: int) -> str:
-        """Return where a cell is, in the user's words."""
-        name = self.column_of[row] if column == 2 and self.column_of is not None else self.names[column]
-        return f"row {self.row_numbers[row]}, column {name}"
-
-    def number(self, cell: Any) -> float | None:
-        """Return the number in a cell, read as this file writes numbers."""
-        return parse_number(cell, decimal_comma=self.decimal_comma)
-
-
-@dataclass(frozen=True, slots=True)
-class Entries:
-    """Checked assessments in arrays: what a panel is made of."""
-
-    objects: tuple[str, ...]
-    assessors: tuple[str, ...]
-    object_index: NDArray[np.int64]
-    assessor_index: NDArray[np.int64]
-    score: NDArray[np.float64]
-    precision: NDArray[np.float64]
-    form: Form
-    notes: tuple[Problem, ...]
-    criterion: NDArray[np.str_] | None = None
-    covariates: dict[str, NDArray[Any]] = field(default_factory=dict)
-
-
-def check_cells(
-    cells: Cells,
-    *,
-    factor: float = FACTOR,
-    aliases: Mapping[str, str] | None = None,
-    duplicates: Duplicates = "error",
-    missing: Sequence[str] = (),
-) -> Entries:
-    """Return what the cells say, or everything that is wrong with them.
-
-    Raises
-    ------
-    InputError
-        With all problems found, each with its row and column.
-    """
-    check_options(factor, duplicates)
-    rows = _Rows(cells, frozenset(word.strip() for word in missing))
-    if not rows.assessed:
-        raise no_score(f"column {cells.names[2]}" if cells.score and cells.column_of is None else None)
-    object_labels = _labels(rows, cells.object, 0, "object")
-    assessor_labels = _labels(rows, cells.assessor, 1, "assessor")
-    score = _scores(rows)
-    form, precision = _precisions(rows, level_words(aliases), factor)
-    criterion, covariates, further_notes = _further(rows)
-    if rows.found:
-        raise InputError([problem for *_, problem in sorted(rows.found, key=lambda item: item[:2])])
-    objects, object_index = _encode(object_labels)
-    assessors, assessor_index = _encode(assessor_labels)
-    notes = _not_assessed(rows, objects, assessors) + look_alikes("object", objects)
-    notes += look_alikes("assessor", assessors)
-    notes += summaries("object", objects) + summaries("assessor", assessors) + further_notes
-    entries = Entries(
-        objects, assessors, object_index, assessor_index, score, precision, form, tuple(notes), criterion, covariates
-    )
-    return _settle_duplicates(entries, duplicates, [cells.row_numbers[row] for row in rows.assessed])
-
-
-def check_options(factor: float, duplicates: str) -> None:
-    """Refuse a factor that is none, and a way to treat duplicates that there is not."""
-    if duplicates not in ("error", "keep", "combine"):
-        raise InputError(f"Duplicates can be treated as error, keep or combine, not {duplicates!r}.", kind="bad_option")
-    check_factor(factor)
-
-
-def no_score(where: str | None) -> InputError:
-    """Return the error for a panel without a single score."""
-    return InputError(
-        "there is no score: a panel needs at least one row with an object, an assessor and a score.",
-        kind="empty",
-        where=where,
-    )
+def is_empty(cell: Cell, words: frozenset[str] = frozenset()) -> bool:
+    """Say whether a cell is empty: nothing, NaN, white space, or text that the user said means so."""
+    if isinstance(cell, str):
+        return not (bare := cell.strip()) or bare in words
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
 def parse_number(cell: object, *, decimal_comma: bool = False) -> float | None:
@@ -190,245 +73,647 @@ def parse_number(cell: object, *, decimal_comma: bool = False) -> float | None:
     text = cell.strip().replace("\u2212", "-")
     if decimal_comma:
         text = text.replace(",", ".", 1)
-    return float(text) if _NUMBER.fullmatch(text) or _INFINITE.fullmatch(text) else None
+    return float(text) if _NUMBER.fullmatch(text) or _INFINITY.fullmatch(text) else None
 
 
 def label_text(cell: object) -> str:
-    """Return a label as text: text unchanged, whole numbers without a decimal point.
+    """Return a label as text: text unchanged, numbers without a decimal point or zeros that say nothing.
 
     Examples
     --------
-    >>> label_text("007"), label_text(7.0)
-    ('007', '7')
+    >>> label_text("007"), label_text(7.0), label_text(Decimal("7.50"))
+    ('007', '7', '7.5')
     """
     if isinstance(cell, float | np.floating) and float(cell).is_integer():
         return str(int(cell))
+    if isinstance(cell, Decimal) and cell.is_finite():
+        text = f"{cell:f}"
+        return (text.rstrip("0").rstrip(".") if "." in text else text) if cell else "0"
     return str(cell)
 
 
-@dataclass(slots=True)
-class _Rows:
-    """The rows that hold a score, and the problems met on the way through them."""
-
-    cells: Cells
-    empty_words: frozenset[str]
-    found: list[tuple[int, int, Problem]] = field(default_factory=list)
-    assessed: list[int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.assessed = [row for row, cell in enumerate(self.cells.score) if not self.is_empty(cell)]
-
-    def is_empty(self, cell: object) -> bool:
-        if isinstance(cell, str):
-            return not cell.strip() or cell.strip() in self.empty_words
-        return cell is None or (isinstance(cell, float) and math.isnan(cell))
-
-    def complain(self, kind: str, message: str, row: int, column: int, name: str | None = None) -> None:
-        where = self.cells.place(row, column) if name is None else f"row {self.cells.row_numbers[row]}, column {name}"
-        self.found.append((row, column, Problem(kind, message, where)))
-
-    def filled(self, column: Further, position: int, kind: str, message: str) -> list[int]:
-        """Return the assessed rows in which a further column is filled; complain of the others."""
-        empty = {row for row in self.assessed if self.is_empty(column.cells[row])}
-        for row in sorted(empty):
-            self.complain(kind, message, row, position, column.name)
-        return [row for row in self.assessed if row not in empty]
+def _quote(cell: object) -> str:
+    text = label_text(cell)
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
-def _labels(rows: _Rows, column: Sequence[object], position: int, role: str) -> list[str]:
-    labels = []
-    for row in rows.assessed:
-        if rows.is_empty(column[row]):
-            message = f"the {role} is missing although there is a score: write its label, or empty the score."
-            rows.complain("empty_label", message, row, position)
-        labels.append(label_text(column[row]))
-    return labels
+# --- all cells -----------------------------------------------------------------------------------
 
 
-def _scores(rows: _Rows) -> NDArray[np.float64]:
-    scores = np.zeros(len(rows.assessed))
-    for position, row in enumerate(rows.assessed):
-        cell = rows.cells.score[row]
-        number = rows.cells.number(cell)
-        if number is None:
-            message = "is not a number: correct it, or leave the cell empty (or give --missing) if it was not assessed."
-            rows.complain("bad_score", f"the score {_quote(cell)} {message}", row, 2)
-        elif not math.isfinite(number):
-            rows.complain("bad_score", f"the score {_quote(cell)} is not finite: write a finite number.", row, 2)
-        else:
-            scores[position] = number
-    return scores
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How cells are to be read, as :func:`evenhand.read_panel` takes it."""
+
+    factor: float = FACTOR
+    aliases: Mapping[str, str] | None = None
+    duplicates: Duplicates = "error"
+    missing: Sequence[str] = ()
+
+    @property
+    def numeric_words(self) -> frozenset[str]:
+        """Numbers, in lower case, that are to be read as words: for an empty cell, or for a level."""
+        words = (word.strip().casefold() for word in (*self.missing, *(self.aliases or ())))
+        return frozenset(word for word in words if parse_number(word) is not None)
 
 
-def _precisions(rows: _Rows, words: Mapping[str, int], factor: float) -> tuple[Form, NDArray[np.float64]]:
-    """Return the form that the declared cells turn out to have, and their precisions."""
-    cells, column = rows.cells, rows.cells.declared
-    precision = np.ones(len(rows.assessed))
-    if column is None or cells.form == "none":
-        return "none", precision
-    for row in rows.assessed:
-        if rows.is_empty(column[row]):
-            message = (
-                "there is a score but no confidence: fill it in, or leave the whole column out to weigh all alike."
-            )
-            rows.complain("empty_confidence", message, row, 3)
-    present = [(position, row) for position, row in enumerate(rows.assessed) if not rows.is_empty(column[row])]
-    form = _settle_form(rows, column, [row for _, row in present], words)
-    if any(problem.kind == "mixed_confidence" for *_, problem in rows.found):
-        return form, precision
-    for position, row in present:
-        if form == "level":
-            power = _power(column[row], words)
-            if power is None:
-                message = (
-                    "is not a known level: use high, medium or low (h, m, l), or give its meaning (--alias WORD=LEVEL)."
-                )
-                rows.complain("unknown_level", f"{_quote(column[row])} {message}", row, 3)
-            else:
-                precision[position] = power
-            continue
-        number = cells.number(column[row])
-        if number is None:
-            hint = " (a column of levels is given as level)" if _power(column[row], words) is not None else ""
-            rows.complain(f"bad_{form}", f"the {form} {_quote(column[row])} is not a number{hint}.", row, 3)
-        elif not math.isfinite(number) or number <= 0:
-            message = "must be a positive, finite number."
-            rows.complain(f"bad_{form}", f"the {form} {_quote(column[row])} {message}", row, 3)
-        else:
-            precision[position] = number
-    if form == "level":
-        return form, precision_of_level(precision.astype(np.int64), factor)
-    if form == "uncertainty":
-        precision = precision_of_uncertainty(precision)
-    extreme = ~np.isfinite(precision) | (precision < np.finfo(float).tiny)
-    for row in [rows.assessed[position] for position in np.flatnonzero(extreme).tolist()]:
-        rows.complain(f"bad_{form}", f"the {form} {_quote(column[row])} is too extreme to compute with.", row, 3)
-    return form, precision
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Checked assessments in arrays: what a panel is made of."""
 
-
-def _settle_form(rows: _Rows, column: Sequence[object], present: Sequence[int], words: Mapping[str, int]) -> Form:
-    """Return the form of a column that may hold levels or numbers, and complain where it holds both."""
-    form = rows.cells.form
-    if form != "level_or_uncertainty" and form != "level_or_confidence":
-        return form
-    levels = [row for row in present if _power(column[row], words) is not None]
-    numbers = [
-        row for row in present if _power(column[row], words) is None and rows.cells.number(column[row]) is not None
-    ]
-    if levels and numbers:
-        first, other = sorted((levels[0], numbers[0]))
-        message = (
-            f"levels are mixed with numbers ({_quote(column[first])} in row {rows.cells.row_numbers[first]}, "
-            f"{_quote(column[other])} here): use one or the other in the whole column."
-        )
-        rows.complain("mixed_confidence", message, other, 3)
-    if levels or not numbers:
-        return "level"
-    return "uncertainty" if form == "level_or_uncertainty" else "confidence"
-
-
-def _power(cell: object, words: Mapping[str, int]) -> int | None:
-    return words.get(label_text(cell).strip().casefold())
-
-
-def _further(rows: _Rows) -> tuple[NDArray[np.str_] | None, dict[str, NDArray[Any]], list[Problem]]:
-    """Return the criterion and the covariates of each assessment, with notes on them; complain of empty cells."""
-    notes: list[Problem] = []
+    objects: Sequence[str]
+    assessors: Sequence[str]
+    object_index: Codes
+    assessor_index: Codes
+    score: Floats
+    precision: Floats
+    form: Form
+    notes: tuple[Problem, ...]
     criterion: NDArray[np.str_] | None = None
-    if rows.cells.criterion is not None:
-        message = "the criterion is missing although there is a score: write which one it is for, or empty the score."
-        present = rows.filled(rows.cells.criterion, 4, "empty_criterion", message)
-        criterion = _categories(rows, rows.cells.criterion, present)
-        criteria = list(dict.fromkeys(criterion.tolist()))
-        notes += look_alikes("criterion", criteria, "criteria") + summaries("criterion", criteria)
-    covariates: dict[str, NDArray[Any]] = {}
-    for position, (name, column) in enumerate(rows.cells.covariates.items(), 5):
-        message = f"there is a score but no {column.name}: fill it in, or leave this covariate out."
-        present = rows.filled(column, position, "empty_covariate", message)
-        numbers = {row: _covariate_number(rows.cells, column.cells[row]) for row in present}
-        words = [row for row in present if numbers[row] is None]
-        if not words and not column.is_categorical:
-            covariates[name] = _finite(rows, column, numbers, position)
-            continue
-        covariates[name] = _categories(rows, column, present)
-        if len(words) < len(present) and not column.is_categorical:
-            message = (
-                f"{name} was read as categories, since {_quote(column.cells[words[0]])} in row "
-                f"{rows.cells.row_numbers[words[0]]} is not a number."
+    covariates: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+
+class ReadAgainError(Exception):
+    """What was read shows that the file is to be read in another way, which has been noted, from its beginning."""
+
+
+def no_score(where: str | None) -> InputError:
+    """Return the error for a panel without a single score."""
+    return InputError(
+        "there is no score: a panel needs at least one row with an object, an assessor and a score.",
+        kind="empty",
+        where=where,
+    )
+
+
+def shortened(problems: Sequence[Problem], total: int, most: int | None = MOST_PROBLEMS) -> InputError:
+    """Return the error for the first problems of a large file, with a count of those that are not listed."""
+    listed = list(problems[:most])
+    if total > len(listed):
+        more = total - len(listed)
+        are = "is" if more == 1 else "are"
+        listed.append(Problem("more_problems", f"{count_of(more, 'further problem')} {are} not listed."))
+    return InputError(listed)
+
+
+class Collector:
+    """Takes the columns of a panel portion by portion, and gives the checked assessments at the end.
+
+    Parameters
+    ----------
+    roles
+        Which columns are used, and how confidence is declared.
+    options
+        How cells are to be read.
+    covariates
+        The names that the panel is to have for its covariates.
+    rows
+        How many rows are to be expected, as far as that is known.
+    most_problems
+        Most problems that are listed; None for all.
+    categories
+        Covariates that are known to be categories. One that turns out to be is added, and reading begins anew.
+    """
+
+    def __init__(
+        self,
+        roles: Roles,
+        options: Options,
+        covariates: Sequence[str] = (),
+        *,
+        rows: int = 0,
+        most_problems: int | None = None,
+        categories: set[str] | None = None,
+    ) -> None:
+        if options.duplicates not in ("error", "keep", "combine"):
+            raise InputError(
+                f"Duplicates can be treated as error, keep or combine, not {options.duplicates!r}.", kind="bad_option"
             )
-            notes.append(Problem("mixed_covariate", message, f"column {column.name}"))
-        notes += look_alikes(name, list(dict.fromkeys(covariates[name].tolist())), f"categories of {name}")
-    return criterion, covariates, notes
+        check_factor(options.factor)
+        self._options, self._most = options, most_problems
+        self._hint: FormHint = roles.form if roles.confidence is not None else "none"
+        self._powers = level_words(options.aliases)
+        words = frozenset(word.strip() for word in options.missing)
+        self._sides = _Labels(words, rows), _Labels(words, rows)
+        self._score = Growing(np.float64, rows)
+        self._precision = Growing(np.float64, rows if self._hint != "none" else 0)
+        self._score_cells = _Numbers(words)
+        self._declared_cells = _Numbers(words, self._powers if "level" in self._hint else {})
+        self._criterion = None if roles.criterion is None else _Further("criterion", words)
+        self._covariates = [_Further(name, words) for name in covariates]
+        self._categories = set() if categories is None else categories
+        self._row_numbers = _RowNumbers()
+        self._found, self._if_levels, self._if_numbers = (_Found(most_problems) for _ in range(3))
+        self._first_level: _Place | None = None
+        self._first_number: _Place | None = None
+        self._score_name = ""
+        self._is_wide = False
+        self._rows = 0
+        self._not_assessed: tuple[int, list[int]] = 0, []
+        self.left_out = 0
+
+    @property
+    def size(self) -> int:
+        """Number of assessments taken so far."""
+        return len(self._score)
+
+    @property
+    def form(self) -> Form:
+        """The form that the declared cells turned out to have."""
+        if self._hint != "level_or_uncertainty" and self._hint != "level_or_confidence":
+            return self._hint
+        if self._first_level is not None or self._first_number is None:
+            return "level"
+        return _number_form(self._hint)
+
+    def add(self, table: Table) -> None:
+        """Take a portion of rows: columns of objects, assessors, scores and what else is used, in this order."""
+        columns, numbers = table.columns, table.row_numbers
+        self._score_name, self._is_wide, self._rows = columns[2].name, table.is_wide, self._rows + numbers.size
+        score = self._score_cells.read(columns[2], table.decimal_comma)
+        absent = score.where(_EMPTY)
+        if absent.size:
+            self._leave_out(columns, absent, numbers)
+            kept = np.delete(np.arange(numbers.size), absent)
+            columns, numbers = tuple(column.take(kept) for column in columns), numbers[kept]
+            score = _Reading(score.value[kept], None if score.status is None else score.status[kept])
+        if not numbers.size:
+            return
+        portion = _Portion(columns, numbers, self.size, table.decimal_comma)
+        for position, (role, side) in enumerate(zip(("object", "assessor"), self._sides, strict=True)):
+            message = f"the {role} is missing although there is a score: write its label, or empty the score."
+            self._found.add(portion, position, side.take(columns[position]), "empty_label", message)
+        self._check_scores(portion, score, columns[1] if table.is_wide else None)
+        if self._hint != "none":
+            self._check_declared(portion)
+        self._check_further(portion)
+        self._row_numbers.add(numbers)
+        self._score.extend(score.value)
+
+    def problems(self) -> tuple[list[Problem], int]:
+        """Return what is wrong, in the order of the data and as far as it is listed, and how much that is in all."""
+        mixed = self._mixed()
+        found = [self._found, *(one.if_numbers for one in self._covariates if one.word is None)]
+        if mixed is None:
+            found.append(self._if_levels if self.form == "level" else self._if_numbers)
+        listed = [problem for one in found for problem in one.listed] + ([] if mixed is None else [mixed])
+        total = sum(one.count for one in found) + (mixed is not None)
+        return [problem for *_, problem in sorted(listed, key=lambda item: item[:2])][: self._most], total
+
+    def entries(self) -> Entries:
+        """Return all assessments taken, or refuse them with everything that is wrong."""
+        if not self.size:
+            raise no_score(f"column {self._score_name}" if self._rows and not self._is_wide else None)
+        problems, total = self.problems()
+        if problems:
+            raise shortened(problems, total, self._most)
+        criterion, covariates, further_notes = self._further()
+        objects, assessors = self.labels()
+        notes = [*self._notes(objects, assessors), *further_notes]
+        object_index, assessor_index, score, precision = self.arrays()
+        entries = Entries(
+            objects=objects,
+            assessors=assessors,
+            object_index=object_index,
+            assessor_index=assessor_index,
+            score=score,
+            precision=precision,
+            form=self.form,
+            notes=tuple(notes),
+            criterion=criterion,
+            covariates=covariates,
+        )
+        return _settle_duplicates(entries, self._options.duplicates, self._row_numbers, self._most)
+
+    def labels(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the labels of objects and of assessors, in the order of their codes."""
+        return self._sides[0].labels(), self._sides[1].labels()
+
+    def arrays(self) -> tuple[Codes, Codes, Floats, Floats]:
+        """Return codes of objects and of assessors, scores and precisions, which are forgotten here."""
+        object_index, assessor_index = (side.codes.taken() for side in self._sides)
+        score = self._score.taken()
+        precision = np.broadcast_to(np.float64(1.0), score.shape).view()
+        if self.form != "none":
+            precision = self._precision.taken()
+        if self.form == "level":
+            precision += 1.0
+            precision = precision_of_level([-1, 0, 1], self._options.factor)[precision.astype(np.int8)]
+        return object_index, assessor_index, score, precision
+
+    def _leave_out(self, columns: Sequence[Column], rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
+        """Take down rows without a score."""
+        self.left_out += rows.size
+        blank = [side.leave_out(column.take(rows)) for side, column in zip(self._sides, columns, strict=False)]
+        labelled = numbers[rows[~(blank[0] & blank[1])]]
+        count, first = self._not_assessed
+        self._not_assessed = count + labelled.size, first + labelled[: _MOST_NAMED - len(first)].tolist()
+
+    def _check_scores(self, portion: _Portion, score: _Reading, headers: Column | None) -> None:
+        column = portion.columns[2]
+
+        def no_number(row: int) -> str:
+            advice = "correct it, or leave the cell empty (or give --missing) if it was not assessed."
+            return f"the score {_quote(column[row])} is not a number: {advice}"
+
+        def infinite(row: int) -> str:
+            return f"the score {_quote(column[row])} is not finite: write a finite number."
+
+        self._found.add(portion, 2, score.where(_NO_NUMBER), "bad_score", no_number, headers)
+        self._found.add(portion, 2, score.where(_INFINITE), "bad_score", infinite, headers)
+
+    def _check_declared(self, portion: _Portion) -> None:
+        """Read confidences, both as levels and as numbers where it is open what they are."""
+        column, hint = portion.columns[3], self._hint
+        reading = self._declared_cells.read(column, portion.decimal_comma)
+        message = "there is a score but no confidence: fill it in, or leave the whole column out to weigh all alike."
+        self._found.add(portion, 3, reading.where(_EMPTY), "empty_confidence", message)
+        if hint in ("level_or_uncertainty", "level_or_confidence"):
+            self._first_level = self._first_level or portion.first(3, reading.where(_LEVEL))
+            self._first_number = self._first_number or portion.first(3, reading.where(_FINITE, _INFINITE))
+
+        def unknown(row: int) -> str:
+            advice = "use high, medium or low (h, m, l), or give its meaning (--alias WORD=LEVEL)."
+            return f"{_quote(column[row])} is not a known level: {advice}"
+
+        others = (_NO_NUMBER,) if hint != "level" else (_NO_NUMBER, _FINITE, _INFINITE)
+        self._if_levels.add(portion, 3, reading.where(*others), "unknown_level", unknown)
+        if hint == "level":
+            self._precision.extend(reading.value)
+            return
+        form = _number_form(hint)
+
+        def no_number(row: int) -> str:
+            is_level = label_text(column[row]).strip().casefold() in self._powers
+            tip = " (a column of levels is given as level)" if is_level else ""
+            return f"the {form} {_quote(column[row])} is not a number{tip}."
+
+        def said(what: str) -> Callable[[int], str]:
+            return lambda row: f"the {form} {_quote(column[row])} {what}"
+
+        number = (
+            np.ones(len(column), np.bool_) if reading.status is None else np.isin(reading.status, (_FINITE, _INFINITE))
+        )
+        with np.errstate(invalid="ignore"):
+            usable = (reading.value > 0) & np.isfinite(reading.value)
+            precision = precision_of_uncertainty(reading.value) if form == "uncertainty" else reading.value
+            extreme = ~np.isfinite(precision) | (precision < np.finfo(float).tiny)
+        wrong, kind = self._if_numbers, f"bad_{form}"
+        wrong.add(portion, 3, reading.where(_NO_NUMBER), kind, no_number)
+        wrong.add(portion, 3, np.flatnonzero(number & ~usable), kind, said("must be a positive, finite number."))
+        wrong.add(portion, 3, np.flatnonzero(number & usable & extreme), kind, said("is too extreme to compute with."))
+        if reading.status is not None:
+            precision = np.where(reading.status == _LEVEL, reading.value, precision)
+        self._precision.extend(precision)
+
+    def _mixed(self) -> tuple[int, int, Problem] | None:
+        """Return what is wrong with a column that has levels and numbers."""
+        if self._first_level is None or self._first_number is None:
+            return None
+        one, other = sorted((self._first_level, self._first_number), key=lambda place: place.order)
+        message = (
+            f"levels are mixed with numbers ({_quote(one.cell)} in row {one.number}, {_quote(other.cell)} here): use "
+            "one or the other in the whole column."
+        )
+        return other.order, 3, Problem("mixed_confidence", message, other.where)
+
+    def _check_further(self, portion: _Portion) -> None:
+        """Take the criterion and the covariates of a portion."""
+        at = len(portion.columns) - len(self._covariates)
+        if self._criterion is not None:
+            message = (
+                "the criterion is missing although there is a score: write which one it is for, or empty the score."
+            )
+            empty = self._criterion.take(portion, at - 1).where(_EMPTY)
+            self._found.add(portion, at - 1, empty, "empty_criterion", message, order=4)
+        for position, further in enumerate(self._covariates):
+            column = portion.columns[at + position]
+            message = f"there is a score but no {column.name}: fill it in, or leave this covariate out."
+            reading = further.take(portion, at + position)
+            self._found.add(
+                portion, at + position, reading.where(_EMPTY), "empty_covariate", message, order=5 + position
+            )
+
+            def infinite(row: int, column: Column = column) -> str:
+                return f"{column.name} is {_quote(column[row])}, which is not finite: write a finite number."
+
+            rows = reading.where(_INFINITE)
+            further.if_numbers.add(portion, at + position, rows, "bad_covariate", infinite, order=5 + position)
+            if further.is_lost:
+                self._categories.add(further.name)
+                raise ReadAgainError
+
+    def _further(self) -> tuple[NDArray[np.str_] | None, dict[str, NDArray[Any]], list[Problem]]:
+        """Return the criterion and the covariates of each assessment, with notes on them."""
+        notes: list[Problem] = []
+        criterion: NDArray[np.str_] | None = None
+        if self._criterion is not None:
+            criterion, criteria = self._criterion.texts()
+            notes += look_alikes("criterion", criteria, "criteria") + summaries("criterion", criteria)
+        covariates: dict[str, NDArray[Any]] = {}
+        for further in self._covariates:
+            name = further.name
+            if not further.is_categorical and further.word is None:
+                covariates[name] = further.numbers.taken()
+                continue
+            covariates[name], categories = further.texts()
+            if further.word is not None and further.has_numbers and not further.is_categorical:
+                message = (
+                    f"{name} was read as categories, since {_quote(further.word.cell)} in row {further.word.number} is "
+                    "not a number."
+                )
+                notes.append(Problem("mixed_covariate", message, f"column {further.column}"))
+            notes += look_alikes(name, categories, f"categories of {name}")
+        return criterion, covariates, notes
+
+    def _notes(self, objects: Sequence[str], assessors: Sequence[str]) -> list[Problem]:
+        """Return notes on rows without a score, on labels of no other rows, and on labels that look odd."""
+        notes: list[Problem] = []
+        count, numbers = self._not_assessed
+        if count:
+            more = f"{name_some(numbers[:6])} and {count - 6:,} more" if count > 6 else name_some(numbers)
+            has = "1 row has no score and counts" if count == 1 else f"{count:,} rows have no score and count"
+            message = f"{has} as not assessed (row{'s' if count > 1 else ''} {more})."
+            notes.append(Problem("not_assessed", message, f"column {self._score_name}"))
+        sides = ("object", objects, self._sides[0]), ("assessor", assessors, self._sides[1])
+        for role, _, side in sides:
+            if lost := side.lost():
+                message = (
+                    f"{count_of(len(lost), role)} without any score, so not part of the result: {name_some(lost)}."
+                )
+                notes.append(Problem(f"unassessed_{role}", message, f"{role} {lost[0]}"))
+        notes += [note for role, labels, _ in sides for note in look_alikes(role, labels)]
+        return notes + [note for role, labels, _ in sides for note in summaries(role, labels)]
 
 
-def _covariate_number(cells: Cells, cell: Any) -> float | None:
-    """Return the number in a cell of a covariate: true is 1 and false is 0."""
-    return float(cell) if isinstance(cell, bool | np.bool_) else cells.number(cell)
+def _number_form(hint: FormHint) -> Literal["uncertainty", "confidence"]:
+    return "uncertainty" if "uncertainty" in hint else "confidence"
 
 
-def _finite(rows: _Rows, column: Further, numbers: Mapping[int, float | None], position: int) -> NDArray[np.float64]:
-    """Return the numbers of a covariate, and complain of those that are not finite."""
-    for row, number in numbers.items():
-        if number is not None and not math.isfinite(number):
-            message = f"{column.name} is {_quote(column.cells[row])}, which is not finite: write a finite number."
-            rows.complain("bad_covariate", message, row, position, column.name)
-    return np.array([numbers.get(row) or 0.0 for row in rows.assessed])
+# --- columns -------------------------------------------------------------------------------------
+
+_FINITE, _EMPTY, _NO_NUMBER, _INFINITE, _LEVEL = range(5)
+"""What a cell of a column of numbers turns out to be."""
+
+_MOST_NAMED: Final = 7
+"""One more than the rows that a note names."""
 
 
-def _categories(rows: _Rows, column: Further, present: Sequence[int]) -> NDArray[np.str_]:
-    """Return the cells of a further column as text without outer white space."""
-    filled = set(present)
-    texts = [label_text(column.cells[row]).strip() if row in filled else "" for row in rows.assessed]
-    memory.require(4 * max(map(len, texts)) * len(texts), f"the texts in column {column.name}")
-    return np.array(texts, dtype=np.str_)
+class _Place(NamedTuple):
+    """A cell and where it is: by its order among the assessments, its row number, and in words."""
+
+    order: int
+    cell: Cell
+    number: int
+    where: str
 
 
-def _encode(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Return the distinct labels in order of appearance, and the code of each label."""
-    codes: dict[str, int] = {}
-    index = np.fromiter((codes.setdefault(label, len(codes)) for label in labels), np.int64, len(labels))
-    return tuple(codes), index
+class _Portion(NamedTuple):
+    """Rows of a file that hold a score: their columns, their numbers, and how many came before."""
+
+    columns: tuple[Column, ...]
+    numbers: NDArray[np.int64]
+    start: int
+    decimal_comma: bool
+
+    def place(self, position: int, row: int, header: Cell = None) -> _Place:
+        column = self.columns[position]
+        name = column.name if header is None else header
+        number = int(self.numbers[row])
+        return _Place(self.start + row, column[row], number, f"row {number}, column {name}")
+
+    def first(self, position: int, rows: NDArray[np.int64]) -> _Place | None:
+        return self.place(position, int(rows[0])) if rows.size else None
 
 
-def _not_assessed(rows: _Rows, objects: Sequence[str], assessors: Sequence[str]) -> list[Problem]:
-    """Return notes on rows with a label but no score, and on labels that occur in no other rows."""
-    cells, assessed = rows.cells, set(rows.assessed)
-    labelled = zip(cells.object, cells.assessor, strict=True)
-    skipped = [
-        row
-        for row, (object_, assessor) in enumerate(labelled)
-        if row not in assessed and not (rows.is_empty(object_) and rows.is_empty(assessor))
-    ]
-    lost: dict[str, list[str]] = {}
-    for role, column, known in (("object", cells.object, set(objects)), ("assessor", cells.assessor, set(assessors))):
-        labels = (label_text(column[row]) for row in skipped if not rows.is_empty(column[row]))
-        lost[role] = list(dict.fromkeys(label for label in labels if label not in known))
-    return not_assessed([cells.row_numbers[row] for row in skipped], cells.names[2], lost)
+class _Reading(NamedTuple):
+    """A column of numbers: the number of each row, NaN where there is none, and what it is; None if all are finite."""
+
+    value: Floats
+    status: NDArray[np.uint8] | None
+
+    def where(self, *kinds: int) -> NDArray[np.int64]:
+        """Return the positions of the cells of some kinds."""
+        if self.status is None:
+            return np.arange(self.value.size) if _FINITE in kinds else np.zeros(0, np.int64)
+        return np.flatnonzero(self.status == kinds[0] if len(kinds) == 1 else np.isin(self.status, kinds))
 
 
-def not_assessed(numbers: Sequence[int], column: str, lost: Mapping[str, Sequence[str]]) -> list[Problem]:
-    """Return notes on rows without a score, given by their numbers, and on labels, by role, of no other rows."""
-    if not len(numbers):
-        return []
-    shown = name_some(numbers)
-    if len(numbers) == 1:
-        message = f"1 row has no score and counts as not assessed (row {shown})."
-    else:
-        message = f"{len(numbers):,} rows have no score and count as not assessed (rows {shown})."
-    notes = [Problem("not_assessed", message, f"column {column}")]
-    for role, labels in lost.items():
-        if labels:
-            count = count_of(len(labels), role)
-            message = f"{count} without any score, so not part of the result: {name_some(labels)}."
-            notes.append(Problem(f"unassessed_{role}", message, f"{role} {labels[0]}"))
-    return notes
+class _Numbers:
+    """What the distinct cells of a column of numbers say, found out once for each of them."""
+
+    def __init__(self, words: frozenset[str], powers: Mapping[str, int] | None = None, *, truth: bool = False) -> None:
+        self._words, self._powers, self._truth = words, powers or {}, truth
+        self._status: list[int] = []
+        self._value: list[float] = []
+
+    def read(self, column: Column, decimal_comma: bool) -> _Reading:
+        """Read a portion of the column."""
+        for cell in column.cells[len(self._status) :]:
+            kind, number = self._judge(cell, decimal_comma)
+            self._status.append(kind)
+            self._value.append(number)
+        is_plain = column.codes == NO_CODE
+        if column.numbers is not None and is_plain.all():
+            return _Reading(column.numbers, None)
+        at = np.where(is_plain, len(self._status), column.codes)
+        without = _EMPTY if column.numbers is None else _FINITE
+        status = np.array([*self._status, without], np.uint8)[at]
+        value = np.array([*self._value, math.nan])[at]
+        if column.numbers is not None:
+            value = np.where(is_plain, column.numbers, value)
+        return _Reading(value, status if status.any() else None)
+
+    def _judge(self, cell: Cell, decimal_comma: bool) -> tuple[int, float]:
+        if is_empty(cell, self._words):
+            return _EMPTY, math.nan
+        power = self._powers.get(label_text(cell).strip().casefold()) if self._powers else None
+        if power is not None:
+            return _LEVEL, power
+        is_truth = self._truth and type(cell) in (bool, np.bool_)
+        number = float(cell) if is_truth else parse_number(cell, decimal_comma=decimal_comma)  # type: ignore[arg-type]
+        if number is None:
+            return _NO_NUMBER, math.nan
+        return (_FINITE if math.isfinite(number) else _INFINITE), number
+
+
+class _Labels:
+    """Labels of one side: which cells are empty, which label each other cell is, and the codes of all assessments."""
+
+    _UNSEEN, _LEFT_OUT, _BLANK = NO_CODE, NO_CODE - 1, NO_CODE - 2
+
+    def __init__(self, words: frozenset[str], rows: int) -> None:
+        self._words = words
+        self._cells: Sequence[Cell] = ()
+        self._label_of = np.zeros(0, np.uint32)
+        self._known: dict[str, int] = {}
+        self._order = Growing(np.int64)
+        self.codes = Growing(np.uint32, rows)
+
+    def take(self, column: Column) -> NDArray[np.int64]:
+        """Take the labels of assessments, and return the positions of those that are empty."""
+        label = self._look(column)
+        new = np.flatnonzero(label >= self._LEFT_OUT)
+        if new.size:
+            codes = column.codes[new]
+            first = np.full(self._label_of.size, -1, np.int64)
+            first[codes[::-1]] = np.arange(codes.size)[::-1]  # where a cell stands twice, the first remains
+            cells = np.flatnonzero(first >= 0)
+            self._name(cells[np.argsort(first[cells])])
+            label[new] = self._label_of[codes]
+        blank = np.flatnonzero(label == self._BLANK)
+        label[blank] = 0
+        self.codes.extend(label)
+        return blank
+
+    def leave_out(self, column: Column) -> NDArray[np.bool_]:
+        """Look at the labels of rows without a score, and say which are empty."""
+        label = self._look(column)
+        self._label_of[column.codes[label == self._UNSEEN]] = self._LEFT_OUT
+        return np.asarray(label == self._BLANK)
+
+    def labels(self) -> Sequence[str]:
+        """Return the labels in the order of their codes."""
+        if isinstance(self._cells, Vocabulary):
+            return self._cells.labels(self._order.view())
+        return tuple(self._known)
+
+    def lost(self) -> list[str]:
+        """Return the labels that occur only in rows without a score."""
+        cells = np.flatnonzero(self._label_of == self._LEFT_OUT).tolist()
+        texts = dict.fromkeys(label_text(self._cells[cell]) for cell in cells)
+        return [text for text in texts if text not in self._known]
+
+    def _look(self, column: Column) -> Codes:
+        """Return what is known of the label of each row, once new cells have been looked at."""
+        self._cells = column.cells
+        if fresh := column.cells[self._label_of.size :]:
+            blank = np.fromiter((is_empty(cell, self._words) for cell in fresh), np.bool_, len(fresh))
+            status = np.where(blank, self._BLANK, self._UNSEEN).astype(np.uint32)
+            self._label_of = np.concatenate([self._label_of, status])
+        if column.codes.max(initial=0) < NO_CODE:
+            return self._label_of[column.codes]
+        return np.append(self._label_of, np.uint32(self._BLANK))[np.minimum(column.codes, self._label_of.size)]
+
+    def _name(self, cells: NDArray[np.int64]) -> None:
+        """Give cells their labels; different cells may have the same."""
+        if isinstance(self._cells, Vocabulary):
+            self._label_of[cells] = np.arange(len(self._order), len(self._order) + cells.size)
+            self._order.extend(cells)
+        else:
+            for cell in cells.tolist():
+                self._label_of[cell] = self._known.setdefault(label_text(self._cells[cell]), len(self._known))
+
+
+class _Further:
+    """A criterion or a covariate: numbers, and the codes of cells in case they are categories."""
+
+    def __init__(self, name: str, words: frozenset[str]) -> None:
+        self.name = name
+        self.column = name
+        self.is_categorical = False
+        self.has_numbers = False
+        self.is_lost = False
+        self.word: _Place | None = None
+        self.if_numbers = _Found(None)
+        self.numbers = Growing(np.float64)
+        self._cells_read = _Numbers(words, truth=True)
+        self._cells: Sequence[Cell] = ()
+        self._codes = Growing(np.uint32)
+        self._has_plain = False
+
+    def take(self, portion: _Portion, position: int) -> _Reading:
+        """Take a portion of the column; ``is_lost`` says that it is one of categories whose texts were not kept."""
+        column = portion.columns[position]
+        reading = self._cells_read.read(column, portion.decimal_comma)
+        self.column, self.is_categorical, self._cells = column.name, column.is_categorical, column.cells
+        self.word = self.word or portion.first(position, reading.where(_NO_NUMBER))
+        self.has_numbers = self.has_numbers or bool(reading.where(_FINITE, _INFINITE).size)
+        self._has_plain = self._has_plain or (column.numbers is not None and bool((column.codes == NO_CODE).any()))
+        self.is_lost = self._has_plain and self.word is not None
+        self.numbers.extend(reading.value)
+        if not self._has_plain:
+            self._codes.extend(column.codes)
+        return reading
+
+    def texts(self) -> tuple[NDArray[np.str_], list[str]]:
+        """Return the cells as text without outer white space, and the distinct texts in order of appearance."""
+        cells, first, place = np.unique(self._codes.taken(), return_index=True, return_inverse=True)
+        texts = [label_text(self._cells[cell]).strip() for cell in cells.tolist()]
+        memory.require(4 * max(map(len, texts)) * place.size, f"the texts in column {self.column}")
+        return np.array(texts, dtype=np.str_)[place], list(
+            dict.fromkeys(texts[at] for at in np.argsort(first).tolist())
+        )
+
+
+class _Found:
+    """Problems found: the first of them with their order, all of them counted."""
+
+    def __init__(self, most: int | None) -> None:
+        self._most = sys.maxsize if most is None else most
+        self._start, self._before = 0, 0
+        self.listed: list[tuple[int, int, Problem]] = []
+        self.count = 0
+
+    def add(
+        self,
+        portion: _Portion,
+        position: int,
+        rows: NDArray[np.int64],
+        kind: str,
+        message: str | Callable[[int], str],
+        headers: Column | None = None,
+        order: int | None = None,
+    ) -> None:
+        """Take down what is wrong with one column in some rows; ``headers`` say the column of a wide sheet."""
+        if not rows.size:
+            return
+        self.count += rows.size
+        if portion.start != self._start:
+            self._start, self._before = portion.start, len(self.listed)
+        if self._before >= self._most:
+            return
+        for row in rows[: self._most].tolist():
+            place = portion.place(position, row, None if headers is None else headers[row])
+            said = message if isinstance(message, str) else message(row)
+            self.listed.append((place.order, position if order is None else order, Problem(kind, said, place.where)))
+
+
+class _RowNumbers:
+    """Row numbers of all assessments, kept as runs without a gap."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._next = -1
+        self._starts = Growing(np.int64)
+        self._numbers = Growing(np.int64)
+
+    def add(self, numbers: NDArray[np.int64]) -> None:
+        """Take the numbers of some rows."""
+        begins = np.flatnonzero(np.diff(numbers, prepend=self._next - 1) != 1)
+        self._starts.extend(self._size + begins)
+        self._numbers.extend(numbers[begins])
+        self._size += numbers.size
+        self._next = int(numbers[-1]) + 1
+
+    def of(self, positions: NDArray[np.int64]) -> list[int]:
+        """Return the numbers of some assessments."""
+        starts, numbers = self._starts.view(), self._numbers.view()
+        run = np.searchsorted(starts, positions, side="right") - 1
+        found: list[int] = (numbers[run] + positions - starts[run]).tolist()
+        return found
+
+
+# --- labels that look odd ------------------------------------------------------------------------
 
 
 def look_alikes(role: str, labels: Sequence[str], plural: str | None = None) -> list[Problem]:
     """Return a note for every group of labels that differ only in case, white space or Unicode form."""
+    keys = np.fromiter((hash(_alike_key(label)) for label in labels), np.int64, len(labels))
+    kinds, count = np.unique(keys, return_counts=True)
     groups: dict[str, list[str]] = {}
-    for label in labels:
-        groups.setdefault(alike_key(label), []).append(label)
+    if kinds.size < keys.size:
+        for at in np.flatnonzero(np.isin(keys, kinds[count > 1])).tolist():
+            groups.setdefault(_alike_key(labels[at]), []).append(labels[at])
     return [
         Problem(
             "similar_labels",
@@ -441,9 +726,10 @@ def look_alikes(role: str, labels: Sequence[str], plural: str | None = None) -> 
     ]
 
 
-def alike_key(label: str) -> str:
+def _alike_key(label: str) -> str:
     """Return what labels that differ only in case, white space or Unicode form have in common."""
-    return "".join(unicodedata.normalize("NFKC", label).casefold().split())
+    folded = label.lower() if label.isascii() else unicodedata.normalize("NFKC", label).casefold()
+    return "".join(folded.split())
 
 
 def summaries(role: str, labels: Sequence[str]) -> list[Problem]:
@@ -455,50 +741,56 @@ def summaries(role: str, labels: Sequence[str]) -> list[Problem]:
             f"{role} {label}",
         )
         for label in labels
-        if label.strip().casefold() in SUMMARY_WORDS
+        if label.strip().casefold() in _SUMMARY_WORDS
     ]
 
 
-def _settle_duplicates(entries: Entries, duplicates: Duplicates, row_numbers: Sequence[int]) -> Entries:
-    """Refuse, keep or combine assessments of the same object by the same assessor, for the same criterion."""
-    pair = entries.object_index * len(entries.assessors) + entries.assessor_index
-    if entries.criterion is not None:
-        criteria, of_criterion = _encode(entries.criterion.tolist())
-        pair = np.unique(pair, return_inverse=True)[1] * len(criteria) + of_criterion
-    _, first, group, size = np.unique(pair, return_index=True, return_inverse=True, return_counts=True)
-    extra = int(pair.size - size.size)
-    if not extra:
-        return entries
-    if duplicates == "error":
-        raise InputError([_duplicate(entries, rows, row_numbers) for rows in _together(group, size[group] > 1)])
-    note = repeats_note(
-        extra,
-        duplicates,
-        entries.form,
-        with_criterion=entries.criterion is not None,
-        with_covariates=bool(entries.covariates),
-    )
-    if duplicates == "keep":
-        return replace(entries, notes=(*entries.notes, note))
-    order = np.argsort(first)
-    place = np.argsort(order)[group]
-    kept = first[order]
-    total = sum_by(place, entries.precision, kept.size)
-    _refuse_differing(entries, place, kept, row_numbers)
+# --- duplicates ----------------------------------------------------------------------------------
 
-    def mean(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        # as a step from the first number, so that a pair seen once keeps its own to the last digit
-        step = entries.precision * (numbers - numbers[kept][place])
-        return np.asarray(numbers[kept] + sum_by(place, step, kept.size) / total)
+
+def _settle_duplicates(entries: Entries, duplicates: Duplicates, numbers: _RowNumbers, most: int | None) -> Entries:
+    """Refuse, keep or combine assessments of the same object by the same assessor, for the same criterion."""
+    rows, group = _repeated(entries)
+    if not rows.size:
+        return entries
+    _, first, group = np.unique(group, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # groups in order of appearance
+    group, first = np.argsort(order)[group], rows[first[order]]
+    if duplicates == "error":
+        listed = [_duplicate(entries, same, numbers) for same in _together(rows, group, most)]
+        raise shortened(listed, first.size, most)
+    extra = count_of(rows.size - first.size, "repeated assessment")
+    if duplicates == "keep":
+        note = Problem("duplicate", f"{extra} kept as separate assessments.")
+        return replace(entries, notes=(*entries.notes, note))
+    _refuse_differing(entries, rows, group, numbers)
+    weight = entries.precision[rows]
+    total = sum_by(group, weight, first.size)
+    kept = np.ones(entries.score.size, np.bool_)
+    kept[rows] = False
+    kept[first] = True
+
+    def mean(column: Floats) -> Floats:
+        # as a step from the first number, so that equal ones stay what they are to the last digit
+        step = weight * (column[rows] - column[first][group])
+        column[first] += sum_by(group, step, first.size) / total
+        return column[kept]
 
     equal = entries.form == "none"  # scores that all weigh alike go on weighing alike
+    if not equal:
+        entries.precision[first] = total
+    what = "scores and covariates" if entries.covariates else "scores"
+    how = f"mean of the {what}" if equal else f"weighted mean of the {what}, confidences added"
+    same = "" if entries.criterion is None else " for the same criterion"
+    message = f"{extra} combined with the first of the same object by the same assessor{same} ({how})."
+    score = mean(entries.score)
     return replace(
         entries,
         object_index=entries.object_index[kept],
         assessor_index=entries.assessor_index[kept],
-        score=mean(entries.score),
-        precision=np.ones(kept.size) if equal else total,
-        notes=(*entries.notes, note),
+        score=score,
+        precision=np.broadcast_to(np.float64(1.0), score.shape).view() if equal else entries.precision[kept],
+        notes=(*entries.notes, Problem("duplicate", message)),
         criterion=None if entries.criterion is None else entries.criterion[kept],
         covariates={
             name: mean(cells) if cells.dtype.kind == "f" else cells[kept] for name, cells in entries.covariates.items()
@@ -506,76 +798,99 @@ def _settle_duplicates(entries: Entries, duplicates: Duplicates, row_numbers: Se
     )
 
 
-def repeats_note(
-    extra: int,
-    duplicates: Duplicates,
-    form: Form,
-    *,
-    with_criterion: bool = False,
-    with_covariates: bool = False,
-) -> Problem:
-    """Return the note on assessments of the same object by the same assessor."""
-    again = count_of(extra, "repeated assessment")
-    if duplicates == "keep":
-        return Problem("duplicate", f"{again} kept as separate assessments.")
-    same = " for the same criterion" if with_criterion else ""
-    what = "scores and covariates" if with_covariates else "scores"
-    how = f"mean of the {what}" if form == "none" else f"weighted mean of the {what}, confidences added"
-    message = f"{again} combined with the first of the same object by the same assessor{same} ({how})."
-    return Problem("duplicate", message)
+def _repeated(entries: Entries) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the assessments whose pair, for their criterion, occurs again, and a number for each such pair."""
+    n_objects, n_assessors = len(entries.objects), len(entries.assessors)
+    one, other = entries.object_index, entries.assessor_index
+    if entries.criterion is not None:
+        criteria, of_criterion = np.unique(entries.criterion, return_inverse=True)
+        one = np.unique(one.astype(np.int64) * criteria.size + of_criterion, return_inverse=True)[1]
+        n_objects = int(one.max()) + 1
+    if wants_loops(one.size):
+        sides = (
+            (one, other, n_objects, n_assessors) if n_objects < n_assessors else (other, one, n_assessors, n_objects)
+        )
+        rows = np.flatnonzero(compiled(_mark_repeated)(*sides))
+        return rows, one[rows].astype(np.int64) * n_assessors + other[rows]
+    pair = one.astype(np.int64) * n_assessors + other
+    _, group, size = np.unique(pair, return_inverse=True, return_counts=True)
+    rows = np.flatnonzero(size[group] > 1)
+    return rows, group[rows]
 
 
-def _together(group: NDArray[np.int64], chosen: NDArray[np.bool_]) -> list[list[int]]:
-    """Return the positions that are chosen, those of one group together, in order of appearance."""
-    positions: dict[int, list[int]] = {}
-    for position in np.flatnonzero(chosen).tolist():
-        positions.setdefault(int(group[position]), []).append(position)
-    return list(positions.values())
+def _mark_repeated(group: Any, member: Any, n_groups: int, n_members: int) -> Any:
+    """Say of every row whether its pair (group, member) occurs twice, in time linear in the number of rows."""
+    begin = np.zeros(n_groups + 1, np.int64)
+    for i in range(group.size):
+        begin[group[i] + 1] += 1
+    for g in range(n_groups):
+        begin[g + 1] += begin[g]
+    place = begin[:-1].copy()
+    order = np.empty(group.size, np.uint32)
+    for i in range(group.size):
+        g = group[i]
+        order[place[g]] = i
+        place[g] += 1
+    seen = np.zeros(n_members, np.uint32)
+    first = np.zeros(n_members, np.uint32)
+    marks = np.zeros(group.size, np.bool_)
+    for g in range(n_groups):
+        for k in range(begin[g], begin[g + 1]):
+            i = order[k]
+            m = member[i]
+            if seen[m] == g + 1:
+                marks[i] = True
+                marks[first[m]] = True
+            else:
+                seen[m] = g + 1
+                first[m] = i
+    return marks
+
+
+def _together(rows: NDArray[np.int64], group: NDArray[np.int64], most: int | None = None) -> list[NDArray[np.int64]]:
+    """Return rows, those of one group together."""
+    order = np.argsort(group, kind="stable")
+    cuts = np.flatnonzero(np.diff(group[order])) + 1
+    return np.split(rows[order], cuts)[:most]
 
 
 def _refuse_differing(
-    entries: Entries, place: NDArray[np.int64], kept: NDArray[np.int64], row_numbers: Sequence[int]
+    entries: Entries, rows: NDArray[np.int64], group: NDArray[np.int64], numbers: _RowNumbers
 ) -> None:
     """Refuse to combine assessments whose covariates are different categories."""
     found: list[tuple[int, Problem]] = []
     for name, cells in entries.covariates.items():
         if cells.dtype.kind == "f":
             continue
-        differs = np.zeros(kept.size, dtype=np.bool_)
-        differs[place[cells != cells[kept][place]]] = True
-        for rows in _together(place, differs[place]):
-            shown = name_some([repr(text) for text in dict.fromkeys(cells[rows].tolist())])
-            message = (
-                f"{_scored(entries, rows)} with different {name} ({shown}), so these scores cannot be combined: "
-                "correct the file, or choose duplicates keep (--duplicates keep)."
-            )
-            found.append((rows[0], Problem("bad_covariate", message, _listed(rows, row_numbers))))
+        for same in _together(rows, group):
+            texts = list(dict.fromkeys(cells[same].tolist()))
+            if len(texts) > 1:
+                message = (
+                    f"{_scored(entries, same)} with different {name} ({name_some(list(map(repr, texts)))}), so these "
+                    "scores cannot be combined: correct the file, or choose duplicates keep (--duplicates keep)."
+                )
+                found.append((int(same[0]), Problem("bad_covariate", message, _listed(numbers.of(same)))))
     if found:
         raise InputError([problem for _, problem in sorted(found, key=lambda item: item[0])])
 
 
-def _duplicate(entries: Entries, rows: Sequence[int], row_numbers: Sequence[int]) -> Problem:
+def _duplicate(entries: Entries, rows: NDArray[np.int64], numbers: _RowNumbers) -> Problem:
     message = (
         f"{_scored(entries, rows)}: correct the file, or choose duplicates keep (separate assessments, --duplicates "
         "keep) or combine (their weighted mean, --duplicates combine)."
     )
-    return Problem("duplicate", message, _listed(rows, row_numbers))
+    return Problem("duplicate", message, _listed(numbers.of(rows)))
 
 
-def _scored(entries: Entries, rows: Sequence[int]) -> str:
+def _scored(entries: Entries, rows: NDArray[np.int64]) -> str:
     """Return who scored what how often."""
     first = rows[0]
-    times = "twice" if len(rows) == 2 else f"{len(rows)} times"
+    times = "twice" if rows.size == 2 else f"{rows.size} times"
     same = "" if entries.criterion is None else f" for criterion {entries.criterion[first]}"
-    object_ = entries.objects[entries.object_index[first]]
-    return f"assessor {entries.assessors[entries.assessor_index[first]]} scored object {object_} {times}{same}"
+    object_ = entries.objects[int(entries.object_index[first])]
+    return f"assessor {entries.assessors[int(entries.assessor_index[first])]} scored object {object_} {times}{same}"
 
 
-def _listed(rows: Sequence[int], row_numbers: Sequence[int]) -> str:
-    numbers = [str(row_numbers[row]) for row in rows]
-    return f"rows {', '.join(numbers[:-1])} and {numbers[-1]}"
-
-
-def _quote(cell: object) -> str:
-    text = label_text(cell)
-    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+def _listed(numbers: Sequence[int]) -> str:
+    *most, last = map(str, numbers)
+    return f"rows {', '.join(most)} and {last}"

@@ -221,10 +221,10 @@ def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
             "left out in turn."
         )
         notes.append(Problem("deletions", message))
-    assessors = without_columns(without_assessors(fit, top=top, chosen=chosen))
+    assessors: dict[str, Any] = without_columns(without_assessors(fit, top=top, chosen=chosen))
     objects = explanation_columns(explain(fit))
     if bounds is not None:
-        assessors["bound"], objects["bound"] = bounds.bias_bound[chosen], bounds.value_bound
+        assessors["bound"], objects["bound"] = bounds.bias_bound[chosen].tolist(), bounds.value_bound.tolist()
     return {
         "method": fit.method,
         "gauge": gauge_name(fit.gauge),

@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand import compiled, memory, progress
 from evenhand.errors import InputError, LimitError, Problem
-from evenhand.io import coded, growing, labels, large, portions, readings, repeats, scanning
+from evenhand.io import coding, delimited
+from evenhand.io.coding import Labels
+from evenhand.panel import rules
+from evenhand.panel.column import Growing
 from evenhand.panel.panel import Panel
 from evenhand.panel.rules import parse_number
 from panels import facts
@@ -36,8 +39,9 @@ def both(path: Path, *, portion: int = WHOLE, numba: bool = True, **options: Any
     """Read a file cell by cell and column by column, insist that the outcomes are equal, and return them."""
     by_cell = outcome(path, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(large, "LARGE", 0)
-        patch.setattr(portions, "PORTION", portion)
+        patch.setattr(coding, "LARGE", 0)
+        patch.setattr(delimited, "PORTION", portion)
+        patch.setattr(delimited, "LEAST_PORTION", portion)
         patch.setattr(compiled, "LARGE", 0 if numba else 2**60)
         taken = patch_count(patch)
         by_column = outcome(path, **options)
@@ -48,15 +52,15 @@ def both(path: Path, *, portion: int = WHOLE, numba: bool = True, **options: Any
 
 
 def patch_count(patch: pytest.MonkeyPatch) -> list[int]:
-    """Take down the first rows of all portions that are read column by column from now on."""
+    """Take down the sizes of all parts that are read column by column from now on."""
     taken: list[int] = []
-    add = coded.Collector.add
+    of_series = coding._Maker.of_series
 
-    def counted(self: coded.Collector, columns: Any, first_row: int) -> Any:
-        taken.append(first_row)
-        return add(self, columns, first_row)
+    def counted(self: coding._Maker, series: pl.Series, decimal_comma: bool) -> Any:
+        taken.append(len(series))
+        return of_series(self, series, decimal_comma)
 
-    patch.setattr(coded.Collector, "add", counted)
+    patch.setattr(coding._Maker, "of_series", counted)
     return taken
 
 
@@ -193,10 +197,16 @@ def test_column_by_column_a_parquet_file_gives_what_it_gives_cell_by_cell(
         both(path, numba=numba, duplicates=duplicates, missing=missing)
 
 
+def read_numbers(texts: list[str], *, decimal_comma: bool = False) -> rules._Reading:
+    factoriser = coding.Factoriser(["score"], coding.Wanted((0,), frozenset([0]), frozenset()))
+    (column,) = factoriser.columns([pl.Series(texts, dtype=pl.String)], decimal_comma=decimal_comma)
+    return rules._Numbers(frozenset()).read(column, decimal_comma)
+
+
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.text("0123456789+-.,eE_ infa−\t\xa0\x1c", max_size=8), min_size=1, max_size=10), st.booleans())
 def test_a_column_of_texts_is_read_as_its_cells_are(texts: list[str], comma: bool) -> None:
-    reading = readings.read_numbers(pl.Series(texts, dtype=pl.String), frozenset(), decimal_comma=comma)
+    reading = read_numbers(texts, decimal_comma=comma)
     for at, text in enumerate(texts):
         expected = parse_number(text, decimal_comma=comma)
         assert (expected is None) == bool(np.isnan(reading.value[at]))
@@ -207,7 +217,7 @@ def test_a_column_of_texts_is_read_as_its_cells_are(texts: list[str], comma: boo
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 25))
 def test_numbers_are_rounded_as_python_rounds_them(number: float, digits: int) -> None:
     texts = [repr(number), f"{number:.{digits}e}", f"{number:.{digits}f}"]
-    reading = readings.read_numbers(pl.Series(texts), frozenset())
+    reading = read_numbers(texts)
     assert reading.value.tolist() == [float(text) for text in texts]
 
 
@@ -280,8 +290,8 @@ def test_a_long_file_lists_its_first_problems_and_counts_the_rest(
 ) -> None:
     path = write(tmp_path, ROWS.replace(".5\n", " points\n"))
     by_cell = outcome(path)
-    monkeypatch.setattr(large, "LARGE", 0)
-    monkeypatch.setattr(portions, "PORTION", 5000)
+    monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(delimited, "LEAST_PORTION", 5000)
     with pytest.raises(InputError) as caught:
         eh.read_panel(path)
     assert caught.value.problems[:1000] == by_cell[2][:1000]
@@ -300,51 +310,70 @@ def test_two_texts_with_one_hash_are_still_told_apart(tmp_path: Path, monkeypatc
     assert tried
 
 
-@pytest.mark.parametrize("numba", [True, False])
-def test_codes_grow_with_the_labels(numba: bool) -> None:
+def test_codes_grow_with_the_labels() -> None:
     generator = np.random.default_rng(4)
     numbers = generator.integers(0, 50_000, 200_000)
-    for column in (pl.Series(numbers), pl.Series(numbers).cast(pl.String), pl.Series(numbers).cast(pl.UInt32)):
-        coder = labels.Coder(by_hash=numba)
+    firsts = list(dict.fromkeys(numbers.tolist()))
+    for column in (
+        pl.Series(numbers),
+        pl.Series(numbers).cast(pl.String),
+        pl.Series(numbers).cast(pl.UInt32),
+        pl.Series(numbers).cast(pl.Float32),
+    ):
+        coder = coding.HashCoder()
         codes = np.concatenate([coder.encode(column.slice(start, 7001)) for start in range(0, 200_000, 7001)])
-        firsts = list(dict.fromkeys(numbers.tolist()))
-        assert coder.labels == [str(number) for number in firsts]
+        assert [rules.label_text(cell) for cell in coder.listed()] == [str(number) for number in firsts]
         assert np.array_equal(np.array(firsts)[codes], numbers)
+        if not column.dtype.is_float():
+            order = np.arange(len(firsts))[::-1]
+            assert coder.labels(order) == [str(number) for number in firsts[::-1]]
 
 
 def test_compiled_and_plain_loops_agree_on_repeated_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(7)
     for size in (2, 300, 3000):
         one, other = (generator.integers(0, count, size).astype(np.uint32) for count in (40, 900))
-        args = (one, other, 40, 900)
-        monkeypatch.setattr(compiled, "LARGE", 0)
-        quick = repeats.has_repeats(*args), repeats.first_of_pair(*args).tolist()
-        seen: dict[tuple[int, int], int] = {}
-        expected = [seen.setdefault(pair, at) for at, pair in enumerate(zip(one.tolist(), other.tolist(), strict=True))]
-        assert quick == (len(seen) < size, expected)
-        with monkeypatch.context() as patch:
-            patch.setattr(compiled, "LARGE", 2**60)
-            assert (repeats.has_repeats(*args), repeats.first_of_pair(*args).tolist()) == quick
+        pairs = list(zip(one.tolist(), other.tolist(), strict=True))
+        expected = [at for at, pair in enumerate(pairs) if pairs.count(pair) > 1]
+        score = np.zeros(size)
+        entries = rules.Entries(range(40), range(900), one, other, score, score, "none", ())  # type: ignore[arg-type]
+        for numba in (True, False):
+            monkeypatch.setattr(compiled, "LARGE", 0 if numba else 2**60)
+            rows, group = rules._repeated(entries)
+            assert rows.tolist() == expected
+            found = list(zip(group.tolist(), (pairs[at] for at in expected), strict=True))
+            assert len(set(found)) == len({number for number, _ in found}) == len({pair for _, pair in found})
 
 
-def test_the_loops_can_be_done_without_a_compiler() -> None:
-    content = b'a,"b\n""c",d\r\ne\rf"g,\x01\n"open'
-    text = np.frombuffer(content, np.uint8)
-    assert scanning.row_ends(text, ord(","), False) == (21, 3, scanning.LITERAL | scanning.LONE_RETURN)
-    assert scanning.row_ends(text, ord(","), True)[2] & scanning.MISPLACED
-    assert scanning.controls(text) == scanning.count_controls(content, quick=False) == 1
+@pytest.mark.parametrize(
+    ("text", "is_last", "found"),
+    [
+        ('a,"b\n""c",d\r\ne\n"open', False, (15, 2)),
+        ('a,"b\n""c",d\r\ne\n"open', True, None),
+        ('"a",b\n"c"', True, (9, 2)),
+        ('"a",b\n', True, (6, 1)),
+        ('"a\nb', False, (0, 0)),
+        ('a"b,c\n', True, None),
+        ('"a"b,c\n', True, None),
+        ('"a"\rb\n', True, None),
+        ('""\n""""\n', True, (8, 2)),
+    ],
+)
+def test_rows_with_quotation_marks_end_where_a_reader_says(
+    text: str, is_last: bool, found: tuple[int, int] | None
+) -> None:
+    assert delimited.row_ends(text.encode(), ",", is_last) == found
 
 
-@pytest.mark.parametrize("quick", [True, False])
-def test_characters_that_text_does_not_have_are_counted(quick: bool) -> None:
+def test_characters_that_text_does_not_have_are_counted() -> None:
     every = bytes(range(256))
     expected = sum(byte == 127 or (byte < 32 and not 9 <= byte <= 13) for byte in every)
-    assert scanning.count_controls(every * 3, quick=quick) == 3 * expected
+    assert delimited.count_controls(every * 3) == 3 * expected
 
 
 @pytest.mark.parametrize("room", [0, 5, 1000])
 def test_a_column_grows_as_its_parts_come(room: int) -> None:
-    column = growing.Growing(np.uint32, room)
+    column = Growing(np.uint32, room)
     for start in range(0, 90, 9):
         column.extend(np.arange(start, start + 9, dtype=np.uint32))
     assert len(column) == 90
@@ -354,11 +383,11 @@ def test_a_column_grows_as_its_parts_come(room: int) -> None:
 
 def test_labels_are_a_sequence_that_equals_a_tuple() -> None:
     texts = ("x", "y", "z", "x y")
-    lazy = labels.Labels(pl.Series(texts))
+    lazy = Labels(pl.Series(texts))
     assert lazy == texts
     assert texts == lazy
     assert lazy != texts[:3]
-    assert lazy == labels.Labels(pl.Series(texts))
+    assert lazy == Labels(pl.Series(texts))
     assert (list(lazy), lazy[-1], lazy[1:3], len(lazy)) == (list(texts), "x y", ("y", "z"), 4)
     assert "z" in lazy
     assert "w" not in lazy
@@ -374,7 +403,7 @@ def test_labels_are_a_sequence_that_equals_a_tuple() -> None:
 def test_a_file_that_does_not_fit_into_memory_is_refused_with_the_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(large, "LARGE", 0)
+    monkeypatch.setattr(coding, "LARGE", 0)
     monkeypatch.setattr(memory, "TRIFLE", 0)
     monkeypatch.setattr(memory, "available", lambda: 10_000)
     for path in (write(tmp_path, ROWS), tmp_path / "scores.parquet"):
@@ -385,8 +414,8 @@ def test_a_file_that_does_not_fit_into_memory_is_refused_with_the_figure(
 
 
 def test_large_files_tell_how_far_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "LARGE", 0)
-    monkeypatch.setattr(portions, "PORTION", 10_000)
+    monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(delimited, "LEAST_PORTION", 10_000)
     heard: list[tuple[str, float, float | None]] = []
     with progress.listening(lambda *said: heard.append(said)):
         eh.read_panel(write(tmp_path, ROWS))
@@ -395,18 +424,19 @@ def test_large_files_tell_how_far_they_are(tmp_path: Path, monkeypatch: pytest.M
     assert heard[-1][1] == heard[-1][2] == len(ROWS)
 
 
-def test_only_large_files_of_known_kinds_are_read_column_by_column(tmp_path: Path) -> None:
-    assert not large.is_large(write(tmp_path, ROWS))
-    big = write(tmp_path, b"x" * large.LARGE, "big.csv")
-    assert large.is_large(big)
-    assert not large.is_large(big.rename(tmp_path / "big.xlsx"))
+def test_only_large_files_are_read_column_by_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = patch_count(monkeypatch)
+    eh.read_panel(write(tmp_path, ROWS))
+    assert not taken
+    eh.read_panel(write(tmp_path, ROWS * 40), missing=["score"], duplicates="keep")
+    assert taken
 
 
 @pytest.mark.parametrize("damage", ["cut", "middle", "footer", "text"])
 def test_a_damaged_large_parquet_file_is_refused_in_one_sentence(
     tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(large, "LARGE", 0)
+    monkeypatch.setattr(coding, "LARGE", 0)
     path = tmp_path / "a.parquet"
     pl.DataFrame({"object": [f"P{i}" for i in range(1000)], "assessor": "A", "score": 1.0}).write_parquet(path)
     content = bytearray(path.read_bytes())
@@ -424,9 +454,9 @@ def test_a_damaged_large_parquet_file_is_refused_in_one_sentence(
 def test_a_parquet_file_that_ends_the_process_of_its_reader_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "stream.py").write_text("import os\nos.abort()\n")
-    monkeypatch.setattr("evenhand.io.columnar.__file__", str(tmp_path / "columnar.py"))
-    monkeypatch.setattr(large, "LARGE", 0)
+    (tmp_path / "parquet_worker.py").write_text("import os\nos.abort()\n")
+    monkeypatch.setattr("evenhand.io.parquet.__file__", str(tmp_path / "parquet.py"))
+    monkeypatch.setattr(coding, "LARGE", 0)
     pl.DataFrame({"object": ["x"], "assessor": ["a"], "score": [1.0]}).write_parquet(tmp_path / "a.parquet")
     with pytest.raises(InputError, match="broke off"):
         eh.read_panel(tmp_path / "a.parquet")
@@ -444,14 +474,17 @@ def test_a_directory_of_parquet_files_is_read_in_the_order_of_their_names(
 
 
 def test_few_bytes_with_many_rows_are_read_column_by_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.io.parquet.read_parquet.__kwdefaults__", {"max_cells": 10, "max_text": 2**20})
-    frame = pl.DataFrame({"object": [1, 2, 3, 4], "assessor": ["a"] * 4, "score": [1.0, 2.0, 3.0, 4.0]})
-    frame.write_parquet(tmp_path / "a.parquet")
-    assert isinstance(eh.read_panel(tmp_path / "a.parquet").objects, labels.Labels)
+    rows = 100_000
+    frame = pl.select(object=pl.int_range(rows), assessor=pl.lit("a"), score=pl.lit(1.0))
+    frame.write_parquet(tmp_path / "a.parquet", compression="zstd")
+    assert (tmp_path / "a.parquet").stat().st_size < coding.LARGE
+    taken = patch_count(monkeypatch)
+    assert eh.read_panel(tmp_path / "a.parquet").n_objects == rows
+    assert taken
 
 
 def test_what_is_collected_is_a_panel_with_small_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "LARGE", 0)
+    monkeypatch.setattr(coding, "LARGE", 0)
     panel = eh.read_panel(write(tmp_path, ROWS))
     assert isinstance(panel, Panel)
     assert panel.object_index.dtype == panel.assessor_index.dtype == np.uint32

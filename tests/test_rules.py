@@ -14,30 +14,20 @@ import evenhand as eh
 from evenhand.errors import InputError, Problem
 from evenhand.panel.confidence import FormHint
 from evenhand.panel.panel import Panel
-from evenhand.panel.rules import Cells, Entries, check_cells, label_text, parse_number
+from evenhand.panel.roles import Roles
+from evenhand.panel.rules import Entries, label_text, parse_number
 from evenhand.words import count_of, name_some
-from panels import connected_panels
+from panels import check_columns, connected_panels
 
 
-def cells_of(
-    rows: Sequence[tuple[object, ...]], form: FormHint = "none", *, decimal_comma: bool = False, start: int = 2
-) -> Cells:
-    """Return cells from rows (object, assessor, score) or (object, assessor, score, declared), numbered from 2."""
+def check(
+    rows: Sequence[tuple[object, ...]], form: FormHint = "none", *, decimal_comma: bool = False, **options: Any
+) -> Entries:
+    """Check rows (object, assessor, score) or (object, assessor, score, declared), numbered from 2."""
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
-    return Cells(
-        object=columns[0],
-        assessor=columns[1],
-        score=columns[2],
-        declared=columns[3] if len(columns) > 3 else None,
-        form=form,
-        names=("Paper", "Reviewer", "Mark", "Sure"),
-        row_numbers=range(start, start + len(rows)),
-        decimal_comma=decimal_comma,
-    )
-
-
-def check(rows: Sequence[tuple[object, ...]], form: FormHint = "none", **options: Any) -> Entries:
-    return check_cells(cells_of(rows, form), **options)
+    names = ("Paper", "Reviewer", "Mark", "Sure")[: len(columns)]
+    roles = Roles(0, 1, 2, 3 if len(columns) > 3 else None, form)
+    return check_columns(columns, names, roles, range(2, len(rows) + 2), decimal_comma=decimal_comma, **options)
 
 
 def problems_of(rows: Sequence[tuple[object, ...]], form: FormHint = "none", **options: Any) -> tuple[Problem, ...]:
@@ -107,9 +97,7 @@ def test_every_double_written_as_text_is_read_back_to_the_last_bit(number: float
 
 
 def test_a_decimal_comma_is_read_where_the_file_has_one_and_refused_where_not() -> None:
-    entries = check_cells(
-        cells_of([("x", "A", "12,5", "1,5"), ("y", "A", "7", "2")], "uncertainty", decimal_comma=True)
-    )
+    entries = check([("x", "A", "12,5", "1,5"), ("y", "A", "7", "2")], "uncertainty", decimal_comma=True)
     assert entries.score.tolist() == [12.5, 7.0]
     assert entries.precision == pytest.approx([1 / 2.25, 0.25])
     assert problems_of([("x", "A", "12,5")])[0].kind == "bad_score"
@@ -353,8 +341,8 @@ def test_combined_duplicates_are_the_weighted_mean_with_confidences_added_in_the
 
 def panel_from(panel: Panel, duplicates: Any) -> Panel:
     rows = zip(panel.object_index, panel.assessor_index, panel.score.tolist(), panel.precision.tolist(), strict=True)
-    cells = cells_of([(f"o{o}", f"a{a}", s, c) for o, a, s, c in rows], "confidence")
-    return Panel.from_cells(cells, duplicates=duplicates)
+    entries = check([(f"o{o}", f"a{a}", s, c) for o, a, s, c in rows], "confidence", duplicates=duplicates)
+    return Panel.from_entries(entries)
 
 
 @given(connected_panels(repeats=True))
@@ -372,7 +360,7 @@ def test_combining_gives_the_values_that_keeping_gives(panel: Panel) -> None:
 
 def test_without_declared_confidence_calibration_is_incomplete_block_analysis_even_of_combined_duplicates() -> None:
     rows = [("x", "A", 1), ("x", "A", 4), ("x", "B", 7), ("y", "A", 2), ("y", "B", 4), ("z", "B", 3), ("z", "A", 9)]
-    panel = Panel.from_cells(cells_of(rows), duplicates="combine")
+    panel = Panel.from_entries(check(rows, duplicates="combine"))
     assert panel.confidence == "none"
     one, other = eh.calibrate(panel), eh.incomplete_block(panel)
     assert one.values.estimate == pytest.approx(other.values.estimate, rel=1e-12)
@@ -384,9 +372,9 @@ def test_an_unknown_treatment_of_duplicates_is_refused() -> None:
 
 
 def test_the_column_of_a_wide_sheet_is_named() -> None:
-    cells = Cells(["x", "x"], ["Ann", "Bob"], [1, "bad"], None, "none", ("Paper", "", ""), [2, 2], ["Ann", "Bob"])
+    columns = ["x", "x"], ["Ann", "Bob"], [1, "bad"]
     with pytest.raises(InputError) as caught:
-        check_cells(cells)
+        check_columns(columns, ("object", "assessor", "score"), Roles(0, 1, 2), [2, 2], is_wide=True)
     assert caught.value.where == "row 2, column Bob"
 
 

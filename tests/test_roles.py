@@ -1,11 +1,11 @@
-"""Columns are recognised by name, or taken as given, or refused with the option that settles it."""
+"""Roles are recognised by name, or taken as given, or refused with the option that settles it."""
 
 from __future__ import annotations
 
 import pytest
 
 from evenhand.errors import InputError
-from evenhand.panel.roles import EITHER_SD_OR_LEVEL, EITHER_WEIGHT_OR_LEVEL, SYNONYMS, Columns, fold, recognise
+from evenhand.panel.roles import EITHER_SD_OR_LEVEL, EITHER_WEIGHT_OR_LEVEL, SYNONYMS, Roles, fold, recognise
 
 BASE = ["object", "assessor", "score"]
 
@@ -53,14 +53,14 @@ def test_every_synonym_is_folded_and_stands_for_one_role_only() -> None:
     ],
 )
 def test_common_headers_are_recognised_in_any_case_and_order(names: list[str]) -> None:
-    assert recognise(names, source="f") == Columns(0, 1, 2)
-    assert recognise(["comment", *reversed(names)], source="f") == Columns(3, 2, 1)
+    assert recognise(names, source="f") == Roles(0, 1, 2)
+    assert recognise(["comment", *reversed(names)], source="f") == Roles(3, 2, 1)
 
 
 def test_layout_of_the_authors_takes_the_first_of_each_repeated_name() -> None:
     names = ["Objects", "Assessors", "Score", "Confidence/ Std Dev", "", "Objects", "True Value", "Robustness"]
     names += ["Total Confidence", "Assessors", "Bias", "Robustness", "Total Confidence"]
-    assert recognise(names, source="f") == Columns(0, 1, 2, 3, "level_or_uncertainty")
+    assert recognise(names, source="f") == Roles(0, 1, 2, 3, "level_or_uncertainty")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_form_is_what_the_user_said_whatever_the_name(option: str) -> None:
 
 def test_given_names_win_over_recognised_ones() -> None:
     names = ["paper", "student", "reviewer", "mark", "score"]
-    assert recognise(names, source="f", object="student", score="Mark") == Columns(1, 2, 3)
+    assert recognise(names, source="f", object="student", score="Mark") == Roles(1, 2, 3)
 
 
 def test_a_given_name_matches_exactly_before_it_is_folded() -> None:
@@ -108,7 +108,7 @@ def test_a_given_name_matches_exactly_before_it_is_folded() -> None:
 
 
 def test_a_column_given_for_one_role_is_not_recognised_for_another() -> None:
-    assert recognise(["student", "judge", "mark"], source="f", assessor="student", object="judge") == Columns(1, 0, 2)
+    assert recognise(["student", "judge", "mark"], source="f", assessor="student", object="judge") == Roles(1, 0, 2)
     error = refused(["student", "mark"], assessor="student")
     assert "objects" in str(error)
     assert "--object" in str(error)

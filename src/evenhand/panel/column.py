@@ -1,0 +1,267 @@
+"""A column of a table: its distinct cells, a code for each row, and plain numbers where there are any."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.compiled import Floats
+from evenhand.errors import Problem
+
+Cell = str | float | decimal.Decimal | datetime.date | datetime.time | datetime.timedelta | None
+"""One cell: text, a number, a truth value, a date or time, or None where the cell is empty."""
+
+Codes = NDArray[np.uint32]
+
+NO_CODE: Final = 2**32 - 1
+"""The code of a cell that is a plain number, or of an empty one in a column without plain numbers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column(Sequence[Cell]):
+    """A column as it was written, read as the sequence of its cells.
+
+    Attributes
+    ----------
+    name
+        What the column is called in the file.
+    cells
+        Its distinct cells, of which a portion of a file need not have all. The same cell may stand here twice.
+    codes
+        For each row the position of its cell in ``cells``; ``NO_CODE`` where the cell is a plain number.
+    numbers
+        For each row a finite number where the code is ``NO_CODE``; None where the column has no plain numbers.
+    is_categorical
+        Whether its type says that the cells are categories, even if each of them is a number.
+    written
+        Tells for a row how a plain number was written; None where it says no more than the number.
+    """
+
+    name: str
+    cells: Sequence[Cell]
+    codes: Codes
+    numbers: Floats | None = None
+    is_categorical: bool = False
+    written: Callable[[int], Cell] | None = None
+
+    def __len__(self) -> int:
+        return int(self.codes.size)
+
+    @overload
+    def __getitem__(self, row: int) -> Cell: ...
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[Cell]: ...
+    def __getitem__(self, row: int | slice) -> Cell | Sequence[Cell]:
+        if isinstance(row, slice):
+            return [self[at] for at in range(len(self))[row]]
+        code = int(self.codes[row])
+        if code != NO_CODE:
+            return self.cells[code]
+        if self.numbers is None:
+            return None
+        return float(self.numbers[row]) if self.written is None else self.written(int(row))
+
+    def __iter__(self) -> Iterator[Cell]:
+        return (self[row] for row in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Column | list | tuple) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as a list: compared by content
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Column:
+        """Return the column of some of the rows."""
+        written = self.written
+        return Column(
+            self.name,
+            self.cells,
+            self.codes[rows],
+            None if self.numbers is None else self.numbers[rows],
+            self.is_categorical,
+            None if written is None else lambda row: written(int(rows[row])),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Columns of one file, sheet or frame, or of a portion of it, with what is needed to say where a cell stands.
+
+    Attributes
+    ----------
+    names
+        Header cells as text, as the user wrote them, without outer white space. A name may stand twice.
+    columns
+        One for each name, all of the same length.
+    row_numbers
+        The number by which the user knows each row.
+    source
+        What to call the table in messages, such as ``"scores.csv"`` or ``"scores.xlsx, sheet Scores"``.
+    decimal_comma
+        Whether numbers that are text use a comma as decimal mark.
+    notes
+        What a reader of the file should know, such as blank rows that were left out.
+    is_wide
+        Whether the rows are the cells of a sheet with a column for each assessor.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[Column, ...]
+    row_numbers: NDArray[np.int64]
+    source: str
+    decimal_comma: bool = False
+    notes: tuple[Problem, ...] = ()
+    is_wide: bool = False
+
+    def __len__(self) -> int:
+        return int(self.row_numbers.size)
+
+    @property
+    def cells(self) -> Sequence[Sequence[Cell]]:
+        """All cells, one by one, by column."""
+        return tuple(map(list, self.columns))
+
+    def where(self, row: int, column: str | None = None) -> str:
+        """Say where a cell is, in words that can be followed in the file, such as ``"row 5, column Score"``.
+
+        Of a table that was wide the column of the wide sheet is said, whose header is the assessor's label.
+        """
+        named = self.columns[1][row] if self.is_wide else column
+        return f"row {self.row_numbers[row]}" + (f", column {named}" if named else "")
+
+
+class Coder:
+    """Gives each distinct cell a code, in order of first appearance, by a dictionary.
+
+    Examples
+    --------
+    >>> coder = Coder()
+    >>> coder.encode(["b", 1, "b", True]).tolist(), coder.cells
+    ([0, 1, 0, 2], ['b', 1, True])
+    """
+
+    def __init__(self) -> None:
+        self.cells: list[Cell] = []
+        self._codes: dict[object, int] = {}
+
+    def encode(self, cells: Sequence[Cell]) -> Codes:
+        """Return the codes of some cells."""
+        keys: Sequence[object] = cells if set(map(type, cells)) <= {str, type(None)} else list(map(_key, cells))
+        known = self._codes
+        for key, cell in dict(zip(keys, cells, strict=True)).items():
+            if key not in known:
+                known[key] = len(self.cells)
+                self.cells.append(cell)
+        return np.fromiter(map(known.__getitem__, keys), np.uint32, len(keys))
+
+
+def _key(cell: Cell) -> object:
+    """Return what tells a cell apart from all others: 1, 1.0 and True are equal and still three different cells."""
+    if cell is None or type(cell) is str:
+        return cell
+    if isinstance(cell, float) and (cell == 0 or math.isnan(cell)):
+        return type(cell), repr(cell)  # zeros of either sign, and NaN, which equals nothing
+    try:
+        hash(cell)
+    except TypeError:
+        return object, id(cell)
+    return type(cell), cell
+
+
+def factorise(name: str, cells: Sequence[Cell], *, is_categorical: bool = False) -> Column:
+    """Return a column of cells that are there one by one."""
+    coder = Coder()
+    return Column(name, coder.cells, coder.encode(cells), is_categorical=is_categorical)
+
+
+def of_numbers(name: str, numbers: Floats, *, is_categorical: bool = False) -> Column:
+    """Return a column of numbers, in which NaN means an empty cell."""
+    codes = np.full(numbers.size, NO_CODE, np.uint32)
+    odd = np.flatnonzero(~np.isfinite(numbers))
+    coder = Coder()
+    codes[odd] = coder.encode([None if math.isnan(number) else number for number in numbers[odd].tolist()])
+    return Column(name, coder.cells, codes, numbers, is_categorical)
+
+
+class Vocabulary(Sequence[Cell]):
+    """Distinct cells of a very large file, kept outside Python: texts or whole numbers, never both."""
+
+    @abstractmethod
+    def labels(self, order: NDArray[np.integer[Any]]) -> Sequence[str]:
+        """Return the cells at some positions as labels."""
+
+
+class Numbered(Sequence[str]):
+    """Labels ``"0"``, ``"1"``, ... of a panel without labels, made when asked for.
+
+    Examples
+    --------
+    >>> Numbered(3)[2]
+    '2'
+    """
+
+    __slots__ = ("_count",)
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        numbers = range(self._count)[index]
+        return str(numbers) if isinstance(numbers, int) else [str(number) for number in numbers]
+
+
+class Growing:
+    """An array that takes further numbers at its end, in the place where it is.
+
+    Room that is never used takes no memory, and the whole never stands beside its parts.
+
+    Examples
+    --------
+    >>> column = Growing(np.float64)
+    >>> column.extend(np.array([1.0, 2.0]))
+    >>> column.extend(np.array([3.0]))
+    >>> column.taken()
+    array([1., 2., 3.])
+    """
+
+    __slots__ = ("_array", "_size")
+
+    def __init__(self, dtype: type[np.generic], room: int = 0) -> None:
+        self._array: NDArray[Any] = np.empty(room, dtype)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def extend(self, numbers: NDArray[Any]) -> None:
+        """Take numbers at the end."""
+        end = self._size + numbers.size
+        if end > self._array.size:
+            self._array.resize(max(end, self._array.size + self._array.size // 8), refcheck=False)
+        self._array[self._size : end] = numbers
+        self._size = end
+
+    def view(self) -> NDArray[Any]:
+        """Return the numbers taken so far, to be read before the next are taken."""
+        return self._array[: self._size]
+
+    def taken(self) -> NDArray[Any]:
+        """Return all numbers as one array, and begin anew."""
+        array, self._array = self._array, np.empty(0, self._array.dtype)
+        array.resize(self._size, refcheck=False)
+        self._size = 0
+        return array
