@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from evenhand.panel.panel import Panel
 
 
-class Reading(Options):
+class Reading(Options, heading="The file"):
     """How a file is read."""
 
-    heading: ClassVar = "The file"
     file: Path = ask.argument(type=click.Path(path_type=Path))
     object_: str | None = ask.text("COLUMN", "Column of objects, if its name is not recognised.")
     assessor: str | None = ask.text("COLUMN", "Column of assessors.")
@@ -86,10 +85,9 @@ class Input(Options):
             )
 
 
-class Gauging(Options):
+class Gauging(Options, heading="Where zero bias lies"):
     """The level of the biases."""
 
-    heading: ClassVar = "Where zero bias lies"
     gauge: str = ask.text(
         "weighted|zero-sum|reference|anchor:LABEL",
         "Where zero bias lies. anchor:LABEL trusts an assessor. Ranks do not depend on it.",
@@ -135,10 +133,9 @@ class Gauging(Options):
         raise click.UsageError(f"{self.gauge!r} is not a gauge: use weighted, zero-sum, reference or anchor:LABEL.")
 
 
-class Estimating(Options):
+class Estimating(Options, heading="The method"):
     """The method, and how it treats noise."""
 
-    heading: ClassVar = "The method"
     method: str = ask.choice(
         ["sa", "cwa", "iba", "cwc", "medians"],
         "Simple or confidence-weighted averages, incomplete block analysis, calibration with confidence; or the last "
@@ -169,6 +166,9 @@ class _NumberOrEstimated(click.ParamType[float | str]):
 
     name = "number"
 
+    def __init__(self, least: float = 0.0) -> None:
+        self.least = least
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
         """Return the number, or ``"estimated"``."""
         if value == "estimated":
@@ -179,13 +179,12 @@ class _NumberOrEstimated(click.ParamType[float | str]):
             found = math.nan
         if not math.isfinite(found):
             self.fail(f"{value!r} should be a number or the word estimated.", param, ctx)
-        return ask.refuse_extreme(found, self, param, ctx)
+        return ask.refuse_extreme(found, self, param, ctx, self.least)
 
 
-class Scores(Options):
+class Scores(Options, heading="Refinements of cwc and iba"):
     """What kind of numbers scores are."""
 
-    heading: ClassVar = "Refinements of cwc and iba"
     step: float | None = ask.number("X", "Scores were rounded to multiples of X, such as 10.")
     bounds: tuple[float, ...] = ask.text(
         "A,B", "Marks end at A and B, such as 0,100: biases fade towards the ends.", callback=ask.numbers
@@ -214,10 +213,9 @@ class Scores(Options):
         return Logarithm() if self.log_scores else None
 
 
-class Refining(Options):
+class Refining(Options, heading="Refinements of cwc and iba"):
     """What is assumed beyond value plus bias plus noise."""
 
-    heading: ClassVar = "Refinements of cwc and iba"
     shrink: bool = ask.flag(
         "Draw values and biases towards their means: the fewer scores, the further. For thin panels."
     )
@@ -238,7 +236,7 @@ class Refining(Options):
     )
     freedom: float | Literal["estimated"] | None = ask.option(
         "Degrees of freedom of --tails student; the fewer, the heavier the tails.  [default: 4]",
-        type=_NumberOrEstimated(),
+        type=_NumberOrEstimated(least=0.01),
         metavar="X|estimated",
     )
     scores: Scores = part(Scores)
@@ -353,10 +351,9 @@ class Fitting(_Fitting):
         return self._fit(self.reading.read())
 
 
-class Combining(Options):
+class Combining(Options, heading="Several criteria"):
     """How criteria are put together."""
 
-    heading: ClassVar = "Several criteria"
     weights: dict[str, float] = ask.text(
         "CRITERION=W",
         "What a criterion counts in the combined value; one without a weight is left out. May be repeated. Default: "
