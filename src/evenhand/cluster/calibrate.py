@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import secrets
-import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
@@ -23,6 +20,7 @@ from evenhand.cluster.partitions import Source, is_packed, load_packed
 from evenhand.cluster.solve import Solved, check_gauge, smaller_of, solve_blocks
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem
+from evenhand.io.results import replacing_directory
 from evenhand.models.additive import METHODS
 from evenhand.models.family import INTERVAL
 from evenhand.models.fit import Asked, Fit, Model, Options, Question
@@ -236,8 +234,15 @@ def calibrate_distributed(
         known = make_noise(noise, solved.residual, solved.degrees_of_freedom)
         asked = {"method": method, "gauge": gauge_name(gauge), "noise": known.kind, "interval": interval, "seed": seed}
         fit = _make_fit(target, read, solved, known, interval, _summary(crew, read, solved, known, asked))
-        with _replacing(target) as temporary:
-            _write(crew, temporary, read, solved, fit, known, interval)
+        try:
+            with replacing_directory(target, check_out) as temporary:
+                _write(crew, temporary, read, solved, fit, known, interval)
+        except OSError as error:
+            raise InputError(
+                f"The results cannot be written ({error.strerror or error}): choose another place.",
+                kind="cannot_write",
+                where=str(target),
+            ) from None
     return fit
 
 
@@ -379,32 +384,6 @@ def check_out(target: Path) -> None:
             kind="cannot_write",
             where=str(target),
         )
-
-
-@contextlib.contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
-    """Give a directory to write into, which becomes the target once all is written."""
-    token = secrets.token_hex(6)
-    temporary = target.with_name(f".{target.name}.{token}.part")
-    aside = target.with_name(f".{target.name}.{token}.old")
-    try:
-        temporary.mkdir()
-        yield temporary
-        check_out(target)
-        if target.exists():
-            os.replace(target, aside)
-        os.replace(temporary, target)
-    except OSError as error:
-        if aside.exists() and not target.exists():
-            os.replace(aside, target)
-        raise InputError(
-            f"The results cannot be written ({error.strerror or error}): choose another place.",
-            kind="cannot_write",
-            where=str(target),
-        ) from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _write(
