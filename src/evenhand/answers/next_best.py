@@ -123,7 +123,8 @@ def next_best(
         wrong = _misclassified(fit, top, before)
         now = float(wrong.sum())
         gain = wrong.sum() - _misclassified_after(fit, top, before, fall).sum(axis=0)
-    best = np.argsort(-gain, kind="stable")[:most]
+    rounded = np.round(gain / (np.abs(gain).max() or 1.0), 9)  # what is equal but for rounding keeps its order
+    best = np.argsort(-rounded, kind="stable")[:most]
     return NextBest(
         fit,
         tuple(panel.assessors[i] for i in assessor[best].tolist()),
