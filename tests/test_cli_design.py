@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import evenhand as eh
-from evenhand.cli import design_options, designing, main
+from evenhand.cli import design as cli_design
+from evenhand.cli import main
 from evenhand.design.task import OBJECTIVES
 from evenhand.reports import designs
 
@@ -194,8 +195,8 @@ def test_no_label_can_steer_the_terminal(here: Path) -> None:
 
 
 def test_every_objective_can_be_asked_for(here: Path) -> None:
-    assert design_options.OBJECTIVES == OBJECTIVES
-    assert designing.TABLES == designs.TABLES
+    assert cli_design.OBJECTIVES == OBJECTIVES
+    assert cli_design.TABLES == designs.TABLES
     for objective in OBJECTIVES:
         more = ("--top", 3, "--value-sd", 2) if objective == "top" else ()
         found = answer(

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from evenhand.cli import main
-from evenhand.cli.study_tables import _differences
+from evenhand.cli.studies import _differences
 
 SMALL = ("simulate", "--objects", 60, "--assessors", 6, "--per-object", "2,4", "--runs", 3)
 

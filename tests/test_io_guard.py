@@ -562,6 +562,29 @@ def test_two_parts_of_one_name_are_refused(tmp_path: Path) -> None:
     refused(pack(tmp_path / "a.xlsx", parts), "damaged", "two parts of one name")
 
 
+@pytest.mark.parametrize("value", ["1<!-- x -->2", "<![CDATA[12]]>", "1<?x y?>2"])
+def test_a_value_that_the_library_would_cut_short_is_refused(tmp_path: Path, value: str) -> None:
+    rows = f'{PLAIN}<row r="3">{number("C3", value)}</row>'
+    refused(pack(tmp_path / "a.xlsx", xlsx_parts(rows)), "damaged", "is interrupted by what is no text")
+    rows = f'<row r="1">{HEADER}</row><row r="2"><c r="A2" t="inlineStr"><is><t>{value}</t></is></c></row>'
+    assert read_spreadsheet(pack(tmp_path / "b.xlsx", xlsx_parts(rows))).columns[0] == ["12"]
+
+
+def test_a_text_of_an_opendocument_file_that_the_library_would_lose_is_refused(tmp_path: Path) -> None:
+    file = pack(tmp_path / "a.ods", ods_parts(ODS_PLAIN.replace(">P<", "><![CDATA[P]]><")))
+    refused(file, "damaged", "is interrupted by what is no text")
+
+
+def test_a_second_table_of_cells_in_a_sheet_is_refused(tmp_path: Path) -> None:
+    rows = f'{PLAIN}</sheetData><sheetData><row r="3">{number("C3", 1)}</row>'
+    refused(pack(tmp_path / "a.xlsx", xlsx_parts(rows)), "damaged", "two tables of cells in one sheet")
+
+
+def test_names_of_sheets_elsewhere_do_not_hide_what_was_found_in_an_opendocument_file(tmp_path: Path) -> None:
+    parts = {**ods_parts(ODS_PLAIN), "meta.xml": '<x><sheet name="Other"/></x>'}
+    assert inspect_workbook(pack(tmp_path / "a.ods", parts))["Scores"].filled == 6
+
+
 def test_too_many_parts_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evenhand.io.guard.MAX_PARTS", 4)
     refused(pack(tmp_path / "a.xlsx", xlsx_parts()), "too_large", "5 parts")

@@ -16,7 +16,7 @@ from python_calamine import CalamineWorkbook
 
 from evenhand.errors import InputError, LimitError
 from evenhand.io import read_table, write_tables
-from evenhand.io.results import harmless
+from evenhand.io.results import harmless, replacing_directory, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -266,3 +266,49 @@ def test_a_workbook_comes_back_as_it_was_written(
     assert table.columns[1] == numbers
     sheet = openpyxl.load_workbook(file)["t"]
     assert [row[1].value for row in sheet.iter_rows(min_row=2)] == numbers
+
+
+def test_a_long_name_in_any_alphabet_can_be_written(tmp_path: Path) -> None:
+    file = tmp_path / f"{'東' * 83}.txt"
+    assert write_text(file, "text").read_text("utf-8") == "text"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def allow(_: Path) -> None:
+    """Let anything be replaced."""
+
+
+def test_a_directory_is_replaced_once_all_is_written(tmp_path: Path) -> None:
+    target = tmp_path / "results"
+    for text in ("first", "second"):
+        with replacing_directory(target, allow) as work:
+            (work / f"{text}.txt").write_text(text)
+            assert not (target / f"{text}.txt").exists()
+        assert [entry.name for entry in target.iterdir()] == [f"{text}.txt"]
+        assert list(tmp_path.iterdir()) == [target]
+
+
+def refuse(target: Path) -> None:
+    raise InputError("Something else is there.", where=str(target))
+
+
+def test_a_directory_stays_as_it_is_if_anything_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "results"
+    target.mkdir()
+    (target / "old.txt").write_text("old")
+    with pytest.raises(FileNotFoundError), replacing_directory(target, allow) as work:
+        (work / "new.txt").rename(work / "newer.txt")
+    with pytest.raises(InputError, match="Something else"), replacing_directory(target, refuse) as work:
+        (work / "new.txt").write_text("new")
+    replace = os.replace
+
+    def fail(source: Path, place: Path) -> None:
+        if source.name.endswith(".part"):
+            raise PermissionError(13, "no")
+        replace(source, place)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(PermissionError), replacing_directory(target, allow) as work:
+        (work / "new.txt").write_text("new")
+    assert [entry.name for entry in target.iterdir()] == ["old.txt"]
+    assert list(tmp_path.iterdir()) == [target]

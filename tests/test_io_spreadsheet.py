@@ -51,6 +51,7 @@ def ods(file: Path, tables: str) -> Path:
 def replace_in_sheet(file: Path, old: bytes, new: bytes) -> None:
     with zipfile.ZipFile(file) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
+    assert old in parts["xl/worksheets/sheet1.xml"]
     parts["xl/worksheets/sheet1.xml"] = parts["xl/worksheets/sheet1.xml"].replace(old, new)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts.items():
@@ -227,6 +228,75 @@ def test_a_formula_that_was_never_calculated_is_not_taken_for_an_empty_cell(tmp_
     assert (alone.names, alone.cells) == ((said,), ([said],))
 
 
+def test_formulas_below_the_cells_are_not_taken_for_formulas_of_the_last_cell(tmp_path: Path) -> None:
+    file = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(file) as book:
+        sheet = book.add_worksheet("Scores")
+        sheet.write_row(0, 0, HEADER)
+        sheet.write_row(1, 0, ["P", "A", 7])
+        sheet.write_blank(2, 2, None, book.add_format({"bold": True}))
+        sheet.add_sparkline("F1", {"range": "Scores!C2:C3"})
+    assert b"<xm:f>" in zipfile.ZipFile(file).read("xl/worksheets/sheet1.xml")
+    assert read_spreadsheet(file).cells == (["P"], ["A"], [7])
+
+
+def test_dates_count_from_where_the_workbook_says_and_are_no_scores(tmp_path: Path) -> None:
+    day = datetime.datetime(2024, 5, 6)
+    for old in (False, True):
+        file = tmp_path / f"{old}.xlsx"
+        with xlsxwriter.Workbook(file, {"date_1904": old}) as book:
+            sheet = book.add_worksheet("Scores")
+            sheet.write_row(0, 0, HEADER)
+            for row, form in enumerate(("yyyy-mm-dd", "d. mmm"), 1):
+                sheet.write_datetime(row, 0, day, book.add_format({"num_format": form}))
+                sheet.write(row, 1, f"A{row}")
+                sheet.write_number(row, 2, 0.75, book.add_format({"num_format": "0 %"}))
+        assert read_spreadsheet(file).cells == ([day.date()] * 2, ["A1", "A2"], [0.75, 0.75])
+        assert read_panel(file).objects == ("2024-05-06",)
+        with pytest.raises(InputError, match="row 2, column object: the score '2024-05-06' is not a number"):
+            read_panel(file, object="score", score="object")
+
+
+def test_hidden_rows_and_columns_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(file) as book:
+        sheet = book.add_worksheet("Scores")
+        for row, cells in enumerate([HEADER, ["P", "A", 7], ["Q", "A", 5]]):
+            sheet.write_row(row, 0, cells)
+        sheet.set_row(1, None, None, {"hidden": True})
+        sheet.set_column(1, 1, None, None, {"hidden": True})
+    assert read_spreadsheet(file).cells == (["P", "Q"], ["A", "A"], [7, 5])
+
+
+def test_merged_cells_count_once_and_the_next_row_says_what_it_lacks(tmp_path: Path) -> None:
+    file = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(file) as book:
+        sheet = book.add_worksheet("Scores")
+        for row, cells in enumerate([HEADER, [None, "A", 7], [None, "B", 5]]):
+            sheet.write_row(row, 0, cells)
+        sheet.merge_range(1, 0, 2, 0, "P")
+    assert read_spreadsheet(file).cells == (["P", None], ["A", "B"], [7, 5])
+    with pytest.raises(InputError, match="row 3, column object: the object is missing"):
+        read_panel(file)
+
+
+def test_text_in_several_fonts_is_one_text_and_how_it_is_read_aloud_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(file) as book:
+        sheet = book.add_worksheet("Scores")
+        sheet.write_row(0, 0, HEADER)
+        sheet.write_rich_string(1, 0, "Pro", book.add_format({"bold": True}), "posal", " 1")
+        sheet.write_row(1, 1, ["A", 7])
+        sheet.write_row(2, 0, ["xx", "A", 5])
+    replace_in_sheet(
+        file,
+        b'<c r="A3" t="s"><v>5</v></c>',
+        b'<c r="A3" t="inlineStr"><is><r><t>x</t></r><r><t xml:space="preserve"> y</t></r>'
+        b'<rPh sb="0" eb="1"><t>z</t></rPh></is></c>',
+    )
+    assert read_spreadsheet(file).columns[0] == ["Proposal 1", "x y"]
+
+
 def test_cells_of_an_opendocument_file_keep_their_kind_and_errors_are_seen(tmp_path: Path) -> None:
     def text(value: str) -> str:
         return f'<table:table-cell office:value-type="string"><text:p>{value}</text:p></table:table-cell>'
@@ -250,6 +320,35 @@ def test_cells_of_an_opendocument_file_keep_their_kind_and_errors_are_seen(tmp_p
     assert table.columns[2] == [7, "#DIV/0!", "#DIV/0!"]
     assert table.columns[3] == [None, "#DIV/0!", "#DIV/0!"]
     assert table.source == "a.ods, sheet S"
+
+
+@pytest.mark.parametrize(
+    ("cell", "read"),
+    [
+        ('<table:table-cell table:formula="of:=1+1"/>', "(formula without a result)"),
+        ('<table:table-cell table:formula="of:=A1" office:value-type="string" office:string-value=""/>', None),
+        ("<table:table-cell><text:p>7,5</text:p></table:table-cell>", "7,5"),
+        ("<table:table-cell><office:annotation><text:p>9</text:p></office:annotation></table:table-cell>", None),
+        (
+            '<table:table-cell office:value-type="float" office:value="7"><office:annotation><text:p>9</text:p>'
+            "</office:annotation><text:p>7</text:p></table:table-cell>",
+            7,
+        ),
+        ('<table:table-cell office:value-type="percentage" office:value="0.5"/>', 0.5),
+        ('<table:table-cell office:value-type="boolean" office:boolean-value="true"/>', True),
+        ('<table:table-cell office:value-type="date" office:date-value="2024-05-06"/>', datetime.date(2024, 5, 6)),
+        (
+            '<table:table-cell office:value-type="string"><text:p>a</text:p><text:p>b</text:p></table:table-cell>',
+            "a\nb",
+        ),
+    ],
+)
+def test_cells_of_an_opendocument_file_are_read_or_said(tmp_path: Path, cell: str, read: Cell) -> None:
+    header = '<table:table-cell office:value-type="string"><text:p>score</text:p></table:table-cell>'
+    seven = '<table:table-cell office:value-type="float" office:value="7"/>'
+    rows = "".join(f"<table:table-row>{row}</table:table-row>" for row in (header * 2, seven + cell))
+    table = read_spreadsheet(ods(tmp_path / "a.ods", f'<table:table table:name="S">{rows}</table:table>'))
+    assert table.cells == ([7], [read])
 
 
 def test_the_authors_workbook_is_read_with_its_first_four_columns_recognised(shared_data: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.data import demo_path
-from evenhand.htmlrepr import MOST_ROWS, html_lines, html_table
+from evenhand.frames import MOST_ROWS, html_lines, html_table
 from evenhand.words import digits_of
 from panels import random_panel
 
@@ -78,6 +78,48 @@ def test_tables_are_whole_short_and_say_what_their_headings_head(name: str) -> N
     assert len(text) < 20_000
     for word in ("color", "http", "script", "class=", "url("):
         assert word not in text
+
+
+def results() -> dict[str, Any]:
+    """Return a result of every kind."""
+    panel = eh.read_panel(demo_path())
+    fit = eh.calibrate(panel)
+    ranking = eh.rank(fit, top=10, seed=1, draws=500)
+    criteria = eh.Panel.from_arrays(
+        np.repeat(np.arange(6), 6), [0, 0, 1, 1, 2, 2] * 6, panel.score[:36], criterion=["merit", "style"] * 18
+    )
+    several = eh.calibrate_criteria(criteria)
+    design = eh.assign(8, 4, per_object=2, effort=0.05)
+    refined = eh.refine(panel, shrink=True)
+    found = [
+        *(fit, fit.values, fit.biases, refined, eh.median_polish(panel), several, several.correlation, ranking),
+        *(eh.decide(ranking, 10), eh.decide(ranking, 10, lottery_seed=1), eh.classify(fit, [50.0, 60.0])),
+        *(eh.explain(fit)[0], eh.influence(fit), eh.robustness(fit), eh.evidence(fit), eh.next_best(fit)),
+        *(eh.fingerprint(fit), eh.compare(panel, candidates=[]), eh.compare(panel, candidates=[]).recommendation),
+        *(eh.connectivity(panel), eh.simulate_panel(20, 4, 2, seed=1), design, eh.outlook(design, draws=2)),
+        *(eh.studies.figure_1(), eh.studies.plan(9.0, n_objects=40, n_assessors=4), refined.model.tables["variances"]),
+        eh.studies.simulation_study(n_objects=40, n_assessors=4, per_object=(3,), profiles=((1, 1, 1),), runs=1),
+        eh.declared_confidence(panel),
+    ]
+    return {f"{type(one).__name__} {at}": one for at, one in enumerate(found)}
+
+
+RESULTS = results()
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_result_is_a_frame_fits_on_a_screen_and_shows_itself_in_notebooks(name: str) -> None:
+    result = RESULTS[name]
+    frame = result.to_frame()
+    assert len(frame) > 0
+    assert list(frame.columns) == list(result.columns())
+    for text in (str(result), repr(result)):
+        assert 0 < len(text.splitlines()) <= 40
+        assert "array(" not in text or name.startswith("Connectivity")
+    page = result._repr_html_()
+    reader = Reader(page)
+    assert reader.of("caption")[0][0] == reader.of("caption")[0][0].upper()
+    assert sum(attrs["scope"] == "row" for attrs in reader.tags("th")) >= 1
 
 
 def test_a_panel_shows_its_first_assessments_and_counts_the_others() -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
 Codes = NDArray[np.integer[Any]]
 
 LARGE: Final = 1_000_000
@@ -98,7 +99,7 @@ def pieces(size: int) -> list[slice]:
     return [slice(low, high) for low, high in pairwise(cuts)]
 
 
-def count_by(index: Codes, count: int) -> NDArray[np.int64]:
+def count_by(index: Codes, count: int) -> Whole:
     """Return how often each code from 0 to count - 1 occurs."""
     if not wants_loops(index.size):
         return np.bincount(index, minlength=count)
@@ -137,7 +138,7 @@ def dot(one: Floats, other: Floats) -> Any:
     return np.einsum("i,i...->...", one, other)
 
 
-def join(one: Codes, other: Codes, n_one: int, n_other: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def join(one: Codes, other: Codes, n_one: int, n_other: int) -> tuple[Whole, Whole]:
     """Return the root, a code of the first side, of each member of either side: equal where they hang together."""
     parent = np.arange(n_one)
     first = np.full(n_other, -1, dtype=np.int64)
@@ -145,7 +146,7 @@ def join(one: Codes, other: Codes, n_one: int, n_other: int) -> tuple[NDArray[np
     return parent, parent[first]
 
 
-def _count(index: Codes, tally: NDArray[np.int64]) -> None:
+def _count(index: Codes, tally: Whole) -> None:
     for e in range(index.size):
         tally[index[e]] += 1
 
@@ -155,7 +156,7 @@ def _sum(index: Codes, terms: Floats, sums: Floats) -> None:
         sums[index[e]] += terms[e]
 
 
-def _join(one: Codes, other: Codes, parent: NDArray[np.int64], first: NDArray[np.int64]) -> None:
+def _join(one: Codes, other: Codes, parent: Whole, first: Whole) -> None:
     """Union-find over one side: members of the other join all that they touch. Stops once all are joined."""
     left, unseen = parent.size - 1, first.size
     for e in range(one.size):
@@ -202,7 +203,7 @@ class Blocks:
         The precisions; a single one where all are equal.
     """
 
-    def __init__(self, kept: Codes, gone: Codes, weight: Floats, kept_count: NDArray[np.int64], n_gone: int) -> None:
+    def __init__(self, kept: Codes, gone: Codes, weight: Floats, kept_count: Whole, n_gone: int) -> None:
         self.n_kept, self.n_gone = kept_count.size, n_gone
         self._rooms: dict[int, tuple[Floats, Floats]] = {}
         few = np.minimum(kept_count, 2**16 - 1).astype(np.uint16)  # of 16 bits, which are sorted at once
@@ -307,7 +308,7 @@ class Blocks:
         return self._in_order(of_kept), of_gone
 
 
-def _count_blocks(gone: Codes, counts: NDArray[np.int64]) -> None:
+def _count_blocks(gone: Codes, counts: Whole) -> None:
     for e in range(gone.size):
         counts[gone[e] >> SHIFT] += 1
 

@@ -1,16 +1,21 @@
-"""Tables as frames of any kind, what comes in as pandas going out as pandas, and as plain records."""
+"""Tables in and out, as frames of any kind, as plain records, and as notebooks show them.
+
+The only core file that knows dataframes: what comes in as pandas goes out as pandas.
+"""
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import InputError, MissingPackageError
+from evenhand.words import count_of, digits_of, number
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -20,6 +25,14 @@ Backend = Literal["polars", "pandas", "pyarrow"]
 
 DEFAULT_BACKEND: Final = "polars"
 """The kind of frame that panels from files and arrays give."""
+
+MOST_ROWS: Final = 12
+"""Rows of a table that are shown; the others are counted."""
+
+_LONGEST: Final = 60
+_CELL: Final = "padding: 0.15em 0.6em; text-align:"
+_LEFT: Final = f' style="{_CELL} left"'
+_RIGHT: Final = f' style="{_CELL} right; font-variant-numeric: tabular-nums"'
 
 
 def read_columns(frame: object, names: Sequence[str]) -> list[list[Any]]:
@@ -111,3 +124,151 @@ def is_missing(cell: object) -> bool:
     return (
         cell is None or (isinstance(cell, float) and math.isnan(cell)) or type(cell).__name__ in {"NAType", "NaTType"}
     )
+
+
+class Shown:
+    """A result that has a table: it comes as a frame, as text of one screen, and as HTML in notebooks.
+
+    A result has ``columns``, and a ``backend`` where a panel is behind it. One that says more than its table has a
+    ``__str__``, whose first line is the caption in notebooks.
+    """
+
+    rows: ClassVar[str] = "row"
+    """What a row of the table is, in the singular."""
+
+    def columns(self) -> dict[str, Any]:
+        """Return the table as columns of equal length, the first of which names the rows."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """Return the table as the kind of frame that the panel came from; polars where there was none."""
+        return make_frame(self.columns(), getattr(self, "backend", DEFAULT_BACKEND))
+
+    def remarks(self) -> Iterable[object]:
+        """Return sentences that stand below the table."""
+        return (f"Note: {note}" for note in getattr(self, "notes", ()))
+
+    def __str__(self) -> str:
+        columns = self.columns()
+        count = len(next(iter(columns.values())))
+        texts = [[name, *map(_short, cells)] for name, cells in _texts(_first_rows(columns)).items()]
+        widths = [max(map(len, cells)) for cells in texts]
+        rows = zip(*texts, strict=True)
+        lines = ("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+        more = [f"and {count_of(count - MOST_ROWS, f'more {self.rows}')}"] if count > MOST_ROWS else []
+        return "\n".join([f"{type(self).__name__} of {count_of(count, self.rows)}", *lines, *more])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        caption = str(self).partition("\n")[0]
+        shown = html_table(caption[:1].upper() + caption[1:], self.columns(), of=self.rows)
+        return shown + html_lines(self.remarks())
+
+
+def html_table(
+    caption: str,
+    columns: Mapping[str, Any],
+    *,
+    count: int | None = None,
+    of: str = "row",
+    alike: Sequence[str] = (),
+    signed: Sequence[str] = (),
+) -> str:
+    """Return a table whose first column names the rows; text and labels are shown as they are, never as markup.
+
+    No colours are set, so that it can be read in light and in dark notebooks.
+
+    Parameters
+    ----------
+    caption
+        A sentence above the table.
+    columns
+        Cells by heading: text, numbers, or None. The first rows are shown.
+    count, of
+        How many rows there are in all, where not all are given, and what they are, in the singular: those that are not
+        shown are counted.
+    alike
+        Columns that are shown with the same decimals: those that tell the numbers of the first apart.
+    signed
+        Columns whose numbers have a sign.
+
+    Examples
+    --------
+    >>> "&lt;x&gt;" in html_table("Values", {"object": ["<x>"], "value": [1.5]}, count=3, of="object")
+    True
+    """
+    first, *_ = columns
+    shown = _first_rows(columns)
+    texts = _texts(shown, alike, signed)
+    side = {name: _LEFT if name == first or _is_text(cells) else _RIGHT for name, cells in shown.items()}
+    heads = "".join(f'<th scope="col"{side[name]}>{_escape(name)}</th>' for name in shown)
+    rows = []
+    for cells in zip(*texts.values(), strict=True):
+        head, *rest = zip(shown, cells, strict=True)
+        row = f'<th scope="row"{_LEFT}>{_escape(head[1])}</th>'
+        row += "".join(f"<td{side[name]}>{_escape(text)}</td>" for name, text in rest)
+        rows.append(f"<tr>{row}</tr>")
+    more = (len(columns[first]) if count is None else count) - len(rows)
+    foot = ""
+    if more > 0:
+        words = f"and {count_of(more, f'more {of}')}"
+        foot = f'<tfoot><tr><td colspan="{len(shown)}"{_LEFT}>{_escape(words)}</td></tr></tfoot>'
+    style = f' style="caption-side: top; {_CELL} left"'
+    return (
+        f"<table><caption{style}>{_visible(caption)}</caption><thead><tr>{heads}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody>{foot}</table>"
+    )
+
+
+def html_lines(lines: Iterable[object]) -> str:
+    """Return sentences as paragraphs."""
+    return "".join(f"<p>{_visible(str(line))}</p>" for line in lines)
+
+
+def _first_rows(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the rows that are shown, as plain numbers and text."""
+    parts = {name: cells[:MOST_ROWS] for name, cells in columns.items()}
+    return {name: part.tolist() if hasattr(part, "tolist") else list(part) for name, part in parts.items()}
+
+
+def _texts(
+    shown: Mapping[str, list[Any]], alike: Sequence[str] = (), signed: Sequence[str] = ()
+) -> dict[str, list[str]]:
+    """Return cells as text, with the decimals that tell the numbers of a column apart."""
+    texts = {}
+    for name, cells in shown.items():
+        source = shown[alike[0]] if name in alike else cells
+        digits = digits_of(cell for cell in source if isinstance(cell, float) and math.isfinite(cell))
+        texts[name] = [_text(cell, digits, name in signed) for cell in cells]
+    return texts
+
+
+def _text(cell: Any, digits: int, sign: bool) -> str:
+    if cell is not None and (isinstance(cell, bool) or not isinstance(cell, int | float)):
+        return str(cell)
+    return f"{cell:,}" if isinstance(cell, int) else number(cell, digits, signed=sign)
+
+
+def _is_text(cells: Sequence[Any]) -> bool:
+    return any(isinstance(cell, str) for cell in cells)
+
+
+def _short(text: str) -> str:
+    """Return the text of a cell, shortened where it is long, with control characters made visible."""
+    return _printable(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
+
+
+def _escape(text: str) -> str:
+    """Return the text of a cell for HTML."""
+    return html.escape(_short(text))
+
+
+def _visible(text: str) -> str:
+    """Return text that stands for itself in HTML."""
+    return html.escape(_printable(text))
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)

@@ -17,6 +17,11 @@ def count_of(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
+def is_or_are(number: int) -> str:
+    """Return the verb that goes with a count."""
+    return "is" if number == 1 else "are"
+
+
 def name_some(labels: Sequence[object], most: int = 6) -> str:
     """Return labels in a line, with a count of those left out."""
     shown = ", ".join(str(label) for label in labels[:most])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.answers.heldout import HeldOut
+from evenhand.frames import Shown
 from evenhand.models.additive import METHODS
 from evenhand.models.fit import Fit, method_name
 from evenhand.models.refined import Refinements
@@ -28,8 +29,8 @@ _WORK: Final = 6
 """Assessors must have this many scores on average before scales and noise factors of their own are tried."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recommendation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Recommendation(Shown):
     """The method that the data support, and why.
 
     Attributes
@@ -42,6 +43,13 @@ class Recommendation:
 
     method: str | None
     reason: str
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the method and the reason as columns of one row."""
+        return {"method": [self.method], "reason": [self.reason]}
+
+    def __str__(self) -> str:
+        return f"{self.method or 'none'}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

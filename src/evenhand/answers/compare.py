@@ -16,7 +16,6 @@ from evenhand.answers.advice import Advice, Recommendation, advise, applicable
 from evenhand.answers.evidence import Evidence, Priors, default_priors, evidence
 from evenhand.answers.heldout import HeldOut, held_out
 from evenhand.errors import LimitError, NotConnectedError, Problem, SolveError
-from evenhand.htmlrepr import html_lines, html_table
 from evenhand.models.additive import METHODS
 from evenhand.models.average import SA
 from evenhand.models.fit import Fit
@@ -64,8 +63,8 @@ class MethodRow:
     loo_behind_error: float | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Comparison(frames.Shown):
     """The methods side by side.
 
     Attributes
@@ -100,9 +99,10 @@ class Comparison:
         )
         return {name: [getattr(row, name) for row in self.methods] for name in names}
 
-    def to_frame(self) -> Any:
-        """Return the table as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.panel.backend)
+    @property
+    def backend(self) -> frames.Backend:
+        """The kind of frame that tables come back as."""
+        return self.panel.backend
 
     def __str__(self) -> str:
         width = max(7, *(len(row.method) for row in self.methods))
@@ -119,7 +119,7 @@ class Comparison:
                 f"{'-' if cell is None else f'{cell:.2f}':>{width}}" for cell, width in zip(cells, widths, strict=True)
             )
             lines.append(f"{row.method:<{width}}{' '.join(shown)}")
-        lines.append(f"recommended: {self.recommendation.method or 'none'}: {self.recommendation.reason}")
+        lines.append(f"recommended: {self.recommendation}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -135,9 +135,9 @@ class Comparison:
         }
         cells = self.columns()
         table = {heading: cells[name] for name, heading in headings.items()}
-        shown = html_table(f"Methods for {self.panel!r}", table, count=len(self.methods), of="method")
-        advice = f"Recommended: {self.recommendation.method or 'none'}: {self.recommendation.reason}"
-        return shown + html_lines([advice, *(f"Note: {note}" for note in self.notes)])
+        shown = frames.html_table(f"Methods for {self.panel!r}", table, of="method")
+        advice = f"Recommended: {self.recommendation}"
+        return shown + frames.html_lines([advice, *self.remarks()])
 
 
 def compare(

@@ -17,8 +17,8 @@ from evenhand.errors import InputError, NotRankableError
 from evenhand.models.fit import Fit
 
 
-@dataclass(frozen=True, eq=False)
-class Decision:
+@dataclass(frozen=True, eq=False, repr=False)
+class Decision(frames.Shown):
     """Who is in and who is out for a number of places, and whom the data cannot separate.
 
     Attributes
@@ -42,6 +42,17 @@ class Decision:
     outside: tuple[str, ...]
     drawn: tuple[str, ...] | None = None
     lottery_seed: int | None = None
+
+    @property
+    def backend(self) -> frames.Backend:
+        """The kind of frame that tables come back as."""
+        return self.ranking.backend
+
+    def columns(self) -> dict[str, Any]:
+        """Return the table as columns: object, status and, after a lottery, whether it was drawn."""
+        labels = list(self.ranking.fit.values.labels)
+        drawn = {} if self.drawn is None else {"drawn": [label in self.drawn for label in labels]}
+        return {"object": labels, "status": self.status, **drawn}
 
     @cached_property
     def status(self) -> list[str]:
@@ -94,8 +105,8 @@ def decide(ranking: Ranking, places: int, *, lottery_seed: int | None = None) ->
     return Decision(ranking, places, inside, undecided, outside, drawn, lottery_seed)
 
 
-@dataclass(frozen=True, eq=False)
-class Classification:
+@dataclass(frozen=True, eq=False, repr=False)
+class Classification(frames.Shown):
     """Probabilities of grades.
 
     Attributes
@@ -128,9 +139,10 @@ class Classification:
         classes = {name: self.probability[:, index] for index, name in enumerate(self.names)}
         return {"object": list(self.fit.values.labels), "value": self.fit.values.estimate, **classes}
 
-    def to_frame(self) -> Any:
-        """Return the table as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.fit.panel.backend)
+    @property
+    def backend(self) -> frames.Backend:
+        """The kind of frame that tables come back as."""
+        return self.fit.panel.backend
 
 
 def classify(fit: Fit, cutoffs: Sequence[float]) -> Classification:

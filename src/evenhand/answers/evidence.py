@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite, lgamma, log, pi
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import InputError, Problem, SolveError
+from evenhand.frames import Shown
 from evenhand.models.fit import Fit
-from evenhand.models.variances import Search, log_integral
 from evenhand.panel.gauge import condition
 from evenhand.panel.panel import Panel
+
+if TYPE_CHECKING:
+    from evenhand.models.variances import Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,8 @@ class Priors:
             raise InputError("Priors need sigma_O > 0, sigma_A > 0 and 0 < w_min < w_max.", kind="bad_prior")
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+@dataclass(frozen=True, slots=True, repr=False)
+class Evidence(Shown):
     """The log-evidence of a fit.
 
     Attributes
@@ -59,6 +63,14 @@ class Evidence:
     log_evidence: float | None
     priors: Priors
     notes: tuple[Problem, ...] = ()
+
+    def columns(self) -> dict[str, Any]:
+        """Return the log-evidence and its priors as columns of one row."""
+        return {"log_evidence": [self.log_evidence], **{name: [part] for name, part in asdict(self.priors).items()}}
+
+    def __str__(self) -> str:
+        found = "none" if self.log_evidence is None else f"{self.log_evidence:.2f}"
+        return "\n".join([f"log-evidence {found}", *(f"note: {note}" for note in self.notes)])
 
 
 def default_priors(panel: Panel) -> Priors:
@@ -139,6 +151,7 @@ def _shrunk(fit: Fit, search: Search, priors: Priors) -> Evidence:
     With sd = sqrt(theta w) the average over w under the prior 1/w is in closed form, given the two ratios theta; the
     average over these is taken at points of Gauss and Hermite about its peak.
     """
+    from evenhand.models.variances import log_integral
 
     def height(point: NDArray[np.float64]) -> float:
         node = search.node(point)

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from evenhand.compiled import sum_by
+from evenhand.frames import Shown
 from evenhand.models.fit import Fit
+from evenhand.words import is_or_are
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation(Shown):
     """Why one object's value differs from its plain average; the parts add up to the difference.
 
     Attributes
@@ -38,6 +40,11 @@ class Explanation:
     digits: int = 1
     drawn: float = 0.0
 
+    def columns(self) -> dict[str, Any]:
+        """Return the parts of the assessors' standards as columns: assessor, bias, part."""
+        cells = zip(*self.standards, strict=True)
+        return {name: list(column) for name, column in zip(("assessor", "bias", "part"), cells, strict=True)}
+
     def __str__(self) -> str:
         least = 0.5 * 10.0**-self.digits
         bias_of = {label: bias for label, bias, _ in self.standards}
@@ -55,7 +62,7 @@ class Explanation:
             if names and total[word] >= least:
                 who = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
                 biases = ", ".join(f"{bias_of[label]:+.{self.digits}f}" for label in names)
-                reasons.append(f"{who} {'is' if len(names) == 1 else 'are'} {word} ({biases})")
+                reasons.append(f"{who} {is_or_are(len(names))} {word} ({biases})")
         if abs(self.weighting) >= least:
             reasons.append(f"confident scores weigh more ({self.weighting:+.{self.digits}f})")
         if abs(self.drawn) >= least:
@@ -105,7 +112,7 @@ def explain(fit: Fit) -> list[Explanation]:
     ]
 
 
-def explanation_columns(explanations: list[Explanation]) -> dict[str, list[Any]]:
+def explanation_columns(explanations: list[Explanation]) -> dict[str, Any]:
     """Return explanations as columns: object, value, average, difference, standards, weighting, drawn, reason."""
     return {
         "object": [item.object for item in explanations],

@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from evenhand.frames import Shown
 from evenhand.memory import require
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import Gauge
 from evenhand.panel.panel import Panel
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+@dataclass(frozen=True, slots=True, repr=False)
+class Fingerprint(Shown):
     """What a result was made from, as hashes (SHA-256).
 
     Attributes
@@ -34,6 +35,11 @@ class Fingerprint:
     settings: Mapping[str, Any]
     version: str
     whole: str
+
+    def columns(self) -> dict[str, Any]:
+        """Return what was chosen, as columns: setting, value."""
+        parts = {**self.settings, "version": self.version, "data": self.data}
+        return {"setting": list(parts), "value": [str(part) for part in parts.values()]}
 
     def __str__(self) -> str:
         return self.whole

@@ -15,11 +15,12 @@ from evenhand.compiled import Floats, sum_by
 from evenhand.errors import EvenhandError, InputError
 from evenhand.models.fit import Fit, Options
 from evenhand.panel.gauge import Reference
+from evenhand.panel.panel import Panel
 from evenhand.solve.connectivity import connectivity
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Robustness:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Robustness(frames.Shown):
     """How far values can move when scores change (App. C): |dv_o| <= value_bound_o * sqrt(sum c ds^2).
 
     Attributes
@@ -30,6 +31,8 @@ class Robustness:
         k in ||(dv, db)|| <= k ||ds||: 1/sqrt(mu_2) in the reference gauge, sqrt(2/mu_2) in the weighted one.
     value_bound, bias_bound
         k/sqrt(C_o) for each object and k/sqrt(C'_a) for each assessor.
+    panel
+        The panel.
     """
 
     mu2: float
@@ -37,6 +40,24 @@ class Robustness:
     constant: float
     value_bound: Floats
     bias_bound: Floats
+    panel: Panel
+
+    @property
+    def backend(self) -> frames.Backend:
+        """The kind of frame that tables come back as."""
+        return self.panel.backend
+
+    def columns(self) -> dict[str, Any]:
+        """Return the bounds as columns: label, side, bound."""
+        sides = ["object"] * self.panel.n_objects + ["assessor"] * self.panel.n_assessors
+        labels = [*self.panel.objects, *self.panel.assessors]
+        return {"label": labels, "side": sides, "bound": np.concatenate([self.value_bound, self.bias_bound])}
+
+    def __str__(self) -> str:
+        return (
+            "a change of all scores of size d moves no value of total confidence C by more than "
+            f"{self.constant:.3g} d / √C; spectral gap {self.mu2:.3g}"
+        )
 
 
 def robustness(fit: Fit) -> Robustness | None:
@@ -54,7 +75,8 @@ def robustness(fit: Fit) -> Robustness | None:
     stretch = float(dual * np.sqrt(2 * of_objects.sum()) / np.abs(gauge.slope[0]))
     constant = stretch / float(np.sqrt(mu2))
     lambda2 = (1 - mu2) ** 2 if fit.panel.n_assessors > 1 else None
-    return Robustness(mu2, lambda2, constant, constant / np.sqrt(of_objects), constant / np.sqrt(of_assessors))
+    bounds = constant / np.sqrt(of_objects), constant / np.sqrt(of_assessors)
+    return Robustness(mu2, lambda2, constant, *bounds, fit.panel)
 
 
 def score_sensitivity(fit: Fit, chosen: NDArray[np.int64] | None = None) -> tuple[Floats, Floats]:
@@ -121,8 +143,8 @@ def _gauge_drift(fit: Fit, rows: NDArray[np.int64]) -> tuple[Floats, NDArray[np.
     return drift, fit.connectivity.object_component[panel.object_index[rows]]
 
 
-@dataclass(frozen=True, eq=False)
-class Influence:
+@dataclass(frozen=True, eq=False, repr=False)
+class Influence(frames.Shown):
     """What each score did.
 
     Attributes
@@ -144,6 +166,8 @@ class Influence:
     held_out_error: Floats
     own_effect: Floats
     confidence_effect: Floats
+
+    rows = "assessment"
 
     @property
     def pull(self) -> Floats:
@@ -183,9 +207,10 @@ class Influence:
             "confidence_effect": self.confidence_effect,
         }
 
-    def to_frame(self) -> Any:
-        """Return the table as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.fit.panel.backend)
+    @property
+    def backend(self) -> frames.Backend:
+        """The kind of frame that tables come back as."""
+        return self.fit.panel.backend
 
 
 def influence(fit: Fit) -> Influence:
@@ -319,7 +344,7 @@ def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:
     return WithoutAssessor(label, float(change[at]), rest.objects[at], entering, leaving, lost)
 
 
-def without_columns(deletions: Sequence[WithoutAssessor]) -> dict[str, list[Any]]:
+def without_columns(deletions: Sequence[WithoutAssessor]) -> dict[str, Any]:
     """Return deletions as columns: assessor, largest_change, object, entering, leaving, lost, note."""
     names = ("assessor", "largest_change", "object", "entering", "leaving", "lost", "note")
     columns = {name: [getattr(item, name) for item in deletions] for name in names}

@@ -28,8 +28,8 @@ _JOINED: Final = {size: np.kron(ends, ends) for size, ends in ((1, _ENDS[:2, :1]
 """For changes of so many pairs, what turns entries between vertices into forms between pairs."""
 
 
-@dataclass(frozen=True, eq=False)
-class NextBest:
+@dataclass(frozen=True, eq=False, repr=False)
+class NextBest(frames.Shown):
     """Further assessments, the most useful first.
 
     Attributes
@@ -57,9 +57,10 @@ class NextBest:
         """Return the table as columns."""
         return {"assessor": list(self.assessor), "object": list(self.object), "gain": self.gain}
 
-    def to_frame(self) -> Any:
-        """Return the table as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.fit.panel.backend)
+    @property
+    def backend(self) -> frames.Backend:
+        """The kind of frame that tables come back as."""
+        return self.fit.panel.backend
 
 
 def next_best(
@@ -123,8 +124,8 @@ def next_best(
         wrong = _misclassified(fit, top, before)
         now = float(wrong.sum())
         gain = wrong.sum() - _misclassified_after(fit, top, before, fall).sum(axis=0)
-    rounded = np.round(gain / (np.abs(gain).max() or 1.0), 9)  # what is equal but for rounding keeps its order
-    best = np.argsort(-rounded, kind="stable")[:most]
+    ties = np.round(gain / np.abs(gain).max(initial=1e-300), 10)  # equal but for rounding: in the order of the panel
+    best = np.argsort(-ties, kind="stable")[:most]
     return NextBest(
         fit,
         tuple(panel.assessors[i] for i in assessor[best].tolist()),

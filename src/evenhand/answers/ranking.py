@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from evenhand import frames
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, LimitError, NotRankableError
-from evenhand.htmlrepr import MOST_ROWS, html_table
 from evenhand.memory import require
 from evenhand.models.fit import Fit
+from evenhand.words import percent
 
 DRAWS: Final = 10_000
 """Posterior draws behind ranks unless asked otherwise."""
@@ -31,8 +31,8 @@ _MOST_BYTES: Final = 4 * 2**30
 """Largest table of ranks, objects by draws, that is held in memory."""
 
 
-@dataclass(frozen=True, eq=False)
-class Ranking:
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranking(frames.Shown):
     """What posterior draws say about ranks; rank 1 is the highest value. The same in every gauge.
 
     Attributes
@@ -106,14 +106,15 @@ class Ranking:
             "sucra": self.sucra,
         }
 
-    def to_frame(self) -> Any:
-        """Return the table as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.fit.panel.backend)
+    @property
+    def backend(self) -> frames.Backend:
+        """The kind of frame that tables come back as."""
+        return self.fit.panel.backend
 
     def __str__(self) -> str:
         order = np.argsort(self.expected_rank, kind="stable")[:10]
         width = max(len(str(self.fit.values.labels[i])) for i in order.tolist())
-        lines = [f"ranks from {self.draws:,} draws (seed {self.seed}), {100 * self.interval:g} % intervals"]
+        lines = [f"ranks from {self.draws:,} draws (seed {self.seed}), {percent(self.interval)} intervals"]
         for i in order.tolist():
             line = f"  {self.fit.values.labels[i]!s:<{width}}  {self.rank_lower[i]:>4} to {self.rank_upper[i]:<4}"
             line += f" expected {self.expected_rank[i]:.1f}"
@@ -123,7 +124,6 @@ class Ranking:
     def _repr_html_(self) -> str:
         """Return the first ranks as a table, for notebooks."""
         order = np.argsort(self.expected_rank, kind="stable")
-        chosen = order[:MOST_ROWS]
         columns: dict[str, Any] = {
             "value": self.fit.values.estimate,
             "expected rank": self.expected_rank,
@@ -133,10 +133,11 @@ class Ranking:
         }
         if self.p_top is not None:
             columns[f"P(top {self.top})"] = self.p_top
+        chosen = order[: frames.MOST_ROWS]
         table = {"object": [str(self.fit.values.labels[at]) for at in chosen.tolist()]}
         table |= {name: cells[chosen].tolist() for name, cells in columns.items()}
-        caption = f"Ranks from {self.draws:,} draws (seed {self.seed}), {100 * self.interval:g} % intervals"
-        return html_table(caption, table, count=order.size, of="object")
+        caption = f"Ranks from {self.draws:,} draws (seed {self.seed}), {percent(self.interval)} intervals"
+        return frames.html_table(caption, table, count=order.size, of="object")
 
 
 def rank(

@@ -1,189 +1,396 @@
-"""The options of a fit: method, noise, refinements and criteria, with those of the file and of the gauge."""
+"""The options of a fit: the file, the gauge, the method with its refinements, and several criteria."""
 
 from __future__ import annotations
 
-import functools
+import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from evenhand.cli.options import (
-    Command,
-    add_options,
-    gauge_options,
-    headed,
-    input_options,
-    number_pairs,
-    typed_options,
-)
-from evenhand.cli.refinements import check_refinements, refinement_options
+from evenhand.cli import options as ask
+from evenhand.cli.options import Options, part, typed
 
 if TYPE_CHECKING:
+    from evenhand.models.bounded import ScoreMap
     from evenhand.models.criteria import CriteriaFit
-    from evenhand.models.fit import Fit
+    from evenhand.models.fit import Fit, Method
+    from evenhand.models.noise import NoiseKind
     from evenhand.models.refined import Refinements
+    from evenhand.panel.gauge import Gauge
     from evenhand.panel.panel import Panel
 
 
-def fit_options(command: Command) -> Command:
-    """Add the options of a fit, input and gauge included; the command gets ``fit``, which reads and calibrates."""
+class Reading(Options, heading="The file"):
+    """How a file is read."""
 
-    @functools.wraps(command)
-    def wrapped(read: Callable[[], Panel], method: str, refinements: Refinements | None, **others: Any) -> Any:
-        refuse_criteria()
-        check_refinements(method, refinements)
-        options = {name: others.pop(name) for name in ("gauge", "noise", "interval", "per_component", "solver")}
-
-        def fit() -> Fit:
-            panel = read()
-            return _fit(panel, method, _chosen(panel, method, refinements), options)
-
-        return command(fit=fit, **others)
-
-    return input_options(gauge_options(_method_options(refinement_options(wrapped))))
-
-
-def criteria_options(command: Command) -> Command:
-    """Add the options of a fit with those of several criteria; ``fit`` then returns a fit, or one of criteria."""
-
-    @functools.wraps(command)
-    def wrapped(
-        read: Callable[[], Panel],
-        method: str,
-        refinements: Refinements | None,
-        weights: dict[str, float],
-        uncorrelated: bool,
-        **others: Any,
-    ) -> Any:
-        check_refinements(method, refinements)
-        of_criteria = bool(typed_options(("criterion",)))
-        for option in typed_options(("weights", "uncorrelated")):
-            if not of_criteria:
-                raise click.UsageError(f"{option} is about several criteria: use it with --criterion COLUMN.")
-        for option in typed_options(("solver",)):
-            if of_criteria:
-                raise click.UsageError(f"{option} has no meaning with --criterion: leave it out.")
-        options = {name: others.pop(name) for name in ("gauge", "noise", "interval", "per_component", "solver")}
-
-        def fit() -> Fit | CriteriaFit:
-            panel = read()
-            chosen = _chosen(panel, method, refinements)
-            if not of_criteria:
-                return _fit(panel, method, chosen, options)
-            return _fit_criteria(panel, method, chosen, options, weights or None, uncorrelated)
-
-        return command(fit=fit, **others)
-
-    option = headed("Several criteria")
-    with_criteria = add_options(
-        [
-            option(
-                "--weight",
-                "weights",
-                multiple=True,
-                metavar="CRITERION=W",
-                callback=number_pairs,
-                help="What a criterion counts in the combined value; one without a weight is left out. May be "
-                "repeated. Default: all alike, with a sum of 1.",
-            ),
-            option(
-                "--uncorrelated",
-                is_flag=True,
-                help="Take it that an assessor who errs on one criterion does not err on the others too.",
-            ),
-        ],
-        wrapped,
+    file: Path = ask.argument(type=click.Path(path_type=Path))
+    object_: str | None = ask.text("COLUMN", "Column of objects, if its name is not recognised.")
+    assessor: str | None = ask.text("COLUMN", "Column of assessors.")
+    score: str | None = ask.text("COLUMN", "Column of scores.")
+    uncertainty: str | None = ask.text("COLUMN", "Column of standard deviations of the scores.")
+    confidence: str | None = ask.text("COLUMN", "Column of positive weights (1/variance).")
+    level: str | None = ask.text("COLUMN", "Column of levels: high, medium, low (h, m, l).")
+    criterion: str | None = ask.text(
+        "COLUMN", "Column that says which criterion a score is for: an assessor scores an object once for each."
     )
-    return input_options(gauge_options(_method_options(refinement_options(with_criteria))))
+    covariates: tuple[str, ...] = ask.text(
+        "COLUMN",
+        "Column of something else that may sway a score, such as the order of reading: numbers, or categories. "
+        "Calibration takes its effect out. May be repeated.",
+        "--covariate",
+        multiple=True,
+    )
+    factor: float = ask.number(None, "Ratio of the uncertainties of neighbouring levels.", default=1.75)
+    aliases: dict[str, str] = ask.text(
+        "WORD=LEVEL",
+        "Another word for a level, such as hoch=high. May be repeated.",
+        "--alias",
+        multiple=True,
+        callback=ask.pairs,
+    )
+    duplicates: Literal["error", "keep", "combine"] = ask.choice(
+        ["error", "keep", "combine"], "What to do where an assessor scored an object twice.", default="error"
+    )
+    missing: tuple[str, ...] = ask.text(
+        "TEXT", "A text that means an empty cell, such as NA. May be repeated.", multiple=True
+    )
+    sheet: str | None = ask.text("NAME", "Sheet of a workbook. Default: the first that is not empty.")
+    wide: bool = ask.flag("The sheet has objects down and assessors across.")
+    max_unpacked: int = ask.whole("MIB", "Refuse a workbook that unpacks to more than this.", default=512)
+
+    def read(self) -> Panel:
+        """Return the panel that the file holds."""
+        from evenhand.io import read_panel
+
+        given = dict(vars(self))
+        file, column, limit = (given.pop(name) for name in ("file", "object_", "max_unpacked"))
+        return read_panel(file, object=column, max_unpacked=limit * 2**20, **given)
 
 
-def refuse_criteria() -> None:
-    """Refuse a column of criteria where scores for different criteria would be taken for repeats of one another."""
-    for option in typed_options(("criterion",)):
-        name = click.get_current_context().info_name
-        raise click.UsageError(f"{option} goes with calibrate and rank; for {name}, choose the rows of one criterion.")
+class Input(Options):
+    """A file, and whether to say how the work on it is done."""
+
+    reading: Reading = part(Reading)
+    verbose: bool = ask.verbose_flag()
+
+    def refuse_criteria(self) -> None:
+        """Refuse a column of criteria where scores for different criteria would be taken for repeats of one another."""
+        for option in typed("criterion"):
+            name = click.get_current_context().info_name
+            raise click.UsageError(
+                f"{option} goes with calibrate and rank; for {name}, choose the rows of one criterion."
+            )
 
 
-def _method_options(command: Command) -> Command:
-    option = headed("The method")
-    return add_options(
-        [
-            option(
-                "--method",
-                type=click.Choice(["sa", "cwa", "iba", "cwc", "medians"]),
-                default="cwc",
-                show_default=True,
-                help="Simple or confidence-weighted averages, incomplete block analysis, calibration with confidence; "
-                "or the last by medians, without intervals.",
-            ),
-            option(
-                "--noise",
-                type=click.Choice(["estimated", "declared"]),
-                default="estimated",
-                show_default=True,
-                help="Scale of the noise: from the residual, or declared uncertainties at face value.",
-            ),
-            option(
-                "--interval",
-                type=float,
-                default=0.9,
-                show_default=True,
-                help="Probability of the intervals.",
-            ),
-            option(
-                "--solver",
-                type=click.Choice(["auto", "direct", "sparse", "iterative"]),
-                default="auto",
-                show_default=True,
-                help="How the equations are solved; auto chooses by size and shape, and --verbose says why.",
-            ),
-        ],
-        command,
+class Gauging(Options, heading="Where zero bias lies"):
+    """The level of the biases."""
+
+    gauge: str = ask.text(
+        "weighted|zero-sum|reference|anchor:LABEL",
+        "Where zero bias lies. anchor:LABEL trusts an assessor. Ranks do not depend on it.",
+        default="weighted",
+    )
+    reference: float | None = ask.number("V", "The notional mean of --gauge reference.")
+    known: dict[str, float] = ask.text(
+        "OBJECT=VALUE",
+        "Anchor on an object of known value. May be repeated.",
+        multiple=True,
+        callback=ask.number_pairs,
+    )
+    per_component: bool = ask.flag(
+        "Calibrate each group of a panel that is not connected on its own; groups are not comparable."
     )
 
+    def check(self) -> None:
+        """Refuse what is no gauge."""
+        self.parsed()
 
-def _chosen(panel: Panel, method: str, refinements: Refinements | None) -> Refinements | None:
-    """Return the refinements for a panel, its covariates among them; None for a plain method."""
-    from evenhand.models.refined import Refinements
+    def parsed(self) -> Gauge:
+        """Return the gauge that the options mean."""
+        from evenhand.panel.gauge import Anchor, Reference
 
-    if refinements is None and not panel.covariates:
-        return None
-    if typed_options(("power",)) and panel.precision.min() == panel.precision.max():
-        raise click.UsageError("--power has no effect here: all scores are equally sure.")
-    chosen = replace(refinements or Refinements(), covariates=tuple(panel.covariates))
-    return replace(chosen, power=0.0) if method == "iba" else chosen
+        name, colon, label = self.gauge.partition(":")
+        kind = name.strip().lower().replace("_", "-")
+        if self.known:
+            if kind != "weighted":
+                raise click.UsageError("--known is a gauge of its own: leave --gauge out.")
+            return Anchor(values=self.known)
+        if kind == "reference":
+            if self.reference is None:
+                raise click.UsageError("--gauge reference needs --reference V, the notional mean value.")
+            return Reference(self.reference)
+        if self.reference is not None:
+            raise click.UsageError("--reference goes with --gauge reference.")
+        if kind == "anchor" and colon and label:
+            return Anchor(label)
+        if kind == "weighted" and not colon:
+            return "weighted"
+        if kind == "zero-sum" and not colon:
+            return "zero_sum"
+        raise click.UsageError(f"{self.gauge!r} is not a gauge: use weighted, zero-sum, reference or anchor:LABEL.")
 
 
-def _fit(panel: Panel, method: str, chosen: Refinements | None, options: dict[str, Any]) -> Fit:
-    """Return the fit of a panel by a method, plain or refined."""
-    from evenhand.models.additive import METHODS
-    from evenhand.models.refined import refine
+class Estimating(Options, heading="The method"):
+    """The method, and how it treats noise."""
 
-    if chosen is not None:
-        return refine(panel, chosen, **options)
-    if method == "medians":
+    method: str = ask.choice(
+        ["sa", "cwa", "iba", "cwc", "medians"],
+        "Simple or confidence-weighted averages, incomplete block analysis, calibration with confidence; or the last "
+        "by medians, without intervals.",
+        default="cwc",
+    )
+    noise: NoiseKind = ask.choice(
+        ["estimated", "declared"],
+        "Scale of the noise: from the residual, or declared uncertainties at face value.",
+        default="estimated",
+    )
+    interval: float = ask.number(None, "Probability of the intervals.", default=0.9)
+    solver: str = ask.choice(
+        ["auto", "direct", "sparse", "iterative"],
+        "How the equations are solved; auto chooses by size and shape, and --verbose says why.",
+        default="auto",
+    )
+
+    def plain(self) -> Method | None:
+        """Return the method of the paper that was asked for; None for medians, which are none of them."""
+        from evenhand.models.additive import METHODS
+
+        return METHODS.get(self.method)
+
+
+class _NumberOrEstimated(click.ParamType[float | str]):
+    """A number, or the word ``estimated``."""
+
+    name = "number"
+
+    def __init__(self, least: float = 0.0) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
+        """Return the number, or ``"estimated"``."""
+        if value == "estimated":
+            return "estimated"
+        try:
+            found = float(value)
+        except ValueError:
+            found = math.nan
+        if not math.isfinite(found):
+            self.fail(f"{value!r} should be a number or the word estimated.", param, ctx)
+        return ask.refuse_extreme(found, self, param, ctx, self.least)
+
+
+class Scores(Options, heading="Refinements of cwc and iba"):
+    """What kind of numbers scores are."""
+
+    step: float | None = ask.number("X", "Scores were rounded to multiples of X, such as 10.")
+    bounds: tuple[float, ...] = ask.text(
+        "A,B", "Marks end at A and B, such as 0,100: biases fade towards the ends.", callback=ask.numbers
+    )
+    map_: Literal["logit", "rational"] | None = ask.choice(
+        ["logit", "rational"], "How the ends of --bounds are stretched.  [default: logit]"
+    )
+    log_scores: bool = ask.flag("Biases are factors, as of prices: work with logarithms of scores.")
+
+    def check(self) -> None:
+        """Refuse a scale that makes no sense."""
+        if self.map_ is not None and not self.bounds:
+            raise click.UsageError("--map is the shape of a bounded scale: use it with --bounds.")
+        if self.bounds and self.log_scores:
+            raise click.UsageError("--bounds and --log-scores are different scales: choose one of the two.")
+        if typed("bounds") and len(self.bounds) != 2:
+            raise click.UsageError(f"--bounds takes two numbers, A,B, not {len(self.bounds)}.")
+        self.scale()
+
+    def scale(self) -> ScoreMap | None:
+        """Return the map of the scores, where one was asked for."""
+        from evenhand.models.bounded import Bounded, Logarithm
+
+        if self.bounds:
+            return Bounded(self.bounds[0], self.bounds[1], self.map_ or "logit")
+        return Logarithm() if self.log_scores else None
+
+
+class Refining(Options, heading="Refinements of cwc and iba"):
+    """What is assumed beyond value plus bias plus noise."""
+
+    shrink: bool = ask.flag(
+        "Draw values and biases towards their means: the fewer scores, the further. For thin panels."
+    )
+    shrink_biases: bool = ask.flag("Draw biases alone towards zero.")
+    value_sd: float | None = ask.number("X", "Spread of values in points, instead of estimated.")
+    bias_sd: float | None = ask.number("X", "Spread of biases in points, instead of estimated.")
+    scale: bool = ask.flag(
+        "Assessors have scales of their own: some spread their scores, some bunch them. With --shrink."
+    )
+    calibrate_confidence: bool = ask.flag("Find how noisy each assessor's scores are beside what was declared.")
+    power: float | Literal["estimated"] | None = ask.option(
+        "How much differences in declared confidence count: 0 not at all, 1 as declared.",
+        type=_NumberOrEstimated(),
+        metavar="X|estimated",
+    )
+    tails: Literal["student", "huber"] | None = ask.choice(
+        ["student", "huber"], "Now and then a score is far off: let it pull less."
+    )
+    freedom: float | Literal["estimated"] | None = ask.option(
+        "Degrees of freedom of --tails student; the fewer, the heavier the tails.  [default: 4]",
+        type=_NumberOrEstimated(least=0.01),
+        metavar="X|estimated",
+    )
+    scores: Scores = part(Scores)
+
+    def check(self) -> None:
+        """Refuse refinements that lack others."""
+        if self.shrink and self.shrink_biases:
+            raise click.UsageError("--shrink draws biases too: leave --shrink-biases out.")
+        if self.freedom is not None and self.tails != "student":
+            raise click.UsageError("--freedom is of Student's noise: use it with --tails student.")
+        if self.value_sd is not None and not self.shrink:
+            raise click.UsageError("--value-sd is the spread of a prior of values: use it with --shrink.")
+        if self.bias_sd is not None and not (self.shrink or self.shrink_biases):
+            raise click.UsageError("--bias-sd is the spread of a prior of biases: use it with --shrink.")
+        if self.scale and not self.shrink:
+            raise click.UsageError("--scale cannot tell scales from values and biases without priors: use --shrink.")
+        self.refinements()
+
+    def refinements(self) -> Refinements | None:
+        """Return the refinements, where any was asked for."""
+        if not typed(*self.names()):
+            return None
+        from evenhand.models.refined import Refinements
+
+        return Refinements(
+            shrink="biases" if self.shrink_biases else self.shrink,
+            value_sd=self.value_sd,
+            bias_sd=self.bias_sd,
+            scale=self.scale,
+            calibrate_confidence=self.calibrate_confidence,
+            power=1.0 if self.power is None else self.power,
+            tails=self.tails,
+            freedom=4.0 if self.freedom is None else None if self.freedom == "estimated" else self.freedom,
+            step=self.scores.step,
+            scores=self.scores.scale(),
+        )
+
+
+class _Fitting(Input):
+    """How a file is read and fitted."""
+
+    gauging: Gauging = part(Gauging)
+    estimating: Estimating = part(Estimating)
+    refining: Refining = part(Refining)
+
+    def _check_refinements(self) -> None:
+        """Refuse refinements that would have no effect, or that take effect from others."""
+        method, plain = self.estimating.method, self.estimating.plain()
+        if plain is None or not plain.is_calibrated:
+            for option in typed("covariates", *Refining.names()):
+                raise click.UsageError(f"{option} refines calibration: use it with --method cwc or iba, not {method}.")
+            return
+        if not plain.uses_confidence and typed("power"):
+            raise click.UsageError(f"--method {method} is --power 0: leave one of the two out.")
+        for shrinking in typed("shrink", "shrink_biases"):
+            for option in typed("gauge", "reference", "known"):
+                raise click.UsageError(f"{option} has no effect with {shrinking}, which puts zero where biases centre.")
+            for option in typed("per_component"):
+                raise click.UsageError(f"{option} has no effect with {shrinking}, which makes all groups comparable.")
+
+    def _chosen(self, panel: Panel) -> Refinements | None:
+        """Return the refinements for a panel, its covariates among them; None for a plain method."""
+        refinements, plain = self.refining.refinements(), self.estimating.plain()
+        if refinements is None and not panel.covariates:
+            return None
+        from evenhand.models.refined import Refinements
+
+        if typed("power") and panel.precision.min() == panel.precision.max():
+            raise click.UsageError("--power has no effect here: all scores are equally sure.")
+        chosen = replace(refinements or Refinements(), covariates=tuple(panel.covariates))
+        return chosen if plain is None or plain.uses_confidence else replace(chosen, power=0.0)
+
+    def _by(self) -> Callable[..., Fit]:
+        """Return what fits a panel by the method that was asked for."""
+        plain = self.estimating.plain()
+        if plain is not None:
+            return plain
         from evenhand.models.medians import median_polish
 
-        return median_polish(panel, **options)
-    if method in ("sa", "cwa"):
-        options = {name: options[name] for name in ("gauge", "noise", "interval")}
-    return METHODS[method](panel, **options)
+        return median_polish
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what every way to fit is asked for."""
+        gauging, estimating = self.gauging, self.estimating
+        return {
+            "gauge": gauging.parsed(),
+            "per_component": gauging.per_component,
+            "noise": estimating.noise,
+            "interval": estimating.interval,
+        }
+
+    def _fit(self, panel: Panel) -> Fit:
+        """Return the fit of a panel, plain or refined."""
+        chosen, settings = self._chosen(panel), self._settings() | {"solver": self.estimating.solver}
+        if chosen is None:
+            return self._by()(panel, **settings)
+        from evenhand.models.refined import refine
+
+        return refine(panel, chosen, **settings)
 
 
-def _fit_criteria(
-    panel: Panel,
-    method: str,
-    chosen: Refinements | None,
-    options: dict[str, Any],
-    weights: dict[str, float] | None,
-    uncorrelated: bool,
-) -> CriteriaFit:
-    """Return the fit of each criterion, and of all together."""
-    from evenhand.models.criteria import calibrate_criteria
-    from evenhand.models.medians import median_polish
+class Fitting(_Fitting):
+    """How a file is read and fitted, for questions that know no criteria."""
 
-    named = {name: options[name] for name in ("gauge", "noise", "interval", "per_component")}
-    by = chosen if chosen is not None else median_polish if method == "medians" else method
-    return calibrate_criteria(panel, weights=weights, correlated=not uncorrelated, by=by, **named)
+    def check(self) -> None:
+        """Refuse criteria, and refinements without effect."""
+        self.refuse_criteria()
+        self._check_refinements()
+
+    def fit(self) -> Fit:
+        """Read and fit."""
+        return self._fit(self.reading.read())
+
+
+class Combining(Options, heading="Several criteria"):
+    """How criteria are put together."""
+
+    weights: dict[str, float] = ask.text(
+        "CRITERION=W",
+        "What a criterion counts in the combined value; one without a weight is left out. May be repeated. Default: "
+        "all alike, with a sum of 1.",
+        "--weight",
+        multiple=True,
+        callback=ask.number_pairs,
+    )
+    uncorrelated: bool = ask.flag("Take it that an assessor who errs on one criterion does not err on the others too.")
+
+
+class CriteriaFitting(_Fitting):
+    """How a file of one criterion or several is read and fitted."""
+
+    combining: Combining = part(Combining)
+
+    def check(self) -> None:
+        """Refuse options of criteria without them, and refinements without effect."""
+        self._check_refinements()
+        for option in typed("weights", "uncorrelated"):
+            if not typed("criterion"):
+                raise click.UsageError(f"{option} is about several criteria: use it with --criterion COLUMN.")
+        for option in typed("solver"):
+            if typed("criterion"):
+                raise click.UsageError(f"{option} has no meaning with --criterion: leave it out.")
+
+    def fit(self) -> Fit | CriteriaFit:
+        """Read and fit, each criterion and all together where there are several."""
+        panel = self.reading.read()
+        if not typed("criterion"):
+            return self._fit(panel)
+        from evenhand.models.criteria import calibrate_criteria
+
+        return calibrate_criteria(
+            panel,
+            weights=self.combining.weights or None,
+            correlated=not self.combining.uncorrelated,
+            by=self._chosen(panel) or self._by(),
+            **self._settings(),
+        )

@@ -19,11 +19,12 @@ REST = "The answer"
 
 
 class HeadedOption(click.Option):
-    """An option that --help lists under a heading, with others of its kind."""
+    """An option that --help lists under a heading, with others of its kind; ``reads`` where it names an input."""
 
-    def __init__(self, *args: Any, heading: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, heading: str | None, reads: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.heading = heading
+        self.reads = reads
 
 
 def grouped(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
@@ -31,7 +32,7 @@ def grouped(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Optio
     groups: dict[str, list[click.Option]] = {}
     rest: list[click.Option] = []
     for option in parameters:
-        if isinstance(option, HeadedOption):
+        if isinstance(option, HeadedOption) and option.heading is not None:
             groups.setdefault(option.heading, []).append(option)
         elif isinstance(option, click.Option):
             rest.append(option)
@@ -134,7 +135,7 @@ def _leave_quietly() -> None:
 
 def _say(message: str) -> None:
     """Write one line to stderr, whatever a label may contain."""
-    from evenhand.cli.writing import printable
+    from evenhand.cli.showing import printable
 
     with contextlib.suppress(OSError):
         click.echo(printable(message), err=True)

@@ -1,33 +1,234 @@
-"""Options that several commands share; each group of them hands the command what it means, not what was typed."""
+"""Options: a class describes a group of them once, and a command is handed one object with what was typed.
+
+A field is an option (:func:`text`, :func:`number`, :func:`whole`, :func:`choice`, :func:`path`, :func:`flag`, ...) or a
+group of its own (:func:`part`). Checks that need several options stand in ``check``, before anything is read.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self, TypeVar, dataclass_transform
 
 import click
 from click.core import ParameterSource
 
-from evenhand.cli.group import HeadedOption
+from evenhand.cli.group import EvenhandCommand, HeadedOption
 
-if TYPE_CHECKING:
-    from evenhand.panel.gauge import Gauge
-    from evenhand.panel.panel import Panel
-
-Command = Callable[..., Any]
 Summary = dict[str, Any]
 
+_EXTREME: Final = 1e50
+"""Numbers that are larger, or closer to zero than one over this, leave no room to compute with."""
 
-@dataclass(frozen=True, slots=True)
-class Output:
+
+class _Parameter(NamedTuple):
+    """A field that click is to read, made from its name and the heading of its group."""
+
+    make: Callable[[str, str | None], click.Parameter]
+
+
+class _Part(NamedTuple):
+    """A field that is a group, with those of its fields that are not options."""
+
+    group: type[Options]
+    fixed: dict[str, object]
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Options:
+    """A group of options, never changed; --help lists them under its heading, if it has one.
+
+    As of a frozen dataclass, but without its cost when a program starts.
+    """
+
+    heading: ClassVar[str | None]
+    _fields: ClassVar[dict[str, _Parameter | _Part]] = {}
+
+    def __init_subclass__(cls, heading: str | None = None) -> None:
+        cls.heading = heading
+        own = {name: one for name, one in vars(cls).items() if isinstance(one, _Parameter | _Part)}
+        cls._fields = cls._fields | own
+
+    def __init__(self, **given: object) -> None:
+        vars(self).update(given)
+        self.check()
+
+    def __setattr__(self, name: str, _value: object) -> NoReturn:
+        raise AttributeError(f"{name} cannot be changed.")
+
+    def check(self) -> None:
+        """Refuse options that do not go together."""
+
+    @classmethod
+    def parameters(cls) -> Iterator[click.Parameter]:
+        """Yield what click is to read, in the order in which --help lists it."""
+        for name, one in cls._fields.items():
+            if isinstance(one, _Part):
+                yield from one.group.parameters()
+            else:
+                yield one.make(name, cls.heading)
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Return the names of all options."""
+        parts = [one.group.names() if isinstance(one, _Part) else [name] for name, one in cls._fields.items()]
+        return [name for names in parts for name in names]
+
+    @classmethod
+    def told(cls, given: dict[str, object], **fixed: object) -> Self:
+        """Return the group with what was typed."""
+        for name, one in cls._fields.items():
+            fixed[name] = one.group.told(given, **one.fixed) if isinstance(one, _Part) else given[name]
+        return cls(**fixed)
+
+
+Group = TypeVar("Group", bound=Options)
+
+
+def part(group: type[Options], **fixed: object) -> Any:
+    """Return a field that is a group of options; ``fixed`` has those of its fields that are not options."""
+    return _Part(group, fixed)
+
+
+def option(help: str, *names: str, reads: bool = False, **attributes: Any) -> Any:
+    """Return a field that is an option, by default of the field's own name; results never overwrite what it reads."""
+    shown = attributes.get("default") is not None
+
+    def make(name: str, heading: str | None) -> click.Option:
+        declared = names or (f"--{name.rstrip('_').replace('_', '-')}",)
+        return HeadedOption(
+            [*declared, name], heading=heading, reads=reads, help=help, show_default=shown, **attributes
+        )
+
+    return _Parameter(make)
+
+
+def argument(**attributes: Any) -> Any:
+    """Return a field that is an argument."""
+    return _Parameter(lambda name, _heading: click.Argument([name], **attributes))
+
+
+def text(metavar: str | None, help: str, *names: str, **attributes: Any) -> Any:
+    """Return an option that takes text."""
+    return option(help, *names, metavar=metavar, **attributes)
+
+
+def flag(help: str, *names: str) -> Any:
+    """Return an option that takes nothing."""
+    return option(help, *names, is_flag=True)
+
+
+def choice(choices: Sequence[str], help: str, **attributes: Any) -> Any:
+    """Return an option that takes one of some words."""
+    return option(help, type=click.Choice(choices), **attributes)
+
+
+def path(metavar: str, help: str, *names: str, **attributes: Any) -> Any:
+    """Return an option that takes a file."""
+    return option(help, *names, metavar=metavar, type=click.Path(path_type=Path), **attributes)
+
+
+def folder(help: str) -> Any:
+    """Return an option that takes a directory."""
+    return option(help, metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+
+
+def output_place(metavar: str, help: str, **attributes: Any) -> Any:
+    """Return the option that says where the one thing goes that a command writes."""
+    return path(metavar, help, "-o", "--output", **attributes)
+
+
+def number(metavar: str | None, help: str, **attributes: Any) -> Any:
+    """Return an option that takes a number."""
+    return option(help, metavar=metavar, type=_Number(), **attributes)
+
+
+def positive(metavar: str, help: str, **attributes: Any) -> Any:
+    """Return an option that takes a number above 0."""
+    return option(help, metavar=metavar, type=_NumberRange(min=0, min_open=True), **attributes)
+
+
+def whole(metavar: str, help: str, *names: str, least: int = 1, **attributes: Any) -> Any:
+    """Return an option that takes a whole number."""
+    return option(help, *names, metavar=metavar, type=click.IntRange(min=least), **attributes)
+
+
+def row_limit(default: int) -> Any:
+    """Return the option that limits tables on a terminal."""
+    return whole("N", "Rows of each table on a terminal; 0 for all.", least=0, default=default)
+
+
+def verbose_flag() -> Any:
+    """Return the option that asks how the work is done; :func:`command` heeds it."""
+    return flag("Say on standard error how the work is done, and why.", "-v", "--verbose")
+
+
+def json_flag() -> Any:
+    """Return the option that asks for JSON."""
+    return flag("Print JSON for programs.", "--json")
+
+
+def command(
+    group: type[Group], *, epilog: str, name: str | None = None
+) -> Callable[[Callable[[Group], int | None]], click.Command]:
+    """Return what makes a function of one group of options a command, with progress shown while it works."""
+
+    def make(run: Callable[[Group], int | None]) -> click.Command:
+        @functools.wraps(run)
+        def wrapped(**given: object) -> int | None:
+            from evenhand.cli.showing import shown
+
+            with shown(verbose=bool(given.get("verbose"))):
+                return run(group.told(given))
+
+        parameters = list(group.parameters())
+        return click.command(name, cls=EvenhandCommand, epilog=epilog, params=parameters)(wrapped)
+
+    return make
+
+
+def typed(*names: str) -> list[str]:
+    """Return which of some options of the command that runs were typed (of all, by default), as they are typed."""
+    context = click.get_current_context()
+    return [
+        option.opts[0]
+        for option in context.command.params
+        if (not names or option.name in names)
+        and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+    ]
+
+
+def check_place(place: Path, known: Sequence[str] = (), tables: Sequence[str] = (), also: Sequence[Path] = ()) -> None:
+    """Refuse, before any work is done, a file of an unknown format, or one that must not or cannot be written.
+
+    What the options of the running command read is not overwritten, nor what is in ``also``.
+    """
+    from evenhand.io.results import check_target
+
+    context = click.get_current_context()
+    names = [str(one.name) for one in context.command.params if getattr(one, "reads", one.name == "file")]
+    read = [context.params[name] for name in names]
+    protected = [*also, *(one for one in read if one is not None)]
+    check_target(place, tables, protected, **({"known": known} if known else {}))
+
+
+class Output(Options):
     """Where the answer goes: a terminal, JSON, and perhaps a file."""
 
-    as_json: bool
-    out: Path | None
-    tables: tuple[str, ...]
+    as_json: bool = json_flag()
+    out: Path | None = path("FILE", "Also write the tables to FILE: csv, tsv, xlsx, parquet or json, by its ending.")
+    tables: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Refuse a file that cannot or must not be written."""
+        if click.get_current_context().params.get("cluster") is None:  # a cluster writes a directory
+            self.protect()
+
+    def protect(self, *also: Path) -> None:
+        """Refuse a file that cannot be written, or that is read."""
+        if self.out is not None:
+            check_place(self.out, tables=self.tables, also=also)
 
     @property
     def is_full(self) -> bool:
@@ -45,15 +246,15 @@ class Output:
 
         ``also`` has files that were written before, to be named with it.
         """
-        from evenhand.cli import terminal
+        from evenhand.cli.showing import show_json, show_written
 
         written = [] if self.out is None else self._write(self.out, summary, detailed)
         if self.as_json:
-            terminal.show_json(summary)
+            show_json(summary)
             return
         show(summary)
         if written or also:
-            terminal.show_written([*written, *also])
+            show_written([*written, *also])
 
     def _write(self, out: Path, summary: Summary, detailed: Callable[[], Summary] | None) -> list[Path]:
         if out.suffix.lower() == ".xlsx":
@@ -65,257 +266,80 @@ class Output:
         return write_summary(out, summary, self.tables)
 
 
-def headed(heading: str) -> Callable[..., Callable[[Command], Command]]:
-    """Return what makes options that --help lists under a heading."""
-    return functools.partial(click.option, cls=HeadedOption, heading=heading)
+class _Number(click.types.FloatParamType):
+    """A number, unless it leaves no room to compute with."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        return refuse_extreme(super().convert(value, param, ctx), self, param, ctx)
 
 
-def typed_options(names: Sequence[str]) -> list[str]:
-    """Return which of some options of the command that runs were typed, as they are typed."""
-    context = click.get_current_context()
-    return [
-        option.opts[0]
-        for option in context.command.params
-        if option.name in names and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
-    ]
+class _NumberRange(click.FloatRange):
+    """A number within limits, unless it leaves no room to compute with."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        return refuse_extreme(super().convert(value, param, ctx), self, param, ctx)
 
 
-def input_options(command: Command) -> Command:
-    """Add the options that say how a file is read; the command gets ``read``, which reads the panel."""
-    option = headed("The file")
-
-    @functools.wraps(command)
-    def wrapped(file: Path, object_: str | None, max_unpacked: int, verbose: bool, **others: Any) -> Any:
-        from evenhand.cli.showing import shown
-        from evenhand.io import read_panel
-
-        names = ("assessor", "score", "uncertainty", "confidence", "level", "factor", "aliases", "duplicates")
-        given = {name: others.pop(name) for name in (*names, "missing", "sheet", "wide", "criterion", "covariates")}
-
-        def read() -> Panel:
-            return read_panel(file, object=object_, max_unpacked=max_unpacked * 2**20, **given)
-
-        with shown(verbose=verbose):
-            return command(read=read, **others)
-
-    return add_options(
-        [
-            click.argument("file", type=click.Path(path_type=Path)),
-            option("--object", "object_", metavar="COLUMN", help="Column of objects, if its name is not recognised."),
-            option("--assessor", metavar="COLUMN", help="Column of assessors."),
-            option("--score", metavar="COLUMN", help="Column of scores."),
-            option("--uncertainty", metavar="COLUMN", help="Column of standard deviations of the scores."),
-            option("--confidence", metavar="COLUMN", help="Column of positive weights (1/variance)."),
-            option("--level", metavar="COLUMN", help="Column of levels: high, medium, low (h, m, l)."),
-            option(
-                "--criterion",
-                metavar="COLUMN",
-                help="Column that says which criterion a score is for: an assessor scores an object once for each.",
-            ),
-            option(
-                "--covariate",
-                "covariates",
-                multiple=True,
-                metavar="COLUMN",
-                help="Column of something else that may sway a score, such as the order of reading: numbers, or "
-                "categories. Calibration takes its effect out. May be repeated.",
-            ),
-            option(
-                "--factor",
-                type=float,
-                default=1.75,
-                show_default=True,
-                help="Ratio of the uncertainties of neighbouring levels.",
-            ),
-            option(
-                "--alias",
-                "aliases",
-                multiple=True,
-                metavar="WORD=LEVEL",
-                callback=_pairs,
-                help="Another word for a level, such as hoch=high. May be repeated.",
-            ),
-            option(
-                "--duplicates",
-                type=click.Choice(["error", "keep", "combine"]),
-                default="error",
-                show_default=True,
-                help="What to do where an assessor scored an object twice.",
-            ),
-            option(
-                "--missing",
-                multiple=True,
-                metavar="TEXT",
-                help="A text that means an empty cell, such as NA. May be repeated.",
-            ),
-            option("--sheet", metavar="NAME", help="Sheet of a workbook. Default: the first that is not empty."),
-            option("--wide", is_flag=True, help="The sheet has objects down and assessors across."),
-            option(
-                "--max-unpacked",
-                type=click.IntRange(min=1),
-                default=512,
-                show_default=True,
-                metavar="MIB",
-                help="Refuse a workbook that unpacks to more than this.",
-            ),
-            click.option("-v", "--verbose", is_flag=True, help="Say on standard error how the work is done, and why."),
-        ],
-        wrapped,
-    )
+def refuse_extreme(
+    found: float,
+    kind: click.ParamType[Any],
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+    least: float = 0.0,
+) -> float:
+    """Return a number that there is room to compute with; nan and infinities are left to whoever knows the option."""
+    if is_extreme(found) or 0 < found < least:
+        kind.fail(f"{found:g} is too extreme to compute with.", param, ctx)
+    return found
 
 
-def gauge_options(command: Command) -> Command:
-    """Add the options that fix the level of the biases; the command gets ``gauge`` and ``per_component``."""
-    option = headed("Where zero bias lies")
-
-    @functools.wraps(command)
-    def wrapped(gauge: str, reference: float | None, known: dict[str, float], **others: Any) -> Any:
-        return command(gauge=parse_gauge(gauge, reference, known), **others)
-
-    return add_options(
-        [
-            option(
-                "--gauge",
-                default="weighted",
-                show_default=True,
-                metavar="weighted|zero-sum|reference|anchor:LABEL",
-                help="Where zero bias lies. anchor:LABEL trusts an assessor. Ranks do not depend on it.",
-            ),
-            option("--reference", type=float, metavar="V", help="The notional mean of --gauge reference."),
-            option(
-                "--known",
-                multiple=True,
-                metavar="OBJECT=VALUE",
-                callback=number_pairs,
-                help="Anchor on an object of known value. May be repeated.",
-            ),
-            option(
-                "--per-component",
-                is_flag=True,
-                help="Calibrate each group of a panel that is not connected on its own; groups are not comparable.",
-            ),
-        ],
-        wrapped,
-    )
+def is_extreme(number: float) -> bool:
+    """Return whether a number is finite and leaves no room to compute with."""
+    return 0 < abs(number) < 1 / _EXTREME or _EXTREME < abs(number) < float("inf")
 
 
-def rank_options(command: Command) -> Command:
-    """Add the options of posterior draws of ranks."""
-    places = "Places: adds the chance to be in the top K."
-    return add_options([top_option(places), count_option("--seed", 0, "Seed of the draws.", least=0)], command)
-
-
-def top_option(text: str) -> Callable[[Command], Command]:
-    """Return the option that gives a number of places."""
-    return click.option("--top", type=click.IntRange(min=1), metavar="K", help=text)
-
-
-def count_option(name: str, default: int, text: str, *, least: int = 1) -> Callable[[Command], Command]:
-    """Return an option that takes a whole number."""
-    number = click.IntRange(min=least)
-    return click.option(name, type=number, default=default, show_default=True, metavar="N", help=text)
-
-
-def rows_option(default: int) -> Callable[[Command], Command]:
-    """Return the option that limits tables on a terminal."""
-    return count_option("--rows", default, "Rows of each table on a terminal; 0 for all.", least=0)
-
-
-def output_options(*tables: str) -> Callable[[Command], Command]:
-    """Return the options that say where the answer goes; the command gets ``output``."""
-
-    def add(command: Command) -> Command:
-        @functools.wraps(command)
-        def wrapped(as_json: bool, out: Path | None, **others: Any) -> Any:
-            given = click.get_current_context().params
-            if out is not None and given.get("cluster") is None:  # a cluster writes a directory
-                from evenhand.io.results import check_target
-
-                inputs = [given[name] for name in ("file", "conflicts", "save") if given.get(name) is not None]
-                check_target(out, tables, inputs)
-            return command(output=Output(as_json, out, tables), **others)
-
-        return add_options(
-            [
-                json_option,
-                click.option(
-                    "--out",
-                    type=click.Path(path_type=Path),
-                    metavar="FILE",
-                    help="Also write the tables to FILE: csv, tsv, xlsx, parquet or json, by its ending.",
-                ),
-            ],
-            wrapped,
-        )
-
-    return add
-
-
-def json_option(command: Command) -> Command:
-    """Add the option that asks for JSON."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")(command)
+def how_many(given: str) -> int | None:
+    """Return the number that FILE|N gives; None for a file."""
+    if not (given.isdecimal() and given.isascii()):
+        return None
+    if len(given) > 20:
+        raise click.UsageError(f"{given[:20]}... is too large a number.")
+    return int(given)
 
 
 def numbers(_context: click.Context, _option: click.Parameter, given: str | None) -> tuple[float, ...]:
     """Read numbers separated by commas."""
     try:
-        return tuple(float(part) for part in given.split(",")) if given else ()
+        found = tuple(float(part) for part in given.split(",")) if given else ()
     except ValueError:
         raise click.BadParameter(f"{given!r} should be numbers separated by commas, such as 40,50,60,70.") from None
+    if any(map(is_extreme, found)):
+        raise click.BadParameter(f"{given!r} has a number too extreme to compute with.")
+    return found
 
 
-def parse_gauge(text: str, reference: float | None, known: dict[str, float]) -> Gauge:
-    """Return the gauge that the options mean."""
-    from evenhand.panel.gauge import Anchor, Reference
-
-    name, colon, label = text.partition(":")
-    kind = name.strip().lower().replace("_", "-")
-    if known:
-        if kind != "weighted":
-            raise click.UsageError("--known is a gauge of its own: leave --gauge out.")
-        return Anchor(values=known)
-    if kind == "reference":
-        if reference is None:
-            raise click.UsageError("--gauge reference needs --reference V, the notional mean value.")
-        return Reference(reference)
-    if reference is not None:
-        raise click.UsageError("--reference goes with --gauge reference.")
-    if kind == "anchor" and colon and label:
-        return Anchor(label)
-    if kind == "weighted" and not colon:
-        return "weighted"
-    if kind == "zero-sum" and not colon:
-        return "zero_sum"
-    raise click.UsageError(f"{text!r} is not a gauge: use weighted, zero-sum, reference or anchor:LABEL.")
-
-
-def _pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+def pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
     """Split NAME=MEANING at the last equals sign."""
-    pairs: dict[str, str] = {}
-    for text in given:
-        name, sign, meaning = text.rpartition("=")
+    found: dict[str, str] = {}
+    for one in given:
+        name, sign, meaning = one.rpartition("=")
         if not sign or not name:
-            raise click.BadParameter(f"{text!r} should have the form {option.make_metavar(context)}.", param=option)
-        if pairs.get(name, meaning) != meaning:
-            raise click.BadParameter(f"{name} was given twice, as {pairs[name]} and as {meaning}.", param=option)
-        pairs[name] = meaning
-    return pairs
+            raise click.BadParameter(f"{one!r} should have the form {option.make_metavar(context)}.", param=option)
+        if found.get(name, meaning) != meaning:
+            raise click.BadParameter(f"{name} was given twice, as {found[name]} and as {meaning}.", param=option)
+        found[name] = meaning
+    return found
 
 
 def number_pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
     """Split NAME=NUMBER at the last equals sign."""
-    pairs = _pairs(context, option, given)
-    for name, value in pairs.items():
+    found: dict[str, float] = {}
+    for name, value in pairs(context, option, given).items():
         try:
-            float(value)
+            found[name] = float(value)
         except ValueError:
             what = "the known value" if option.name == "known" else "the weight"
             raise click.BadParameter(f"{value!r}, {what} of {name}, is not a number.") from None
-    return {name: float(value) for name, value in pairs.items()}
-
-
-def add_options(options: list[Callable[[Any], Any]], command: Command) -> Command:
-    """Add options to a command, in the order in which --help lists them."""
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return found

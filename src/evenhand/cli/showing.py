@@ -1,18 +1,29 @@
-"""What a command tells while it works: a progress bar after two seconds, and with --verbose how it decides."""
+"""How a terminal is written to: progress while a command works, then sentences, tables and numbers.
+
+Nothing in a label can steer the terminal.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from evenhand import words
+
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress, TaskID
+
+Summary = dict[str, Any]
+Row = TypeVar("Row")
 
 PATIENCE = 2.0
 """Seconds after which a person wants to know how far it is."""
@@ -107,3 +118,99 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         click.echo(f"{record.getMessage()}.", err=True)
+
+
+def printable(text: object) -> str:
+    """Return text in one line, with control characters made visible so that no label can steer the terminal."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in str(text))
+
+
+def show_json(summary: Summary) -> None:
+    """Print the summary as JSON: UTF-8, full precision, null where something cannot be computed."""
+    text = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2)
+    hide()
+    sys.stdout.flush()
+    sys.stdout.buffer.write(f"{text}\n".encode())
+    sys.stdout.buffer.flush()
+
+
+def open_console() -> Console:
+    """Return where to print."""
+    from rich.console import Console
+
+    hide()
+    # without a terminal nobody folds lines: tables keep their width
+    return Console(soft_wrap=False) if sys.stdout.isatty() else Console(width=200, no_color=True)
+
+
+def say(*sentences: str) -> None:
+    """Print sentences as they are, a line each: folded on a terminal only."""
+    console = open_console()
+    for sentence in sentences:
+        console.print(sentence, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+
+
+def show_table(
+    columns: Sequence[str],
+    records: Sequence[Row],
+    cells: Callable[[Row], Sequence[object]],
+    *,
+    text: Sequence[str] = ("object", "assessor"),
+    most: int = 0,
+    what: str = "row",
+) -> None:
+    """Print a table with a row for each record, and how many more there are than ``most``; 0 for all.
+
+    Columns of text are flush left, all others flush right; no label is taken for markup.
+    """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        table.add_column(Text(printable(name)), justify="left" if name in text else "right", overflow="fold")
+    for record in records[: most or None]:
+        table.add_row(*(Text(printable(cell)) for cell in cells(record)))
+    open_console().print(table)
+    say_left_out(len(records) - (most or len(records)), what)
+
+
+def number_text(number: float | None, *, sign: bool = False, digits: int = 2) -> str:
+    """Return a number with some decimals; more where it would look like zero, a dash where there is none."""
+    return words.number(number, digits, signed=sign, small=True)
+
+
+def interval_text(record: Summary, digits: int, *, sign: bool = False) -> str:
+    """Return the two ends of an interval; a dash where there is none."""
+    if record["lower"] is None:
+        return "–"
+    return " to ".join(number_text(record[end], sign=sign, digits=digits) for end in ("lower", "upper"))
+
+
+def some(labels: list[str]) -> str:
+    """Return up to eight labels, and how many more there are."""
+    return printable(words.name_some(labels, 8))
+
+
+def say_left_out(count: int, what: str) -> None:
+    """Say how many more rows there are, if any."""
+    if count > 0:
+        say(f"... and {words.count_of(count, f'more {what}')}; --out FILE or --json has all.")
+
+
+def say_notes(notes: Iterable[Summary], before: str = "Note: ") -> None:
+    """Print notes, a line each, with their places."""
+    for note in notes:
+        where = "" if note["where"] is None else f"{note['where']}: "
+        say(printable(f"{before}{where}{note['message']}"))
+
+
+def show_written(files: Sequence[Path]) -> None:
+    """Say where the results went."""
+    say(f"Written to {', '.join(printable(file) for file in files)}.")
+
+
+def show_next_step(sentence: str, place: Path) -> None:
+    """Say what to do next with a file, which the sentence ends in."""
+    say(printable(f'{sentence} "{place}"' if " " in str(place) else f"{sentence} {place}"))

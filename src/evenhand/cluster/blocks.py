@@ -11,10 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from evenhand.compiled import Codes, Floats, compiled
+from evenhand.compiled import Codes, Floats, Whole, compiled
 from evenhand.panel.graph import roots
 
-Whole = NDArray[np.int64]
 Tally = dict[str, Any]
 """Sums by name; names that begin with ``largest`` are maxima. Arrays are those of the smaller side."""
 
@@ -202,8 +201,8 @@ def schur_of(blocks: Sequence[Block], size: int) -> Tally:
 def _add_links(block: Block, links: Floats) -> None:
     """Add the products of all pairs of assessments within each row to the upper triangle."""
     size, weight = links.shape[0], block.weights
-    for _, columns in _by_column(block, size):
-        compiled(_pairs)(*columns, block.other, weight, links)
+    for _, part, columns in _by_column(block, size):
+        compiled(_pairs)(*columns, block.other[part], weight[part], links)
     for _, dense in _dense_rows(block, weight, size):
         scaled = dense / np.sqrt(dense.sum(axis=1, keepdims=True))
         links += np.triu(scaled.T @ scaled, 1)
@@ -213,8 +212,8 @@ def variances_of(block: Block, spread: Floats) -> Floats:
     """Return q^T spread q for each row, q = c / C."""
     size, share = spread.shape[0], block.weights / np.repeat(block.total, np.diff(block.start))
     found = np.zeros(block.rows)
-    for rows, columns in _by_column(block, size):
-        compiled(_quadratic)(*columns, block.other, share, spread, found[rows])
+    for rows, part, columns in _by_column(block, size):
+        compiled(_quadratic)(*columns, block.other[part], share[part], spread, found[rows])
     for some, dense in _dense_rows(block, share, size):
         found[some] = ((dense @ spread) * dense).sum(axis=1)
     return found
@@ -224,31 +223,32 @@ def _is_long(block: Block, size: int) -> NDArray[np.bool_]:
     return np.asarray(np.diff(block.start) * _DENSE_ROW > size)
 
 
-def _by_column(block: Block, size: int) -> Iterator[tuple[slice, tuple[Whole, Whole, Whole, Codes, Codes]]]:
-    """Give rows, about as many at a time as a cache holds, with their assessments in the order of columns.
+def _by_column(block: Block, size: int) -> Iterator[tuple[slice, slice, tuple[Codes, Codes, Codes, Codes, Codes]]]:
+    """Give rows, about as many at a time as a cache holds, their assessments, and these in the order of columns.
 
-    Of the rows: where each starts and how many assessments it has, none for long rows, which are skipped by it. Of the
-    columns: where each begins, and the position and row of each assessment.
+    The arrays are, of the rows, where each starts and how many assessments it has, none for long rows, which are
+    skipped by it; of the columns, where each begins; and the position and the row of each assessment.
     """
     start, long = block.start, _is_long(block, size)
     marks = np.searchsorted(start, np.arange(0, int(start[-1]), _ENTRIES_AT_ONCE))
     for first, last in pairwise(np.unique([0, *np.minimum(marks, block.rows), block.rows]).tolist()):
-        sizes = np.where(long[first:last], 0, np.diff(start[first : last + 1]))
+        low, high = int(start[first]), int(start[last])
+        begin = (start[first : last + 1] - low).astype(np.int32)  # of 32 bits, which are sorted at once
+        sizes = np.where(long[first:last], 0, np.diff(begin))
         if sizes.any():
-            low, high = int(start[first]), int(start[last])
-            entries = (np.arange(low, high), block.other[low:high], start[first : last + 1] - low)
+            entries = (np.arange(high - low, dtype=np.int32), block.other[low:high], begin)
             columns = sp.csr_array(entries, shape=(last - first, size)).tocsc()
-            begin = columns.indptr.astype(np.int64)
-            yield slice(first, last), (start[first : last + 1], sizes, begin, columns.data, columns.indices)
+            yield slice(first, last), slice(low, high), (begin, sizes, columns.indptr, columns.data, columns.indices)
 
 
 def _dense_rows(block: Block, weight: Floats, size: int) -> Iterator[tuple[Whole, Floats]]:
     """Give long rows, some at a time, and their weights as a dense matrix."""
     rows = np.flatnonzero(_is_long(block, size))
-    matrix = block.matrix(size, weight)
-    for at in range(0, rows.size, _DENSE_ROWS):
-        some = rows[at : at + _DENSE_ROWS]
-        yield some, np.asarray(matrix[some].toarray(), dtype=np.float64)
+    if rows.size:
+        matrix = block.matrix(size, weight)
+        for at in range(0, rows.size, _DENSE_ROWS):
+            some = rows[at : at + _DENSE_ROWS]
+            yield some, np.asarray(matrix[some].toarray(), dtype=np.float64)
 
 
 def apply_schur(block: Block, vectors: Floats) -> Tally:
@@ -424,7 +424,7 @@ def _sweep(
 
 
 def _pairs(
-    start: Whole, sizes: Whole, begin: Whole, place: Whole, rows: Codes, other: Codes, weight: Floats, links: Floats
+    start: Codes, sizes: Codes, begin: Codes, place: Codes, rows: Codes, other: Codes, weight: Floats, links: Floats
 ) -> None:
     """Add c c' / C for each pair within a row; column by column, so that one row of the sum stays at hand."""
     whole = np.zeros(sizes.size)
@@ -442,10 +442,10 @@ def _pairs(
 
 
 def _quadratic(
-    start: Whole,
-    sizes: Whole,
-    begin: Whole,
-    place: Whole,
+    start: Codes,
+    sizes: Codes,
+    begin: Codes,
+    place: Codes,
     rows: Codes,
     other: Codes,
     share: Floats,

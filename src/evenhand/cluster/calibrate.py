@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,15 @@ from evenhand.cluster.solve import Solved, check_gauge, smaller_of, solve_blocks
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem
 from evenhand.io.panels import is_packed
+from evenhand.models.additive import METHODS
 from evenhand.models.family import INTERVAL
+from evenhand.models.fit import Asked, Fit, Model, Options, Question
 from evenhand.models.noise import Noise, NoiseKind, make_noise
 from evenhand.models.posterior import Marginal
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.gauge import Gauge, gauge_name
 from evenhand.panel.graph import Side
+from evenhand.panel.panel import Panel
 from evenhand.solve.choose import DENSE
 from evenhand.words import count_of
 
@@ -36,11 +39,44 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMAT: Final = "evenhand-results"
-_METHODS: Final = ("cwc", "iba")
 
 
-@dataclass(frozen=True, eq=False)
-class DistributedFit:
+@dataclass(frozen=True)
+class OnCluster(Model):
+    """A method as fitted on a cluster, where the scores stay with the workers.
+
+    Attributes
+    ----------
+    base
+        The method.
+    """
+
+    base: Model
+
+    @property
+    def method(self) -> str:
+        """Its short name."""
+        return self.base.method
+
+    @property
+    def uses_confidence(self) -> bool:
+        """Whether scores weigh by declared confidence."""
+        return self.base.uses_confidence
+
+    def refit(self, panel: Panel, **options: Unpack[Options]) -> Fit:
+        """Return the fit of another panel by the same method, on this machine."""
+        return self.base.refit(panel, **options)
+
+    def why_not(self, question: Question) -> str:
+        """Return why a question cannot be answered."""
+        return (
+            "The scores stay with the workers of the cluster, so that nothing more can be asked of this fit than its "
+            "tables hold: calibrate the panel, or a part of it, on one machine for that."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DistributedFit(Asked, frames.Shown):
     """What a calibration on a cluster leaves with the caller: the smaller side, and where everything is.
 
     Attributes
@@ -85,9 +121,10 @@ class DistributedFit:
         within = (self.sd, self.lower, self.upper)
         return _columns(self.side, self.labels, self.estimate, within, self.assessments, self.total_confidence)
 
-    def to_frame(self) -> Any:
-        """Return the table of the smaller side as a polars frame."""
-        return frames.make_frame(self.columns())
+    @property
+    def model(self) -> Model:
+        """What it was made by."""
+        return OnCluster(METHODS[self.summary["method"]])
 
 
 def calibrate_distributed(
@@ -168,7 +205,7 @@ def calibrate_distributed(
         raise InputError(f"A packed panel has no column to choose: leave out {given[0]}.", kind="bad_option")
     target = Path(out).absolute()
     check_out(target)
-    weighted = method == "cwc"
+    weighted = METHODS[method].uses_confidence
     with open_crew(cluster) as crew:
         if packed:
             read = load_packed(crew, source, weighted=weighted)
@@ -205,13 +242,13 @@ def calibrate_distributed(
 
 
 def _check_options(method: str, noise: object, interval: float) -> None:
-    if method not in _METHODS:
+    if method not in METHODS or not METHODS[method].is_calibrated:
         raise InputError(
             f"On a cluster the method can be cwc or iba, not {method}: averages need no cluster.", kind="bad_option"
         )
     if noise not in ("estimated", "declared"):
         raise InputError("On a cluster the noise can be 'estimated' or 'declared'.", kind="bad_option")
-    if noise == "declared" and method == "iba":
+    if noise == "declared" and not METHODS[method].uses_confidence:
         raise InputError(
             "Method iba weighs all scores alike and so cannot take declared uncertainties at face value: use noise "
             "estimated, or method cwc.",

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.cluster import blocks as kernel
-from evenhand.cluster.blocks import Level, Tally, Whole
+from evenhand.cluster.blocks import Level, Tally
 from evenhand.cluster.crew import Crew
-from evenhand.compiled import Floats, dot
+from evenhand.compiled import Floats, Whole, dot
 from evenhand.errors import InputError, NotConnectedError, SolveError
 from evenhand.panel.gauge import Gauge, Reference, Share, gauge_name, shares
 from evenhand.panel.graph import Side
@@ -113,24 +113,10 @@ def solve_blocks(
     seed: int = 0,
     dense_limit: int = DENSE,
 ) -> Solved:
-    """Return the estimates of the smaller side of a partitioned panel.
+    """Return the estimates of the smaller side, which has these labels, of a partitioned panel.
 
-    Parameters
-    ----------
-    crew
-        The cluster with its blocks.
-    labels
-        Labels of the smaller side.
-    larger
-        The side by which the blocks are made.
-    gauge
-        ``"weighted"``, ``"zero_sum"`` or a :class:`~evenhand.Reference`.
-    declared
-        Whether w = 1, for the accuracy that is asked for.
-    seed
-        Seed of the draws, where there are any.
-    dense_limit
-        Most of the smaller side for which a dense matrix is used.
+    ``declared`` says whether w = 1, for the accuracy that is asked for; ``dense_limit`` is the most of the smaller side
+    for which a dense matrix is used.
 
     Raises
     ------

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.design.cheapest import cheapest
 from evenhand.design.exchange import Found
-from evenhand.design.find import LARGEST_INVERSE, even_loads, find, grow, require_inverse, searched
+from evenhand.design.find import LARGEST_INVERSE, cheapest, even_loads, find, grow, require_inverse, searched
 from evenhand.design.inputs import (
     MOST_PAIRS,
     Given,

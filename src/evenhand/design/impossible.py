@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import maximum_flow
 from evenhand.compiled import Codes
 from evenhand.design.task import Flags, Task
 from evenhand.errors import NoDesignError
-from evenhand.words import count_of, name_some
+from evenhand.words import count_of, is_or_are, name_some
 
 
 def no_design(task: Task) -> NoDesignError:
@@ -234,7 +234,7 @@ def no_connection(task: Task) -> NoDesignError | None:
         f"The objects fall into {groups.size} groups that no assessor may read across, so that they could not be "
         f"compared: the smallest is {_objects(objects)[0].lower() + _objects(objects)[1:]}, for which only "
         f"{'assessor' if len(assessors) == 1 else 'assessors'} {name_some(assessors, 4)} "
-        f"{'is' if len(assessors) == 1 else 'are'} possible. Let one of them read outside the group, or one from "
+        f"{is_or_are(len(assessors))} possible. Let one of them read outside the group, or one from "
         f"outside within it: {groups.size - 1} short.",
         kind="groups",
         objects=objects,

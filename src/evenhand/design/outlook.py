@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from evenhand import frames
 from evenhand.compiled import Floats
 from evenhand.design.find import find
 from evenhand.design.inverse import Inverse
@@ -88,8 +89,8 @@ class RandomDesigns:
     least_variance: float | None
 
 
-@dataclass(frozen=True, eq=False)
-class Outlook:
+@dataclass(frozen=True, eq=False, repr=False)
+class Outlook(frames.Shown):
     """What to expect of a design.
 
     Attributes
@@ -108,6 +109,15 @@ class Outlook:
     lost: tuple[LostAssessor, ...]
     steps: tuple[DesignStep, ...]
     chance: RandomDesigns
+
+    @property
+    def backend(self) -> frames.Backend:
+        """The kind of frame that tables come back as."""
+        return self.design.backend
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return how the standard deviation falls with the number of assessments, as columns."""
+        return self.step_columns()
 
     def lost_columns(self) -> dict[str, list[Any]]:
         """Return what losing each assessor would cost, as columns."""

@@ -12,7 +12,6 @@ from evenhand import frames
 from evenhand.compiled import Codes, Floats
 from evenhand.design.task import Aim, Flags, Task
 from evenhand.errors import Problem
-from evenhand.htmlrepr import MOST_ROWS, html_lines, html_table
 from evenhand.models.additive import calibrate
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
@@ -23,8 +22,8 @@ LARGEST_EXACT: Final = 2_500
 """Up to so many on the smaller side, expected sds are exact; beyond, they are estimated by sampling, in seconds."""
 
 
-@dataclass(frozen=True, eq=False)
-class Design:
+@dataclass(frozen=True, eq=False, repr=False)
+class Design(frames.Shown):
     """Who assesses what. What is to be expected of it is computed when first asked for.
 
     Attributes
@@ -187,10 +186,6 @@ class Design:
             table["fixed"] = task.fixed[pairs].tolist()
         return table
 
-    def to_frame(self) -> Any:
-        """Return the assignment table as the kind of frame that the objects came in."""
-        return frames.make_frame(self.columns(), self.backend)
-
     def object_columns(self) -> dict[str, list[Any]]:
         """Return the objects as columns: their assessments and the expected standard deviation of each value."""
         readings = self.task.readings(self.chosen)
@@ -220,11 +215,11 @@ class Design:
         listed: dict[str, list[str]] = {}
         for assessor, label in self.assignments:
             listed.setdefault(assessor, []).append(label)
-        first = list(listed.items())[:MOST_ROWS]
+        first = list(listed.items())[: frames.MOST_ROWS]
         table: dict[str, list[Any]] = {
             "assessor": [assessor for assessor, _ in first],
             "load": [len(labels) for _, labels in first],
             "objects": [", ".join(labels) for _, labels in first],
         }
-        made = html_table("; ".join(str(self).splitlines()), table, count=len(listed), of="assessor")
-        return made + html_lines(f"Problem: {note}" for note in self.notes)
+        made = frames.html_table("; ".join(str(self).splitlines()), table, count=len(listed), of="assessor")
+        return made + frames.html_lines(self.remarks())

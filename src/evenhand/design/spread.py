@@ -5,10 +5,12 @@ No inverse is ever made. What a move changes is known from the assessors that it
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from functools import cache
+from types import FunctionType
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.compiled import Codes, Floats, compiled, is_compiled
 from evenhand.design.task import Flags, Task
@@ -28,7 +30,7 @@ ENOUGH: Final = 0.02
 TOO_LITTLE: Final = 2e-5
 """or less than this much of the mean variance."""
 
-DRAWS: Final = 4
+OFFERS: Final = 4
 """Assessors drawn in place of each one who reads an object, in a pass."""
 
 SWAPS: Final = 3
@@ -37,7 +39,7 @@ SWAPS: Final = 3
 LOOKS: Final = 40
 """Objects that are looked at for these swaps."""
 
-STEPS: Final = 8
+MOST_STEPS: Final = 8
 """Assessments that one move may change: an assessor with as many can be relieved of all of them at once."""
 
 WARY: Final = 1000
@@ -113,11 +115,70 @@ def spread(task: Task, chosen: Flags, *, weight: float, seed: int, passes: int =
     ([], 6)
     """
     large = int(np.count_nonzero(chosen)) >= WORTH_COMPILING and is_compiled()
-    return exchange(task, chosen, weight, seed, passes, compiled(_pass) if large else _pass)[0]
+    return exchange(task, chosen, weight, seed, passes, compiled_pass() if large else one_pass)[0]
+
+
+class _State(NamedTuple):
+    """A design in arrays that moves change in place.
+
+    A slot is an assessment: those of an object stand together and always will, whoever reads it. Assessors have lists
+    of their slots, with room for all pairs that they have.
+    """
+
+    pair_object: Codes
+    pair_assessor: Codes
+    precision: Floats
+    expertise: Floats
+    fixed: Flags
+    pair_start: Codes
+    offers: Codes
+    """Pairs of each assessor, one after the other,"""
+    offer_start: Codes
+    """which begin here."""
+    least_load: Codes
+    most_load: Codes
+    taken: Flags
+    held: Codes
+    """The pair of each slot."""
+    slot_start: Codes
+    slot_object: Codes
+    reader: Codes
+    slot_precision: Floats
+    listed: Codes
+    """Slots of each assessor, which begin where offers do,"""
+    place: Codes
+    """and where each slot stands there."""
+    load: Codes
+    inverse: Floats
+    """1 / C'_a of each assessor."""
+    at_object: Floats
+    """C_o of each object."""
+
+
+class _Scratch(NamedTuple):
+    """Room to work in, and what a pass has done so far."""
+
+    meetings: Floats
+    """sum_o c_ao c_xo of the assessor in hand with all others."""
+    mark: Codes
+    """Each assessor's pair with the object in hand."""
+    seen: Codes
+    queue: Codes
+    clock: Codes
+    step: Codes
+    """Slots of a move, the pairs that they get, and those that they had (3 x `MOST_STEPS`)."""
+    tried: Codes
+    saved: Floats
+    """How many moves were tried, and the most any saved: of those that leave an assessor without any, and of others."""
+    change: Floats
+    """Moves made, and by how much tr C, tr C^2 and the sum of expertise rose."""
+
+
+Pass = Callable[[Codes, Codes, Floats, float, _State, _Scratch], None]
 
 
 def exchange(
-    task: Task, chosen: Flags, weight: float, seed: int, passes: int, loop: Any, least_gain: float = LEAST_GAIN
+    task: Task, chosen: Flags, weight: float, seed: int, passes: int, loop: Pass, least_gain: float = LEAST_GAIN
 ) -> tuple[Flags, Floats]:
     """Return a design, and by how much its number of moves, tr C, tr C^2 and sum of expertise exceed those given."""
     generator = np.random.default_rng(seed)
@@ -137,22 +198,17 @@ def exchange(
     for _ in range(passes):
         order = generator.permutation(n_objects)
         draws = generator.integers(1, 2**31 - 1, size=n_objects)
-        change = np.zeros(4)
-        loop(order, draws, price, least_gain, change, **state)
-        changes += change
-        gain = -float(price @ change[1:])
+        scratch = _scratch(n_objects, task.n_assessors)
+        loop(order, draws, price, least_gain, state, scratch)
+        changes += scratch.change
+        gain = -float(price @ scratch.change[1:])
         first = first or gain
-        if change[0] == 0 or gain < max(ENOUGH * first, TOO_LITTLE * n_objects):
+        if scratch.change[0] == 0 or gain < max(ENOUGH * first, TOO_LITTLE * n_objects):
             break
-    return state["taken"], changes
+    return state.taken, changes
 
 
-def _state(task: Task, chosen: Flags) -> dict[str, NDArray[Any]]:
-    """Return a design in arrays that moves change in place.
-
-    A slot is an assessment: those of an object stand together and always will, whoever reads it. Assessors have lists
-    of their slots, with room for all pairs that they have.
-    """
+def _state(task: Task, chosen: Flags) -> _State:
     n_objects, n_assessors = task.n_objects, task.n_assessors
     held = np.flatnonzero(chosen).astype(np.int64)
     slot_object, reader = task.object[held], task.assessor[held]
@@ -169,261 +225,286 @@ def _state(task: Task, chosen: Flags) -> dict[str, NDArray[Any]]:
     listed[place] = np.arange(held.size)
     expertise = np.zeros(task.n_pairs) if task.expertise is None else task.expertise
     total = np.bincount(reader, weights=slot_precision, minlength=n_assessors)
-    return {
-        "pair_object": np.require(task.object, np.int64, ["C", "W"]),  # always alike, so that loops are compiled once
-        "pair_assessor": np.require(task.assessor, np.int64, ["C", "W"]),
-        "precision": np.require(task.precision, np.float64, ["C", "W"]),
-        "expertise": np.require(expertise, np.float64, ["C", "W"]),
-        "fixed": np.require(task.fixed, np.bool_, ["C", "W"]),
-        "pair_start": task.start,
-        "offers": offers,
-        "offer_start": offer_start,
-        "least_load": np.minimum(task.least_load, load),  # what was broken before need not be mended
-        "most_load": np.maximum(task.most_load, load),
-        "taken": chosen.copy(),
-        "held": held,
-        "slot_start": np.concatenate([[0], np.cumsum(np.bincount(slot_object, minlength=n_objects))]),
-        "slot_object": slot_object,
-        "reader": reader,
-        "slot_precision": slot_precision,
-        "listed": listed,
-        "place": place,
-        "load": load,
-        "inverse": np.divide(1.0, total, out=np.zeros(n_assessors), where=total > 0),
-        "at_object": np.bincount(slot_object, weights=slot_precision, minlength=n_objects),
-    }
+    return _State(
+        pair_object=np.require(task.object, np.int64, ["C", "W"]),  # always alike, so that loops are compiled once
+        pair_assessor=np.require(task.assessor, np.int64, ["C", "W"]),
+        precision=np.require(task.precision, np.float64, ["C", "W"]),
+        expertise=np.require(expertise, np.float64, ["C", "W"]),
+        fixed=np.require(task.fixed, np.bool_, ["C", "W"]),
+        pair_start=task.start,
+        offers=offers,
+        offer_start=offer_start,
+        least_load=np.minimum(task.least_load, load),  # what was broken before need not be mended
+        most_load=np.maximum(task.most_load, load),
+        taken=chosen.copy(),
+        held=held,
+        slot_start=np.concatenate([[0], np.cumsum(np.bincount(slot_object, minlength=n_objects))]),
+        slot_object=slot_object,
+        reader=reader,
+        slot_precision=slot_precision,
+        listed=listed,
+        place=place,
+        load=load,
+        inverse=np.divide(1.0, total, out=np.zeros(n_assessors), where=total > 0),
+        at_object=np.bincount(slot_object, weights=slot_precision, minlength=n_objects).astype(np.float64),
+    )
 
 
-def _pass(
-    order: Codes,
-    draws: Codes,
-    price: Floats,
-    least_gain: float,
-    change: Floats,
-    pair_object: Codes,
-    pair_assessor: Codes,
-    precision: Floats,
-    expertise: Floats,
-    fixed: Flags,
-    pair_start: Codes,
-    offers: Codes,
-    offer_start: Codes,
-    least_load: Codes,
-    most_load: Codes,
-    taken: Flags,
-    held: Codes,
-    slot_start: Codes,
-    slot_object: Codes,
-    reader: Codes,
-    slot_precision: Floats,
-    listed: Codes,
-    place: Codes,
-    load: Codes,
-    inverse: Floats,
-    at_object: Floats,
-) -> None:
-    """Visit all objects once and make every move that gains. Adds moves, tr C, tr C^2 and expertise to ``change``."""
-    n_objects, n_assessors = at_object.size, load.size
-    meetings = np.zeros(n_assessors)  # sum_o c_ao c_xo of the assessor in hand with all others
-    mark = np.full(n_assessors, -1)  # each assessor's pair with the object in hand
-    seen = np.zeros(n_objects + n_assessors, dtype=np.int64)
-    queue = np.zeros((2, REACH), dtype=np.int64)
-    clock = np.zeros(1, dtype=np.int64)
-    step_slot, step_pair, step_old = np.zeros(STEPS, np.int64), np.zeros(STEPS, np.int64), np.zeros(STEPS, np.int64)
-    part = np.zeros(2)
-    tried, saved = np.zeros(2, np.int64), np.zeros(2)  # of moves that leave an assessor without any, and of others
+def _scratch(n_objects: int, n_assessors: int) -> _Scratch:
+    return _Scratch(
+        meetings=np.zeros(n_assessors),
+        mark=np.full(n_assessors, -1),
+        seen=np.zeros(n_objects + n_assessors, dtype=np.int64),
+        queue=np.zeros((2, REACH), dtype=np.int64),
+        clock=np.zeros(1, dtype=np.int64),
+        step=np.zeros((3, MOST_STEPS), dtype=np.int64),
+        tried=np.zeros(2, dtype=np.int64),
+        saved=np.zeros(2),
+        change=np.zeros(4),
+    )
 
-    def measure(one: int, other: int, object_: int) -> None:
-        """Put into ``part`` what two assessors and an object that one of them reads add to tr C and tr C^2."""
-        information = at_object[object_]
-        first, second, shared = information, information**2, 0.0
-        for turn in range(2):
-            assessor = one if turn == 0 else other
-            begin, end = offer_start[assessor], offer_start[assessor] + load[assessor]
-            square, diagonal, row = 0.0, 0.0, 0.0
-            for at in range(begin, end):
-                slot = listed[at]
-                c, o = slot_precision[slot], slot_object[slot]
-                square += c * c
-                diagonal += at_object[o] * c * c
-                for e in range(slot_start[o], slot_start[o + 1]):
-                    x = reader[e]
-                    product, met = c * slot_precision[e], meetings[x]
-                    row += product * (met + met + product) * inverse[x]
-                    meetings[x] = met + product
-            if turn == 0:
-                shared = meetings[other]
-            for at in range(begin, end):
-                o = slot_object[listed[at]]
-                for e in range(slot_start[o], slot_start[o + 1]):
-                    meetings[reader[e]] = 0.0
-            scale = inverse[assessor]
-            first -= square * scale
-            second += 2 * (row - diagonal) * scale - (square * scale) ** 2
-        second -= 2 * shared * shared * inverse[one] * inverse[other]
-        for e in range(slot_start[object_], slot_start[object_ + 1]):
-            if reader[e] != one and reader[e] != other:
-                second -= 2 * information * slot_precision[e] ** 2 * inverse[reader[e]]
-        part[0], part[1] = first, second
 
-    def put(slot: int, pair: int) -> None:
-        """Let the assessor of another pair of its object take over an assessment."""
-        old, new, o = reader[slot], pair_assessor[pair], slot_object[slot]
-        load[old] -= 1
-        last = listed[offer_start[old] + load[old]]
-        listed[place[slot]] = last
-        place[last] = place[slot]
-        place[slot] = offer_start[new] + load[new]
-        listed[place[slot]] = slot
-        load[new] += 1
-        taken[held[slot]], taken[pair] = False, True
-        held[slot], reader[slot], slot_precision[slot] = pair, new, precision[pair]
-        at_object[o] = 0.0
-        for e in range(slot_start[o], slot_start[o + 1]):
-            at_object[o] += slot_precision[e]
-        for turn in range(2):  # afresh, so that nothing adds up over millions of moves
-            assessor, total = (old if turn == 0 else new), 0.0
-            for at in range(offer_start[assessor], offer_start[assessor] + load[assessor]):
-                total += slot_precision[listed[at]]
-            inverse[assessor] = 1.0 / total if total > 0 else 0.0
+@cache
+def compiled_pass() -> Pass:
+    """Return a pass as machine code, with all that it calls put in line where calls would cost a third more time."""
+    from numba import njit
 
-    def joined(one: int, other: int) -> bool:
-        """Whether a search from both ends, of limited reach, finds a way; assessors count after the objects."""
-        if one == other:
-            return True
-        clock[0] += 2
-        queue[0, 0], queue[1, 0] = one, other
-        seen[one], seen[other] = clock[0], clock[0] + 1
-        done_one, size_one, done_other, size_other = 0, 1, 0, 1
-        found = False
-        while not found and done_one < size_one and done_other < size_other:
-            side = 0 if size_one <= size_other else 1
-            vertex = queue[side, done_one if side == 0 else done_other]
-            if side == 0:
-                done_one += 1
-            else:
-                done_other += 1
-            is_object = vertex < n_objects
-            begin = slot_start[vertex] if is_object else offer_start[vertex - n_objects]
-            end = slot_start[vertex + 1] if is_object else begin + load[vertex - n_objects]
-            for at in range(begin, end):
-                near = n_objects + reader[at] if is_object else slot_object[listed[at]]
-                size = size_one if side == 0 else size_other
-                if seen[near] == clock[0] + 1 - side:
-                    found = True
-                elif seen[near] != clock[0] + side and size < REACH:
-                    seen[near] = clock[0] + side
-                    queue[side, size] = near
-                    if side == 0:
-                        size_one += 1
-                    else:
-                        size_other += 1
-        return found
+    names, inline = dict(globals()), njit(inline="always")
+    own = ((inline, (_measured, _put, _offered, _swapped, _gains)), (compiled, (_joined, _relieved, one_pass)))
+    for compile_, loops in own:
+        for loop in loops:
+            names[loop.__name__] = compile_(FunctionType(loop.__code__, names, loop.__name__))
+    return names["one_pass"]  # type: ignore[no-any-return]
 
+
+def one_pass(order: Codes, draws: Codes, price: Floats, least_gain: float, state: _State, scratch: _Scratch) -> None:
+    """Visit all objects once and make every move that gains."""
     for visit in range(order.size):
         object_, random = order[visit], draws[visit]
-        low, high = pair_start[object_], pair_start[object_ + 1]
+        low, high = state.pair_start[object_], state.pair_start[object_ + 1]
         for pair in range(low, high):
-            mark[pair_assessor[pair]] = pair
-        for slot in range(slot_start[object_], slot_start[object_ + 1]):
-            if fixed[held[slot]]:
+            scratch.mark[state.pair_assessor[pair]] = pair
+        for slot in range(state.slot_start[object_], state.slot_start[object_ + 1]):
+            if state.fixed[state.held[slot]]:
                 continue
-            assessor = reader[slot]
-            begin, offered = offer_start[assessor], offer_start[assessor + 1] - offer_start[assessor]
+            assessor = state.reader[slot]
+            offered = state.offer_start[assessor + 1] - state.offer_start[assessor]
             random = random * 48271 % 2147483647
             look, looks, beside = random % offered, min(LOOKS, offered), 0
-            for attempt in range(1 + DRAWS + SWAPS):
-                steps = 0
-                if attempt == 0:  # relieve the assessor of everything: the fullest and most expert take over
-                    if least_load[assessor] > 0 or load[assessor] > STEPS or place[slot] != begin:
-                        continue
-                    for at in range(begin, begin + load[assessor]):
-                        s = listed[at]
-                        best, rank = -1, 0.0
-                        for pair in range(pair_start[slot_object[s]], pair_start[slot_object[s] + 1]):
-                            b = pair_assessor[pair]
-                            if taken[pair] or load[b] >= most_load[b] or load[b] == 0:
-                                continue
-                            worth = load[b] / most_load[b] * price[1] - expertise[pair] * price[2]
-                            if best < 0 or worth > rank:
-                                best, rank = pair, worth
-                        if best < 0 or fixed[held[s]]:
-                            steps = 0
-                            break
-                        step_slot[steps], step_pair[steps] = s, best
-                        steps += 1
-                elif attempt <= DRAWS:  # draw another assessor; one who is full gives something away in turn
-                    random = random * 48271 % 2147483647
-                    pair = low + random % (high - low)
-                    b = pair_assessor[pair]
-                    if taken[pair]:
-                        continue
-                    step_slot[0], step_pair[0] = slot, pair
-                    if load[b] < most_load[b]:
-                        if load[assessor] > least_load[assessor]:
-                            steps = 1
-                    elif load[b] > 0:
-                        random = random * 48271 % 2147483647
-                        s = listed[offer_start[b] + random % load[b]]
-                        p = slot_object[s]
-                        random = random * 48271 % 2147483647
-                        further = pair_start[p] + random % (pair_start[p + 1] - pair_start[p])
-                        c = pair_assessor[further]
-                        if fixed[held[s]] or taken[further]:
-                            continue
-                        if c == assessor or (load[c] < most_load[c] and load[assessor] > least_load[assessor]):
-                            step_slot[1], step_pair[1] = s, further
-                            steps = 2
-                else:  # go on through what the assessor may read, to the next whose reader may read this object
-                    while looks > 0 and steps == 0:
-                        further = offers[begin + look]
-                        p = pair_object[further]
-                        if not taken[further]:
-                            while beside < slot_start[p + 1] - slot_start[p] and steps == 0:
-                                s = slot_start[p] + beside
-                                pair = mark[reader[s]]
-                                beside += 1
-                                if pair >= low and pair < high and not taken[pair] and not fixed[held[s]]:
-                                    step_slot[0], step_pair[0], step_slot[1], step_pair[1] = slot, pair, s, further
-                                    steps = 2
-                        if steps == 0:
-                            looks, beside = looks - 1, 0
-                            look = look + 1 if look + 1 < offered else 0
-                if steps == 0:
-                    continue
-                first, second, expert, within = 0.0, 0.0, 0.0, True
-                for i in range(steps):
-                    step_old[i] = held[step_slot[i]]
-                    expert += expertise[step_pair[i]] - expertise[step_old[i]]
-                kind = 0 if attempt == 0 or load[assessor] == 1 else 1
-                if tried[kind] >= WARY and price[2] * expert > 2 * saved[kind] - least_gain:
-                    continue
-                for i in range(steps):
-                    s, pair = step_slot[i], step_pair[i]
-                    old, new, o = reader[s], pair_assessor[pair], slot_object[s]
-                    for sign in (-1, 1):
-                        if sign > 0:
-                            put(s, pair)
-                        measure(old, new, o)
-                        first += sign * part[0]
-                        second += sign * part[1]
-                fall = -price[0] * first - price[1] * second
-                tried[kind] += 1
-                saved[kind] = max(saved[kind], fall)
-                gains = price[2] * expert - fall < -least_gain
-                for i in range(steps):
-                    old, new = pair_assessor[step_old[i]], pair_assessor[step_pair[i]]
-                    within = within and load[old] >= least_load[old] and load[new] <= most_load[new]
-                if gains and within:
-                    for i in range(steps):  # only the assessor of the first step can have been left without any
-                        old = pair_assessor[step_old[i]]
-                        start = n_objects + old if load[old] > 0 else slot_object[step_slot[0]]
-                        within = within and joined(start, slot_object[step_slot[i]])
-                if gains and within:
-                    change[0] += 1
-                    change[1] += first
-                    change[2] += second
-                    change[3] += expert
+            for attempt in range(1 + OFFERS + SWAPS):
+                if attempt == 0:
+                    steps = _relieved(slot, price, state, scratch.step)
+                elif attempt <= OFFERS:
+                    steps, random = _offered(slot, random, state, scratch.step)
+                else:
+                    steps, look, looks, beside = _swapped(slot, look, looks, beside, state, scratch)
+                kind = 0 if attempt == 0 or state.load[assessor] == 1 else 1
+                if steps > 0 and _gains(steps, kind, price, least_gain, state, scratch):
                     break
-                for i in range(steps - 1, -1, -1):
-                    put(step_slot[i], step_old[i])
+
+
+def _relieved(slot: int, price: Floats, state: _State, step: Codes) -> int:
+    """Relieve an assessor of everything, if this is their first slot: the fullest and most expert take over."""
+    assessor = state.reader[slot]
+    begin = state.offer_start[assessor]
+    if state.least_load[assessor] > 0 or state.load[assessor] > MOST_STEPS or state.place[slot] != begin:
+        return 0
+    steps = 0
+    for at in range(begin, begin + state.load[assessor]):
+        s = state.listed[at]
+        best, rank = -1, 0.0
+        for pair in range(state.pair_start[state.slot_object[s]], state.pair_start[state.slot_object[s] + 1]):
+            b = state.pair_assessor[pair]
+            if state.taken[pair] or state.load[b] >= state.most_load[b] or state.load[b] == 0:
+                continue
+            worth = state.load[b] / state.most_load[b] * price[1] - state.expertise[pair] * price[2]
+            if best < 0 or worth > rank:
+                best, rank = pair, worth
+        if best < 0 or state.fixed[state.held[s]]:
+            return 0
+        step[0, steps], step[1, steps] = s, best
+        steps += 1
+    return steps
+
+
+def _offered(slot: int, random: int, state: _State, step: Codes) -> tuple[int, int]:
+    """Draw another assessor; one who is full gives something away in turn."""
+    object_, assessor = state.slot_object[slot], state.reader[slot]
+    low, high = state.pair_start[object_], state.pair_start[object_ + 1]
+    random = random * 48271 % 2147483647
+    pair = low + random % (high - low)
+    if state.taken[pair]:
+        return 0, random
+    b, has_more = state.pair_assessor[pair], state.load[assessor] > state.least_load[assessor]
+    step[0, 0], step[1, 0] = slot, pair
+    if state.load[b] < state.most_load[b]:
+        return (1 if has_more else 0), random
+    if state.load[b] == 0:
+        return 0, random
+    random = random * 48271 % 2147483647
+    s = state.listed[state.offer_start[b] + random % state.load[b]]
+    p = state.slot_object[s]
+    random = random * 48271 % 2147483647
+    further = state.pair_start[p] + random % (state.pair_start[p + 1] - state.pair_start[p])
+    c = state.pair_assessor[further]
+    if state.fixed[state.held[s]] or state.taken[further]:
+        return 0, random
+    if c != assessor and not (state.load[c] < state.most_load[c] and has_more):
+        return 0, random
+    step[0, 1], step[1, 1] = s, further
+    return 2, random
+
+
+def _swapped(
+    slot: int, look: int, looks: int, beside: int, state: _State, scratch: _Scratch
+) -> tuple[int, int, int, int]:
+    """Go on through what the assessor may read, to the next whose reader may read this object."""
+    object_, assessor, step = state.slot_object[slot], state.reader[slot], scratch.step
+    low, high = state.pair_start[object_], state.pair_start[object_ + 1]
+    begin, offered = state.offer_start[assessor], state.offer_start[assessor + 1] - state.offer_start[assessor]
+    while looks > 0:
+        further = state.offers[begin + look]
+        p = state.pair_object[further]
+        if not state.taken[further]:
+            while beside < state.slot_start[p + 1] - state.slot_start[p]:
+                s = state.slot_start[p] + beside
+                pair = scratch.mark[state.reader[s]]
+                beside += 1
+                if pair >= low and pair < high and not state.taken[pair] and not state.fixed[state.held[s]]:
+                    step[0, 0], step[1, 0], step[0, 1], step[1, 1] = slot, pair, s, further
+                    return 2, look, looks, beside
+        looks, beside = looks - 1, 0
+        look = look + 1 if look + 1 < offered else 0
+    return 0, look, looks, beside
+
+
+def _gains(steps: int, kind: int, price: Floats, least_gain: float, state: _State, scratch: _Scratch) -> bool:
+    """Make a move if it gains and keeps the rules, and say whether it did."""
+    step, load = scratch.step, state.load
+    first, second, expert = 0.0, 0.0, 0.0
+    for i in range(steps):
+        step[2, i] = state.held[step[0, i]]
+        expert += state.expertise[step[1, i]] - state.expertise[step[2, i]]
+    if scratch.tried[kind] >= WARY and price[2] * expert > 2 * scratch.saved[kind] - least_gain:
+        return False
+    for i in range(steps):
+        s, pair = step[0, i], step[1, i]
+        old, new, o = state.reader[s], state.pair_assessor[pair], state.slot_object[s]
+        before = _measured(old, new, o, state, scratch.meetings)
+        _put(s, pair, state)
+        after = _measured(old, new, o, state, scratch.meetings)
+        first += after[0] - before[0]
+        second += after[1] - before[1]
+    fall = -price[0] * first - price[1] * second
+    scratch.tried[kind] += 1
+    scratch.saved[kind] = max(scratch.saved[kind], fall)
+    good = price[2] * expert - fall < -least_gain
+    for i in range(steps):
+        old, new = state.pair_assessor[step[2, i]], state.pair_assessor[step[1, i]]
+        good = good and load[old] >= state.least_load[old] and load[new] <= state.most_load[new]
+    if good:
+        for i in range(steps):  # only the assessor of the first step can have been left without any
+            old = state.pair_assessor[step[2, i]]
+            start = state.at_object.size + old if load[old] > 0 else state.slot_object[step[0, 0]]
+            good = good and _joined(start, state.slot_object[step[0, i]], state, scratch)
+    if good:
+        scratch.change[0] += 1
+        scratch.change[1] += first
+        scratch.change[2] += second
+        scratch.change[3] += expert
+    else:
+        for i in range(steps - 1, -1, -1):
+            _put(step[0, i], step[2, i], state)
+    return bool(good)
+
+
+def _measured(one: int, other: int, object_: int, state: _State, meetings: Floats) -> tuple[float, float]:
+    """Return what two assessors and an object that one of them reads add to tr C and tr C^2."""
+    information = state.at_object[object_]
+    first, second, shared = information, information**2, 0.0
+    for turn in range(2):
+        assessor = one if turn == 0 else other
+        begin, end = state.offer_start[assessor], state.offer_start[assessor] + state.load[assessor]
+        square, diagonal, row = 0.0, 0.0, 0.0
+        for at in range(begin, end):
+            slot = state.listed[at]
+            c, o = state.slot_precision[slot], state.slot_object[slot]
+            square += c * c
+            diagonal += state.at_object[o] * c * c
+            for e in range(state.slot_start[o], state.slot_start[o + 1]):
+                x = state.reader[e]
+                product, met = c * state.slot_precision[e], meetings[x]
+                row += product * (met + met + product) * state.inverse[x]
+                meetings[x] = met + product
+        if turn == 0:
+            shared = meetings[other]
+        for at in range(begin, end):
+            o = state.slot_object[state.listed[at]]
+            for e in range(state.slot_start[o], state.slot_start[o + 1]):
+                meetings[state.reader[e]] = 0.0
+        scale = state.inverse[assessor]
+        first -= square * scale
+        second += 2 * (row - diagonal) * scale - (square * scale) ** 2
+    second -= 2 * shared * shared * state.inverse[one] * state.inverse[other]
+    for e in range(state.slot_start[object_], state.slot_start[object_ + 1]):
+        x = state.reader[e]
+        if x != one and x != other:
+            second -= 2 * information * state.slot_precision[e] ** 2 * state.inverse[x]
+    return first, second
+
+
+def _put(slot: int, pair: int, state: _State) -> None:
+    """Let the assessor of another pair of its object take over an assessment."""
+    listed, place, load = state.listed, state.place, state.load
+    old, new, o = state.reader[slot], state.pair_assessor[pair], state.slot_object[slot]
+    load[old] -= 1
+    last = listed[state.offer_start[old] + load[old]]
+    listed[place[slot]] = last
+    place[last] = place[slot]
+    place[slot] = state.offer_start[new] + load[new]
+    listed[place[slot]] = slot
+    load[new] += 1
+    state.taken[state.held[slot]], state.taken[pair] = False, True
+    state.held[slot], state.reader[slot], state.slot_precision[slot] = pair, new, state.precision[pair]
+    state.at_object[o] = 0.0
+    for e in range(state.slot_start[o], state.slot_start[o + 1]):
+        state.at_object[o] += state.slot_precision[e]
+    for turn in range(2):  # afresh, so that nothing adds up over millions of moves
+        assessor, total = (old if turn == 0 else new), 0.0
+        for at in range(state.offer_start[assessor], state.offer_start[assessor] + load[assessor]):
+            total += state.slot_precision[listed[at]]
+        state.inverse[assessor] = 1.0 / total if total > 0 else 0.0
+
+
+def _joined(one: int, other: int, state: _State, scratch: _Scratch) -> bool:
+    """Whether a search from both ends, of limited reach, finds a way; assessors count after the objects."""
+    if one == other:
+        return True
+    n_objects, seen, queue, clock = state.at_object.size, scratch.seen, scratch.queue, scratch.clock
+    clock[0] += 2
+    queue[0, 0], queue[1, 0] = one, other
+    seen[one], seen[other] = clock[0], clock[0] + 1
+    done_one, size_one, done_other, size_other = 0, 1, 0, 1
+    while done_one < size_one and done_other < size_other:
+        side = 0 if size_one <= size_other else 1
+        vertex = queue[side, done_one if side == 0 else done_other]
+        if side == 0:
+            done_one += 1
+        else:
+            done_other += 1
+        is_object = vertex < n_objects
+        begin = state.slot_start[vertex] if is_object else state.offer_start[vertex - n_objects]
+        end = state.slot_start[vertex + 1] if is_object else begin + state.load[vertex - n_objects]
+        for at in range(begin, end):
+            near = n_objects + state.reader[at] if is_object else state.slot_object[state.listed[at]]
+            size = size_one if side == 0 else size_other
+            if seen[near] == clock[0] + 1 - side:
+                return True
+            if seen[near] != clock[0] + side and size < REACH:
+                seen[near] = clock[0] + side
+                queue[side, size] = near
+                if side == 0:
+                    size_one += 1
+                else:
+                    size_other += 1
+    return False

@@ -75,7 +75,7 @@ class SheetFacts:
     spread: int = 0  # all cells between the outermost of these
     shared: int = 0  # cells that refer to a text kept once for the whole workbook
     unreadable: list[tuple[int, int, int, int, str]] = field(default_factory=list)
-    """Blocks of cells that show an error: first row, first column, rows, columns, and the text shown."""
+    """Blocks of cells that the library reads as empty or zero: first row, first column, rows, columns, text shown."""
     has_new_errors: bool = False  # whether the library would not read the sheet because of one of these
     disordered: set[tuple[int, int]] = field(default_factory=set)  # cells that come after one further on
     claims: dict[tuple[int, int], bool] = field(default_factory=dict)
@@ -335,10 +335,9 @@ class _Findings:
             yield name, self._targets.get((relationships, identity), "")
 
     def by_name(self) -> dict[str, SheetFacts]:
-        """Return what was found by the name of the sheet, for the sheets whose part is known."""
-        if not self._sheet_ids:
-            return self.sheets
-        return {name: self.sheets[part] for name, part in self._named_parts() if part in self.sheets}
+        """Return what was found by the name of the sheet; by that of its part, too, which no sheet can have."""
+        named = {name: self.sheets[part] for name, part in self._named_parts() if part in self.sheets}
+        return {**self.sheets, **named}
 
     def place(self, part: str) -> str:
         """Return what to call a worksheet part in a message."""
@@ -376,7 +375,7 @@ def _attribute(attributes: _Attributes, name: str) -> str:
     return next((value for key, value in attributes.items() if _local_name(key) == name), "")
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4096)
 def _column_number(letters: str) -> int:
     """Return the number of a column from 1, or 0 if there is none of these letters."""
     if not (letters.isascii() and letters.isalpha() and len(letters) <= 3):
@@ -437,6 +436,7 @@ class _OfficeOpenPass(_Pass):
         self._row_at_hand = -1  # from 0
         self._row = self._column = -1  # of the cell at hand, from 0
         self._last = (-1, -1)  # the furthest filled cell
+        self._name = ""  # of its element, with any prefix
         self._kind: str | None = None
         self._has_value = self._formula = False  # whether the cell at hand has a value, or a formula and none yet
         self._result: list[str] | None = None  # text of its value, where it matters
@@ -453,6 +453,8 @@ class _OfficeOpenPass(_Pass):
         if local == "sheetData":
             self.max_idle = MAX_IDLE
             self.parser.StartElementHandler = self._start_in_sheet
+            self.parser.StartCdataSectionHandler = self.parser.CommentHandler = self._interrupt
+            self.parser.ProcessingInstructionHandler = self._interrupt
             self._enter_sheet()
         elif local == "sst":
             self.max_idle = MAX_IDLE
@@ -476,7 +478,7 @@ class _OfficeOpenPass(_Pass):
         elif local == "c":
             if self._formula or self._result is not None:
                 self._settle()
-            self._has_value = False
+            self._name, self._has_value = name, False
             self._kind = attributes.get("t")
             address = attributes.get("r")
             if address is None:
@@ -489,7 +491,10 @@ class _OfficeOpenPass(_Pass):
             self._row_at_hand = self._row_at_hand + 1 if number is None else self._place(f"A{number}")[0]
             self._column = -1
         elif local == "f":
-            self._formula = not self._has_value
+            # a formula of this cell, not one of a drop-down list or a sparkline below all cells
+            self._formula = not self._has_value and len(name) == len(self._name)
+        elif local == "sheetData":
+            raise self._broken("it has two tables of cells in one sheet")
 
     def _fill(self) -> None:
         """Count a cell that has a value; gather its text if it matters."""
@@ -497,7 +502,7 @@ class _OfficeOpenPass(_Pass):
             self._settle()
         at = row, column = self._row, self._column
         if not (0 <= row < MAX_ROW and 0 <= column < MAX_COLUMN):
-            raise self._bad_address(f"row {row + 1}, column {column + 1}")
+            raise self._broken(f"it names a cell 'row {row + 1}, column {column + 1}' that no sheet has")
         facts = self.facts
         facts.fill(row, column, row, column)
         if facts.spread > self.found.max_cells or facts.filled > self.found.max_cells:
@@ -507,8 +512,7 @@ class _OfficeOpenPass(_Pass):
         else:
             facts.disordered.add(at)
             if len(facts.disordered) > MAX_DISORDERED:
-                message = f"The workbook is damaged: its cells stand in no order; {_SAVE_AGAIN}"
-                raise _damaged(message, self.found.place(self.part))
+                raise self._broken("its cells stand in no order")
         if self._kind == "s":
             facts.shared += 1
         if self._is_wanted():
@@ -543,14 +547,18 @@ class _OfficeOpenPass(_Pass):
         """Return row and column of an address such as ``AB12``, from 0."""
         letters = address.rstrip("0123456789")
         digits = address[len(letters) :]
-        column, row = _column_number(letters), int(digits) if 0 < len(digits) <= 7 else 0
+        column, row = _column_number(letters[:4]), int(digits) if 0 < len(digits) <= 7 else 0
         if not (0 < column <= MAX_COLUMN and 0 < row <= MAX_ROW):
-            raise self._bad_address(address)
+            raise self._broken(f"it names a cell {address[:40]!r} that no sheet has")
         return row - 1, column - 1
 
-    def _bad_address(self, address: str) -> InputError:
-        named = f"it names a cell {address[:40]!r} that no sheet has"
-        return _damaged(f"The workbook is damaged: {named}; {_SAVE_AGAIN}", self.found.place(self.part))
+    def _interrupt(self, *_: object) -> None:
+        """Refuse what the library would take for the end of a value."""
+        if self._has_value and self._kind != "inlineStr":
+            raise self._broken("the value of a cell is interrupted by what is no text")
+
+    def _broken(self, how: str) -> InputError:
+        return _damaged(f"The workbook is damaged: {how}; {_SAVE_AGAIN}", self.found.place(self.part))
 
     def _start_in_texts(self, name: str, _: _Attributes) -> None:
         if _local_name(name) == "si":
@@ -599,13 +607,15 @@ class _OpenDocumentPass(_Pass):
         super().__init__(found, part)
         self.max_idle = MAX_IDLE
         self.parser.EndElementHandler = self._end
+        self.parser.StartCdataSectionHandler = self._interrupt
         self._sheet: SheetFacts | None = None  # the one at hand; ``facts`` are of all together, which are held at once
         self._where = found.source
         self._row = self._next_row = self._column = 0
         self._rows = self._repeats = 1  # how often the row and the cell at hand are repeated
         self._cell_column = 0
         self._is_filled = self._in_cell = False
-        self._error: list[str] | None = None
+        self._texts: list[str] | None = None  # of a cell that the library would give as empty or zero
+        self._otherwise = ""  # what such a cell shows if it has no text
         self._total_text = 0
 
     def _start(self, name: str, attributes: _Attributes) -> None:
@@ -628,9 +638,13 @@ class _OpenDocumentPass(_Pass):
             keys = {_local_name(key) for key in attributes}
             if "value-type" in keys or "formula" in keys or any(key.endswith("-value") for key in keys):
                 self._fill()
-            if any(_local_name(key) == "value-type" and value == "error" for key, value in attributes.items()):
-                self._error = []
+            kinds = [value for key, value in attributes.items() if _local_name(key) == "value-type"]
+            if "error" in kinds or not kinds:
+                self._texts = []
+                self._otherwise = "#ERROR" if kinds else NOT_CALCULATED if "formula" in keys else ""
             self._count_text(len(_attribute(attributes, "string-value")))
+        elif local == "annotation":
+            self._in_cell = False
         elif local == "p":
             self._fill()
             self.parser.CharacterDataHandler = self._text
@@ -643,15 +657,21 @@ class _OpenDocumentPass(_Pass):
             self.parser.CharacterDataHandler = None
         elif local in ("table-cell", "covered-table-cell"):
             self._in_cell = False
-            if self._sheet is not None and self._error is not None:
-                text = "".join(self._error).strip() or "#ERROR"
+            text = "".join(self._texts or ()).strip() or self._otherwise
+            if text and self._sheet is not None and self._texts is not None:
                 self._sheet.unreadable.append((self._row, self._cell_column, self._rows, self._repeats, text))
-                self._error = None
+            self._texts = None
+        elif local == "annotation":
+            self._in_cell = True
+
+    def _interrupt(self, *_: object) -> None:
+        message = f"The workbook is damaged: the text of a cell is interrupted by what is no text; {_SAVE_AGAIN}"
+        raise _damaged(message, self._where)
 
     def _text(self, data: str) -> None:
         self._count_text(len(data))
-        if self._error is not None:
-            self._error.append(data)
+        if self._texts is not None and self._in_cell:
+            self._texts.append(data)
 
     def _fill(self) -> None:
         """Count the cell at hand, with its repetitions, once."""

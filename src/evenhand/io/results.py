@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import json
 import math
 import os
@@ -15,13 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import EvenhandError, InputError, MissingPackageError
-from evenhand.io.sheets import HOSTILE_START, Value, plain_sheets, write_sheets
+from evenhand.io.sheets import HOSTILE_START, Column, Sheet, Value, write_sheets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-Columns = dict[str, list[Value]]
-"""One result table: its columns by name."""
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 # A program that splits at semicolons or tabs, as Excel does in many countries, starts new cells inside a text.
 _HOSTILE_INSIDE = re.compile(r"([;\t\r\n][ \"]*)(?=[=+\-@])")
@@ -71,45 +69,33 @@ def write_tables(
     place = Path(path)
     plain = {name: _plain_table(name, table) for name, table in tables.items()}
     if not plain:
-        raise InputError("There is no table to write.", kind="cannot_write", where=str(path))
+        raise _cannot_write("There is no table to write.", path)
     if notes:
         if "notes" in plain:
-            raise InputError("A table is called 'notes' although there are notes to write.", kind="cannot_write")
+            raise _cannot_write("A table is called 'notes' although there are notes to write.")
         plain["notes"] = {"note": [str(note) for note in notes]}
     suffix = place.suffix.lower()
     if suffix == ".xlsx":
-        return write_whole({place: lambda file: write_sheets(file, plain_sheets(plain))})
-    one: Callable[[Path, Columns], None]
-    if suffix == ".csv":
-        one = _write_csv
-    elif suffix == ".tsv":
-        one = _write_tsv
-    elif suffix == ".parquet":
-        one = _write_parquet
-    else:
+        sheets = [Sheet(name, [Column(*column) for column in table.items()]) for name, table in plain.items()]
+        return write_whole({place: lambda file: write_sheets(file, sheets)})
+    if suffix not in (".csv", ".tsv", ".parquet"):
         raise _unknown_format(place, ".csv, .tsv, .xlsx or .parquet")
-    jobs: dict[Path, Callable[[Path], None]] = {}
+    write = _write_parquet if suffix == ".parquet" else _write_csv
+    jobs: dict[Path, Callable[[Path], object]] = {}
     for target, table in zip(targets_of(place, list(plain)), plain.values(), strict=True):
         if target in jobs:
-            raise InputError(f"Two tables would be written to {target.name}.", kind="cannot_write", where=str(path))
-        jobs[target] = lambda file, table=table: one(file, table)  # type: ignore[misc]
+            raise _cannot_write(f"Two tables would be written to {target.name}.", path)
+        jobs[target] = functools.partial(write, table, "\t" if suffix == ".tsv" else ",")
     return write_whole(jobs)
 
 
 def write_summary(path: str | os.PathLike[str], summary: Mapping[str, Any], tables: Sequence[str]) -> list[Path]:
     """Write a summary: as JSON in full, or some of its tables, its settings and its notes in any other format.
 
-    Parameters
-    ----------
-    path
-        Where to write; the suffix says how.
-    summary
-        Records by name of table, and ``notes``.
-    tables
-        Which of the tables; the first is the main one. Those of refined models and criteria follow, if any.
+    The first of the tables is the main one; those of refined models and criteria follow, if any.
     """
-    if Path(path).suffix.lower() == ".json":
-        return [write_json(path, summary)]
+    if Path(path).suffix.lower() == ".json":  # null where something could not be computed
+        return [write_text(path, json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2) + "\n")]
     return write_tables(path, tables_of(summary, tables), notes=[*settings_of(summary), *notes_of(summary)])
 
 
@@ -167,16 +153,6 @@ def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def write_json(path: str | os.PathLike[str], summary: Mapping[str, object]) -> Path:
-    """Write a summary as JSON: UTF-8, full precision, null where something could not be computed."""
-    text = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2)
-
-    def write(file: Path) -> None:
-        file.write_text(f"{text}\n", encoding="utf-8")
-
-    return write_whole({Path(path): write})[0]
-
-
 def check_target(
     path: str | os.PathLike[str],
     tables: Sequence[str] = (),
@@ -185,34 +161,25 @@ def check_target(
 ) -> None:
     """Refuse, before any work is done, a place that results cannot or must not be written to.
 
-    Parameters
-    ----------
-    path
-        Where results are to go.
-    tables
-        The tables that will be written, some of them to files beside it.
-    protected
-        Files that must not be overwritten: those that the scores and the rest of the input come from.
-    known
-        The suffixes that may be used.
+    The tables are those that will be written, some of them to files beside the place; the protected files, such as
+    those that the scores come from, must not be overwritten; known are the suffixes that may be used.
     """
     place = Path(path)
     if place.suffix.lower() not in known:
         raise _unknown_format(place, f"{', '.join(known[:-1])} or {known[-1]}" if len(known) > 1 else known[0])
     try:
         if not place.parent.is_dir():
-            message = f"There is no directory {place.parent}: make it first."
-            raise InputError(message, kind="cannot_write", where=str(path))
+            raise _cannot_write(f"There is no directory {place.parent}: make it first.", path)
         guarded = {os.path.realpath(source): source for source in protected}
         further = [title for name in _FURTHER for title in _unnested(name, ())] if tables else []
         for target in targets_of(place, [*tables, *further, "notes"]):
             _check_regular(target)
             if os.path.realpath(target) in guarded:
                 message = f"The results would overwrite {guarded[os.path.realpath(target)]}: choose another name."
-                raise InputError(message, kind="cannot_write", where=str(target))
+                raise _cannot_write(message, target)
     except OSError as error:
         message = f"The file cannot be written ({error.strerror or error}): choose another place."
-        raise InputError(message, kind="cannot_write", where=str(path)) from None
+        raise _cannot_write(message, path) from None
 
 
 def targets_of(place: Path, tables: Sequence[str]) -> list[Path]:
@@ -230,28 +197,19 @@ def _check_regular(target: Path) -> None:
     except FileNotFoundError:
         return
     if stat.S_ISDIR(mode):
-        raise InputError("There is a directory of that name: choose another.", kind="cannot_write", where=str(target))
+        raise _cannot_write("There is a directory of that name: choose another.", target)
     if not stat.S_ISREG(mode):
-        message = "There is a device or a pipe of that name, which is not replaced: choose another."
-        raise InputError(message, kind="cannot_write", where=str(target))
+        raise _cannot_write("There is a device or a pipe of that name, which is not replaced: choose another.", target)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Write a text file in UTF-8, whole or not at all."""
-
-    def write(file: Path) -> None:
-        file.write_bytes(text.encode())
-
-    return write_whole({Path(path): write})[0]
+    return write_whole({Path(path): lambda file: file.write_bytes(text.encode())})[0]
 
 
 def copy_file(source: Path, path: str | os.PathLike[str]) -> None:
     """Copy a file, whole or not at all."""
-
-    def write(file: Path) -> None:
-        file.write_bytes(source.read_bytes())
-
-    write_whole({Path(path): write})
+    write_whole({Path(path): lambda file: file.write_bytes(source.read_bytes())})
 
 
 def _unknown_format(place: Path, known: str) -> InputError:
@@ -275,7 +233,7 @@ def harmless(text: str) -> str:
     return _HOSTILE_INSIDE.sub(r"\1'", text)
 
 
-def write_whole(jobs: Mapping[Path, Callable[[Path], None]]) -> list[Path]:
+def write_whole(jobs: Mapping[Path, Callable[[Path], object]]) -> list[Path]:
     """Write every file under another name beside its target, then put all in place."""
     waiting: dict[Path, Path] = {}
     target = next(iter(jobs))
@@ -283,7 +241,7 @@ def write_whole(jobs: Mapping[Path, Callable[[Path], None]]) -> list[Path]:
         for target, job in jobs.items():
             _check_regular(target)
             real = Path(os.path.realpath(target))
-            temporary = real.with_name(f".{real.name[:100]}.{secrets.token_hex(6)}.part")
+            temporary = _beside(real, "part")
             temporary.open("xb").close()
             waiting[real] = temporary
             job(temporary)
@@ -294,26 +252,15 @@ def write_whole(jobs: Mapping[Path, Callable[[Path], None]]) -> list[Path]:
         for real in list(waiting):
             os.replace(waiting[real], real)
             del waiting[real]
-    except OSError as error:
-        raise InputError(
-            f"The file cannot be written ({error.strerror or error}): choose another place or free this one.",
-            kind="cannot_write",
-            where=str(target),
-        ) from None
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"The text {error.object[:40]!r} holds a character that no file can hold: correct that label.",
-            kind="cannot_write",
-            where=str(target),
-        ) from None
     except EvenhandError:
         raise
+    except UnicodeEncodeError as error:
+        message = f"The text {error.object[:40]!r} holds a character that no file can hold: correct that label."
+        raise _cannot_write(message, target) from None
     except Exception as error:  # each writing library has errors of its own
-        raise InputError(
-            f"The file cannot be written ({' '.join(str(error).split())}): choose another place or free this one.",
-            kind="cannot_write",
-            where=str(target),
-        ) from None
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        message = f"The file cannot be written ({reason}): choose another place or free this one."
+        raise _cannot_write(message, target) from None
     finally:
         for temporary in waiting.values():
             with contextlib.suppress(OSError):
@@ -321,21 +268,52 @@ def write_whole(jobs: Mapping[Path, Callable[[Path], None]]) -> list[Path]:
     return list(jobs)
 
 
-def _plain_table(name: str, table: Mapping[str, Sequence[object]]) -> Columns:
+@contextlib.contextmanager
+def replacing_directory(target: Path, check: Callable[[Path], object]) -> Iterator[Path]:
+    """Give a directory to write into, which becomes the target once all is written, or is gone if anything fails.
+
+    ``check`` refuses a target that must not be replaced, just before it would be. An OSError comes as it is.
+    """
+    work, aside = _beside(target, "part"), _beside(target, "old")
+    try:
+        work.mkdir()
+        yield work
+        check(target)
+        if target.exists():
+            os.replace(target, aside)
+        try:
+            os.replace(work, target)
+        except OSError:
+            if aside.exists():
+                os.replace(aside, target)
+            raise
+        shutil.rmtree(aside, ignore_errors=True)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _beside(place: Path, suffix: str) -> Path:
+    """Return a hidden name beside a place that nothing has yet, of no more bytes than a name may have."""
+    return place.with_name(f".{place.name[:40]}.{secrets.token_hex(6)}.{suffix}")
+
+
+def _cannot_write(message: str, where: str | os.PathLike[str] | None = None) -> InputError:
+    return InputError(message, kind="cannot_write", where=None if where is None else str(where))
+
+
+def _plain_table(name: str, table: Mapping[str, Sequence[object]]) -> dict[str, list[Value]]:
     """Return a table with plain Python values, all columns of one length."""
-    plain = {str(column): _plain_column(values) for column, values in table.items()}
+    plain = {}
+    for column, values in table.items():
+        listed: Sequence[object] = values.tolist() if hasattr(values, "tolist") else values
+        plain[str(column)] = [_plain_value(value) for value in listed]
     if len({len(values) for values in plain.values()}) > 1:
-        raise InputError(f"The columns of the table {name!r} differ in length.", kind="cannot_write")
+        raise _cannot_write(f"The columns of the table {name!r} differ in length.")
     return plain
 
 
-def _plain_column(values: Sequence[object]) -> list[Value]:
-    """Return values without numpy, with nan as None and anything unknown as text."""
-    listed = values.tolist() if hasattr(values, "tolist") else values
-    return [_plain_value(value) for value in listed]
-
-
 def _plain_value(value: object) -> Value:
+    """Return a value without numpy, nan as None and anything unknown as text."""
     if isinstance(value, (str, bool, int)) or value is None:
         return str(value) if isinstance(value, str) else value
     if isinstance(value, float):
@@ -354,7 +332,7 @@ def _as_text(value: Value) -> str:
     return repr(value) if isinstance(value, (int, float)) else harmless(value)
 
 
-def _write_csv(file: Path, table: Columns, delimiter: str = ",") -> None:
+def _write_csv(table: Mapping[str, Sequence[Value]], delimiter: str, file: Path) -> None:
     # Excel takes a csv for UTF-8 only if it begins with a byte order mark.
     with file.open("w", encoding="utf-8-sig", newline="") as stream:
         writer = csv.writer(stream, delimiter=delimiter, lineterminator="\r\n")
@@ -362,11 +340,7 @@ def _write_csv(file: Path, table: Columns, delimiter: str = ",") -> None:
         writer.writerows([_as_text(value) for value in row] for row in zip(*table.values(), strict=True))
 
 
-def _write_tsv(file: Path, table: Columns) -> None:
-    _write_csv(file, table, delimiter="\t")
-
-
-def _write_parquet(file: Path, table: Columns) -> None:
+def _write_parquet(table: Mapping[str, Sequence[Value]], _: str, file: Path) -> None:
     try:
         import polars as pl
     except ImportError:

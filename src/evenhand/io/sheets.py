@@ -43,27 +43,13 @@ _A4: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a sheet.
+    """A column of a sheet; columns may differ in length."""
 
-    Attributes
-    ----------
-    name
-        Its heading; a column without one is left blank.
-    cells
-        Its cells; None is empty. Columns of a sheet may differ in length.
-    form
-        How numbers with decimals are shown; stored they have all their digits.
-    bar
-        Bars behind the numbers.
-    wrap
-        Whether long text is folded into several lines.
-    """
-
-    name: str
-    cells: Sequence[Value] = ()
-    form: str = DECIMAL
+    name: str  # its heading; a column without one is left blank
+    cells: Sequence[Value] = ()  # None is empty
+    form: str = DECIMAL  # how numbers with decimals are shown; stored they have all their digits
     bar: Bar = ""
-    wrap: bool = False
+    wrap: bool = False  # whether long text is folded into several lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +68,12 @@ def open_workbook(file: Path) -> Any:  # xlsxwriter has no types
         import xlsxwriter
     except ImportError:
         raise MissingPackageError("xlsxwriter", "Writing a workbook", "xlsxwriter") from None
-    options = {
-        "in_memory": True,
-        "strings_to_formulas": False,
-        "strings_to_urls": False,
-        "strings_to_numbers": False,
-    }
-    return xlsxwriter.Workbook(str(file), options)
+    taken = dict.fromkeys(("strings_to_formulas", "strings_to_urls", "strings_to_numbers"), False)
+    return xlsxwriter.Workbook(str(file), {"in_memory": True, **taken})
 
 
 def write_sheets(file: Path, sheets: Sequence[Sheet]) -> None:
-    """Write a workbook.
-
-    Raises
-    ------
-    LimitError
-        If a sheet has more rows or columns, or a cell more text, than a workbook can hold.
-    """
+    """Write a workbook, unless a sheet has more rows or columns, or a cell more text, than a workbook can hold."""
     for sheet in sheets:
         check_fits(sheet)
     book = open_workbook(file)
@@ -279,8 +254,3 @@ def text_width(text: str) -> int:
     """
     lines = text[:1000].splitlines() or [""]
     return max(sum(2 if unicodedata.east_asian_width(letter) in "FW" else 1 for letter in line) for line in lines)
-
-
-def plain_sheets(tables: Mapping[str, Mapping[str, Sequence[Value]]]) -> list[Sheet]:
-    """Return tables as sheets without more ado."""
-    return [Sheet(name, [Column(heading, cells) for heading, cells in table.items()]) for name, table in tables.items()]

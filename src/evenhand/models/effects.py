@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Literal, Protocol
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from evenhand import frames
 from evenhand.compiled import Floats
 from evenhand.errors import InputError
-from evenhand.htmlrepr import MOST_ROWS, html_table
 from evenhand.models.posterior import Marginal, Posterior, mapped_sd
+from evenhand.panel.panel import Panel
 
 _TIE: Final = 1e-10
 """Values closer than this, beside the spread of all values, share a rank."""
@@ -33,8 +33,8 @@ class Scale(Protocol):
         """Return the derivative of the map."""
 
 
-@dataclass(frozen=True, eq=False)
-class Effects:
+@dataclass(frozen=True, eq=False, repr=False)
+class Effects(frames.Shown):
     """Estimates for one side of the panel: the values of objects, or the biases of assessors.
 
     Attributes
@@ -144,10 +144,6 @@ class Effects:
             columns["component"] = self.component + 1
         return columns
 
-    def to_frame(self) -> Any:
-        """Return the table as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.backend)
-
     def weights(self, given: Mapping[str, float]) -> Floats:
         """Return weights by label as an array in the order of the table."""
         position = {label: index for index, label in enumerate(self.labels)}
@@ -161,9 +157,14 @@ class Effects:
             weights[position[label]] = weight
         return weights
 
-    def html(self, order: NDArray[np.int64], caption: str) -> str:
-        """Return the first of an order as a table for notebooks."""
-        chosen = order[:MOST_ROWS]
+    def _repr_html_(self) -> str:
+        return self.html({"object": "Values", "assessor": "Biases: positive is generous, negative strict"}[self.side])
+
+    def html(self, caption: str) -> str:
+        """Return the highest values, or the largest biases, as a table for notebooks."""
+        by_size = np.argsort(-np.abs(self.estimate), kind="stable")
+        order = np.lexsort((self.rank, self.component)) if self.side == "object" else by_size
+        chosen = order[: frames.MOST_ROWS]
         table: dict[str, Any] = {self.side: [str(self.labels[at]) for at in chosen.tolist()]}
         columns: dict[str, Any] = {name: getattr(self, name) for name in ("sd", "lower", "upper")}
         columns = {self.name: self.estimate, **columns, "scores": self.assessments}
@@ -172,7 +173,7 @@ class Effects:
         table |= {name: cells[chosen].tolist() for name, cells in columns.items() if cells is not None}
         points = (self.name, "sd", "lower", "upper")
         signed = ("bias", "lower", "upper") if self.side == "assessor" else ()
-        return html_table(caption, table, count=order.size, of=self.side, alike=points, signed=signed)
+        return frames.html_table(caption, table, count=order.size, of=self.side, alike=points, signed=signed)
 
     def lines(self, chosen: NDArray[np.int64]) -> list[str]:
         """Return some rows as lines of text."""
@@ -182,6 +183,48 @@ class Effects:
             f"  {self.labels[i]!s:<{width}}  {self.estimate[i]:9.3f}" + ("" if sd is None else f"  ± {sd[i]:.3f}")
             for i in chosen.tolist()
         ]
+
+
+def both_sides(
+    panel: Panel,
+    seen: Panel,
+    estimates: tuple[Floats, Floats],
+    groups: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+    posterior: Posterior,
+    interval: float,
+    scale: Scale | None = None,
+) -> tuple[Effects, Effects]:
+    """Return the tables of values and of biases of a panel, which a method may have seen with other confidences.
+
+    Without groups, all can be compared. A scale is that of the values.
+    """
+    if groups is None:
+        groups = np.zeros(panel.n_objects, dtype=np.int64), np.zeros(panel.n_assessors, dtype=np.int64)
+    for array in estimates:
+        array.flags.writeable = False
+    values = Effects(
+        side="object",
+        labels=panel.objects,
+        estimate=estimates[0],
+        assessments=seen.object_assessments,
+        total_confidence=seen.object_confidence,
+        component=groups[0],
+        interval=interval,
+        posterior=posterior,
+        backend=panel.backend,
+        scale=scale,
+    )
+    biases = replace(
+        values,
+        side="assessor",
+        labels=panel.assessors,
+        estimate=estimates[1],
+        assessments=seen.assessor_assessments,
+        total_confidence=seen.assessor_confidence,
+        component=groups[1],
+        scale=None,
+    )
+    return values, biases
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +247,8 @@ class Contrast:
     upper: float | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Table(frames.Shown):
     """Further estimates of a refined model, with their uncertainty.
 
     Attributes
@@ -228,7 +271,3 @@ class Table:
         """Return the table as columns."""
         names = ("estimate", "sd", "lower", "upper")
         return {self.side: list(self.labels), **{name: getattr(self, name) for name in names}}
-
-    def to_frame(self) -> Any:
-        """Return the table as the kind of frame that the panel came from."""
-        return frames.make_frame(self.columns(), self.backend)

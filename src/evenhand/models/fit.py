@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand import frames
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, NotRankableError, Problem
-from evenhand.htmlrepr import html_lines
 from evenhand.models.effects import Contrast, Effects, Table
 from evenhand.models.noise import NoiseKind, NoisePrior, noise_asked
 from evenhand.models.posterior import Posterior
@@ -21,7 +21,7 @@ from evenhand.panel.gauge import Gauge, Reference, condition, gauge_name
 from evenhand.panel.panel import Panel
 from evenhand.solve.choose import SolverKind
 from evenhand.solve.connectivity import Connectivity
-from evenhand.words import count_of
+from evenhand.words import count_of, name_some
 
 if TYPE_CHECKING:
     from evenhand.models.correlation import Correlation
@@ -163,24 +163,26 @@ class Model(Protocol):
         return None
 
 
+def outlying_notes(panel: Panel, model: Model) -> list[Problem]:
+    """Return a note that names the outlying scores, where there are any."""
+    named = [
+        f"{panel.score[at]:g} for {panel.objects[int(panel.object_index[at])]} by "
+        f"{panel.assessors[int(panel.assessor_index[at])]}"
+        for at in model.outlying.tolist()
+    ]
+    said = f"{count_of(len(named), 'outlying score')}: {name_some(named, 4)}."
+    return [Problem("outlying", said)] if named else []
+
+
 @dataclass(frozen=True)
 class Method(Model):
-    """One of the four methods of the paper's table 1. To call it is to fit a panel.
+    """One of the four methods of the paper's table 1. To call it is to fit a panel."""
 
-    Attributes
-    ----------
-    key
-        Its short name.
-    calibrates, weighs
-        Whether it fits biases, and whether scores weigh by declared confidence.
-    make
-        The function that fits a panel by it.
-    """
-
-    key: str
+    key: str  # its short name
+    # calibrates, weighs: whether it fits biases, and whether scores weigh by declared confidence
     calibrates: bool
     weighs: bool
-    make: Callable[..., Fit] = field(repr=False)
+    make: Callable[..., Fit] = field(repr=False)  # the function that fits a panel by it
 
     @property
     def method(self) -> str:
@@ -232,7 +234,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit(Asked):
+class Fit(Asked, frames.Shown):
     """A panel with its values and biases.
 
     Attributes
@@ -434,6 +436,15 @@ class Fit(Asked):
             None if ends is None else estimate + float(ends[1][0]),
         )
 
+    def columns(self) -> dict[str, Any]:
+        """Return the table of values as columns; that of biases is ``fit.biases.columns()``."""
+        return self.values.columns()
+
+    @property
+    def backend(self) -> frames.Backend:
+        """The kind of frame that tables come back as."""
+        return self.panel.backend
+
     def covariance(self) -> Floats | None:
         """Return the posterior covariance of values, then biases, in the gauge of the fit; None where there is none."""
         return self.posterior.covariance()
@@ -476,12 +487,8 @@ class Fit(Asked):
     def _repr_html_(self) -> str:
         """Return the highest values and the largest biases as tables, for notebooks."""
         title, counts, residual = self._titles()
-        by_rank = np.lexsort((self.values.rank, self.values.component))
-        parts = [self.values.html(by_rank, f"{title}; {counts}; {residual}")]
-        if self.is_calibrated:
-            by_size = np.argsort(-np.abs(self.biases.estimate), kind="stable")
-            parts.append(self.biases.html(by_size, "Biases: positive is generous, negative strict"))
-        return "".join(parts) + html_lines(f"Note: {note}" for note in self.notes)
+        biases = self.biases._repr_html_() if self.is_calibrated else ""
+        return self.values.html(f"{title}; {counts}; {residual}") + biases + frames.html_lines(self.remarks())
 
     def __repr__(self) -> str:
         return f"Fit({self.method}, {self.panel!r}, residual {self.residual:.6g})"

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import InputError, LimitError
@@ -28,20 +26,11 @@ _SLICES: Final = 512
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """The posterior with other variances of the model, which the scores do not rule out.
+    """The posterior with other variances of the model, which the scores do not rule out."""
 
-    Attributes
-    ----------
-    probability
-        How probable these variances are.
-    posterior
-        The posterior, given them.
-    values, biases
-        By how much its values and biases differ from the estimates of the fit.
-    """
-
-    probability: float
-    posterior: Posterior
+    probability: float  # how probable these variances are
+    posterior: Posterior  # the posterior, given them
+    # values, biases: by how much its values and biases differ from the estimates of the fit
     values: Floats
     biases: Floats
 
@@ -136,24 +125,16 @@ class Posterior:
         """What is known about each value, as a deviation from its estimate."""
         if not self.alternatives:
             return Marginal.single(self.noise, self.unit_value_variance)
-        return Marginal.mixed(
-            [
-                (one.probability, one.posterior.noise, one.values, one.posterior.unit_value_variance)
-                for one in self.alternatives
-            ]
-        )
+        parts = [(one, one.values, one.posterior.unit_value_variance) for one in self.alternatives]
+        return Marginal.mixed([(one.probability, one.posterior.noise, shift, unit) for one, shift, unit in parts])
 
     @cached_property
     def of_biases(self) -> Marginal:
         """What is known about each bias, as a deviation from its estimate."""
         if not self.alternatives:
             return Marginal.single(self.noise, self.unit_bias_variance)
-        return Marginal.mixed(
-            [
-                (one.probability, one.posterior.noise, one.biases, one.posterior.unit_bias_variance)
-                for one in self.alternatives
-            ]
-        )
+        parts = [(one, one.biases, one.posterior.unit_bias_variance) for one in self.alternatives]
+        return Marginal.mixed([(one.probability, one.posterior.noise, shift, unit) for one, shift, unit in parts])
 
     def of_contrasts(self, value_weight: Floats, bias_weight: Floats | None = None) -> Marginal:
         """Return what is known about sum value_weight v + sum bias_weight b, for each column of weights."""
@@ -185,10 +166,8 @@ class Posterior:
         gauge = self.condition
         if gauge is None:
             return values, biases
-        left = values @ _spread(gauge.value_weight, gauge.object_component, gauge.constant.size)
-        left += biases @ _spread(gauge.bias_weight, gauge.assessor_component, gauge.constant.size)
-        shift = -left / gauge.slope
-        return values + shift[:, gauge.object_component], biases - shift[:, gauge.assessor_component]
+        of_values, of_biases = gauge.project(values.T, biases.T)
+        return of_values.T, of_biases.T
 
     def contrast_variances(self, value_weight: Floats, bias_weight: Floats | None = None) -> Floats:
         """Return the variance, for w = 1, of sum value_weight v + sum bias_weight b, for each column of weights."""
@@ -197,12 +176,7 @@ class Posterior:
         if self.solver is None:
             return np.asarray(np.square(value_weight).T @ (1.0 / self.value_precision), dtype=np.float64)
         if self.condition is not None:
-            gauge, count = self.condition, self.condition.constant.size
-            along = _spread(np.ones(value_weight.shape[0]), gauge.object_component, count).T @ value_weight
-            along = along - _spread(np.ones(self.n_assessors), gauge.assessor_component, count).T @ bias_weight
-            along = (along.T / gauge.slope).T
-            value_weight = value_weight - (gauge.value_weight * along[gauge.object_component].T).T
-            bias_weight = bias_weight - (gauge.bias_weight * along[gauge.assessor_component].T).T
+            value_weight, bias_weight = self.condition.transposed(value_weight, bias_weight)
         return np.maximum(self.solver.contrasts(value_weight, bias_weight), 0.0)
 
     def unit_covariance(self) -> Floats:
@@ -274,18 +248,12 @@ class Posterior:
 
 @dataclass(frozen=True, eq=False)
 class Marginal:
-    """What is known about each of several quantities, as a deviation from its estimate: a mixture of scaled noises.
+    """What is known about each of several quantities, as a deviation from its estimate: a mixture of scaled noises."""
 
-    Attributes
-    ----------
-    probability, noise
-        The parts of the mixture; one, mostly.
-    shift, spread
-        For each part (rows) and quantity (columns) the centre, and the standard deviation for w = 1.
-    """
-
+    # probability, noise: the parts of the mixture; one, mostly
     probability: Floats
     noise: tuple[Noise, ...]
+    # shift, spread: for each part (rows) and quantity (columns) the centre, and the standard deviation for w = 1
     shift: Floats
     spread: Floats
 
@@ -359,17 +327,7 @@ class Marginal:
 
 
 def mapped_sd(marginal: Marginal, centre: Floats, back: Callable[[Floats], Floats]) -> Floats | None:
-    """Return standard deviations after an increasing map, by averaging over equally probable slices.
-
-    Parameters
-    ----------
-    marginal
-        What is known on the scale of the model, as deviations.
-    centre
-        The estimates there.
-    back
-        The map to points.
-    """
+    """Return standard deviations after an increasing map back to points, by averaging over equally probable slices."""
     total = np.zeros_like(centre)
     for chance, noise, shift, spread in zip(
         marginal.probability, marginal.noise, marginal.shift, marginal.spread, strict=True
@@ -381,8 +339,3 @@ def mapped_sd(marginal: Marginal, centre: Floats, back: Callable[[Floats], Float
         about = back(centre + shift + np.outer(known, spread)) - back(centre)
         total += chance * np.square(about).mean(axis=0)
     return np.asarray(np.sqrt(total))
-
-
-def _spread(weight: Floats, component: NDArray[np.int64], count: int) -> sp.csr_array[Any]:
-    """Return weights as a matrix with a column for each component."""
-    return sp.coo_array((weight, (np.arange(weight.size), component)), shape=(weight.size, count)).tocsr()

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenhand.compiled import sum_by
+from evenhand.compiled import Codes, Floats, Whole, sum_by
 from evenhand.errors import InputError
 from evenhand.panel.graph import Components
 from evenhand.panel.panel import Panel
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Affine:
         The constant.
     """
 
-    beta: Sequence[float] | NDArray[np.float64] | Mapping[str, float]
+    beta: Sequence[float] | Floats | Mapping[str, float]
     gamma: float = 0.0
 
     def __str__(self) -> str:
@@ -89,7 +92,7 @@ class Share:
     by_confidence: float = 0.0
     even: float = 0.0
 
-    def of(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of(self, confidence: Floats) -> Floats:
         """Return the weights of members with these total confidences."""
         return self.by_confidence * confidence + self.even
 
@@ -108,7 +111,7 @@ def shares(gauge: Gauge) -> tuple[Share, Share] | None:
             return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Condition:
     """A gauge for one panel: for each component, sum value_weight v + sum bias_weight b = constant.
 
@@ -122,25 +125,56 @@ class Condition:
         The component of each object and each assessor.
     """
 
-    value_weight: NDArray[np.float64]
-    bias_weight: NDArray[np.float64]
-    constant: NDArray[np.float64]
-    object_component: NDArray[np.int64]
-    assessor_component: NDArray[np.int64]
+    value_weight: Floats
+    bias_weight: Floats
+    constant: Floats
+    object_component: Whole
+    assessor_component: Whole
 
-    @property
-    def slope(self) -> NDArray[np.float64]:
+    @cached_property
+    def slope(self) -> Floats:
         """Change of each component's left-hand side when its values rise by 1 and its biases fall by 1."""
         return self._sum(self.value_weight, -self.bias_weight)
 
-    def shift(self, values: NDArray[np.float64], biases: NDArray[np.float64]) -> NDArray[np.float64]:
+    def shift(self, values: Floats, biases: Floats) -> Floats:
         """Return for each component the k by which values must rise, and biases fall, to meet the condition."""
-        left = self._sum(self.value_weight * values, self.bias_weight * biases)
-        return (self.constant - left) / self.slope
+        return (self.constant - self._left(values, biases)) / self.slope
 
-    def _sum(self, of_objects: NDArray[np.float64], of_assessors: NDArray[np.float64]) -> NDArray[np.float64]:
+    def project(self, values: Floats, biases: Floats) -> tuple[Floats, Floats]:
+        """Return P times a vector or columns: values rise and biases fall until all left-hand sides are zero."""
+        shift = -(self._left(values, biases).T / self.slope).T
+        return values + shift[self.object_component], biases - shift[self.assessor_component]
+
+    def transposed(self, of_values: Floats, of_biases: Floats) -> tuple[Floats, Floats]:
+        """Return P^T times a vector or columns: what a question in this gauge asks of any other."""
+        along = (self._sum(of_values, -of_biases).T / self.slope).T
+        return (
+            of_values - (self.value_weight * along[self.object_component].T).T,
+            of_biases - (self.bias_weight * along[self.assessor_component].T).T,
+        )
+
+    def _left(self, values: Floats, biases: Floats) -> Floats:
+        return self._sum((self.value_weight * values.T).T, (self.bias_weight * biases.T).T)
+
+    def _sum(self, of_objects: Floats, of_assessors: Floats) -> Floats:
+        """Return the sums over each component, of a vector or of columns."""
+        if of_objects.ndim > 1:
+            return np.asarray(self._members[0] @ of_objects + self._members[1] @ of_assessors)
         count = self.constant.size
         return sum_by(self.object_component, of_objects, count) + sum_by(self.assessor_component, of_assessors, count)
+
+    @cached_property
+    def _members(self) -> tuple[sp.csr_array[Any], sp.csr_array[Any]]:
+        """For objects and for assessors a matrix that sums over each component."""
+        count = self.constant.size
+        return chooser(self.object_component, count), chooser(self.assessor_component, count)
+
+
+def chooser(index: Codes, count: int) -> sp.csr_array[Any]:
+    """Return a matrix that sums what shares an index."""
+    import scipy.sparse as sp
+
+    return sp.csr_array((np.ones(index.size), (index, np.arange(index.size))), shape=(count, index.size))
 
 
 def condition(gauge: Gauge, panel: Panel, parts: Components) -> Condition:
@@ -205,7 +239,7 @@ def gauge_name(gauge: Gauge | None) -> str | None:
     return None if gauge is None else str(gauge)
 
 
-def _affine_weights(beta: object, panel: Panel) -> NDArray[np.float64]:
+def _affine_weights(beta: object, panel: Panel) -> Floats:
     if isinstance(beta, Mapping):
         weights = np.zeros(panel.n_assessors)
         for label, weight in beta.items():

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.compiled import Codes, compiled, count_by, join, wants_loops
+from evenhand.compiled import Codes, Whole, compiled, count_by, join, wants_loops
 from evenhand.errors import NotConnectedError
 from evenhand.panel.panel import Panel
 from evenhand.words import count_of, name_some
@@ -31,8 +31,8 @@ class Components:
     """
 
     n_components: int
-    object_component: NDArray[np.int64]
-    assessor_component: NDArray[np.int64]
+    object_component: Whole
+    assessor_component: Whole
 
     @property
     def is_connected(self) -> bool:
@@ -53,16 +53,16 @@ class AssessmentGraph(Components):
     panel: Panel
 
     @cached_property
-    def _cuts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _cuts(self) -> tuple[Whole, Whole]:
         return _find_cuts(self.panel)
 
     @property
-    def bridges(self) -> NDArray[np.int64]:
+    def bridges(self) -> Whole:
         """Positions of the assessments without which the panel would fall into more pieces."""
         return self._cuts[0]
 
     @property
-    def articulation_assessors(self) -> NDArray[np.int64]:
+    def articulation_assessors(self) -> Whole:
         """Positions of the assessors without whom the panel would fall into more pieces."""
         return self._cuts[1]
 
@@ -87,7 +87,7 @@ class AssessmentGraph(Components):
         panel = self.panel
         work, readings = panel.assessor_assessments.copy(), panel.object_assessments.copy()
 
-        def least(count: NDArray[np.int64], component: NDArray[np.int64], group: int) -> int:
+        def least(count: Whole, component: Whole, group: int) -> int:
             members = np.flatnonzero(component == group)
             return int(members[np.argmin(count[members])])
 
@@ -147,7 +147,7 @@ def find_components(panel: Panel) -> Components:
     return Components(count, ordered[:n_objects], ordered[n_objects:])
 
 
-def _join(one: Codes, other: Codes, n_one: int, n_other: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _join(one: Codes, other: Codes, n_one: int, n_other: int) -> tuple[Whole, Whole]:
     """Return the root, a code of the first side, of each member of either side: equal where they hang together.
 
     Members of the larger side are represented by one of their neighbours, so that what is left is a graph on the
@@ -172,7 +172,7 @@ def _join(one: Codes, other: Codes, n_one: int, n_other: int) -> tuple[NDArray[n
     return root, root[first]
 
 
-def roots(start: NDArray[np.intp], end: NDArray[np.intp], size: int) -> NDArray[np.int64]:
+def roots(start: NDArray[np.intp], end: NDArray[np.intp], size: int) -> Whole:
     """Return the smallest vertex of each vertex's component.
 
     Every vertex points to a smaller one of its component; in each round the roots at the two ends of an edge are
@@ -191,7 +191,7 @@ def roots(start: NDArray[np.intp], end: NDArray[np.intp], size: int) -> NDArray[
             root = further
 
 
-def _find_cuts(panel: Panel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _find_cuts(panel: Panel) -> tuple[Whole, Whole]:
     """Return bridges and articulation assessors by one depth-first search."""
     n_objects, n_vertices = panel.n_objects, panel.n_objects + panel.n_assessors
     ends = np.concatenate([panel.object_index.astype(np.int64), panel.assessor_index.astype(np.int64) + n_objects])

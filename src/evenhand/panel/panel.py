@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand import frames
 from evenhand.compiled import count_by, sum_by
 from evenhand.errors import InputError, Problem
-from evenhand.htmlrepr import MOST_ROWS, html_lines, html_table
+from evenhand.frames import MOST_ROWS, html_lines, html_table
 from evenhand.panel.column import Column, Numbered, Table, factorise, of_numbers
 from evenhand.panel.confidence import FACTOR, Form
 from evenhand.panel.roles import Roles, listed_names, recognise

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import InputError
+from evenhand.frames import Shown
 from evenhand.panel.panel import Panel
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Simulation:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Simulation(Shown):
     """A simulated panel beside the truth behind it.
 
     Attributes
@@ -35,6 +36,10 @@ class Simulation:
     uncertainty: NDArray[np.float64]
     scales: NDArray[np.float64]
     noise_factors: NDArray[np.float64]
+
+    def columns(self) -> dict[str, Any]:
+        """Return the true values as columns: object, value."""
+        return {"object": list(self.panel.objects), "value": self.values}
 
 
 class Scale(Protocol):

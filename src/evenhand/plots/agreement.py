@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import floor
 from typing import Any, Final, Literal
 
@@ -13,7 +15,7 @@ from evenhand.compiled import Floats
 from evenhand.errors import InputError
 from evenhand.models.fit import Fit, method_name
 from evenhand.plots import style
-from evenhand.plots.style import BLUE, GREY, INK, VERMILION, Chart, Codes
+from evenhand.plots.style import BLUE, INK, VERMILION, Chart, Codes
 from evenhand.words import count_of
 
 _SIDE: Final = 380
@@ -31,24 +33,6 @@ _ALIKE: Final = 0.995
 """With squared correlations from this on, methods hardly differ."""
 
 
-def _pair(first: Fit, second: Fit) -> None:
-    if list(first.values.labels) != list(second.values.labels):
-        raise InputError("Two fits can be compared only if they are of the same objects.", kind="bad_option")
-
-
-def _groups(first: Fit, second: Fit) -> list[Codes]:
-    """Return the objects group by group, as the fit that has more of them was calibrated."""
-    return style.groups_of(max(first.values.component, second.values.component, key=lambda part: int(part.max())))
-
-
-def _thin_note(groups: list[Codes]) -> str:
-    return style.thin_note(sum(members.size - style.thin(members).size for members in groups))
-
-
-def _axis(fit: Fit) -> str:
-    return f"{fit.method} value in points"
-
-
 def methods(first: Comparison | Fit, second: Fit | None = None) -> Chart:
     """Return the values of one method against those of another; of a comparison, every two of its methods.
 
@@ -63,75 +47,93 @@ def methods(first: Comparison | Fit, second: Fit | None = None) -> Chart:
         return _all_methods(first)
     if second is None:
         raise InputError("Give two fits, or a comparison.", kind="bad_option")
-    _pair(first, second)
-    groups = _groups(first, second)
-    names = style.drawable(first.values.labels)
-    one, two = first.values.estimate, second.values.estimate
+    pair = _pair(first, second)
+    names, one, two = pair.names, first.values.estimate, second.values.estimate
     digits = style.decimals(np.concatenate([one, two]))
-    same = _same(one, two)
-    charts = []
-    for group, members in enumerate(groups[: style.MOST_GROUPS]):
-        data = _data(first, second, style.thin(members), names)
-        dots = _dots(data, members.size, _SIDE, _tips(first, second, digits)).encode(
-            x=alt.X("first:Q", title=_axis(first), scale=_AROUND),
-            y=alt.Y("second:Q", title=_axis(second), scale=_AROUND),
+
+    def draw(members: Codes) -> Any:
+        dots = _dots(_data(pair, style.thin(members)), members.size, _SIDE, _tips(pair, digits)).encode(
+            x=alt.X("first:Q", title=f"{first.method} value in points", scale=_AROUND),
+            y=alt.Y("second:Q", title=f"{second.method} value in points", scale=_AROUND),
         )
         layers = [_equal(one[members], two[members], "first", "second"), dots]
-        if not same:
+        if not pair.is_same:
             far = members[np.argsort(-np.abs(one - two)[members], kind="stable")[:_NAMED]]
             for side, named in _sides(far, one, two, members, names).items():
                 if named.size:
-                    layers.append(_names(_data(first, second, named, names), "first", "second", side))
-        chart = alt.layer(*layers)
-        charts.append(style.headed(chart, group, len(groups), members.size, "object"))
+                    layers.append(_names(_data(pair, named), "first", "second", side))
+        return alt.layer(*layers)
+
     move = np.abs(two - one)
     at = int(np.argmax(move))
-    agreement = [] if len(groups) > 1 else [r_squared(one, two)]
-    said = f" (R² {agreement[0]:.2f})" if agreement and agreement[0] is not None else ""
+    r2 = r_squared(one, two) if len(pair.groups) == 1 else None
     title = (
-        f"{first.method} and {second.method} differ by up to {style.number(move[at], digits)} points{said}; "
-        f"most for {style.named(names[at], 'object')}"
+        f"{first.method} and {second.method} differ by up to {style.number(move[at], digits)} points"
+        f"{'' if r2 is None else f' (R² {r2:.2f})'}; most for {style.named(names[at], 'object')}"
     )
-    if same:
-        title = f"{first.method} and {second.method} give the same values"
-    notes = [
-        f"{first.method}: {method_name(first.method)}; {second.method}: {method_name(second.method)}. "
-        "On the dashed line both give the same value.",
-        _thin_note(groups),
-        style.group_note(len(groups)),
-    ]
+    note = "On the dashed line both give the same value."
     what = f"Scatter plot of {count_of(len(names), 'object')} by two methods"
-    return style.finish(style.stacked(charts), title, notes, what, _SIDE + 100)
+    return _finish(pair, draw, title, note, what, _SIDE + 100)
 
 
-def _data(first: Fit, second: Fit, members: Codes, names: list[str]) -> alt.InlineData:
-    one, two = first.values.estimate[members], second.values.estimate[members]
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two fits of the same objects, whose groups are those of the fit that has more of them."""
+
+    first: Fit
+    second: Fit
+    names: list[str]
+    groups: list[Codes]
+    is_same: bool
+
+
+def _pair(first: Fit, second: Fit) -> _Pair:
+    one, two = first.values, second.values
+    if list(one.labels) != list(two.labels):
+        raise InputError("Two fits can be compared only if they are of the same objects.", kind="bad_option")
+    groups = style.groups_of(max(one.component, two.component, key=lambda part: int(part.max())))
+    return _Pair(first, second, style.drawable(one.labels), groups, _same(one.estimate, two.estimate))
+
+
+def _finish(pair: _Pair, draw: Callable[[Codes], Any], title: str, note: str, what: str, width: float) -> Chart:
+    """Return the picture of two methods, group by group, under its title, unless the two give the same."""
+    one, two = pair.first.method, pair.second.method
+    notes = [
+        f"{one}: {method_name(one)}; {two}: {method_name(two)}. {note}",
+        style.thin_note(pair.groups),
+        style.group_note(len(pair.groups)),
+    ]
+    title = f"{one} and {two} give the same values" if pair.is_same else title
+    return style.finish(style.by_group(pair.groups, "object", draw), title, notes, what, width)
+
+
+def _data(pair: _Pair, members: Codes) -> alt.InlineData:
+    one, two = pair.first.values, pair.second.values
     return style.data_of(
-        name=[names[i] for i in members.tolist()],
-        first=one,
-        second=two,
-        mean=(one + two) / 2,
-        difference=two - one,
-        rank_first=first.values.rank[members],
-        rank_second=second.values.rank[members],
+        name=style.chosen(pair.names, members),
+        first=one.estimate[members],
+        second=two.estimate[members],
+        mean=(one.estimate[members] + two.estimate[members]) / 2,
+        difference=two.estimate[members] - one.estimate[members],
+        rank_first=one.rank[members],
+        rank_second=two.rank[members],
     )
 
 
-def _tips(first: Fit, second: Fit, digits: int) -> list[alt.Tooltip]:
+def _tips(pair: _Pair, digits: int) -> list[alt.Tooltip]:
+    one, two = pair.first.method, pair.second.method
     return style.tooltips(
-        *(("name", "object"), ("first", first.method, digits), ("second", second.method, digits)),
-        *(("difference", "difference", digits), ("rank_first", f"rank by {first.method}", 0)),
-        ("rank_second", f"rank by {second.method}", 0),
+        *(("name", "object"), ("first", one, digits), ("second", two, digits), ("difference", "difference", digits)),
+        *(("rank_first", f"rank by {one}", 0), ("rank_second", f"rank by {two}", 0)),
     )
 
 
 def _dots(data: alt.InlineData, count: int, size: int, tooltip: list[alt.Tooltip]) -> Any:
     small = count > 200
-    return (
-        alt.Chart(data, width=size, height=size)
-        .mark_point(filled=True, color=BLUE, size=10 if small else 45, opacity=0.5 if small else 0.8)
-        .encode(tooltip=tooltip)
+    marks = alt.Chart(data, width=size, height=size).mark_point(
+        filled=True, color=BLUE, size=10 if small else 45, opacity=0.5 if small else 0.8
     )
+    return marks.encode(tooltip=tooltip)
 
 
 def _sides(chosen: Codes, x: Floats, y: Floats, members: Codes, names: list[str]) -> dict[_Side, Codes]:
@@ -156,14 +158,9 @@ def _sides(chosen: Codes, x: Floats, y: Floats, members: Codes, names: list[str]
 
 
 def _names(data: alt.InlineData, x: str, y: str, side: _Side = "right") -> Any:
-    text = alt.Chart(data).mark_text(
-        align="left" if side == "right" else "right",
-        dx=7 if side == "right" else -7,
-        fontSize=10,
-        color=INK,
-        limit=240,
-        aria=False,
-    )
+    align: _Side = "left" if side == "right" else "right"
+    away = 7 if side == "right" else -7
+    text = alt.Chart(data).mark_text(align=align, dx=away, fontSize=10, color=INK, limit=240, aria=False)
     return text.encode(x=alt.X(f"{x}:Q", scale=_AROUND), y=f"{y}:Q", text="name:N")
 
 
@@ -174,9 +171,8 @@ def _same(one: Floats, two: Floats) -> bool:
 
 def _equal(one: Floats, two: Floats, x: str, y: str) -> Any:
     """Return the line on which both values are the same, as long as both axes need to be."""
-    ends = [float(min(one.min(), two.min())), float(max(one.max(), two.max()))]
-    line = alt.Chart(style.data_of(**{x: ends, y: ends})).mark_line(color=GREY, strokeDash=[4, 3], aria=False)
-    return line.encode(x=alt.X(f"{x}:Q", scale=_AROUND), y=alt.Y(f"{y}:Q", scale=_AROUND))
+    ends = float(min(one.min(), two.min())), float(max(one.max(), two.max()))
+    return style.dashed(*ends, x, y, _AROUND)
 
 
 def _all_methods(comparison: Comparison) -> Chart:
@@ -187,11 +183,9 @@ def _all_methods(comparison: Comparison) -> Chart:
         raise InputError("There is only one method in this comparison: there is nothing to set it beside.", kind="thin")
     names = style.drawable(fits[0].values.labels)
     digits = style.decimals(fits[0].values.estimate)
-    columns = {f"value_{at}": fit.values.estimate for at, fit in enumerate(fits)}
     kept = style.thin(np.arange(len(names)))
-    data = style.data_of(
-        name=[names[i] for i in kept.tolist()], **{name: cells[kept] for name, cells in columns.items()}
-    )
+    columns = {f"value_{at}": fit.values.estimate[kept] for at, fit in enumerate(fits)}
+    data = style.data_of(name=style.chosen(names, kept), **columns)
     rows, agreement = [], {}
     for at, second in enumerate(fits[1:], start=1):
         row = []
@@ -229,7 +223,7 @@ def _all_methods(comparison: Comparison) -> Chart:
         "Values in points, one method against another; on the dashed line both give the same.",
         *(f"{fit.method}: {method_name(fit.method)}." for fit in fits if "+" in fit.method),
         f"Without values, and left out: {', '.join(missing)}." if missing else "",
-        _thin_note([np.arange(len(names))]),
+        style.thin_note([np.arange(len(names))]),
         "Groups that cannot be compared are drawn together here: compare two fits to see them apart."
         if any(fit.values.component.max() > 0 for fit in fits)
         else "",
@@ -248,66 +242,45 @@ def bland_altman(first: Fit, second: Fit) -> Chart:
     first, second
         Two fits of the same objects; the difference is second less first.
     """
-    _pair(first, second)
-    groups = _groups(first, second)
-    names = style.drawable(first.values.labels)
+    pair = _pair(first, second)
     difference = second.values.estimate - first.values.estimate
     digits = style.decimals(np.append(difference, 0.0))
-    same = _same(first.values.estimate, second.values.estimate)
-    charts, limits = [], []
-    for group, members in enumerate(groups[: style.MOST_GROUPS]):
-        mean = float(difference[members].mean())
+
+    def limits(members: Codes) -> tuple[float, float]:
         reach = 1.96 * float(difference[members].std(ddof=1)) if members.size > 1 else 0.0
-        limits.append((mean, reach))
-        places = [mean] if same else [mean, mean + reach, mean - reach]
+        return float(difference[members].mean()), reach
+
+    def draw(members: Codes) -> Any:
+        mean, reach = limits(members)
+        places = [mean] if pair.is_same else [mean, mean + reach, mean - reach]
         words_at = [style.number(place, digits, signed=True) for place in places]
-        lines = style.data_of(
-            at=places,
-            text=[f"mean {words_at[0]}", *words_at[1:]],
-            kind=["mean", "limit", "limit"][: len(places)],
-        )
-        dots = _dots(
-            _data(first, second, style.thin(members), names), members.size, _SIDE, _tips(first, second, digits)
-        ).encode(
-            x=alt.X("mean:Q", title="mean of the two values in points", scale=alt.Scale(zero=False)),
-            y=alt.Y("difference:Q", title=f"{second.method} less {first.method}, in points"),
-        )
-        rules = (
-            alt.Chart(lines)
-            .mark_rule(color=VERMILION, aria=False)
-            .encode(
-                y="at:Q",
-                strokeDash=alt.StrokeDash(
-                    "kind:N", scale=alt.Scale(domain=["mean", "limit"], range=[[1, 0], [5, 4]]), legend=None
-                ),
-            )
-        )
-        words = (
-            alt.Chart(lines)
-            .mark_text(align="left", dx=4, color=VERMILION, fontSize=11)
-            .encode(y="at:Q", x=alt.value(_SIDE), text="text:N")
-        )
-        layers = [rules, words, dots]
+        kinds = ["mean", "limit", "limit"][: len(places)]
+        lines = alt.Chart(style.data_of(at=places, text=[f"mean {words_at[0]}", *words_at[1:]], kind=kinds))
+        dashes = alt.Scale(domain=["mean", "limit"], range=[[1, 0], [5, 4]])
+        dots = _dots(_data(pair, style.thin(members)), members.size, _SIDE, _tips(pair, digits))
+        layers = [
+            lines.mark_rule(color=VERMILION, aria=False).encode(
+                y="at:Q", strokeDash=alt.StrokeDash("kind:N", scale=dashes, legend=None)
+            ),
+            lines.mark_text(align="left", dx=4, color=VERMILION, fontSize=11).encode(
+                y="at:Q", x=alt.value(_SIDE), text="text:N"
+            ),
+            dots.encode(
+                x=alt.X("mean:Q", title="mean of the two values in points", scale=alt.Scale(zero=False)),
+                y=alt.Y("difference:Q", title=f"{second.method} less {first.method}, in points"),
+            ),
+        ]
         away = np.abs(difference[members] - mean)
         far = members[np.argsort(-away, kind="stable")[: min(_NAMED, int((away > reach).sum()))]]
-        if far.size and not same:
-            layers.append(_names(_data(first, second, far, names), "mean", "difference"))
-        charts.append(style.headed(alt.layer(*layers), group, len(groups), members.size, "object"))
-    mean, reach = limits[0]
-    title = (
-        f"For most objects {second.method} less {first.method} lies between "
-        f"{style.number(mean - reach, digits, signed=True)} and "
-        f"{style.number(mean + reach, digits, signed=True)} points"
-    )
-    if len(groups) > 1:
+        if far.size and not pair.is_same:
+            layers.append(_names(_data(pair, far), "mean", "difference"))
+        return alt.layer(*layers)
+
+    mean, reach = limits(pair.groups[0])
+    ends = " and ".join(style.number(end, digits, signed=True) for end in (mean - reach, mean + reach))
+    title = f"For most objects {second.method} less {first.method} lies between {ends} points"
+    if len(pair.groups) > 1:
         title = f"How far {second.method} is from {first.method}, group by group"
-    if same:
-        title = f"{first.method} and {second.method} give the same values"
-    notes = [
-        f"{first.method}: {method_name(first.method)}; {second.method}: {method_name(second.method)}. Lines: the mean "
-        "difference, and 1.96 standard deviations to either side.",
-        _thin_note(groups),
-        style.group_note(len(groups)),
-    ]
-    what = f"Bland-Altman plot of {count_of(len(names), 'object')}"
-    return style.finish(style.stacked(charts), title, notes, what, _SIDE + 110)
+    note = "Lines: the mean difference, and 1.96 standard deviations to either side."
+    what = f"Bland-Altman plot of {count_of(len(pair.names), 'object')}"
+    return _finish(pair, draw, title, note, what, _SIDE + 110)

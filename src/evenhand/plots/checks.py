@@ -15,7 +15,6 @@ from evenhand.errors import InputError
 from evenhand.models.fit import Fit, method_name
 from evenhand.panel.panel import Panel
 from evenhand.plots import style
-from evenhand.plots.declared import declared_kinds
 from evenhand.plots.style import BLUE, GREY, INK, MOST_POINTS, ORANGE, SKY, VERMILION, Chart, Codes
 from evenhand.words import count_of
 
@@ -42,37 +41,21 @@ def residuals(fit: Fit) -> Chart:
     residual = panel.score - fitted
     digits = style.decimals(residual)
     objects, assessors = style.drawable(panel.objects), style.drawable(panel.assessors)
-    if panel.n_assessments <= MOST_POINTS:
-        left = _scatter(
-            style.data_of(
-                fitted=fitted,
-                residual=residual,
-                score=panel.score,
-                assessor=[assessors[i] for i in panel.assessor_index.tolist()],
-                object=[objects[i] for i in panel.object_index.tolist()],
-            ),
-            panel.n_assessments,
-            style.decimals(panel.score),
-            digits,
-        )
-    else:
-        left = _heat(fitted, residual)
+    few = panel.n_assessments <= MOST_POINTS
+    left = _scatter(panel, fitted, objects, assessors, digits) if few else _heat(fitted, residual)
     quantiles = _quantiles(residual, panel.assessor_index, panel.n_assessors)
     order = np.argsort(quantiles[:, 3] - quantiles[:, 1], kind="stable")[::-1]
     kept = order[:_MOST_ROWS]
-    right = _boxes(quantiles[kept], [assessors[i] for i in kept.tolist()], panel.assessor_assessments[kept], digits)
+    right = _boxes(quantiles[kept], style.chosen(assessors, kept), panel.assessor_assessments[kept], digits)
     at = int(np.argmax(np.abs(residual)))
     largest = style.number(float(residual[at]), digits, signed=True)
-    who, which = assessors[panel.assessor_index[at]], objects[panel.object_index[at]]
-    title = (
-        f"The largest residual is {largest} points: {style.named(who, 'assessor')} on {style.named(which, 'object')}"
-    )
+    title = f"The largest residual is {largest} points: {_assessment(panel, at)}"
     if style.is_nothing(residual, panel.score):
         title = "The fit meets every score: no residuals are left"
     notes = [
         f"Residual: score less what {method_name(fit.method)} expects. Right: bars from quartile to quartile, lines "
         "from 5\u00a0% to 95\u00a0%, widest first.",
-        "" if panel.n_assessments <= MOST_POINTS else f"Left: the darker, the more of {panel.n_assessments:,} scores.",
+        "" if few else f"Left: the darker, the more of {panel.n_assessments:,} scores.",
         f"{count_of(order.size - kept.size, 'assessor')} with less spread left out." if kept.size < order.size else "",
     ]
     what = f"Scatter plot of {count_of(panel.n_assessments, 'residual')}, and their spread by assessor"
@@ -82,24 +65,27 @@ def residuals(fit: Fit) -> Chart:
 _RESIDUAL: Final = "residual in points"
 
 
-def _zero() -> Any:
-    return alt.Chart(style.data_of(zero=[0.0])).mark_rule(color=INK, aria=False)
-
-
-def _scatter(data: alt.InlineData, count: int, points: int, digits: int) -> Any:
-    dots = (
-        alt.Chart(data, width=_HALF, height=_HALF)
-        .mark_point(filled=True, color=BLUE, size=30 if count <= 500 else 12, opacity=0.6)
-        .encode(
-            x=alt.X("fitted:Q", title="fitted score in points", scale=alt.Scale(zero=False)),
-            y=alt.Y("residual:Q", title=_RESIDUAL),
-            tooltip=style.tooltips(
-                *(("assessor", "assessor"), ("object", "object"), ("score", "score", points)),
-                *(("fitted", "fitted", points), ("residual", "residual", digits)),
-            ),
-        )
+def _scatter(panel: Panel, fitted: Floats, objects: list[str], assessors: list[str], digits: int) -> Any:
+    data = style.data_of(
+        fitted=fitted,
+        residual=panel.score - fitted,
+        score=panel.score,
+        assessor=style.chosen(assessors, panel.assessor_index),
+        object=style.chosen(objects, panel.object_index),
     )
-    return alt.layer(_zero().encode(y="zero:Q"), dots)
+    points = style.decimals(panel.score)
+    dots = alt.Chart(data, width=_HALF, height=_HALF).mark_point(
+        filled=True, color=BLUE, size=30 if panel.n_assessments <= 500 else 12, opacity=0.6
+    )
+    dots = dots.encode(
+        x=alt.X("fitted:Q", title="fitted score in points", scale=alt.Scale(zero=False)),
+        y=alt.Y("residual:Q", title=_RESIDUAL),
+        tooltip=style.tooltips(
+            *(("assessor", "assessor"), ("object", "object"), ("score", "score", points)),
+            *(("fitted", "fitted", points), ("residual", "residual", digits)),
+        ),
+    )
+    return alt.layer(style.zero_line("y"), dots)
 
 
 def _heat(fitted: Floats, residual: Floats) -> Any:
@@ -108,19 +94,17 @@ def _heat(fitted: Floats, residual: Floats) -> Any:
     data = style.data_of(
         left=across[i], right=across[i + 1], bottom=up[j], top=up[j + 1], count=counts[i, j].astype(np.int64)
     )
-    cells = (
-        alt.Chart(data, width=_HALF, height=_HALF)
-        .mark_rect()
-        .encode(
-            x=alt.X("left:Q", title="fitted score in points", scale=alt.Scale(zero=False, nice=False)),
-            x2="right:Q",
-            y=alt.Y("bottom:Q", title=_RESIDUAL, scale=alt.Scale(zero=False, nice=False)),
-            y2="top:Q",
-            color=alt.Color("count:Q", scale=alt.Scale(range=list(style.SHADES), type="sqrt"), legend=None),
-            tooltip=style.tooltips(("count", "scores", 0), ("left", "fitted from", 1), ("bottom", "residual from", 1)),
-        )
+    scale = alt.Scale(zero=False, nice=False)
+    cells = alt.Chart(data, width=_HALF, height=_HALF).mark_rect()
+    cells = cells.encode(
+        x=alt.X("left:Q", title="fitted score in points", scale=scale),
+        x2="right:Q",
+        y=alt.Y("bottom:Q", title=_RESIDUAL, scale=scale),
+        y2="top:Q",
+        color=alt.Color("count:Q", scale=alt.Scale(range=list(style.SHADES), type="sqrt"), legend=None),
+        tooltip=style.tooltips(("count", "scores", 0), ("left", "fitted from", 1), ("bottom", "residual from", 1)),
     )
-    return alt.layer(cells, _zero().encode(y="zero:Q"))
+    return alt.layer(cells, style.zero_line("y"))
 
 
 def _quantiles(numbers: Floats, index: NDArray[Any], count: int) -> Floats:
@@ -149,7 +133,7 @@ def _boxes(quantiles: Floats, names: list[str], counts: NDArray[np.int64], digit
         return alt.X(f"{field}:Q", title=_RESIDUAL)
 
     return alt.layer(
-        _zero().encode(x="zero:Q"),
+        style.zero_line("x"),
         base.mark_rule(color=GREY, aria=False).encode(x=across("low"), x2="high:Q"),
         base.mark_rule(color=SKY, strokeWidth=8).encode(x=across("lower"), x2="upper:Q"),
         base.mark_tick(color=INK, thickness=2, size=10, aria=False).encode(x=across("middle")),
@@ -166,8 +150,7 @@ def influence(fit: Fit) -> Chart:
     """
     found = find_influence(fit)
     table = found.columns()
-    pull = np.array([np.nan if cell is None else cell for cell in table["pull"]])
-    error = np.array([np.nan if cell is None else cell for cell in table["held_out_error"]])
+    pull, error = (np.array(table[name], dtype=np.float64) for name in ("pull", "held_out_error"))
     usable = np.flatnonzero(np.isfinite(pull) & np.isfinite(error))
     if not usable.size:
         raise InputError(
@@ -175,7 +158,6 @@ def influence(fit: Fit) -> Chart:
             kind="not_connected",
         )
     panel = fit.panel
-    objects, assessors = style.drawable(panel.objects), style.drawable(panel.assessors)
     order = usable[np.argsort(-np.abs(pull[usable]), kind="stable")]
     digits = style.decimals(np.append(pull[usable], 0.0))
     ways = ["pulled up", "pulled down"]
@@ -195,32 +177,26 @@ def influence(fit: Fit) -> Chart:
         *(("error", "score less what the others predict", digits), ("leverage", "leverage", 2)),
     )
     colour = alt.Color("way:N", scale=style.palette(ways, [BLUE, ORANGE]))
+    title_pull = "pull on the value in points"
     first = rows(order[:_MOST_PULLS])
     names = [row["name"] for row in first.values]
     y, _ = style.rows_of(names, "score", "place")
-    bars = (
-        alt.Chart(first, width=_HALF, height=_HALF)
-        .mark_bar(cornerRadiusEnd=2)
-        .encode(y=y, x=alt.X("pull:Q", title="pull on the value in points"), color=colour, tooltip=tooltip)
-    )
+    bars = alt.Chart(first, width=_HALF, height=_HALF).mark_bar(cornerRadiusEnd=2)
+    bars = bars.encode(y=y, x=alt.X("pull:Q", title=title_pull), color=colour, tooltip=tooltip)
     shown = order[:MOST_POINTS]
-    dots = (
-        alt.Chart(rows(shown), width=_HALF, height=_HALF)
-        .mark_point(filled=True, size=30 if shown.size <= 500 else 10, opacity=0.6)
-        .encode(
-            x=alt.X("error:Q", title="score less what the others predict, in points"),
-            y=alt.Y("pull:Q", title="pull on the value in points"),
-            color=colour,
-            tooltip=tooltip,
-        )
+    dots = alt.Chart(rows(shown), width=_HALF, height=_HALF).mark_point(
+        filled=True, size=30 if shown.size <= 500 else 10, opacity=0.6
     )
-    cross = alt.layer(_zero().encode(x="zero:Q"), _zero().encode(y="zero:Q"), dots)
+    dots = dots.encode(
+        x=alt.X("error:Q", title="score less what the others predict, in points"),
+        y=alt.Y("pull:Q", title=title_pull),
+        color=colour,
+        tooltip=tooltip,
+    )
+    cross = alt.layer(style.zero_line("x"), style.zero_line("y"), dots)
     most = order[0]
-    title = (
-        f"The score that did most: {style.named(assessors[panel.assessor_index[most]], 'assessor')} on "
-        f"{style.named(objects[panel.object_index[most]], 'object')} pulled the value by "
-        f"{style.number(float(pull[most]), digits, signed=True)} points"
-    )
+    by = style.number(float(pull[most]), digits, signed=True)
+    title = f"The score that did most: {_assessment(panel, most)} pulled the value by {by} points"
     if style.is_nothing(pull[usable], panel.score):
         title = "No score pulled its object's value anywhere: all agree"
     bridges, every = panel.n_assessments - usable.size, shown.size == order.size
@@ -232,16 +208,23 @@ def influence(fit: Fit) -> Chart:
     ]
     what = f"Bar chart of the largest pulls and scatter plot of {count_of(shown.size, 'score')}"
     return style.finish(
-        alt.hconcat(alt.layer(_zero().encode(x="zero:Q"), bars), cross, spacing=30), title, notes, what, 2 * _HALF
+        alt.hconcat(alt.layer(style.zero_line("x"), bars), cross, spacing=30), title, notes, what, 2 * _HALF
     )
+
+
+def _assessment(panel: Panel, at: int) -> str:
+    """Return an assessment for a sentence: who on what."""
+    who = style.drawable(panel.assessors)[panel.assessor_index[at]]
+    what = style.drawable(panel.objects)[panel.object_index[at]]
+    return f"{style.named(who, 'assessor')} on {style.named(what, 'object')}"
 
 
 def _on(panel: Panel, chosen: Codes) -> list[str]:
     """Return names of assessments, all different: who on what."""
     objects = [style.clip(name, 18) for name in style.drawable(panel.objects)]
     assessors = [style.clip(name, 18) for name in style.drawable(panel.assessors)]
-    at = zip(panel.assessor_index[chosen].tolist(), panel.object_index[chosen].tolist(), strict=True)
-    return style.drawable([f"{assessors[a]} on {objects[o]}" for a, o in at])
+    whom = style.chosen(assessors, panel.assessor_index[chosen]), style.chosen(objects, panel.object_index[chosen])
+    return style.drawable(" on ".join(pair) for pair in zip(*whom, strict=True))
 
 
 def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None) -> Chart:
@@ -259,7 +242,7 @@ def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None) -> C
         ``"assessor"``: for each assessor, spread as a multiple of what they declared. By level where levels differ.
     """
     panel = fit.panel
-    kinds = declared_kinds(panel)
+    kinds = style.declared_kinds(panel)
     if by not in (None, "level", "assessor"):
         raise InputError(f"Confidence can be shown by level or by assessor, not by {by!r}.", kind="bad_option")
     if by == "level" and len(kinds.names) == 1:
@@ -280,30 +263,22 @@ def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None) -> C
         raise InputError("There are no residuals whose spread could be compared with what was declared.", kind="thin")
     level = 1.0 if panel.confidence == "uncertainty" else float(squares.sum() / freedom)
     ratio = np.sqrt(sum_by(index, squares, count)[kept] / left[kept] / level)
-    lower, upper = _ratio_ends(ratio, left[kept], fit.values.interval)
+    ratios = np.stack([ratio, *_ratio_ends(ratio, left[kept], fit.values.interval)])
     number_of = np.bincount(index, minlength=count)[kept]
-    thin = np.flatnonzero(left < _LEAST_FREEDOM).tolist()
+    few = np.flatnonzero(left < _LEAST_FREEDOM)
+    relative = "Declared confidences are relative: taken together they fit by construction."
     notes = [
-        ""
-        if panel.confidence == "uncertainty"
-        else "Declared confidences are relative: taken together they fit by construction.",
+        "" if panel.confidence == "uncertainty" else relative,
         f"Bars are {style.percent(fit.values.interval)} intervals.",
-        _thin_note([kinds.names[i] for i in thin] if by == "level" else [], len(thin)),
     ]
     if by == "level":
+        left_out = ", ".join(style.chosen(kinds.names, few))
+        notes.append(f"Too few scores to tell, and left out: {left_out}." if few.size else "")
         sd = np.sqrt(sum_by(index, level / panel.precision, count)[kept] / number_of)
-        names = [kinds.names[i] for i in kept.tolist()]
-        return _by_level(fit, names, sd, np.stack([ratio, lower, upper]), number_of, notes)
-    names = style.drawable(panel.assessors)
-    ratios = np.stack([ratio, lower, upper])
-    return _by_assessor([names[i] for i in kept.tolist()], ratios, number_of, fit.values.interval, notes)
-
-
-def _thin_note(kinds: list[str], count: int) -> str:
-    """Return what has too few scores for its spread to be told: kinds of score by name, assessors by number."""
-    if kinds:
-        return f"Too few scores to tell, and left out: {', '.join(kinds)}."
-    return f"{count_of(count, 'assessor')} with too few scores left out." if count else ""
+        return _by_level(fit, style.chosen(kinds.names, kept), sd, ratios, number_of, notes)
+    notes.append(f"{count_of(few.size, 'assessor')} with too few scores left out." if few.size else "")
+    names = style.chosen(style.drawable(panel.assessors), kept)
+    return _by_assessor(names, ratios, number_of, fit.values.interval, notes)
 
 
 def _edge_note(upper: Floats, far: float) -> str:
@@ -329,17 +304,12 @@ def _by_level(fit: Fit, names: list[str], sd: Floats, ratios: Floats, counts: Co
         x=alt.X("declared:Q", title=f"declared standard deviation in {unit}", scale=scale),
         tooltip=style.tooltips(
             *(("name", "declared"), ("declared", "declared sd", digits), ("actual", "actual sd", digits)),
-            *(("lower", "interval from", digits), ("upper", "interval to", digits), ("scores", "scores", 0)),
+            *(*style.interval_tips(digits), ("scores", "scores", 0)),
         ),
     )
     title_y = f"actual spread in {unit}"
-    line = (
-        alt.Chart(style.data_of(x=[0.0, far], y=[0.0, far]))
-        .mark_line(color=GREY, strokeDash=[4, 3], aria=False)
-        .encode(x="x:Q", y="y:Q")
-    )
     chart = alt.layer(
-        line,
+        style.dashed(0.0, far),
         base.mark_rule(color=SKY, strokeWidth=4, opacity=0.6, aria=False).encode(
             y=alt.Y("lower:Q", title=title_y, scale=scale), y2="upper:Q"
         ),
@@ -362,7 +332,7 @@ def _by_level(fit: Fit, names: list[str], sd: Floats, ratios: Floats, counts: Co
 def _by_assessor(names: list[str], ratios: Floats, counts: Codes, interval: float, notes: list[str]) -> Chart:
     order = np.argsort(-ratios[0], kind="stable")
     kept = order if order.size <= _MOST_ROWS else np.concatenate([order[: _MOST_ROWS // 2], order[-_MOST_ROWS // 2 :]])
-    shown = [names[i] for i in kept.tolist()]
+    shown = style.chosen(names, kept)
     ratio, lower, upper = ratios[:, kept]
     kinds = ["spread more than declared", "as declared", "spread less than declared"]
     kind = [kinds[0] if low > 1 else kinds[2] if high < 1 else kinds[1] for low, high in zip(lower, upper, strict=True)]
@@ -375,8 +345,8 @@ def _by_assessor(names: list[str], ratios: Floats, counts: Codes, interval: floa
         y=y,
         color=colour,
         tooltip=style.tooltips(
-            *(("name", "assessor"), ("ratio", "spread beside declared", 2), ("lower", "interval from", 2)),
-            *(("upper", "interval to", 2), ("scores", "scores", 0)),
+            *(("name", "assessor"), ("ratio", "spread beside declared", 2), *style.interval_tips(2)),
+            ("scores", "scores", 0),
         ),
     )
     title_x = "spread of residuals, as a multiple of what was declared"

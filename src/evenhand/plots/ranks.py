@@ -14,7 +14,7 @@ from evenhand.errors import InputError
 from evenhand.models.fit import Fit
 from evenhand.plots import style
 from evenhand.plots.style import BLUE, ORANGE, PALE, WIDTH, Chart, Codes
-from evenhand.words import count_of
+from evenhand.words import count_of, is_or_are
 
 _MOST_BARS: Final = 40
 """Up to so many chances of a place are shown: those nearest to even."""
@@ -51,8 +51,9 @@ def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) 
     kept = order[np.isin(order, near)]
     words = {"in": "safely in", "undecided": "the data cannot separate", "out": "safely out"}
     status = [words[decision.status[i]] for i in kept.tolist()]
+    shown = style.chosen(names, kept)
     data = style.data_of(
-        name=[names[i] for i in kept.tolist()],
+        name=shown,
         chance=chance[kept],
         status=status,
         expected=ranking.expected_rank[kept],
@@ -61,7 +62,7 @@ def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) 
         value=ranking.fit.values.estimate[kept],
     )
     digits = style.decimals(ranking.fit.values.estimate)
-    y, height = style.rows_of([names[i] for i in kept.tolist()], "object", "place")
+    y, height = style.rows_of(shown, "object", "place")
     base = alt.Chart(data, width=WIDTH - 60, height=height).encode(
         y=y,
         x=alt.X(
@@ -82,23 +83,20 @@ def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) 
     figures = base.mark_text(align="left", dx=4, color=style.INK, fontSize=10, aria=False).encode(
         text=alt.Text("chance:Q", format=".0%")
     )
-    inside, undecided, outside = (len(part) for part in (decision.inside, decision.undecided, decision.outside))
-    left_in = inside - status.count(words["in"])
-    left_out = outside - status.count(words["out"])
-    left_between = undecided - status.count(words["undecided"])
-    clear = ", ".join(
-        f"{count:,} {word}"
-        for count, word in ((left_in, "safely in"), (left_between, "undecided"), (left_out, "safely out"))
-        if count
-    )
+    inside, undecided = len(decision.inside), len(decision.undecided)
+    left_out = {
+        "safely in": inside - status.count(words["in"]),
+        "undecided": undecided - status.count(words["undecided"]),
+        "safely out": len(decision.outside) - status.count(words["out"]),
+    }
+    clear = ", ".join(f"{count:,} {word}" for word, count in left_out.items() if count)
     notes = [
         f"By expected rank, from {ranking.draws:,} draws (seed {ranking.seed}). Undecided are those whose "
         f"{style.percent(ranking.interval)} interval of ranks crosses the line below place {places}.",
         f"Shown are the {_MOST_BARS} nearest to an even chance; left out: {clear}." if clear else "",
     ]
-    title = _top_title(inside, undecided, places)
     what = f"Bar chart of the chances of {count_of(kept.size, 'object')} to be among the top {places}"
-    return style.finish(alt.layer(bars, figures), title, notes, what)
+    return style.finish(alt.layer(bars, figures), _top_title(inside, undecided, places), notes, what)
 
 
 def _top_title(inside: int, undecided: int, places: int) -> str:
@@ -108,11 +106,8 @@ def _top_title(inside: int, undecided: int, places: int) -> str:
     if not inside:
         every = "the only place" if places == 1 else f"all {places:,} places"
         return f"None is safely in the top {places}; {undecided:,} {left} for {every}"
-    verb = "is" if inside == 1 else "are"
-    return (
-        f"{inside:,} {verb} safely in the top {places}; {undecided:,} {left} for "
-        f"{count_of(max(places - inside, 0), 'more place')}"
-    )
+    open_places = count_of(max(places - inside, 0), "more place")
+    return f"{inside:,} {is_or_are(inside)} safely in the top {places}; {undecided:,} {left} for {open_places}"
 
 
 def rankogram(given: Fit | Ranking, *, most: int | None = None, seed: int | None = None) -> Chart:
@@ -155,12 +150,17 @@ def rankogram(given: Fit | Ranking, *, most: int | None = None, seed: int | None
 _LEAST: Final = 0.005
 """Smaller probabilities are left blank."""
 
-_SHADE: Final = alt.Scale(type="sqrt", range=list(style.SHADES), domainMin=0)
+_SHADE: Final = alt.Color(
+    "chance:Q",
+    scale=alt.Scale(type="sqrt", range=list(style.SHADES), domainMin=0),
+    legend=alt.Legend(format="%", orient="right", title="probability"),
+)
+_CHANCE: Final = alt.Tooltip("chance:Q", title="probability", format=".1%")
 
 
 def _rank_rows(ranking: Ranking, names: list[str], order: Codes, chance: Floats) -> Any:
     row, place = np.nonzero(chance >= _LEAST)
-    shown = [names[i] for i in order.tolist()]
+    shown = style.chosen(names, order)
     y, height = style.rows_of(shown, "object", "rank")
     last = int(place.max()) + 1
     ticks = _rank_ticks(last)
@@ -184,11 +184,8 @@ def _rank_rows(ranking: Ranking, names: list[str], order: Codes, chance: Floats)
             axis=alt.Axis(values=ticks, tickCount=len(ticks), labelOverlap=False, grid=False),
         ),
         x2="end:Q",
-        color=alt.Color("chance:Q", scale=_SHADE, legend=alt.Legend(format="%", orient="right", title="probability")),
-        tooltip=[
-            *style.tooltips(("name", "object"), ("rank", "rank", 0)),
-            alt.Tooltip("chance:Q", title="probability", format=".1%"),
-        ],
+        color=_SHADE,
+        tooltip=[*style.tooltips(("name", "object"), ("rank", "rank", 0)), _CHANCE],
     )
     mean = (
         alt.Chart(style.data_of(name=shown, expected=ranking.expected_rank[order]))
@@ -207,42 +204,34 @@ def _rank_blocks(chance: Floats, step: int) -> Any:
     rows, count = chance.shape
     starts, places = np.arange(0, rows, step), np.arange(0, count, step)
     sums = np.add.reduceat(np.add.reduceat(chance, starts, axis=0), places, axis=1)
-    sizes = np.diff(np.append(starts, rows))
-    mean = sums / sizes[:, None]
+    mean = sums / np.diff(np.append(starts, rows))[:, None]
     row, place = np.nonzero(mean >= _LEAST)
+    last, rank_to = np.minimum(starts[row] + step, rows), np.minimum(places[place] + step, count)
     data = style.data_of(
         first=starts[row] + 1,
-        last=np.minimum(starts[row] + step, rows),
+        last=last,
         top=starts[row] + 0.5,
-        bottom=np.minimum(starts[row] + step, rows) + 0.5,
+        bottom=last + 0.5,
         start=places[place] + 0.5,
-        end=np.minimum(places[place] + step, count) + 0.5,
+        end=rank_to + 0.5,
         rank_from=places[place] + 1,
-        rank_to=np.minimum(places[place] + step, count),
+        rank_to=rank_to,
         chance=mean[row, place],
     )
     plain = alt.Axis(grid=False)
-    heat = (
-        alt.Chart(data, width=WIDTH, height=WIDTH)
-        .mark_rect()
-        .encode(
-            x=alt.X("start:Q", title="rank", scale=alt.Scale(domain=[0.5, count + 0.5], nice=False), axis=plain),
-            x2="end:Q",
-            y=alt.Y(
-                "top:Q",
-                title="objects by expected rank",
-                scale=alt.Scale(domain=[0.5, rows + 0.5], reverse=True, nice=False),
-                axis=plain,
-            ),
-            y2="bottom:Q",
-            color=alt.Color(
-                "chance:Q", scale=_SHADE, legend=alt.Legend(format="%", orient="right", title="probability")
-            ),
-            tooltip=[
-                *style.tooltips(("first", "object number", 0), ("last", "to", 0)),
-                *style.tooltips(("rank_from", "rank", 0), ("rank_to", "to", 0)),
-                alt.Tooltip("chance:Q", title="probability", format=".1%"),
-            ],
-        )
+    across = alt.Scale(domain=[0.5, count + 0.5], nice=False)
+    down = alt.Scale(domain=[0.5, rows + 0.5], reverse=True, nice=False)
+    heat = alt.Chart(data, width=WIDTH, height=WIDTH).mark_rect()
+    heat = heat.encode(
+        x=alt.X("start:Q", title="rank", scale=across, axis=plain),
+        x2="end:Q",
+        y=alt.Y("top:Q", title="objects by expected rank", scale=down, axis=plain),
+        y2="bottom:Q",
+        color=_SHADE,
+        tooltip=[
+            *style.tooltips(("first", "object number", 0), ("last", "to", 0)),
+            *style.tooltips(("rank_from", "rank", 0), ("rank_to", "to", 0)),
+            _CHANCE,
+        ],
     )
     return alt.layer(heat)

@@ -44,21 +44,14 @@ def values(fit: Fit, *, most: int | None = None) -> Chart:
     moved = effects.estimate - average
     digits = style.decimals(np.concatenate([effects.estimate, average]))
     differ = not style.is_nothing(moved, panel.score)
-    groups = style.groups_of(effects.component)
-    charts, left_out, thinned = [], 0, 0
-    for group, members in enumerate(groups[: style.MOST_GROUPS]):
-        order = members[np.argsort(-effects.estimate[members], kind="stable")]
-        kept = order[: style.at_most(most, order.size)]
-        left_out += order.size - kept.size
-        chosen = style.thin(kept)
-        thinned += kept.size - chosen.size
-        rows = _value_rows(fit, names, average if differ else None, chosen, digits)
-        charts.append(style.headed(rows, group, len(groups), order.size, "object"))
+    groups = style.groups_of(effects.component, effects.estimate)
+    shown = [members[: style.at_most(most, members.size)] for members in groups[: style.MOST_GROUPS]]
+    left_out = sum(members.size for members in groups[: style.MOST_GROUPS]) - sum(kept.size for kept in shown)
     notes = [
         f"{_said(fit.method)} of {count_of(panel.n_objects, 'object')}, from the highest value down. "
         f"{style.interval_note(effects, fit)}",
         f"{count_of(left_out, 'lower value')} left out." if left_out else "",
-        style.thin_note(thinned),
+        style.thin_note(shown),
         style.group_note(len(groups)),
     ]
     if differ:
@@ -78,12 +71,17 @@ def values(fit: Fit, *, most: int | None = None) -> Chart:
         what += ", from " + " to ".join(
             f"{names[i]} ({style.number(effects.estimate[i], digits)} points)" for i in ends
         )
-    return style.finish(style.stacked(charts), title, notes, what)
+
+    def draw(members: Codes) -> Any:
+        kept = style.thin(members[: style.at_most(most, members.size)])
+        return _value_rows(fit, names, average if differ else None, kept, digits)
+
+    return style.finish(style.by_group(groups, "object", draw), title, notes, what)
 
 
 def _value_rows(fit: Fit, names: list[str], average: Floats | None, order: Codes, digits: int) -> Any:
     effects = fit.values
-    shown = [names[i] for i in order.tolist()]
+    shown = style.chosen(names, order)
     compact = style.is_compact(shown)
     columns = _effect_columns(effects, shown, order)
     tips: list[Any] = [("name", "object"), ("place", "rank", 0), ("value", "value", digits)]
@@ -92,7 +90,7 @@ def _value_rows(fit: Fit, names: list[str], average: Floats | None, order: Codes
         columns["moved"] = effects.estimate[order] - average[order]
         tips += [("average", "plain average", digits), ("moved", "moved by", digits)]
     if effects.lower is not None:
-        tips += [("lower", "interval from", digits), ("upper", "interval to", digits)]
+        tips += style.interval_tips(digits)
     tips.append(("assessments", "scores", 0))
     tooltip = style.tooltips(*tips)
     y, height = style.rows_of(shown, "object", "rank", int(columns["place"].max()))
@@ -160,17 +158,10 @@ def biases(fit: Fit) -> Chart:
     panel, effects = fit.panel, fit.biases
     names = style.drawable(effects.labels)
     digits = style.decimals(np.append(effects.estimate, 0.0))
-    groups = style.groups_of(effects.component)
-    charts, thinned = [], 0
-    for group, members in enumerate(groups[: style.MOST_GROUPS]):
-        order = members[np.argsort(-effects.estimate[members], kind="stable")]
-        chosen = style.thin(order)
-        thinned += order.size - chosen.size
-        rows = _bias_rows(effects, names, chosen, digits)
-        charts.append(style.headed(rows, group, len(groups), order.size, "assessor"))
+    groups = style.groups_of(effects.component, effects.estimate)
     notes = [
         f"{_said(fit.method)}. A positive bias is generous, a negative one strict. {style.interval_note(effects, fit)}",
-        style.thin_note(thinned),
+        style.thin_note(groups[: style.MOST_GROUPS]),
         style.group_note(len(groups)),
     ]
     top, bottom = int(np.argmax(effects.estimate)), int(np.argmin(effects.estimate))
@@ -186,13 +177,12 @@ def biases(fit: Fit) -> Chart:
             f"{style.named(names[top], 'Assessor')} is the most generous ({generous} points), "
             f"{style.named(names[bottom], 'assessor')} the strictest ({strict})"
         )
-    return style.finish(
-        style.stacked(charts), title, notes, f"Dot plot of the biases of {count_of(panel.n_assessors, 'assessor')}"
-    )
+    chart = style.by_group(groups, "assessor", lambda members: _bias_rows(effects, names, style.thin(members), digits))
+    return style.finish(chart, title, notes, f"Dot plot of the biases of {count_of(panel.n_assessors, 'assessor')}")
 
 
 def _bias_rows(effects: Effects, names: list[str], order: Codes, digits: int) -> Any:
-    shown = [names[i] for i in order.tolist()]
+    shown = style.chosen(names, order)
     compact = style.is_compact(shown)
     columns = _effect_columns(effects, shown, order)
     tips: list[Any] = [("name", "assessor"), ("bias", "bias", digits)]
@@ -200,14 +190,13 @@ def _bias_rows(effects: Effects, names: list[str], order: Codes, digits: int) ->
     kinds = ["interval leaves out zero", "could be zero"]
     colour: Any = alt.value(BLUE)
     if effects.lower is not None and effects.upper is not None:
-        tips += [("lower", "interval from", digits), ("upper", "interval to", digits)]
+        tips += style.interval_tips(digits)
         clear = (effects.lower > 0) | (effects.upper < 0)
         columns["clear"] = [kinds[0] if clear[i] else kinds[1] for i in order.tolist()]
         colour = alt.Color("clear:N", scale=style.palette(kinds, [BLUE, GREY]))
     tips.append(("assessments", "scores", 0))
     base = alt.Chart(style.data_of(**columns), width=WIDTH, height=height).encode(y=y)
-    zero = alt.Chart(style.data_of(zero=[0.0])).mark_rule(color=style.INK, aria=False).encode(x="zero:Q")
-    layers = [zero]
+    layers: list[Any] = [style.zero_line("x")]
     if effects.lower is not None:
         layers.append(
             base.mark_rule(strokeWidth=1 if compact else 5, opacity=0.35, aria=False).encode(

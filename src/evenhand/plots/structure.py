@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Final
 
 import altair as alt
@@ -14,11 +15,13 @@ from evenhand.compiled import Floats, sum_by
 from evenhand.design.result import Design
 from evenhand.panel.panel import Panel
 from evenhand.plots import style
-from evenhand.plots.declared import declared_kinds
-from evenhand.plots.layout import around, orders, places, spread
 from evenhand.plots.style import BLUE, GREY, VERMILION, WIDTH, Chart, Codes
-from evenhand.solve import connectivity as graphs
-from evenhand.words import count_of
+from evenhand.solve.connectivity import Connectivity, connectivity
+from evenhand.solve.connectivity import assessor_graph as weights_between
+from evenhand.words import count_of, name_some
+
+_SWEEPS: Final = 12
+"""So often everyone moves to the middle of their neighbours."""
 
 _BUNDLES: Final = 30
 """Into so many bundles more objects than can be named are taken together."""
@@ -39,7 +42,7 @@ _NAMED: Final = 60
 """Up to so many nodes of a kind have their names beside them."""
 
 
-def _standing(parts: graphs.Connectivity) -> str:
+def _standing(parts: Connectivity) -> str:
     """Return in a sentence whether a panel hangs together."""
     panel = parts.panel
     if not parts.is_connected:
@@ -59,13 +62,13 @@ def graph(panel: Panel) -> Chart:
     panel
         Any panel, connected or not.
     """
-    parts = graphs.connectivity(panel)
-    of_objects, of_assessors = orders(panel, parts)
+    parts = connectivity(panel)
+    of_objects, of_assessors = _orders(panel, parts)
     right = _bundles(panel, parts, of_objects)
     counts = [np.bincount(part, minlength=parts.n_components) for part in (right.component, parts.assessor_component)]
     share = np.maximum(*counts) / np.maximum(*counts).sum()
-    y_right = spread(places(right.component, right.place), right.component, share)
-    y_left = spread(of_assessors, parts.assessor_component, share)
+    y_right = _spread(_places(right.component, right.place), right.component, share)
+    y_left = _spread(of_assessors, parts.assessor_component, share)
     assessors = style.drawable(panel.assessors)
     weak = np.zeros(panel.n_assessments, dtype=np.int64)
     weak[parts.bridges] = 1
@@ -80,8 +83,8 @@ def graph(panel: Panel) -> Chart:
             end=[1] * pairs.size,
             y=y_left[start],
             y2=y_right[end],
-            assessor=[assessors[i] for i in start.tolist()],
-            object=[right.names[i] for i in end.tolist()],
+            assessor=style.chosen(assessors, start),
+            object=style.chosen(right.names, end),
             count=count,
             score=np.where(count == 1, scores, np.nan),
             weak=cut,
@@ -129,7 +132,7 @@ class _Bundles:
     step: int
 
 
-def _bundles(panel: Panel, parts: graphs.Connectivity, places: Codes) -> _Bundles:
+def _bundles(panel: Panel, parts: Connectivity, places: Codes) -> _Bundles:
     if panel.n_objects <= _NAMED:
         objects = style.drawable(panel.objects)
         component, counted = parts.object_component, panel.object_assessments
@@ -178,14 +181,10 @@ def _group_names(component: Codes) -> list[str]:
 
 
 def _group_colour(component: Codes) -> Any:
-    count = int(component.max()) + 1
-    if count == 1:
+    if component.max() == 0:
         return alt.value(BLUE)
-    names = [f"group {group + 1}" for group in range(min(count, style.MOST_GROUPS))]
-    colours = list(style.GROUP_COLOURS[: len(names)])
-    if count > style.MOST_GROUPS:
-        names, colours = [*names, "smaller groups"], [*colours, GREY]
-    return alt.Color("group:N", scale=style.palette(names, colours), title=None)
+    names = list(dict.fromkeys(_group_names(np.unique(component))))
+    return alt.Color("group:N", scale=style.palette(names, [*style.GROUP_COLOURS, GREY][: len(names)]), title=None)
 
 
 def assessor_graph(panel: Panel) -> Chart:
@@ -199,15 +198,15 @@ def assessor_graph(panel: Panel) -> Chart:
     panel
         Any panel, connected or not.
     """
-    parts = graphs.connectivity(panel)
-    weights = sp.triu(graphs.assessor_graph(panel), 1).tocoo()
+    parts = connectivity(panel)
+    weights = sp.triu(weights_between(panel), 1).tocoo()
     one, two = (side.astype(np.int64) for side in weights.coords)
     shared = _shared(panel, one, two)
     weak, pivotal = _weak_links(panel, parts, one, two), _pivotal(panel.n_assessors, one, two)
     kept = np.flatnonzero(weak | _strongest(weights.data, one, two, panel.n_assessors))
-    place = orders(panel, parts)[1]
+    place = _orders(panel, parts)[1]
     if panel.n_assessors <= _LEVEL:
-        place = around(place, parts.assessor_component, one, two, shared.astype(np.float64))
+        place = _around(place, parts.assessor_component, one, two, shared.astype(np.float64))
     turn = 2 * np.pi * (place + 0.5) / panel.n_assessors
     ring = _ring(turn)
     names = style.drawable(panel.assessors)
@@ -217,15 +216,14 @@ def assessor_graph(panel: Panel) -> Chart:
             y=ring.y[one[kept]],
             x2=ring.x[two[kept]],
             y2=ring.y[two[kept]],
-            first=[names[i] for i in one[kept].tolist()],
-            second=[names[i] for i in two[kept].tolist()],
+            first=style.chosen(names, one[kept]),
+            second=style.chosen(names, two[kept]),
             shared=shared[kept],
             weight=weights.data[kept],
             weak=weak[kept],
         )
     ).encode(
-        x=_flat("x", "x", ring.sideways),
-        y=_flat("y", "y", ring.upwards),
+        **ring.axes(),
         x2="x2:Q",
         y2="y2:Q",
         tooltip=style.tooltips(
@@ -235,16 +233,14 @@ def assessor_graph(panel: Panel) -> Chart:
     most = int(shared.max()) if shared.size else 0
     width = alt.StrokeWidth("shared:Q", scale=alt.Scale(domain=[0, max(most, 1)], range=[0.5, 7]), legend=None)
     strength = min(0.8, max(0.25, 60 / max(kept.size, 1)))
-    layers = []
-    if kept.size:
-        layers.append(links.mark_rule(color=GREY, strokeOpacity=strength).encode(strokeWidth=width))
+    links = links.encode(strokeWidth=width)
+    layers = [links.mark_rule(color=GREY, strokeOpacity=strength)] if kept.size else []
     if weak.any():
-        red = links.transform_filter("datum.weak").mark_rule(color=VERMILION)
-        layers.append(red.encode(strokeWidth=width))
+        layers.append(links.transform_filter("datum.weak").mark_rule(color=VERMILION))
     layers += _circle(panel, names, ring, parts.assessor_component, pivotal)
     notes = [
         f"Two assessors are linked if they saw objects in common; the wider, the more: up to {most:,}." if most else "",
-        _weak_note(int(weak.sum()), [names[i] for i in np.flatnonzero(pivotal).tolist()]),
+        _weak_note(int(weak.sum()), style.chosen(names, np.flatnonzero(pivotal))),
         f"Drawn are {kept.size:,} of {weak.size:,} links, the strongest." if kept.size < weak.size else "",
     ]
     what = f"Graph of {count_of(panel.n_assessors, 'assessor')} with {count_of(weak.size, 'link')}"
@@ -259,10 +255,14 @@ class _Ring:
     y: Floats
     angle: Floats
     side: list[str]
-    sideways: list[float]
-    upwards: list[float]
+    reach: tuple[float, float]
     height: float
     level: bool
+
+    def axes(self) -> dict[str, Any]:
+        """Return the axes on which everything is drawn."""
+        across, up = self.reach
+        return {"x": _flat("x", "x", [-across, across]), "y": _flat("y", "y", [-up, up])}
 
 
 def _ring(turn: Floats) -> _Ring:
@@ -271,13 +271,20 @@ def _ring(turn: Floats) -> _Ring:
     level = count <= _LEVEL
     x, y = (np.zeros(1), np.zeros(1)) if count == 1 else (np.sin(turn), np.cos(turn))
     angle = np.degrees(turn) + np.where(x >= 0, -90, 90)
-    side = ["right" if at >= 0 else "left" for at in x.tolist()]
+    side = np.where(x >= 0, "right", "left")
     if level and count > 1:
-        ends = ["top" if at > 0 else "bottom" for at in y.tolist()]
-        side = [end if abs(at) < 0.1 else beside for end, beside, at in zip(ends, side, x.tolist(), strict=True)]
-    reach = [1.5, 1.2] if level else [1.6, 1.6]
+        side = np.where(np.abs(x) < 0.1, np.where(y > 0, "top", "bottom"), side)
     height = min(40.0 + 40 * count, 0.8 * WIDTH) if level else float(WIDTH)
-    return _Ring(x, y, angle, side, [-reach[0], reach[0]], [-reach[1], reach[1]], height, level)
+    return _Ring(x, y, angle, side.tolist(), (1.5, 1.2) if level else (1.6, 1.6), height, level)
+
+
+_BESIDE: Final[dict[str, dict[str, Any]]] = {
+    "right": {"align": "left", "dx": 11},
+    "left": {"align": "right", "dx": -11},
+    "top": {"align": "center", "dy": -14},
+    "bottom": {"align": "center", "dy": 15},
+}
+"""How names stand beside their nodes."""
 
 
 def _circle(panel: Panel, names: list[str], ring: _Ring, component: Codes, pivotal: NDArray[np.bool_]) -> list[Any]:
@@ -295,23 +302,12 @@ def _circle(panel: Panel, names: list[str], ring: _Ring, component: Codes, pivot
         ),
         width=WIDTH,
         height=ring.height,
-    ).encode(x=_flat("x", "x", ring.sideways), y=_flat("y", "y", ring.upwards))
+    ).encode(**ring.axes())
     few = panel.n_assessors <= _NAMED
-    layers = [
-        nodes.mark_point(filled=True, size=130 if few else 30, opacity=1).encode(
-            color=_group_colour(component),
-            tooltip=style.tooltips(
-                ("name", "assessor"), ("count", "assessments", 0), ("pivotal", "the others fall apart without")
-            ),
-        )
-    ]
-    sides: dict[str, dict[str, Any]] = {
-        "right": {"align": "left", "dx": 11},
-        "left": {"align": "right", "dx": -11},
-        "top": {"align": "center", "dy": -14},
-        "bottom": {"align": "center", "dy": 15},
-    }
-    for side, where in sides.items() if few else []:
+    tips = ("name", "assessor"), ("count", "assessments", 0), ("pivotal", "the others fall apart without")
+    dots = nodes.mark_point(filled=True, size=130 if few else 30, opacity=1)
+    layers = [dots.encode(color=_group_colour(component), tooltip=style.tooltips(*tips))]
+    for side, where in _BESIDE.items() if few else ():
         if side in ring.side:
             words = nodes.transform_filter(f"datum.side == '{side}'").mark_text(
                 fontSize=11, color=style.INK, limit=240 if ring.level else _LONGEST_RAY, aria=False, **where
@@ -333,35 +329,21 @@ def _strongest(weight: Floats, one: Codes, two: Codes, count: int) -> NDArray[np
     return strong
 
 
+def _entries(matrix: sp.csc_array[np.float64], one: Codes, two: Codes) -> Floats:
+    return np.asarray(matrix.tocsr()[one, two]).ravel() if one.size else np.zeros(0)
+
+
 def _shared(panel: Panel, one: Codes, two: Codes) -> Codes:
     """Return how many objects the assessors of each pair share."""
-    seen = sp.coo_array(
-        (np.ones(panel.n_assessments), (panel.object_index, panel.assessor_index)),
-        shape=(panel.n_objects, panel.n_assessors),
-    ).tocsr()
+    seen = _edges(panel)
     seen.data[:] = 1.0
-    together = (seen.T @ seen).tocoo()
-    places = {
-        (a, b): n
-        for a, b, n in zip(*(part.tolist() for part in together.coords), together.data.tolist(), strict=True)
-        if a < b
-    }
-    return np.array([places[pair] for pair in zip(one.tolist(), two.tolist(), strict=True)], dtype=np.int64)
+    return _entries(seen.T @ seen, one, two).astype(np.int64)
 
 
-def _weak_links(panel: Panel, parts: graphs.Connectivity, one: Codes, two: Codes) -> NDArray[np.bool_]:
+def _weak_links(panel: Panel, parts: Connectivity, one: Codes, two: Codes) -> NDArray[np.bool_]:
     """Return which pairs are joined by a single assessment only: a bridge, of an object that others saw too."""
-    by_object: dict[int, list[int]] = {}
-    for o, a in zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True):
-        by_object.setdefault(o, []).append(a)
-    cut = {
-        (min(a, other), max(a, other))
-        for a, o in zip(
-            panel.assessor_index[parts.bridges].tolist(), panel.object_index[parts.bridges].tolist(), strict=True
-        )
-        for other in by_object[o]
-    }
-    return np.array([pair in cut for pair in zip(one.tolist(), two.tolist(), strict=True)], dtype=bool)
+    cut = _edges(panel, parts.bridges).T @ _edges(panel)
+    return (_entries(cut, one, two) > 0) | (_entries(cut, two, one) > 0)
 
 
 def _pivotal(count: int, one: Codes, two: Codes) -> NDArray[np.bool_]:
@@ -370,7 +352,7 @@ def _pivotal(count: int, one: Codes, two: Codes) -> NDArray[np.bool_]:
     if one.size:
         linked, ends = np.unique(np.concatenate([one, two]), return_inverse=True)
         links = Panel.from_arrays(np.tile(np.arange(one.size), 2), ends, np.zeros(2 * one.size))
-        pivotal[linked[graphs.connectivity(links).articulation_assessors]] = True
+        pivotal[linked[connectivity(links).articulation_assessors]] = True
     return pivotal
 
 
@@ -380,9 +362,8 @@ def _weak_note(weak: int, pivotal: list[str]) -> str:
         said = "1 link (red) is weak: it hangs" if weak == 1 else f"{weak:,} links (red) are weak: each hangs"
         said += " by a single assessment that nothing could replace. "
     if pivotal:
-        more = f" and {len(pivotal) - 6} more" if len(pivotal) > 6 else ""
         any_of = "any one of " if len(pivotal) > 1 else ""
-        said += f"Without {any_of}{', '.join(pivotal[:6])}{more} the others would fall apart."
+        said += f"Without {any_of}{name_some(pivotal)} the others would fall apart."
     return said.strip()
 
 
@@ -396,22 +377,22 @@ def design(panel: Panel | Design) -> Chart:
     """
     planned = panel if isinstance(panel, Design) else None
     panel = panel.panel if isinstance(panel, Design) else panel
-    parts = graphs.connectivity(panel)
-    of_objects, of_assessors = orders(panel, parts)
+    parts = connectivity(panel)
+    of_objects, of_assessors = _orders(panel, parts)
     objects, assessors = style.drawable(panel.objects), style.drawable(panel.assessors)
-    rows = [assessors[i] for i in np.argsort(of_assessors).tolist()]
-    columns = [objects[i] for i in np.argsort(of_objects).tolist()]
+    rows = style.chosen(assessors, np.argsort(of_assessors))
+    columns = style.chosen(objects, np.argsort(of_objects))
     kept = np.arange(0, panel.n_assessments, -(-panel.n_assessments // _MOST_CELLS))
     of_object, of_assessor = panel.object_index[kept], panel.assessor_index[kept]
-    kinds = declared_kinds(panel, as_sd=planned is not None)
+    kinds = style.declared_kinds(panel, as_sd=planned is not None)
     data = style.data_of(
-        assessor=[assessors[i] for i in of_assessor.tolist()],
-        object=[objects[i] for i in of_object.tolist()],
+        assessor=style.chosen(assessors, of_assessor),
+        object=style.chosen(objects, of_object),
         left=of_objects[of_object],
         right=of_objects[of_object] + 1,
         top=of_assessors[of_assessor],
         bottom=of_assessors[of_assessor] + 1,
-        kind=[kinds.names[i] for i in kinds.index[kept].tolist()],
+        kind=style.chosen(kinds.names, kinds.index[kept]),
         score=panel.score[kept],
     )
     width = 16 * len(columns) if len(columns) <= _NAMED else 900
@@ -476,3 +457,67 @@ def _side(axis: str, field: str, ends: tuple[str, str], names: list[str], most: 
 def _range(counts: NDArray[np.int64], word: str) -> str:
     least, most = int(counts.min()), int(counts.max())
     return count_of(least, word) if least == most else f"{least:,} to {count_of(most, word)}"
+
+
+def _edges(panel: Panel, rows: Any = slice(None)) -> sp.csr_array[np.float64]:
+    """Return how often each object (rows) was assessed by each assessor, in some assessments or all."""
+    ends = panel.object_index[rows], panel.assessor_index[rows]
+    return sp.coo_array((np.ones(ends[0].size), ends), shape=(panel.n_objects, panel.n_assessors)).tocsr()
+
+
+def _orders(panel: Panel, parts: Connectivity) -> tuple[Codes, Codes]:
+    """Return places of objects and of assessors, group by group, so that those who belong together stand together."""
+    edges = _edges(panel).tocoo()
+    both = sp.block_array([[None, edges], [edges.T, None]]).tocsr()
+    walk = sp.csgraph.reverse_cuthill_mckee(both, symmetric_mode=True)
+    at = np.empty(walk.size)
+    at[walk] = np.arange(walk.size)
+    of_objects = _places(parts.object_component, at[: panel.n_objects])
+    of_assessors = _places(parts.assessor_component, at[panel.n_objects :])
+    for _ in range(_SWEEPS):  # each to the middle of its neighbours, so that few links cross
+        middle = sum_by(panel.object_index, of_assessors[panel.assessor_index].astype(float), panel.n_objects)
+        of_objects = _places(parts.object_component, middle / panel.object_assessments)
+        middle = sum_by(panel.assessor_index, of_objects[panel.object_index].astype(float), panel.n_assessors)
+        of_assessors = _places(parts.assessor_component, middle / panel.assessor_assessments)
+    return of_objects, of_assessors
+
+
+def _places(component: Codes, key: Floats) -> Codes:
+    """Return the place of each, from 0: group by group, and by the key within a group."""
+    place = np.empty(key.size, dtype=np.int64)
+    place[np.lexsort((key, component))] = np.arange(key.size)
+    return place
+
+
+def _around(place: Codes, component: Codes, one: Codes, two: Codes, weight: Floats) -> Codes:
+    """Return places on a circle from which strong links are short: two of a group change as long as that helps.
+
+    ``place`` are the places to begin with, and links go from ``one`` to ``two``.
+    """
+    place, count = place.copy(), place.size
+
+    def length() -> float:
+        return float((weight * np.abs(np.sin(np.pi * (place[one] - place[two]) / count))).sum())
+
+    best, better = length(), True
+    while better:
+        better = False
+        for first, second in combinations(range(count), 2):
+            if component[first] != component[second]:
+                continue
+            place[[first, second]] = place[[second, first]]
+            now = length()
+            if now < best - 1e-9:
+                best, better = now, True
+            else:
+                place[[first, second]] = place[[second, first]]
+    return place
+
+
+def _spread(place: Codes, component: Codes, share: Floats) -> Floats:
+    """Return heights between 0 and 1: each group in its own part, its members evenly within."""
+    start = np.concatenate([[0.0], np.cumsum(share)[:-1]])
+    count = np.bincount(component, minlength=share.size)
+    first = np.concatenate([[0], np.cumsum(count)[:-1]])
+    within = (place - first[component] + 0.5) / count[component]
+    return np.asarray(start[component] + share[component] * (0.04 + 0.92 * within))

@@ -6,22 +6,24 @@ import os
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
+
+import altair as alt
 
 from evenhand.errors import InputError
 from evenhand.panel.panel import Panel
+from evenhand.plots.agreement import bland_altman, methods
+from evenhand.plots.structure import assessor_graph
+from evenhand.plots.style import BLUE, GREEN, INK, ORANGE, data_of, save
 from evenhand.studies.case_study_1 import Published
 from evenhand.studies.case_study_2 import case_study_2_fits
-from evenhand.studies.figure_1 import GRAPHS, figure_1_panel
+from evenhand.studies.reproduction import GRAPHS, figure_1_panel
 from evenhand.studies.simulation import METHODS, SimulationStudy, profile_name
-
-if TYPE_CHECKING:
-    import altair as alt
 
 FigureFormat = Literal["svg", "png"]
 
-# orange, green and blue as in the paper, in shades that the colour-blind tell apart; shapes say the same
-_COLOURS: Final = {"SA": "#e69f00", "IBA": "#009e73", "CWC": "#0072b2"}
+# the colours of the paper; shapes say the same
+_COLOURS: Final = {"SA": ORANGE, "IBA": GREEN, "CWC": BLUE}
 _SHAPES: Final = {"SA": "square", "IBA": "triangle-up", "CWC": "circle"}
 _DASHES: Final = ([1, 0], [10, 4], [5, 3], [2, 2], [10, 3, 2, 3], [1, 4])
 _TITLES: Final = {"mean": "mean error (points)", "max": "largest error (points)"}
@@ -48,26 +50,20 @@ def largest_errors(study: SimulationStudy, published: Published | None = None) -
 
 def error_ratios(study: SimulationStudy) -> alt.HConcatChart:
     """Return figure 4: errors of IBA and CWC over those of simple averages, mean errors left, largest right."""
-    import altair as alt
-
     profiles = [profile_name(profile) for profile in study.profiles]
     means = study.means
     panels = []
     for k, title in enumerate(("(a) mean errors", "(b) largest errors")):
-        rows = [
-            {
-                "profile": profiles[p],
-                "per_object": per_object,
-                "method": METHODS[m].upper(),
-                "ratio": means[p, r, m, k] / means[p, r, 0, k],
-            }
-            for p in range(len(profiles))
-            for r, per_object in enumerate(study.per_object)
-            for m in (1, 2)
-        ]
+        cells = [(p, r, m) for p in range(len(profiles)) for r in range(len(study.per_object)) for m in (1, 2)]
+        data = data_of(
+            profile=[profiles[p] for p, _, _ in cells],
+            per_object=[study.per_object[r] for _, r, _ in cells],
+            method=[METHODS[m].upper() for _, _, m in cells],
+            ratio=[float(means[p, r, m, k] / means[p, r, 0, k]) for p, r, m in cells],
+        )
         shown = [method.upper() for method in METHODS[1:]]
         dashes = alt.Scale(domain=profiles, range=[_DASHES[p % len(_DASHES)] for p in range(len(profiles))])
-        base = alt.Chart(_data(rows)).encode(
+        base = alt.Chart(data).encode(
             x=_per_object(study),
             y=alt.Y("ratio:Q", title="error / error of SA", scale=alt.Scale(zero=False, padding=8)),
             color=_colour(shown),
@@ -94,28 +90,22 @@ def save_figures(
 
 def save_figure_1(folder: str | os.PathLike[str], format: FigureFormat) -> list[Path]:
     """Write the three graphs on the assessors of figure 1 to a folder, and return the files."""
-    from evenhand import plots
-
-    charts = {f"figure-1{name}-assessors": plots.assessor_graph(figure_1_panel(name)) for name in GRAPHS}
+    charts = {f"figure-1{name}-assessors": assessor_graph(figure_1_panel(name)) for name in GRAPHS}
     return _save(charts, folder, format)
 
 
 def save_figure_5(panel: Panel, folder: str | os.PathLike[str], format: FigureFormat) -> list[Path]:
     """Write the values of case study 2 by one method against another, and their differences, as in figure 5."""
-    from evenhand import plots
-
     fits = case_study_2_fits(panel)
     charts: dict[str, Any] = {}
     for first, second in combinations(fits, 2):
-        charts[f"figure-5-{first}-{second}"] = plots.methods(fits[first], fits[second])
-        charts[f"figure-5-{first}-{second}-differences"] = plots.bland_altman(fits[first], fits[second])
+        charts[f"figure-5-{first}-{second}"] = methods(fits[first], fits[second])
+        charts[f"figure-5-{first}-{second}-differences"] = bland_altman(fits[first], fits[second])
     return _save(charts, folder, format)
 
 
 def _save(charts: Mapping[str, Any], folder: str | os.PathLike[str], format: FigureFormat) -> list[Path]:
     """Write charts to a folder, which is made if need be."""
-    from evenhand.plots import save
-
     place = Path(folder)
     try:
         place.mkdir(exist_ok=True)
@@ -129,34 +119,34 @@ def _save(charts: Mapping[str, Any], folder: str | os.PathLike[str], format: Fig
 
 
 def _errors(study: SimulationStudy, measure: Literal["mean", "max"], published: Published | None) -> alt.ConcatChart:
-    import altair as alt
-
     k = ("mean", "max").index(measure)
     means, errors = study.means, study.standard_errors
     shown = [method.upper() for method in METHODS]
     panels = []
     for p, profile in enumerate(study.profiles):
         name = profile_name(profile)
-        rows = [
-            {
-                "per_object": per_object,
-                "method": METHODS[m].upper(),
-                "error": means[p, r, m, k],
-                "low": means[p, r, m, k] - 2 * errors[p, r, m, k],
-                "high": means[p, r, m, k] + 2 * errors[p, r, m, k],
-                "published": (published or {}).get((name, per_object), {}).get(f"{METHODS[m]}_{measure}_error"),
-            }
-            for r, per_object in enumerate(study.per_object)
-            for m in range(len(METHODS))
+        cells = [(per_object, method) for per_object in study.per_object for method in METHODS]
+        mean, band = means[p, :, :, k].ravel(), 2 * errors[p, :, :, k].ravel()
+        printed = [
+            (published or {}).get((name, per_object), {}).get(f"{method}_{measure}_error")
+            for per_object, method in cells
         ]
-        base = alt.Chart(_data(rows)).encode(x=_per_object(study))
+        data = data_of(
+            per_object=[per_object for per_object, _ in cells],
+            method=[method.upper() for _, method in cells],
+            error=mean,
+            low=mean - band,
+            high=mean + band,
+            published=printed,
+        )
+        base = alt.Chart(data).encode(x=_per_object(study))
         y = alt.Y("error:Q", title=_TITLES[measure], scale=alt.Scale(zero=True))
         layers = [
             base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q"), y2="high:Q", color=_colour(shown)),
             base.mark_line(point={"size": 55, "filled": True}).encode(y=y, color=_colour(shown), shape=_shape(shown)),
         ]
         if published is not None:
-            hollow = base.mark_point(size=80, filled=False, strokeWidth=1.5, shape="diamond", color="#333333")
+            hollow = base.mark_point(size=80, filled=False, strokeWidth=1.5, shape="diamond", color=INK)
             layers.append(hollow.encode(y="published:Q").transform_filter("isValid(datum.published)"))
         letter = chr(ord("a") + p) if p < 26 else str(p + 1)
         title = f"({letter}) high:medium:low = {name}"
@@ -168,35 +158,16 @@ def _errors(study: SimulationStudy, measure: Literal["mean", "max"], published: 
     return styled
 
 
-def _data(rows: list[dict[str, Any]]) -> Any:
-    import altair as alt
-
-    values = [{key: _plain(cell) for key, cell in row.items()} for row in rows]
-    return alt.Data(values=values)  # type: ignore[no-untyped-call]
-
-
-def _plain(cell: Any) -> Any:
-    if isinstance(cell, str | int) or cell is None:
-        return cell
-    return None if cell != cell else float(cell)
-
-
 def _per_object(study: SimulationStudy) -> alt.X:
-    import altair as alt
-
     axis = alt.Axis(values=list(study.per_object), format="d", grid=False)
     return alt.X("per_object:Q", title="assessors per object", axis=axis, scale=alt.Scale(zero=False, padding=12))
 
 
 def _colour(shown: list[str]) -> alt.Color:
-    import altair as alt
-
     return alt.Color("method:N", scale=alt.Scale(domain=shown, range=[_COLOURS[name] for name in shown]), title=None)
 
 
 def _shape(shown: list[str]) -> alt.Shape:
-    import altair as alt
-
     return alt.Shape("method:N", scale=alt.Scale(domain=shown, range=[_SHAPES[name] for name in shown]), title=None)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
-from math import floor, isfinite, log10
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import floor, log10
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 from xml.sax.saxutils import escape, quoteattr
 
 import altair as alt
@@ -18,9 +19,11 @@ from numpy.typing import NDArray
 from evenhand import words
 from evenhand.compiled import Floats
 from evenhand.errors import InputError
+from evenhand.frames import records_of
 from evenhand.io.results import write_whole
 from evenhand.models.effects import Effects
 from evenhand.models.fit import Fit
+from evenhand.panel.panel import Panel
 
 Chart = alt.LayerChart | alt.HConcatChart | alt.VConcatChart
 Codes = NDArray[np.int64]
@@ -55,6 +58,11 @@ MOST_GROUPS: Final = len(GROUP_COLOURS)
 WIDTH: Final = 560
 ROW: Final = 18
 TALL: Final = 620
+
+_MOST_KINDS: Final = 6
+"""Up to so many different confidences are kept apart; more are put into so many classes of equal size."""
+
+_BLUES: Final = ("#A6CDE6", "#7FB5D9", "#569CC9", "#2F81B3", "#146594", "#08476E")
 
 _LONGEST: Final = 40
 _CONTROL: Final = {"Cc", "Cs", "Co", "Zl", "Zp"}
@@ -98,31 +106,14 @@ class _Rows(alt.InlineData):
 
 def data_of(**columns: Any) -> alt.InlineData:
     """Return columns of equal length as data that travel with the chart; numbers that are not finite are missing."""
-    cells = {name: _cells(column) for name, column in columns.items()}
-    rows: list[Any] = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
-    return _Rows(values=rows)
-
-
-def _cells(column: Any) -> list[Any]:
-    listed = column.tolist() if isinstance(column, np.ndarray) else list(column)
-    return [None if isinstance(cell, float) and not isfinite(cell) else cell for cell in listed]
+    return _Rows(values=records_of(columns))
 
 
 def finish(chart: Any, title: str, notes: Sequence[str], what: str, width: float = WIDTH) -> Chart:
     """Return a chart with its title, notes below it, a description for screen readers, and the common look.
 
-    Parameters
-    ----------
-    chart
-        The chart.
-    title
-        The finding, in a sentence.
-    notes
-        What is shown, and what is not.
-    what
-        The kind of picture and what it contains, for those who cannot see it.
-    width
-        Width of the chart, at which lines of the title are broken.
+    ``title`` is the finding in a sentence, ``notes`` say what is shown and what is not, ``what`` is the kind of picture
+    and what it contains, and at ``width`` lines of the title are broken.
     """
     room = max(width, 420)
     heading = alt.TitleParams(
@@ -190,9 +181,12 @@ def at_most(most: int | None, count: int) -> int:
     return count if most is None else min(most, count)
 
 
-def groups_of(component: Codes) -> list[Codes]:
-    """Return the members of each group, the first group first."""
-    return [np.flatnonzero(component == group) for group in range(int(component.max()) + 1)]
+def groups_of(component: Codes, estimate: Floats | None = None) -> list[Codes]:
+    """Return the members of each group, the first group first; where estimates are given, from the highest down."""
+    groups = [np.flatnonzero(component == group) for group in range(int(component.max()) + 1)]
+    if estimate is None:
+        return groups
+    return [members[np.argsort(-estimate[members], kind="stable")] for members in groups]
 
 
 def group_note(count: int, *, all_shown: bool = False) -> str:
@@ -210,17 +204,16 @@ def interval_note(effects: Effects, fit: Fit) -> str:
     return f"No intervals: {fit.posterior.noise.reason or 'there are no uncertainties here'}."
 
 
-def stacked(charts: Sequence[Any]) -> Any:
-    """Return charts below each other, or the only one."""
-    return charts[0] if len(charts) == 1 else alt.vconcat(*charts, spacing=28)
-
-
-def headed(chart: Any, group: int, groups: int, members: int, side: str) -> Any:
-    """Return the chart of one group with a heading; as it is where there is one group."""
-    if groups == 1:
-        return chart
-    text = f"Group {group + 1}: {words.count_of(members, side)}"
-    return chart.properties(title=alt.TitleParams(text, anchor="start", frame="group", fontSize=12))
+def by_group(groups: Sequence[Codes], side: str, draw: Callable[[Codes], Any]) -> Any:
+    """Return a chart for each of the largest groups, below each other under a heading; of one group its chart."""
+    if len(groups) == 1:
+        return draw(groups[0])
+    charts = []
+    for group, members in enumerate(groups[:MOST_GROUPS], start=1):
+        heading = f"Group {group}: {words.count_of(members.size, side)}"
+        title = alt.TitleParams(heading, anchor="start", frame="group", fontSize=12)
+        charts.append(draw(members).properties(title=title))
+    return alt.vconcat(*charts, spacing=28)
 
 
 def rows_of(names: Sequence[str], side: str, places: str, last: int | None = None) -> tuple[alt.Y, Any]:
@@ -263,8 +256,9 @@ def thin(members: Codes) -> Codes:
     return members[:: -(-members.size // MOST_MARKS)]
 
 
-def thin_note(left_out: int) -> str:
-    """Return how many are not drawn for want of room; nothing where all are."""
+def thin_note(groups: Iterable[Codes]) -> str:
+    """Return how many members of groups are not drawn for want of room; nothing where all are."""
+    left_out = sum(members.size - thin(members).size for members in groups)
     return f"{left_out:,} more between those drawn, which are evenly chosen." if left_out else ""
 
 
@@ -288,6 +282,22 @@ def named(name: str, side: str) -> str:
     return f"{side} {name}" if name.isdigit() else name
 
 
+def chosen(names: Sequence[str], at: NDArray[np.integer[Any]]) -> list[str]:
+    """Return the names at some places."""
+    return [names[i] for i in at.tolist()]
+
+
+def zero_line(axis: Literal["x", "y"]) -> Any:
+    """Return the line across a picture at zero."""
+    return alt.Chart(data_of(zero=[0.0])).mark_rule(color=INK, aria=False).encode(**{axis: "zero:Q"})
+
+
+def dashed(low: float, high: float, x: str = "x", y: str = "y", scale: Any = alt.Undefined) -> Any:
+    """Return the dashed line on which two things are the same."""
+    line = alt.Chart(data_of(**{x: [low, high], y: [low, high]})).mark_line(color=GREY, strokeDash=[4, 3], aria=False)
+    return line.encode(x=alt.X(f"{x}:Q", scale=scale), y=alt.Y(f"{y}:Q", scale=scale))
+
+
 def tooltips(*channels: tuple[str, str] | tuple[str, str, int]) -> list[alt.Tooltip]:
     """Return tooltips from fields with their titles, and decimals for numbers."""
     return [
@@ -298,6 +308,59 @@ def tooltips(*channels: tuple[str, str] | tuple[str, str, int]) -> list[alt.Tool
     ]
 
 
+def interval_tips(digits: int) -> tuple[tuple[str, str, int], tuple[str, str, int]]:
+    """Return the fields of an interval with their titles, for tooltips."""
+    return ("lower", "interval from", digits), ("upper", "interval to", digits)
+
+
 def palette(names: Sequence[str], colours: Sequence[str]) -> alt.Scale:
     """Return a scale that gives each name its colour."""
     return alt.Scale(domain=list(names), range=list(colours))
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """The kinds of confidence that were declared, from the least sure to the surest, and that of each assessment."""
+
+    names: list[str]
+    index: Codes
+
+    @property
+    def shades(self) -> list[str]:
+        """A colour for each, the surer the darker."""
+        at = np.linspace(0, len(_BLUES) - 1, len(self.names)).round().astype(int)
+        return [_BLUES[i] for i in at.tolist()]
+
+
+def declared_kinds(panel: Panel, *, as_sd: bool = False) -> Kinds:
+    """Return what was declared, in a few kinds; weights as standard deviations if that is asked for.
+
+    Examples
+    --------
+    >>> declared_kinds(Panel.from_arrays([0, 0, 1], [0, 1, 1], [1.0, 2.0, 3.0], [4.0, 1.0, 4.0])).names
+    ['weight 1', 'weight 4']
+    """
+    distinct, index = np.unique(panel.precision, return_inverse=True)
+    if panel.confidence == "none" or distinct.size == 1:
+        return Kinds(["equal confidence"], np.zeros(panel.n_assessments, dtype=np.int64))
+    if panel.confidence == "level" and panel.factor is not None and panel.factor > 1:
+        power = np.rint(np.log(distinct) / (2 * np.log(panel.factor))).astype(int)
+        if np.unique(power).size == distinct.size and np.abs(power).max() <= 1:
+            return Kinds([("medium", "high", "low")[p] for p in power.tolist()], index.astype(np.int64))
+    as_sd = as_sd or panel.confidence == "uncertainty"
+    shown = 1 / np.sqrt(distinct) if as_sd else distinct
+    sign = "±" if as_sd else "weight "
+    if distinct.size <= _MOST_KINDS:
+        return Kinds(_different([f"{sign}{cell:.3g}" for cell in shown.tolist()]), index.astype(np.int64))
+    edges = np.quantile(panel.precision, np.arange(1, _MOST_KINDS) / _MOST_KINDS)
+    classes = np.unique(np.searchsorted(edges, panel.precision, side="right"), return_inverse=True)[1]
+    names = []
+    for kind in range(int(classes.max()) + 1):
+        within = shown[np.unique(index[classes == kind])]
+        names.append(f"{sign}{within[0]:.3g} to {within[-1]:.3g}" if within.size > 1 else f"{sign}{within[0]:.3g}")
+    return Kinds(_different(names), classes.astype(np.int64))
+
+
+def _different(names: list[str]) -> list[str]:
+    """Return names of which no two are the same, although they may be to three digits."""
+    return [name if names.index(name) == at else f"{name} ({at + 1})" for at, name in enumerate(names)]

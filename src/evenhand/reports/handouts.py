@@ -14,7 +14,7 @@ from evenhand.io.results import harmless, write_tables, write_whole
 from evenhand.io.sheets import Column, Formats, Sheet, check_fits, open_workbook, sheet_name, text_width, write_sheet
 from evenhand.panel.confidence import Form
 from evenhand.reports.template import INSTRUCTIONS, confidence_check, score_check
-from evenhand.words import name_some
+from evenhand.words import is_or_are, name_some
 
 _ADDRESS = re.compile(r"[^\s@,;<>\"]+@[^\s@,;<>\"]+")
 _BAD_IN_FILE_NAME = re.compile(r"[^\w.-]+")
@@ -66,7 +66,7 @@ def not_numbers(labels: Sequence[str]) -> list[Problem]:
     odd = [label for label in labels if not label.isascii() or not label.isdecimal()]
     if not odd:
         return []
-    words = f"HotCRP knows papers by their number, and {name_some(odd)} {'is' if len(odd) == 1 else 'are'} none."
+    words = f"HotCRP knows papers by their number, and {name_some(odd)} {is_or_are(len(odd))} none."
     return [Problem("not_a_number", words, f"object {odd[0]}")]
 
 

@@ -9,13 +9,10 @@ clique. The factor then has about as many entries as the panel has scores, and p
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand import progress
-from evenhand.compiled import Floats, compiled, is_compiled
+from evenhand.compiled import Floats, Whole, compiled, is_compiled
 from evenhand.solve.equations import System
-
-Ints = NDArray[np.int64]
 
 
 class ApproximateInverse:
@@ -61,7 +58,7 @@ def approximate_inverse(system: System) -> ApproximateInverse | None:
     return ApproximateInverse(system) if is_compiled() else None
 
 
-def _factorise(low: Ints, high: Ints, weight: Floats, size: int, seed: int) -> tuple[Ints, Ints, Floats, Floats]:
+def _factorise(low: Whole, high: Whole, weight: Floats, size: int, seed: int) -> tuple[Whole, Whole, Floats, Floats]:
     """Eliminate vertices 0, 1, ... of a graph whose edges join low to high.
 
     Edges are kept once, in the list of the end that is eliminated first. Returns the columns of the factor: where each
@@ -150,7 +147,7 @@ def _factorise(low: Ints, high: Ints, weight: Floats, size: int, seed: int) -> t
     return start, row[:used], share[:used], pivot
 
 
-def _solve(start: Ints, row: Ints, share: Floats, pivot: Floats, x: Floats) -> None:
+def _solve(start: Whole, row: Whole, share: Floats, pivot: Floats, x: Floats) -> None:
     """Solve with the factor, in place; the last vertex of each component is held at zero."""
     size = pivot.size
     for v in range(size):

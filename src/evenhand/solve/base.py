@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from evenhand.compiled import Codes, Floats
 from evenhand.memory import require
 from evenhand.solve.equations import System, eliminate
 from evenhand.solve.spectrum import dense_mu2, mu2_through
+
+AT_ONCE: Final = 2**21
+"""Numbers held at a time while entries of an inverse are gathered."""
 
 Sides = tuple[Floats, Floats]
 """Something of all objects and of all assessors: a vector, or a matrix with columns, for each side."""
@@ -126,6 +129,19 @@ class Derived:
         """Return x^T L^- x for each column x, a contrast."""
         values, biases = self.apply(of_objects, of_assessors)
         return np.asarray((of_objects * values).sum(axis=0) + (of_assessors * biases).sum(axis=0))
+
+    def edges(self: Answering) -> tuple[Floats, Floats, Floats]:
+        """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-, from products with unit vectors."""
+        objects, assessors = self.ends
+        of_objects, of_assessors = self.diagonal()
+        cross = np.empty(objects.size)
+        step = max(1, AT_ONCE // of_objects.size)
+        for start in range(0, of_assessors.size, step):
+            unit = np.eye(of_assessors.size, min(step, of_assessors.size - start), -start)
+            values = self.apply(np.zeros((of_objects.size, unit.shape[1])), unit)[0]
+            some = np.flatnonzero((assessors >= start) & (assessors < start + step))
+            cross[some] = values[objects[some], assessors[some] - start]
+        return of_objects[objects], cross, of_assessors[assessors]
 
     def fitted_variances(self: Answering) -> Floats:
         """Return the variance of each fitted score for w = 1."""

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from evenhand.compiled import Codes, Floats
 from evenhand.errors import SolveError
+from evenhand.panel.gauge import chooser
 from evenhand.solve.base import LowRank, Sides, Solution, Solver, Wrapped
 
 _ROUNDING: Final = 1e-13
@@ -66,8 +67,8 @@ class BorderedSolver(Wrapped):
     def _forces(self) -> tuple[Floats, Floats]:
         """X^T W Z, for objects and for assessors."""
         return (
-            _sum_rows(self.object_index, self._weighted, self._sizes[0]),
-            _sum_rows(self.assessor_index, self._weighted, self._sizes[1]),
+            (chooser(self.object_index, self._sizes[0]) @ self._weighted).toarray(),
+            (chooser(self.assessor_index, self._sizes[1]) @ self._weighted).toarray(),
         )
 
     @cached_property
@@ -234,9 +235,3 @@ class StretchedSolver(Wrapped):
     def log_determinant(self) -> float:
         """Return log det of L."""
         return self.base.log_determinant() - 2 * float(np.log(self.stretch).sum())
-
-
-def _sum_rows(index: Codes, rows: sp.csr_array[Any], count: int) -> Floats:
-    """Return the sums of rows by an index."""
-    choose = sp.csr_array((np.ones(index.size), (index, np.arange(index.size))), shape=(count, index.size))
-    return np.asarray((choose @ rows).toarray(), dtype=np.float64)

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
+from evenhand import frames
 from evenhand.panel.graph import AssessmentGraph, find_components
 from evenhand.panel.panel import Panel
 from evenhand.solve.choose import AutoSolver, SolverKind, choose_solver
@@ -16,7 +18,7 @@ from evenhand.words import count_of
 
 
 @dataclass(frozen=True, eq=False)
-class Connectivity(AssessmentGraph):
+class Connectivity(AssessmentGraph, frames.Shown):
     """How well the panel hangs together (sec. 3 and App. C of the paper): its groups, and how firmly they are joined.
 
     Attributes
@@ -43,6 +45,18 @@ class Connectivity(AssessmentGraph):
         if min(panel.n_assessors, panel.n_objects) == 1:
             return 2.0 if max(panel.n_assessors, panel.n_objects) == 1 else 1.0
         return self.solver.mu2()
+
+    @property
+    def backend(self) -> frames.Backend:
+        """The kind of frame that tables come back as."""
+        return self.panel.backend
+
+    def columns(self) -> dict[str, Any]:
+        """Return a row for each component: how many objects, assessors and assessments it has."""
+        sides = (self.object_component, self.assessor_component, self.object_component[self.panel.object_index])
+        counts = (np.bincount(side, minlength=self.n_components) for side in sides)
+        names = ("objects", "assessors", "assessments")
+        return {"component": np.arange(1, self.n_components + 1), **dict(zip(names, counts, strict=True))}
 
     def __str__(self) -> str:
         gap = "0" if not self.is_connected else f"{self.mu2:.3g}"

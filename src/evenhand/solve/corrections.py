@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenhand.compiled import Codes, Floats
+from evenhand.compiled import Codes, Floats, Whole
 from evenhand.errors import SolveError
 from evenhand.solve.base import Answering, LowRank, Sides, Wrapped
 from evenhand.solve.choose import choose_solver
@@ -36,8 +35,8 @@ class UpdatedSolver(Wrapped):
 
     base: Answering
     system: System
-    object_index: NDArray[np.int64]
-    assessor_index: NDArray[np.int64]
+    object_index: Whole
+    assessor_index: Whole
     change: Floats
 
     @property
@@ -133,9 +132,7 @@ class UpdatedSolver(Wrapped):
         return values - step @ self._images[0].T, biases - step @ self._images[1].T
 
 
-def changes_since(
-    solver: Answering, pairs: NDArray[np.int64], change: Floats
-) -> tuple[Answering, NDArray[np.int64], Floats]:
+def changes_since(solver: Answering, pairs: Whole, change: Floats) -> tuple[Answering, Whole, Floats]:
     """Return the solver that was made from scratch, and all changes of confidence since, each pair once."""
     if isinstance(solver, UpdatedSolver):
         earlier = np.stack([solver.object_index, solver.assessor_index], axis=1)

@@ -17,16 +17,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from evenhand.compiled import Codes, Floats, sum_by
+from evenhand.compiled import Codes, Floats, Whole
 from evenhand.errors import LimitError, SolveError
 from evenhand.memory import in_gib, require
-from evenhand.panel.gauge import Condition
+from evenhand.panel.gauge import Condition, chooser
 from evenhand.progress import report
-from evenhand.solve.base import Derived
+from evenhand.solve.base import AT_ONCE, Derived, Sides
 from evenhand.solve.choose import choose_solver
+from evenhand.solve.direct import Cholesky, not_heaviest
 from evenhand.solve.equations import System
-
-Whole = NDArray[np.int64]
 
 MOST: Final = 4_000
 """Up to this many equations, criteria times members of the smaller side, are solved (some minutes on two cores)."""
@@ -45,9 +44,6 @@ _STRIDE: Final = 0.02
 
 _MANY: Final = 300
 """With so many degrees of freedom it does not matter that the weights of the least squares are estimated."""
-
-_AT_ONCE: Final = 2**22
-"""Numbers held at a time while rows of the inverse are gathered."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +106,12 @@ class Readings:
     @cached_property
     def by_object(self) -> sp.csr_array[Any]:
         """Ones where a reading (column) is of an object (row): sums over the readings of each object."""
-        return _chooser(self.object_index, self.n_objects)
+        return chooser(self.object_index, self.n_objects)
 
     @cached_property
     def by_assessor(self) -> sp.csr_array[Any]:
         """Ones where a reading (column) is by an assessor (row)."""
-        return _chooser(self.assessor_index, self.n_assessors)
+        return chooser(self.assessor_index, self.n_assessors)
 
     def require_room(self) -> None:
         """Refuse equations that are too many, or too large for the memory, with the figure."""
@@ -133,28 +129,18 @@ class Readings:
 
 @dataclass(frozen=True, eq=False)
 class Gauges:
-    """The gauges of all criteria: for each criterion and each of its groups, one condition on values and biases.
+    """The gauges of all criteria as one condition on all values and all biases, criterion by criterion of each member.
 
     Attributes
     ----------
-    value_weight, bias_weight
-        Weights of the values (n_O x K) and of the biases (n_A x K).
-    object_group, assessor_group
-        The condition that holds for each value and each bias, counted over all criteria; 0 where there is no bias.
+    condition
+        The condition, whose components are the groups of each criterion, one criterion after the other.
     has_bias
         Whether each assessor scored each criterion, and so has a bias (n_A x K).
-    slope, constant
-        For each condition, the change of its left-hand side when values rise and biases fall by 1, and its right-hand
-        side.
     """
 
-    value_weight: Floats
-    bias_weight: Floats
-    object_group: Whole
-    assessor_group: Whole
+    condition: Condition
     has_bias: NDArray[np.bool_]
-    slope: Floats
-    constant: Floats
 
     @classmethod
     def of(cls, conditions: Sequence[Condition], seats: Sequence[Whole], n_assessors: int) -> Gauges:
@@ -171,72 +157,31 @@ class Gauges:
         """
         shape = n_assessors, len(conditions)
         bias_weight, group, has_bias = np.zeros(shape), np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=bool)
-        sizes = [one.constant.size for one in conditions]
-        first = np.cumsum([0, *sizes[:-1]])
+        first = np.cumsum([0, *[one.constant.size for one in conditions[:-1]]])
         for at, (one, seat) in enumerate(zip(conditions, seats, strict=True)):
             bias_weight[seat, at] = one.bias_weight
             group[seat, at] = one.assessor_component + first[at]
             has_bias[seat, at] = True
-        return cls(
-            value_weight=np.stack([one.value_weight for one in conditions], axis=1),
-            bias_weight=bias_weight,
-            object_group=np.stack([one.object_component for one in conditions], axis=1) + first,
-            assessor_group=group,
-            has_bias=has_bias,
-            slope=np.concatenate([one.slope for one in conditions]),
+        condition = Condition(
+            value_weight=np.stack([one.value_weight for one in conditions], axis=1).ravel(),
+            bias_weight=bias_weight.ravel(),
             constant=np.concatenate([one.constant for one in conditions]),
+            object_component=(np.stack([one.object_component for one in conditions], axis=1) + first).ravel(),
+            assessor_component=group.ravel(),
         )
+        return cls(condition, has_bias)
 
-    @cached_property
-    def steps(self) -> tuple[Floats, Floats]:
-        """How far values and biases move for a change of 1 in the left-hand side of their condition."""
-        return 1.0 / self.slope[self.object_group], np.where(self.has_bias, -1.0 / self.slope[self.assessor_group], 0.0)
-
-    def left(self, values: Floats, biases: Floats) -> Floats:
-        """Return the left-hand sides for values (n_O x K) and biases (n_A x K)."""
-        return sum_by(self.object_group.ravel(), (self.value_weight * values).ravel(), self.slope.size) + sum_by(
-            self.assessor_group.ravel(), (self.bias_weight * biases).ravel(), self.slope.size
-        )
+    @property
+    def groups(self) -> tuple[Whole, Whole]:
+        """The component of each value (n_O x K) and of each bias (n_A x K); 0 where there is no bias."""
+        count = self.has_bias.shape[1]
+        return self.condition.object_component.reshape(-1, count), self.condition.assessor_component.reshape(-1, count)
 
     def fixed(self, values: Floats, biases: Floats) -> tuple[Floats, Floats]:
         """Return values and biases moved along the null vectors until all conditions hold."""
-        short = self.constant - self.left(values, biases)
-        of_values, of_biases = self.steps
-        return values + of_values * short[self.object_group], biases + of_biases * short[self.assessor_group]
-
-    @cached_property
-    def matrices(self) -> tuple[sp.csr_array[Any], sp.csr_array[Any]]:
-        """The conditions, and the null vectors that they fix, as columns over values and then biases."""
-        group = np.concatenate([self.object_group.ravel(), self.assessor_group.ravel()])
-        rows = np.arange(group.size)
-        weight = np.concatenate([self.value_weight.ravel(), self.bias_weight.ravel()])
-        step = np.concatenate([side.ravel() for side in self.steps])
-        shape = group.size, self.slope.size
-        return sp.csr_array((weight, (rows, group)), shape=shape), sp.csr_array((step, (rows, group)), shape=shape)
-
-    def project(self, stacked: Floats) -> Floats:
-        """Return P times columns over values and then biases: each moved until all left-hand sides are zero."""
-        condition, null = self.matrices
-        return np.asarray(stacked - null @ (condition.T @ stacked))
-
-    def transposed(self, stacked: Floats) -> Floats:
-        """Return P^T times columns."""
-        condition, null = self.matrices
-        return np.asarray(stacked - condition @ (null.T @ stacked))
-
-
-def project(gauge: Condition, values: Floats, biases: Floats) -> tuple[Floats, Floats]:
-    """Return P times columns of values and biases, for one criterion."""
-    gauges = Gauges.of([gauge], [np.arange(biases.shape[0])], biases.shape[0])
-    moved = gauges.project(np.concatenate([values, biases]))
-    return moved[: values.shape[0]], moved[values.shape[0] :]
-
-
-def transposed(gauge: Condition, values: Floats, biases: Floats) -> tuple[Floats, Floats]:
-    """Return P^T times columns of values and biases, for one criterion."""
-    gauges = Gauges.of([gauge], [np.arange(biases.shape[0])], biases.shape[0])
-    moved = gauges.transposed(np.concatenate([values, biases]))
-    return moved[: values.shape[0]], moved[values.shape[0] :]
+        shift = self.condition.shift(values.ravel(), biases.ravel())
+        of_objects, of_assessors = self.groups
+        return values + shift[of_objects], biases - np.where(self.has_bias, shift[of_assessors], 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,43 +275,28 @@ class JointSolver:
                 full[place + at, place + other] += own[:, at, other]
         every = np.arange(count)
         heavy = own[:, every, every].ravel()
-        group = self._orient(self.gauges.object_group, self.gauges.assessor_group)[0].ravel()
-        by_weight = np.lexsort((-heavy, group))
-        by_weight = by_weight[heavy[by_weight] > 0]
-        first = np.ones(by_weight.size, dtype=bool)
-        first[1:] = np.diff(group[by_weight]) != 0
-        free = np.sort(by_weight[~first])
+        group = self._orient(*self.gauges.groups)[0].ravel()
+        there = np.flatnonzero(heavy > 0)
+        free = there[not_heaviest(heavy[there], group[there])]
         inner = full[np.ix_(free, free)] if free.size < size else full
         return (inner + inner.T) / 2, free
 
     @cached_property
-    def _factor(self) -> tuple[Floats, Whole]:
-        from scipy.linalg.lapack import dpotrf
-
+    def _factor(self) -> tuple[Cholesky, Whole]:
         matrix, free = self._schur
-        if not free.size:
-            return np.zeros((0, 0)), free
-        diagonal = np.array(np.diagonal(matrix))
-        factor, failed = dpotrf(np.asfortranarray(matrix), lower=1, clean=1)
-        if failed or not (np.square(np.diagonal(factor)) > _CANCELLED * diagonal).all():
+        factor = Cholesky.of(np.asfortranarray(matrix), _CANCELLED)
+        if factor is None:
             raise SolveError(
                 "The equations of correlated criteria lose too many digits: confidences or correlations are too "
                 "extreme; use correlated=False."
             )
-        return np.asarray(factor), free
+        return factor, free
 
     @cached_property
     def _kept_inverse(self) -> Floats:
         """The inverse on the kept side, with zeros for what is not free."""
-        from scipy.linalg.lapack import dpotri
-
         factor, free = self._factor
-        size = self._sizes[0] * self.readings.n_criteria
-        full = np.zeros((size, size))
-        if free.size:
-            lower = np.tril(dpotri(factor, lower=1)[0])
-            full[np.ix_(free, free)] = lower + np.tril(lower, -1).T
-        return full
+        return factor.full_inverse(free, self._sizes[0] * self.readings.n_criteria)
 
     def solve(self) -> tuple[Floats, Floats, Floats]:
         """Return values (n_O x K) and biases (n_A x K) in the gauges, and residuals (P x K, 0 where not scored)."""
@@ -388,26 +318,19 @@ class JointSolver:
     def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
         """Return a symmetric generalised inverse times forces on values (n_O x K) and biases (n_A x K).
 
-        Further axes are columns.
+        Further axes are columns; members and criteria may be one axis.
         """
-        kept, gone = self._orient(of_objects, of_assessors)
         count = self.readings.n_criteria
-        columns = int(np.prod(of_objects.shape[2:]))
-        right, pulled = kept.reshape(-1, columns), gone.reshape(-1, columns)
-        solved = self._solve_kept(right - self._share.T @ pulled)
-        own = (self._gone_inverse @ pulled.reshape(-1, count, columns)).reshape(-1, columns)
-        below = own - self._share @ solved
-        values, biases = self._orient(solved.reshape(kept.shape), below.reshape(gone.shape))
-        return values, biases
-
-    def _solve_kept(self, right: Floats) -> Floats:
-        from scipy.linalg.lapack import dpotrs
-
+        kept, gone = self._orient(of_objects, of_assessors)
+        right = kept.reshape(self._sizes[0] * count, -1)
+        pulled = gone.reshape(self._sizes[1] * count, -1)
         factor, free = self._factor
         solved = np.zeros_like(right)
-        if free.size:
-            solved[free] = dpotrs(factor, np.asfortranarray(right[free]), lower=1)[0]
-        return solved
+        right = right - self._share.T @ pulled
+        solved[free] = factor.solve(np.asfortranarray(right[free]))
+        own = (self._gone_inverse @ pulled.reshape(-1, count, pulled.shape[1])).reshape(pulled.shape)
+        values, biases = self._orient(solved.reshape(kept.shape), (own - self._share @ solved).reshape(gone.shape))
+        return values, biases
 
     @cached_property
     def blocks(self) -> tuple[Floats, Floats, Floats]:
@@ -421,7 +344,7 @@ class JointSolver:
         cross = np.empty_like(self.weight)
         order = np.argsort(gone, kind="stable")
         pointer = np.concatenate([[0], np.cumsum(np.bincount(gone, minlength=n_gone))])
-        step = max(1, _AT_ONCE // (count * inverse.shape[0] + 1))
+        step = max(1, AT_ONCE // (count * inverse.shape[0] + 1))
         every = np.arange(count)
         for start in range(0, n_gone, step):
             stop = min(start + step, n_gone)
@@ -468,18 +391,20 @@ class JointSolver:
     def gauged_blocks(self) -> tuple[Floats, Floats]:
         """The K x K covariances of the values of each object, and of the biases of each assessor, in the gauges."""
         gauges, count = self.gauges, self.readings.n_criteria
-        condition = gauges.matrices[0].toarray()
-        n_values = self.readings.n_objects * count
-        images = self.apply(
-            condition[:n_values].reshape(-1, count, condition.shape[1]),
-            condition[n_values:].reshape(-1, count, condition.shape[1]),
+        gauge, n_groups = gauges.condition, gauges.condition.constant.size
+        sides = (
+            (gauge.value_weight, gauge.object_component, np.ones((self.readings.n_objects, count))),
+            (gauge.bias_weight, gauge.assessor_component, -gauges.has_bias.astype(np.float64)),
         )
-        inner = condition.T @ np.concatenate([image.reshape(-1, condition.shape[1]) for image in images])
+        weights = [(chooser(group, n_groups).toarray() * weight).T for weight, group, _ in sides]
+        images = self.apply(*weights)
+        inner = weights[0].T @ images[0] + weights[1].T @ images[1]
         found = []
-        for block, image, group, step in zip(
-            self.blocks, images, (gauges.object_group, gauges.assessor_group), gauges.steps, strict=False
-        ):
-            along = np.take_along_axis(image, group[:, None, :].repeat(count, axis=1), axis=2) * step[:, None, :]
+        for block, image, (_, flat, sign) in zip(self.blocks, images, sides, strict=False):
+            group = flat.reshape(-1, count)
+            step = sign / gauge.slope[group]
+            columns = image.reshape(-1, count, n_groups)
+            along = np.take_along_axis(columns, group[:, None, :].repeat(count, axis=1), axis=2) * step[:, None, :]
             level = inner[group[:, :, None], group[:, None, :]] * step[:, :, None] * step[:, None, :]
             found.append(block - along - along.transpose(0, 2, 1) + level)
         return found[0], found[1]
@@ -490,14 +415,10 @@ class JointSolver:
 
     def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
         """Return draws (columns) of values (n_O x K) and biases (n_A x K) about zero, up to a shift of each group."""
-        from scipy.linalg import solve_triangular
-
         factor, free = self._factor
         criteria = self.readings.n_criteria
         kept = np.zeros((self._sizes[0] * criteria, count))
-        if free.size:
-            white = generator.standard_normal((free.size, count))
-            kept[free] = solve_triangular(factor, white, lower=True, trans="T", check_finite=False)
+        kept[free] = factor.draw(generator, count)
         white = generator.standard_normal((self._sizes[1], criteria, count))
         gone = (self._gone_root @ white).reshape(-1, count) - self._share @ kept
         values, biases = self._orient(kept.reshape(-1, criteria, count), gone.reshape(-1, criteria, count))
@@ -621,60 +542,46 @@ class CombinedSolver(Derived):
         """The object and the assessor of each assessment of the combined panel."""
         return self.object_index, self.assessor_index
 
-    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
+    def apply(self, of_objects: Floats, of_assessors: Floats) -> Sides:
         """Return the covariance times a vector, or times each column of a matrix."""
-        flat = of_objects.ndim == 1
-        stacked = self._pulled(of_objects, of_assessors)
-        values, biases = self._summed(self.base.gauges.project(self._times(stacked)))
-        return (values[:, 0], biases[:, 0]) if flat else (values, biases)
+        found = self.base.apply(*self._asked(of_objects, of_assessors))
+        values, biases = self._told(*(side / self.variance for side in found))
+        return (values[:, 0], biases[:, 0]) if of_objects.ndim == 1 else (values, biases)
 
     def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
         """Return x^T C x for each column x, C the covariance."""
-        stacked = self._pulled(of_objects, of_assessors)
-        found = (stacked * self._times(stacked)).sum(axis=0)
-        return np.asarray(found[0] if of_objects.ndim == 1 else found)
+        asked = self._asked(of_objects, of_assessors)
+        found = sum((one * other).sum(axis=0) for one, other in zip(asked, self.base.apply(*asked), strict=True))
+        return np.asarray((found[0] if of_objects.ndim == 1 else found) / self.variance)
 
-    def _pulled(self, of_objects: Floats, of_assessors: Floats) -> Floats:
-        """Return what a question about sums asks of all values and biases, one below the other: P^T (w x)."""
+    @cached_property
+    def _own(self) -> Floats:
+        """The weights of each assessor's biases (n_A x K)."""
+        return np.asarray(self.weights * self.base.gauges.has_bias)
+
+    def _asked(self, of_objects: Floats, of_assessors: Floats) -> Sides:
+        """Return what a question about sums asks of all values and of all biases, in columns: P^T (w x)."""
         readings = self.base.readings
-        columns = of_objects.reshape(readings.n_objects, -1)
-        biases = np.zeros((readings.n_assessors, columns.shape[1]))
-        biases[self.seats] = of_assessors.reshape(self.seats.size, -1)
-        own = self.weights * self.base.gauges.has_bias
-        stacked = np.concatenate(
-            [
-                (columns[:, None] * self.weights[:, None]).reshape(-1, columns.shape[1]),
-                (biases[:, None] * own[:, :, None]).reshape(-1, columns.shape[1]),
-            ]
-        )
-        return self.base.gauges.transposed(stacked)
+        values = of_objects.reshape(readings.n_objects, 1, -1) * self.weights[:, None]
+        biases = np.zeros((readings.n_assessors, 1, values.shape[2]))
+        biases[self.seats, 0] = of_assessors.reshape(self.seats.size, -1)
+        biases = biases * self._own[:, :, None]
+        columns = values.shape[2]
+        return self.base.gauges.condition.transposed(values.reshape(-1, columns), biases.reshape(-1, columns))
 
-    def _times(self, stacked: Floats) -> Floats:
-        count, readings = self.weights.size, self.base.readings
-        split, columns = readings.n_objects * count, stacked.shape[1]
-        sides = stacked[:split].reshape(-1, count, columns), stacked[split:].reshape(-1, count, columns)
-        solved = self.base.apply(*sides)
-        return np.concatenate([side.reshape(-1, columns) for side in solved]) / self.variance
+    def _told(self, values: Floats, biases: Floats) -> Sides:
+        """Return the sums, in the gauges, of all values and of all biases, in columns."""
+        values, biases = self.base.gauges.condition.project(values, biases)
+        shape = -1, self.weights.size, values.shape[1]
+        summed = np.einsum("akm,ak->am", biases.reshape(shape), self._own)
+        return np.einsum("okm,k->om", values.reshape(shape), self.weights), summed[self.seats]
 
-    def _summed(self, stacked: Floats) -> tuple[Floats, Floats]:
-        count, columns = self.weights.size, stacked.shape[1]
-        split = self.base.readings.n_objects * count
-        own = self.weights * self.base.gauges.has_bias
-        values = np.einsum("okm,k->om", stacked[:split].reshape(-1, count, columns), self.weights)
-        biases = np.einsum("akm,ak->am", stacked[split:].reshape(-1, count, columns), own)
-        return values, biases[self.seats]
-
-    def diagonal(self) -> tuple[Floats, Floats]:
+    def diagonal(self) -> Sides:
         """Return variances of sums of values and of biases."""
         of_objects, of_assessors = self.base.gauged_blocks
-        own = self.weights * self.base.gauges.has_bias
         values = np.einsum("k,okl,l->o", self.weights, of_objects, self.weights)
-        biases = np.einsum("ak,akl,al->a", own, of_assessors, own)
+        biases = np.einsum("ak,akl,al->a", self._own, of_assessors, self._own)
         return values / self.variance, biases[self.seats] / self.variance
-
-    def edges(self) -> tuple[Floats, Floats, Floats]:
-        """Return for each assessment the covariances (o, o), (o, a) and (a, a)."""
-        return edges_of(self.apply, self.diagonal(), self.object_index, self.assessor_index)
 
     def log_determinant(self) -> float:
         """Return log det of the combined panel's own equations."""
@@ -686,43 +593,9 @@ class CombinedSolver(Derived):
 
     def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
         """Return draws (count rows) of sums of values and of biases about zero, in the gauges."""
-        values, biases = (side.reshape(-1, count) for side in self.base.draw(generator, count))
-        drawn = self._summed(self.base.gauges.project(np.concatenate([values, biases])) / np.sqrt(self.variance))
-        return np.ascontiguousarray(drawn[0].T), np.ascontiguousarray(drawn[1].T)
-
-
-def edges_of(
-    apply: Any,
-    diagonal: tuple[Floats, Floats],
-    object_index: Codes,
-    assessor_index: Codes,
-) -> tuple[Floats, Floats, Floats]:
-    """Return the covariances (o, o), (o, a) and (a, a) at assessments, from products with the covariance.
-
-    Parameters
-    ----------
-    apply
-        Returns the covariance times columns of values and biases.
-    diagonal
-        Variances of values and of biases.
-    object_index, assessor_index
-        Object and assessor of each assessment.
-    """
-    of_objects, of_assessors = diagonal
-    cross = np.empty(object_index.size)
-    step = max(1, _AT_ONCE // of_objects.size)
-    for start in range(0, of_assessors.size, step):
-        stop = min(start + step, of_assessors.size)
-        unit = np.eye(of_assessors.size, stop - start, -start)
-        values = apply(np.zeros((of_objects.size, stop - start)), unit)[0]
-        some = np.flatnonzero((assessor_index >= start) & (assessor_index < stop))
-        cross[some] = values[object_index[some], assessor_index[some] - start]
-    return of_objects[object_index], cross, of_assessors[assessor_index]
-
-
-def _chooser(index: Whole, count: int) -> sp.csr_array[Any]:
-    """Return a matrix that sums what shares an index."""
-    return sp.csr_array((np.ones(index.size), (index, np.arange(index.size))), shape=(count, index.size))
+        drawn = self._told(*(side.reshape(-1, count) for side in self.base.draw(generator, count)))
+        values, biases = (np.ascontiguousarray(side.T) / np.sqrt(self.variance) for side in drawn)
+        return values, biases
 
 
 def _sums(choose: sp.csr_array[Any], blocks: Floats) -> Floats:

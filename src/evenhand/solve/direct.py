@@ -1,4 +1,4 @@
-"""Dense Cholesky factorisation of the Schur complement: exact answers to every question, for thousands of assessors."""
+"""Exact answers from a factor of the Schur complement, and its dense Cholesky factor for thousands of assessors."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenhand.compiled import Floats
-from evenhand.solve.factored import FactoredSolver
+from evenhand.compiled import Codes, Floats, Whole
+from evenhand.solve.base import AT_ONCE, KeptSolver, Sides, Solution, require_draws
+from evenhand.solve.digits import refined
+from evenhand.solve.equations import System
 
 _ACCURATE: Final = 300
 _CANCELLED: Final = (1e-3, 1e-5)
@@ -19,6 +20,202 @@ _CANCELLED: Final = (1e-3, 1e-5)
 _BLOCK: Final = 64
 _PAIR: Final = 64
 """To look up the entry of a pair takes as long as so many terms of a product with the whole inverse."""
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredSolver(KeptSolver):
+    """Grounds the heaviest kept vertex of each component; what is left of S is positive definite and is factorised.
+
+    The inverse of the grounded Schur complement, with zeros for the grounded vertices, is a symmetric
+    generalised inverse of it, and gives one of L by back-substitution. Kinds of factor differ in how they solve, in
+    which entries of the inverse they give, and in how they draw.
+    """
+
+    diagonal_error: float = 0.0
+    log_determinant_error: float = 0.0
+
+    @cached_property
+    def free(self) -> Whole:
+        """Kept vertices that are not grounded."""
+        return grounded(self.system)
+
+    @cached_property
+    def _place(self) -> Whole:
+        """Where each kept vertex stands among the free ones; -1 for the grounded."""
+        place = np.full(self.system.n_kept, -1)
+        place[self.free] = np.arange(self.free.size)
+        return place
+
+    def _solve_free(self, right: Floats) -> Floats:
+        """Solve with the grounded Schur complement."""
+        raise NotImplementedError
+
+    def _entries_free(self, one: Whole, other: Whole) -> Floats:
+        """Return entries of the inverse between free vertices that share a neighbour, or are one and the same."""
+        raise NotImplementedError
+
+    def _pivots(self) -> Floats:
+        """Return the pivots, whose product is the determinant."""
+        raise NotImplementedError
+
+    def _draw_free(self, generator: np.random.Generator, count: int) -> Floats:
+        """Return draws (rows) of the free vertices with the inverse as covariance."""
+        raise NotImplementedError
+
+    def solve_kept(self, right: Floats) -> Floats:
+        """Return S^- times a vector or columns on the kept side."""
+        kept = np.zeros_like(right)
+        if self.free.size:
+            kept[self.free] = self._solve_free(right[self.free])
+        return kept
+
+    def solve(self, score: Floats) -> Solution:
+        """Fit values and biases to N scores by the factor and refinement."""
+        return refined(self.system, self.solve_kept, score)
+
+    def diagonal(self) -> Sides:
+        """Return the diagonal of L^-: for the eliminated side 1/C + (Q S^- Q^T), Q = c/C."""
+        return self._diagonal
+
+    @cached_property
+    def _diagonal(self) -> tuple[Floats, Floats]:
+        system = self.system
+        every = np.arange(self.free.size)
+        kept = np.zeros(system.n_kept)
+        kept[self.free] = self._entries_free(every, every)
+        gone = np.empty(system.n_gone)
+        for start, stop in self._portions():
+            gone[start:stop] = self._quadratic(start, stop)
+        gone = 1.0 / system.gone_total + gone / system.gone_total / system.gone_total
+        of_objects, of_assessors = system.orient(kept, gone)
+        return of_objects, of_assessors
+
+    def _portions(self) -> list[tuple[int, int]]:
+        """Return stretches of the eliminated side that are small enough to be treated at a time."""
+        portion = (np.cumsum(self._cost()) / AT_ONCE).astype(np.int64)
+        cuts = (np.flatnonzero(np.diff(portion)) + 1).tolist()
+        return list(zip([0, *cuts], [*cuts, self.system.n_gone], strict=True))
+
+    def _cost(self) -> Floats:
+        """Return how many numbers each eliminated vertex needs."""
+        return np.asarray(self.system.gone_count.astype(np.float64) ** 2)
+
+    def _quadratic(self, start: int, stop: int) -> Floats:
+        """Return c S^- c^T for each of some eliminated vertices."""
+        first, second, vertex = _pairs_of(self.system, start, stop)
+        incidence = self.system.incidence
+        terms = self._entries(incidence.indices[first], incidence.indices[second])
+        terms *= incidence.data[first] * incidence.data[second]
+        return np.asarray(np.bincount(vertex, weights=terms, minlength=stop - start), dtype=np.float64)
+
+    def _products(self, start: int, stop: int) -> Floats:
+        """Return the entries of c S^- at the assessments of some eliminated vertices, in the order of the incidence."""
+        first, second, _ = _pairs_of(self.system, start, stop)
+        incidence = self.system.incidence
+        low, high = int(incidence.indptr[start]), int(incidence.indptr[stop])
+        entries = self._entries(incidence.indices[first], incidence.indices[second]) * incidence.data[second]
+        return np.asarray(np.bincount(first - low, weights=entries, minlength=high - low), dtype=np.float64)
+
+    def _entries(self, one: Codes, other: Codes) -> Floats:
+        """Return entries of S^- between kept vertices that share a neighbour."""
+        first, second = self._place[one], self._place[other]
+        entries = np.zeros(first.size)
+        inside = (first >= 0) & (second >= 0)
+        entries[inside] = self._entries_free(first[inside], second[inside])
+        return entries
+
+    def edges(self) -> tuple[Floats, Floats, Floats]:
+        """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-."""
+        system = self.system
+        cross = np.empty(system.n_edges)
+        order = np.argsort(system.gone, kind="stable")  # the order of the incidence matrix
+        pointer = system.incidence.indptr
+        for start, stop in self._portions():
+            cross[order[pointer[start] : pointer[stop]]] = -self._products(start, stop)
+        cross /= system.gone_total[system.gone]
+        first, last = self._own_entries()
+        return first, cross, last
+
+    def log_determinant(self) -> float:
+        """Return log det of L without the grounded rows and columns."""
+        return float(np.log(self._pivots()).sum() + np.log(self.system.gone_total).sum())
+
+    def draw(self, generator: np.random.Generator, count: int) -> Sides:
+        """Return draws (count rows) with covariance L^-: the kept side from the factor, the other given it."""
+        import scipy.sparse as sp
+
+        system = self.system
+        require_draws(system, count, copies=3)
+        kept = np.zeros((count, system.n_kept))
+        if self.free.size:
+            kept[:, self.free] = self._draw_free(generator, count)
+        gone = np.empty((count, system.n_gone))
+        spread = 1.0 / np.sqrt(system.gone_total)
+        share = sp.diags_array(1.0 / system.gone_total) @ system.incidence
+        rows = max(1, 2**20 // system.n_gone)  # few enough to stay in the cache
+        for start in range(0, count, rows):
+            block = gone[start : start + rows]
+            generator.standard_normal(out=block)
+            block *= spread
+            block -= (share @ kept[start : start + rows].T).T
+        of_objects, of_assessors = system.orient(kept, gone)
+        return of_objects, of_assessors
+
+
+@dataclass(frozen=True, eq=False)
+class Cholesky:
+    """A dense lower Cholesky factor; what stands above its diagonal means nothing."""
+
+    lower: Floats
+
+    @classmethod
+    def of(cls, matrix: Floats, cancelled: float) -> Cholesky | None:
+        """Factorise a matrix laid out by columns, which is overwritten; None where a pivot keeps too small a part."""
+        from scipy.linalg.lapack import dpotrf
+
+        if not matrix.size:
+            return cls(matrix)
+        scale = np.diagonal(matrix) * cancelled
+        lower, failed = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+        return cls(lower) if not failed and (np.square(np.diagonal(lower)) > scale).all() else None
+
+    @property
+    def pivots(self) -> Floats:
+        """The pivots, whose product is the determinant."""
+        return np.square(np.diagonal(self.lower))
+
+    def solve(self, right: Floats) -> Floats:
+        """Solve for a vector or columns."""
+        from scipy.linalg.lapack import dpotrs
+
+        return np.asarray(dpotrs(self.lower, right, lower=1)[0]) if self.lower.size else np.zeros_like(right)
+
+    def draw(self, generator: np.random.Generator, count: int) -> Floats:
+        """Return draws (columns) with the inverse as covariance."""
+        from scipy.linalg import solve_triangular
+
+        white = generator.standard_normal((self.lower.shape[0], count))
+        if not self.lower.size:
+            return white
+        return np.asarray(solve_triangular(self.lower, white, lower=True, trans="T", check_finite=False))
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """The inverse; what stands above its diagonal means nothing."""
+        from scipy.linalg.lapack import dpotri
+
+        return np.asarray(dpotri(self.lower, lower=1)[0]) if self.lower.size else self.lower
+
+    def full_inverse(self, places: Whole, size: int) -> Floats:
+        """Return the inverse with both halves, at some places of a larger matrix of zeros."""
+        full = np.zeros((size, size))
+        full[np.ix_(places, places)] = self.inverse
+        for start in range(0, size, _BLOCK):  # in place, for want of memory
+            stop = min(start + _BLOCK, size)
+            inner = np.tril(full[start:stop, start:stop])
+            full[start:stop, start:stop] = inner + np.tril(inner, -1).T
+            full[start:stop, stop:] = full[stop:, start:stop].T
+        return full
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,44 +228,22 @@ class DirectSolver(FactoredSolver):
         return f"direct: dense Cholesky factor of {self.system.n_kept:,} equations"
 
     @cached_property
-    def _factor(self) -> Floats:
-        """Lower Cholesky factor of the grounded Schur complement; what stands above its diagonal means nothing."""
-        from scipy.linalg.lapack import dpotrf
-
-        if not self.free.size:
-            return np.zeros((0, 0))
-        matrix = self.system.grounded_schur(self.free)
-        scale = np.diagonal(matrix) * _CANCELLED[self.free.size > _ACCURATE]
-        factor, failed = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
-        if not failed and (np.square(np.diagonal(factor)) > scale).all():
-            return np.asarray(factor)
-        # a pivot lost digits to cancellation: once more, without subtractions
-        del matrix, factor
-        return laplacian_factor(self.system.schur(), self.free)
-
-    @cached_property
-    def _inverse(self) -> Floats:
-        """Inverse of the grounded Schur complement; what stands above its diagonal means nothing."""
-        from scipy.linalg.lapack import dpotri
-
-        return np.asarray(dpotri(self._factor, lower=1)[0]) if self.free.size else np.zeros((0, 0))
+    def _factor(self) -> Cholesky:
+        """Factor of the grounded Schur complement; where a pivot lost digits, once more, without subtractions."""
+        found = Cholesky.of(self.system.grounded_schur(self.free), _CANCELLED[self.free.size > _ACCURATE])
+        return found or Cholesky(laplacian_factor(self.system.schur(), self.free))
 
     def _solve_free(self, right: Floats) -> Floats:
-        from scipy.linalg.lapack import dpotrs
+        return self._factor.solve(right)
 
-        return np.asarray(dpotrs(self._factor, right, lower=1)[0])
-
-    def _entries_free(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> Floats:
-        return np.asarray(self._inverse[np.maximum(one, other), np.minimum(one, other)])
+    def _entries_free(self, one: Whole, other: Whole) -> Floats:
+        return np.asarray(self._factor.inverse[np.maximum(one, other), np.minimum(one, other)])
 
     def _pivots(self) -> Floats:
-        return np.square(np.diagonal(self._factor))
+        return self._factor.pivots
 
     def _draw_free(self, generator: np.random.Generator, count: int) -> Floats:
-        from scipy.linalg import solve_triangular
-
-        white = generator.standard_normal((self.free.size, count))
-        return np.asarray(solve_triangular(self._factor, white, lower=True, trans="T", check_finite=False).T)
+        return self._factor.draw(generator, count).T
 
     # Where eliminated vertices have many neighbours, products with the whole inverse beat looking up pairs
 
@@ -95,18 +270,10 @@ class DirectSolver(FactoredSolver):
     @cached_property
     def full_inverse(self) -> Floats:
         """The inverse with both halves, bordered by zeros for the grounded vertices."""
-        size = self.system.n_kept
-        full = np.zeros((size, size))
-        full[np.ix_(self.free, self.free)] = self._inverse
-        for start in range(0, size, _BLOCK):  # in place, for want of memory
-            stop = min(start + _BLOCK, size)
-            inner = np.tril(full[start:stop, start:stop])
-            full[start:stop, start:stop] = inner + np.tril(inner, -1).T
-            full[start:stop, stop:] = full[stop:, start:stop].T
-        return full
+        return self._factor.full_inverse(self.free, self.system.n_kept)
 
 
-def laplacian_factor(laplacian: Floats, free: NDArray[np.int64]) -> Floats:
+def laplacian_factor(laplacian: Floats, free: Whole) -> Floats:
     """Return the lower Cholesky factor of a graph Laplacian without its grounded rows and columns.
 
     Each vertex is eliminated by adding the links that it leaves between its neighbours, and each pivot is a sum of
@@ -151,3 +318,33 @@ def laplacian_factor(laplacian: Floats, free: NDArray[np.int64]) -> Floats:
         links[k, :k] = 0.0
     np.fill_diagonal(links, root)
     return np.asarray(links.T)
+
+
+def grounded(system: System) -> Whole:
+    """Return the kept vertices that are free when the heaviest of each component is held at zero."""
+    if system.n_components == 1:
+        return np.delete(np.arange(system.n_kept), np.argmax(system.kept_total))
+    return not_heaviest(system.kept_total, system.kept_component)
+
+
+def not_heaviest(weight: Floats, group: Whole) -> Whole:
+    """Return the positions of all but the heaviest of each group, in order."""
+    by_weight = np.lexsort((-weight, group))
+    first = np.ones(by_weight.size, dtype=bool)
+    first[1:] = np.diff(group[by_weight]) != 0
+    return np.sort(by_weight[~first])
+
+
+def _pairs_of(system: System, start: int, stop: int) -> tuple[Whole, Whole, Whole]:
+    """Return all pairs of assessments of the same eliminated vertex, for vertices from start to stop.
+
+    The first two arrays are positions in ``system.incidence``, the third the vertex, counted from start.
+    """
+    pointer = system.incidence.indptr.astype(np.int64)
+    low, count = pointer[start:stop], np.diff(pointer[start : stop + 1])
+    edge_vertex = np.repeat(np.arange(stop - start), count)
+    first = np.repeat(np.arange(pointer[start], pointer[stop]), count[edge_vertex])
+    begin = np.cumsum(count[edge_vertex]) - count[edge_vertex]
+    inner = np.arange(first.size) - np.repeat(begin, count[edge_vertex])
+    vertex = np.repeat(edge_vertex, count[edge_vertex])
+    return first, low[vertex] + inner, vertex

@@ -9,13 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from evenhand.compiled import Blocks, Codes, Floats, wants_loops
+from evenhand.compiled import Blocks, Codes, Floats, Whole, wants_loops
 from evenhand.panel.graph import Components
 from evenhand.panel.panel import Panel
 
-_DENSE: Final = 2_000_000
+_DENSE_CELLS: Final = 2_000_000
 """Up to this many cells the weights are multiplied as a full matrix."""
 
 
@@ -52,9 +51,9 @@ class System:
     weight: Floats
     kept_total: Floats
     gone_total: Floats
-    kept_count: NDArray[np.int64]
-    gone_count: NDArray[np.int64]
-    kept_component: NDArray[np.int64]
+    kept_count: Whole
+    gone_count: Whole
+    kept_component: Whole
     n_components: int
 
     @property
@@ -156,7 +155,7 @@ class System:
     @property
     def is_dense(self) -> bool:
         """Whether the weights are few enough to be held as a full matrix."""
-        return self.n_gone * self.n_kept <= _DENSE
+        return self.n_gone * self.n_kept <= _DENSE_CELLS
 
     @property
     def _is_full(self) -> bool:
@@ -185,7 +184,7 @@ class System:
         np.fill_diagonal(links, -links.sum(axis=1))
         return np.asarray(links, dtype=np.float64)
 
-    def grounded_schur(self, free: NDArray[np.int64]) -> Floats:
+    def grounded_schur(self, free: Whole) -> Floats:
         """Return the Schur complement between free vertices alone, laid out as LAPACK wants it."""
         if self.is_dense:
             return np.asfortranarray(self.schur()[np.ix_(free, free)])

@@ -12,7 +12,8 @@ import numpy as np
 from evenhand import progress
 from evenhand.compiled import WIDTH, Floats, dot, squares_of_residuals, sum_by, sums_of_scores, wants_loops
 from evenhand.errors import SolveError
-from evenhand.solve.base import KeptSolver, Sides, Solution, require_draws
+from evenhand.solve.base import AT_ONCE, KeptSolver, Sides, Solution, require_draws
+from evenhand.solve.equations import eliminate
 from evenhand.solve.krylov import SAFETY, Steps, conjugate_gradients, conjugate_gradients_columns
 
 TOLERANCE: Final = 1e-7
@@ -32,7 +33,6 @@ _SAMPLED: Final = 1e-3
 """Relative error of each sampled vector: far below what the number of samples leaves."""
 
 SAMPLES: Final = 64
-_AT_ONCE: Final = 2**18
 _PROBES: Final = 16
 _LANCZOS: Final = 40
 _EXPLICIT: Final = 1e-6
@@ -264,6 +264,9 @@ class IterativeSolver(KeptSolver):
             return self._solve_columns(right[:, None], TOLERANCE)[:, 0]
         return self._solve_columns(right, TOLERANCE)
 
+    def _solve_sampled(self, right: Floats) -> Floats:
+        return self._solve_columns(right, _SAMPLED)
+
     def _solve_columns(self, right: Floats, tolerance: float) -> Floats:
         """Solve for columns, WIDTH of them at a time."""
         answer = np.empty_like(right)
@@ -361,10 +364,8 @@ class IterativeSolver(KeptSolver):
         """Return draws (columns) of E[b | v] and E[v | b], but for signs and the gauge, and of b itself."""
         system = self.system
         kept_noise, gone_noise = self._noise(batch)
-        below = gone_noise / system.gone_total[:, None]
-        kept = self._solve_columns(kept_noise - system.up(below), _SAMPLED)
-        given = system.down(kept) / system.gone_total[:, None]
-        below -= given  # draws of the eliminated side, with noise of its own
+        kept, below = eliminate(system, self._solve_sampled, kept_noise, gone_noise)
+        given = gone_noise / system.gone_total[:, None] - below
         above = self._balanced(system.up(below) / system.kept_total[:, None], weighted=True)
         return above, given, kept
 
@@ -395,8 +396,8 @@ class IterativeSolver(KeptSolver):
         for batch in range(batches):
             progress.report("estimating leverages", batch, batches)
             _, given, kept = self._conditional_means(batch)
-            for start in range(0, system.n_edges, _AT_ONCE):
-                part = slice(start, start + _AT_ONCE)
+            for start in range(0, system.n_edges, AT_ONCE // WIDTH):
+                part = slice(start, start + AT_ONCE // WIDTH)
                 apart = kept[system.kept[part]] - given[system.gone[part]]
                 spread[part] += np.einsum("ij,ij->i", apart, apart)
         progress.report("estimating leverages", batches, batches)
@@ -459,11 +460,9 @@ class IterativeSolver(KeptSolver):
             progress.report("drawing", start, count)
             stop = min(start + WIDTH, count)
             forces = [self._normal_noise(generator) for _ in range(start, stop)]
-            below = np.stack([force[1] for force in forces], axis=1) / system.gone_total[:, None]
-            right = np.stack([force[0] for force in forces], axis=1) - system.up(below)
-            found = self._solve_columns(right, _SAMPLED)
-            kept[start:stop] = found.T
-            gone[start:stop] = (below - system.down(found) / system.gone_total[:, None]).T
+            sides = (np.stack(side, axis=1) for side in zip(*forces, strict=True))
+            found = eliminate(system, self._solve_sampled, *sides)
+            kept[start:stop], gone[start:stop] = found[0].T, found[1].T
         of_objects, of_assessors = system.orient(kept, gone)
         return of_objects, of_assessors
 

@@ -8,13 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from evenhand.compiled import Floats, compiled, is_compiled
+from evenhand.compiled import Floats, Whole, compiled, is_compiled
 from evenhand.errors import SolveError
 from evenhand.memory import require
+from evenhand.solve.direct import FactoredSolver
 from evenhand.solve.equations import System
-from evenhand.solve.factored import FactoredSolver
 
 _CANCELLED: Final = 1e-9
 """A pivot that is smaller than this part of its diagonal has lost too many digits."""
@@ -76,7 +75,7 @@ class SparseSolver(FactoredSolver):
         return self._solve_free((self._factor.L @ white)[self._factor.perm_c]).T
 
     @cached_property
-    def _selected(self) -> tuple[NDArray[np.int64], Floats]:
+    def _selected(self) -> tuple[Whole, Floats]:
         """The inverse on the pattern of L: places column * n + row in rising order, and the entries there."""
         require(_ENTRY_BYTES * self._factor.nnz / 2, f"entries of the inverse of {self.free.size:,} equations")
         lower = self._factor.L.tocsc()
@@ -91,7 +90,7 @@ class SparseSolver(FactoredSolver):
             entries = self._by_columns(start, row)
         return places, entries
 
-    def _by_columns(self, start: NDArray[np.int64], row: NDArray[np.int64]) -> Floats:
+    def _by_columns(self, start: Whole, row: Whole) -> Floats:
         """Return the same entries by solving for every column, which takes longer."""
         size = self.free.size
         entries = np.empty(row.size)
@@ -105,7 +104,7 @@ class SparseSolver(FactoredSolver):
                 entries[start[j] : start[j + 1]] = columns[row[start[j] : start[j + 1]], j - low]
         return entries
 
-    def _entries_free(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> Floats:
+    def _entries_free(self, one: Whole, other: Whole) -> Floats:
         new = self._factor.perm_c
         first, second = new[one].astype(np.int64), new[other].astype(np.int64)
         places, entries = self._selected
@@ -129,14 +128,14 @@ def envelope(system: System) -> tuple[float, float]:
     return float(width.sum()), float(np.square(width).sum())
 
 
-def grounded_laplacian(links: sp.csr_array[Any], free: NDArray[np.int64]) -> sp.csc_array[Any]:
+def grounded_laplacian(links: sp.csr_array[Any], free: Whole) -> sp.csc_array[Any]:
     """Return a graph's Laplacian without its grounded rows and columns; the diagonal is a sum, so nothing cancels."""
     degree = np.asarray(links.sum(axis=1)).ravel()
     inner = -links[free][:, free]
     return (inner + sp.diags_array(degree[free])).tocsc()
 
 
-def _takahashi(start: NDArray[np.int64], row: NDArray[np.int64], lower: Floats, pivot: Floats, inverse: Floats) -> None:
+def _takahashi(start: Whole, row: Whole, lower: Floats, pivot: Floats, inverse: Floats) -> None:
     """Fill in the inverse Z of L D L^T on the pattern of L, last column first: Z = L^-T D^-1 + Z (I - L).
 
     Each column needs entries of the inverse only between rows of its own pattern, which columns after it hold.

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from evenhand.errors import InputError, NotConnectedError
-from evenhand.frames import make_frame
+from evenhand.frames import Shown
 from evenhand.models.additive import calibrate
 from evenhand.panel.simulate import simulate_panel
 from evenhand.progress import report
@@ -42,8 +42,8 @@ class PlanStep:
     load: float
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+@dataclass(frozen=True, slots=True, repr=False)
+class Plan(Shown):
     """How many assessors per object a panel needs.
 
     Attributes
@@ -71,10 +71,6 @@ class Plan:
     def columns(self) -> dict[str, list[Any]]:
         """Return the steps as columns."""
         return {name: [getattr(step, name) for step in self.steps] for name in PlanStep.__slots__}
-
-    def to_frame(self) -> Any:
-        """Return the steps as a polars frame."""
-        return make_frame(self.columns())
 
     def __str__(self) -> str:
         last = self.steps[-1]

@@ -19,7 +19,7 @@ import numpy as np
 
 from evenhand.compiled import Floats
 from evenhand.errors import EvenhandError, InputError, NotConnectedError
-from evenhand.frames import make_frame
+from evenhand.frames import Shown
 from evenhand.models.additive import calibrate, incomplete_block
 from evenhand.models.average import simple_average
 from evenhand.panel.simulate import simulate_panel
@@ -42,8 +42,8 @@ _THREAD_SETTINGS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_T
 Profile = tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SimulationStudy:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SimulationStudy(Shown):
     """Errors of simple averages, incomplete block analysis and calibration with confidence on simulated panels.
 
     Attributes
@@ -99,10 +99,6 @@ class SimulationStudy:
             found[name] = [_number(means[place][k]) for place in places]
             found[f"{name}_se"] = [_number(errors[place][k]) for place in places]
         return found
-
-    def to_frame(self) -> Any:
-        """Return the results as a polars frame, a row for each profile, number of assessors and method."""
-        return make_frame(self.columns())
 
 
 def simulation_study(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.compiled import Floats, compiled
-from evenhand.design.spread import _pass, exchange, spread
+from evenhand.compiled import Floats
+from evenhand.design.spread import compiled_pass, exchange, one_pass, spread
 from evenhand.design.task import Flags, Task
 
 
@@ -117,7 +117,7 @@ def test_the_predicted_change_of_a_move_is_that_of_dense_algebra(even: bool, sla
     for seed in range(25):
         task, design = random_case(seed, even=even, slack=slack)
         # any move is made that keeps the rules, for better or worse
-        after, change = exchange(task, design, 0.3, seed, 1, _pass, -np.inf)
+        after, change = exchange(task, design, 0.3, seed, 1, one_pass, -np.inf)
         expected = np.subtract(traces(task, after), traces(task, design))
         np.testing.assert_allclose(change[1:3], expected, rtol=1e-9, atol=1e-9)
         assert change[3] == pytest.approx(expertise_of(task, after) - expertise_of(task, design))
@@ -130,7 +130,7 @@ def test_a_single_swap_and_a_single_reassignment_are_predicted_too() -> None:
     kinds = set()
     for seed in range(60):
         task, design = random_case(seed, 4, 4, 2, slack=seed % 2, n_fixed=6)
-        after, change = exchange(task, design, 0.3, seed, 1, _pass)
+        after, change = exchange(task, design, 0.3, seed, 1, one_pass)
         expected = np.subtract(traces(task, after), traces(task, design))
         np.testing.assert_allclose(change[1:3], expected, rtol=1e-9, atol=1e-9)
         if change[0] == 1:
@@ -174,7 +174,7 @@ def test_rules_are_kept_and_components_never_increase(
     )
     given_design = design.copy()
     least_gain = -np.inf if careless else 1e-9
-    after, _ = exchange(task, design, weight, seed, 2, _pass, least_gain)
+    after, _ = exchange(task, design, weight, seed, 2, one_pass, least_gain)
     assert task.broken(after) == []
     np.testing.assert_array_equal(task.readings(after), task.readings(design))
     assert after[task.fixed].all()
@@ -191,7 +191,7 @@ def test_a_chain_of_objects_stays_in_one_piece_though_its_links_may_all_be_moved
         loads = task.loads(design)
         task = replace(task, least_load=np.maximum(loads - 1, 1), most_load=loads + 1)
         assert n_components(task, design) == 1
-        after, change = exchange(task, design, 0.5, seed, 1, _pass, -np.inf)
+        after, change = exchange(task, design, 0.5, seed, 1, one_pass, -np.inf)
         assert change[0] > 10
         assert n_components(task, after) == 1
 
@@ -216,8 +216,8 @@ def test_compiled_loops_give_the_same_design_as_plain_ones(even: bool) -> None:
     for seed in range(3):
         task, design = random_case(seed, 16, 8, 3, even=even, slack=2)
         task.precision.flags.writeable = False
-        plain, change = exchange(task, design, 0.3, seed, 2, _pass)
-        quick, same = exchange(task, design, 0.3, seed, 2, compiled(_pass))
+        plain, change = exchange(task, design, 0.3, seed, 2, one_pass)
+        quick, same = exchange(task, design, 0.3, seed, 2, compiled_pass())
         np.testing.assert_array_equal(plain, quick)
         np.testing.assert_allclose(change, same, rtol=1e-9, atol=1e-9)
         assert change[0] > 0
@@ -226,7 +226,7 @@ def test_compiled_loops_give_the_same_design_as_plain_ones(even: bool) -> None:
 def test_expertise_is_never_lowered_where_nothing_else_counts() -> None:
     for seed in range(10):
         task, design = random_case(seed, slack=2)
-        after, change = exchange(task, design, 1.0, seed, 3, _pass)
+        after, change = exchange(task, design, 1.0, seed, 3, one_pass)
         assert expertise_of(task, after) > expertise_of(task, design)
         assert change[0] > 0
         unsaid = replace(task, expertise=None)
@@ -235,7 +235,7 @@ def test_expertise_is_never_lowered_where_nothing_else_counts() -> None:
 
 def test_what_is_minimised_falls_and_more_weight_on_expertise_gives_more_of_it() -> None:
     task, design = random_case(2, 40, 10, 3, even=True, slack=3, n_fixed=0)
-    found = [exchange(task, design, weight, 1, 6, compiled(_pass))[0] for weight in (0.0, 0.5, 0.95)]
+    found = [exchange(task, design, weight, 1, 6, compiled_pass())[0] for weight in (0.0, 0.5, 0.95)]
     expertise = [expertise_of(task, one) for one in found]
     assert expertise == sorted(expertise)
     assert expertise[0] < expertise[2]
@@ -254,7 +254,7 @@ def test_values_vary_less_than_in_the_best_of_several_random_designs() -> None:
     starts = [random_even_design(60, 12, 3, seed) for seed in range(6)]
     best_of_random = min(mean_variance(task, design) for task, design in starts)
     for seed, (task, design) in enumerate(starts):
-        after, _ = exchange(task, design, 0.0, seed, 6, compiled(_pass))
+        after, _ = exchange(task, design, 0.0, seed, 6, compiled_pass())
         assert task.broken(after) == []
         assert mean_variance(task, after) < best_of_random
 

@@ -1,0 +1,456 @@
+"""``evenhand design``: who should read what, before the scores come in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from evenhand.cli import options as ask
+from evenhand.cli.options import Options, Output, Summary, command, part, typed
+
+if TYPE_CHECKING:
+    from evenhand.design.inputs import Members
+    from evenhand.design.outlook import Outlook
+    from evenhand.design.result import Design
+    from evenhand.errors import Problem
+    from evenhand.panel.confidence import Form
+    from evenhand.panel.graph import Side
+
+OBJECTIVES: Final = ("variance", "differences", "worst", "gap", "determinant", "top")
+"""As in :mod:`evenhand.design.task`, which is not imported before there is work."""
+
+ACTIONS: Final = ("review", "primaryreview", "secondaryreview", "pcreview", "externalreview", "metareview")
+"""What HotCRP can be told to do with a pair."""
+
+TABLES: Final = ("assignments", "objects", "assessors", "lost", "by_readings")
+
+_NOT_WITH_EXTEND: Final = (
+    *("objects", "assessors", "per_object", "min_load", "fixed", "linking", "expertise", "only_listed"),
+    *("expertise_weight", "target_sd", "factor"),
+)
+_PICTURES: Final = (".svg", ".png", ".pdf", ".html")
+
+
+class _Who(Options, heading="Who and what"):
+    """Who reads, and what there is to read."""
+
+    objects: str | None = ask.text(
+        "FILE|N",
+        "What is to be assessed: a file with a column object, or how many. Columns per_object, topics, linking and "
+        "title are used too.",
+        reads=True,
+    )
+    assessors: str | None = ask.text(
+        "FILE|N",
+        "Who assesses: a file with a column assessor, or how many. Columns min_load, max_load, cost, topics and email "
+        "are used too.",
+        reads=True,
+    )
+    conflicts: Path | None = ask.path(
+        "FILE", "Pairs that must not be: a file with columns assessor and object.", reads=True
+    )
+    fixed: Path | None = ask.path("FILE", "Pairs that must be: a file with columns assessor and object.", reads=True)
+    linking: tuple[str, ...] = ask.text("LABEL", "An object that everybody reads. May be repeated.", multiple=True)
+    extend: Path | None = ask.path(
+        "FILE",
+        "Scores that are there already, instead of --objects and --assessors: says which to add.",
+        reads=True,
+    )
+    add: int | None = ask.whole("N", "How many assessments to add to those.")
+
+
+class _Loads(Options, heading="How much"):
+    """How much is to be read."""
+
+    per_object: int | None = ask.whole("R", "Assessments of each object. With --target-sd, at most so many.")
+    min_load: int | None = ask.whole("L", "Fewest objects for each assessor.", least=0)
+    max_load: int | None = ask.whole(
+        "L", "Most objects for each assessor. Default: shared as evenly as can be.", least=0
+    )
+    target_sd: float | None = ask.positive(
+        "SD", "Find the cheapest design whose values have this mean standard deviation."
+    )
+
+
+class _Expected(Options, heading="How well they know it"):
+    """How well assessors know objects."""
+
+    expertise: Path | None = ask.path(
+        "FILE",
+        "Levels (high, medium, low) or numbers from 0 to 1: columns assessor, object, expertise; or a column of "
+        "assessors and one for each object. Topics in both lists do the same.",
+        reads=True,
+    )
+    uncertainty: str | None = ask.text(
+        "X|FILE",
+        "Expected standard deviation of a score in points: a number, or a file as for --expertise.",
+        reads=True,
+    )
+    only_listed: bool = ask.flag("Choose only pairs that the file of expertise lists.")
+    expertise_weight: float = ask.option(
+        "From 0, what makes values precise, to 1, expertise alone.",
+        type=click.FloatRange(0, 1),
+        default=0.0,
+        metavar="W",
+    )
+    factor: float = ask.number(None, "Ratio of the uncertainties of neighbouring levels.", default=1.75)
+
+    def check(self) -> None:
+        """Refuse a number that leaves no room to compute with."""
+        if self.points is not None and ask.is_extreme(self.points):
+            raise click.UsageError(f"--uncertainty {self.points:g} is too extreme to compute with.")
+
+    @property
+    def points(self) -> float | None:
+        """The expected standard deviation, where it is a number."""
+        try:
+            return None if self.uncertainty is None else float(self.uncertainty)
+        except ValueError:
+            return None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether expected standard deviations stand in a file."""
+        return self.uncertainty is not None and self.points is None
+
+
+class _Aim(Options, heading="What makes it good"):
+    """What makes a design good."""
+
+    objective: str = ask.choice(
+        OBJECTIVES,
+        "Mean variance of the values; of their differences; the worst value; the spectral gap; the determinant; or "
+        "decisions on a top K.",
+        default="variance",
+    )
+    top: int | None = ask.whole("K", "Places, for --objective top.")
+    value_sd: float | None = ask.positive("SD", "How far the values are expected to spread, for --objective top.")
+
+
+class _Search(Options, heading="The work"):
+    """How a design is searched for."""
+
+    seed: int = ask.whole("N", "Seed of all random choices: the same seed gives the same design.", least=0, default=0)
+    effort: float = ask.positive("X", "How long to search, relative to what is usual.", default=1.0)
+    time_limit: float | None = ask.positive(
+        "SECONDS", "Search no longer than this; the design may then depend on the machine."
+    )
+    no_outlook: bool = ask.flag("Leave out the comparison with chance, lost assessors, and more or less work.")
+
+
+class _Handouts(Options, heading="What to hand out"):
+    """Files that go to others: where, and in which form."""
+
+    sheets: Path | None = ask.path(
+        "DIR|FILE.xlsx",
+        "Write for each assessor what to read, with cells for scores: a workbook each in DIR, or one workbook with a "
+        "sheet each.",
+    )
+    score_sheet: Path | None = ask.path(
+        "FILE", "Write one blank score sheet, csv or xlsx: filled in, it is a FILE for evenhand calibrate."
+    )
+    confidence: Form = ask.choice(
+        ["level", "uncertainty", "confidence", "none"],
+        "How assessors say on these sheets how sure they are.",
+        default="level",
+    )
+    hotcrp: Path | None = ask.path(
+        "FILE.csv",
+        "Write a bulk assignment for HotCRP: paper, action, email. The assessors' file needs a column email, unless "
+        "labels are addresses.",
+    )
+    hotcrp_action: str = ask.choice(ACTIONS, "What HotCRP is to make of a pair.", default="review")
+    picture: Path | None = ask.path("FILE", "Draw who reads what: svg, png, pdf or html, by its ending.")
+    force: bool = ask.flag("Replace sheets that are there, perhaps with scores in them.")
+
+    def check_places(self, output: Output) -> None:
+        """Refuse, before any work is done, files that cannot or must not be written."""
+        from evenhand.errors import InputError
+        from evenhand.io.results import targets_of
+
+        for place, known in (
+            (self.score_sheet, (".csv", ".tsv", ".xlsx")),
+            (self.hotcrp, (".csv",)),
+            (self.picture, _PICTURES),
+        ):
+            if place is not None:
+                ask.check_place(place, known)
+        if self.sheets is not None:
+            _check_sheets(self.sheets)
+        for place in (self.score_sheet, self.sheets if self.sheets is not None and self.sheets.suffix else None):
+            if place is not None and not place.is_dir():
+                self.refuse_filled(place)
+        tables = [] if output.out is None else targets_of(output.out, [*output.tables, "notes"])
+        handed = [one for one in (self.sheets, self.score_sheet, self.hotcrp, self.picture) if one is not None]
+        places = [place.resolve() for place in (*tables, *handed)]
+        same = [place for at, place in enumerate(places) if place in places[:at]]
+        if same:
+            message = "Two files would be written to the same place: give each its own name."
+            raise InputError(message, kind="cannot_write", where=str(same[0]))
+        if self.picture is not None:
+            import evenhand.plots.style  # noqa: F401  # says what is missing before the work
+
+    def check_labels(self, labels: Sequence[str], emails: Sequence[Any] | None) -> None:
+        """Refuse, before the search, assessors whom HotCRP could not find, and sheets of theirs that are there."""
+        from evenhand.reports.handouts import addresses_of, sheet_places
+
+        if self.sheets is not None and self.sheets.suffix.lower() != ".xlsx":
+            for place in sheet_places(self.sheets, labels).values():
+                self.refuse_filled(place)
+                if self.sheets.is_dir():
+                    ask.check_place(place, (".xlsx",))
+        if self.hotcrp is not None:
+            listed = zip(labels, emails or (), strict=False)
+            addresses_of(labels, {label: str(email) for label, email in listed if email is not None})
+
+    def refuse_filled(self, place: Path) -> None:
+        """Refuse to replace a sheet that may have scores in it."""
+        from evenhand.errors import InputError
+
+        if place.exists() and not self.force:
+            message = (
+                "There is a file of that name, perhaps with scores in it: choose another name, or replace it (--force)."
+            )
+            raise InputError(message, kind="cannot_write", where=str(place))
+
+    def write(self, found: Design, pairs: Sequence[tuple[str, str]], titles: dict[str, str]) -> list[Path]:
+        """Write what is to be handed out, and return the files."""
+        from evenhand.reports import handouts
+
+        written: list[Path] = []
+        if self.sheets is not None:
+            labels = found.task.assessors
+            handouts.write_assessor_sheets(self.sheets, pairs, labels, titles=titles, confidence=self.confidence)
+            written.append(self.sheets)
+        if self.score_sheet is not None:
+            written += handouts.write_score_sheet(self.score_sheet, pairs, titles=titles, confidence=self.confidence)
+        if self.hotcrp is not None:
+            addresses = handouts.addresses_of(list(found.task.assessors), found.emails)
+            written.append(handouts.write_hotcrp(self.hotcrp, pairs, addresses, self.hotcrp_action))
+        if self.picture is not None:
+            from evenhand import plots
+
+            plots.save(plots.design(found), self.picture)
+            written.append(self.picture)
+        return written
+
+
+def _check_sheets(place: Path) -> None:
+    from evenhand.errors import InputError
+
+    if place.suffix.lower() == ".xlsx":
+        ask.check_place(place, (".xlsx",))
+    elif place.suffix.lower() in (".csv", ".tsv", ".xls", ".xlsm", ".ods", ".parquet", ".json", ".pdf", ".html"):
+        message = "Sheets are written to a directory, or to a workbook that ends in .xlsx: name one of these."
+        raise InputError(message, kind="unknown_format", where=str(place))
+    elif place.exists() and not place.is_dir():
+        raise InputError("There is a file of that name: choose another.", kind="cannot_write", where=str(place))
+    elif not place.resolve().parent.is_dir():
+        message = f"There is no directory {place.parent}: make it first."
+        raise InputError(message, kind="cannot_write", where=str(place))
+
+
+class DesignOptions(Options):
+    """What ``evenhand design`` is told."""
+
+    who: _Who = part(_Who)
+    loads: _Loads = part(_Loads)
+    expected: _Expected = part(_Expected)
+    aim: _Aim = part(_Aim)
+    search: _Search = part(_Search)
+    handouts: _Handouts = part(_Handouts)
+    rows: int = ask.row_limit(40)
+    output: Output = part(Output, tables=TABLES)
+    verbose: bool = ask.verbose_flag()
+
+    def check(self) -> None:
+        """Refuse options that do not go together, and files that cannot be written."""
+        if (self.who.extend is None) != (self.who.add is None):
+            raise click.UsageError("--extend FILE and --add N go together: which scores, and how many to add.")
+        if self.who.extend is not None:
+            for option in typed(*_NOT_WITH_EXTEND):
+                raise click.UsageError(f"{option} has no meaning with --extend: leave it out.")
+            if self.expected.is_file:
+                raise click.UsageError("--uncertainty takes a number with --extend.")
+        else:
+            for name, given in (("object", self.who.objects), ("assessor", self.who.assessors)):
+                if given is None:
+                    raise click.UsageError(f"--{name}s is missing: give a file with a column {name}, or how many.")
+        if self.expected.is_file and self.expected.expertise is not None:
+            raise click.UsageError(
+                "--uncertainty FILE and --expertise FILE say the same thing: leave one of the two out."
+            )
+        if self.aim.objective != "top":
+            for option in typed("top", "value_sd"):
+                raise click.UsageError(f"{option} goes with --objective top.")
+        elif self.aim.top is None or self.aim.value_sd is None:
+            raise click.UsageError(
+                "--objective top needs --top K, the places, and --value-sd SD, how far values spread."
+            )
+        if self.handouts.hotcrp is None:
+            for option in typed("hotcrp_action"):
+                raise click.UsageError(f"{option} goes with --hotcrp FILE.csv.")
+        self.handouts.check_places(self.output)
+
+    def found(self) -> tuple[Design, dict[str, str]]:
+        """Return the design, and the titles of objects, where their file has them."""
+        search = {name: given for name, given in vars(self.search).items() if name != "no_outlook"}
+        if self.who.extend is not None and self.who.add is not None:
+            return self._extended(self.who.extend, self.who.add, **vars(self.aim), **search), {}
+        return self._assigned(**vars(self.aim), **search)
+
+    def _assigned(self, **further: Any) -> tuple[Design, dict[str, str]]:
+        """Return a new design, and the titles of objects."""
+        from evenhand.design.assign import assign
+        from evenhand.io.designs import read_design_pairs, read_expected
+
+        who, expected = self.who, self.expected
+        objects, assessors = _members(str(who.objects), "object"), _members(str(who.assessors), "assessor")
+        self.handouts.check_labels(assessors.labels, assessors.columns.get("email"))
+        for name, given, words in (
+            ("conflicts", who.conflicts, "conflicts"),
+            ("fixed", who.fixed, "fixed pairs"),
+        ):
+            further[name] = [] if given is None else read_design_pairs(given, objects, assessors, words)
+        if expected.expertise is not None:
+            further["expertise"] = read_expected(expected.expertise, objects, assessors, factor=expected.factor)
+        if expected.uncertainty is not None:
+            further["uncertainty"] = (
+                read_expected(expected.uncertainty, objects, assessors, form="uncertainty", factor=expected.factor)
+                if expected.is_file
+                else expected.points
+            )
+        found = assign(
+            objects,
+            assessors,
+            **vars(self.loads),
+            linking=who.linking,
+            only_listed=expected.only_listed,
+            expertise_weight=expected.expertise_weight,
+            factor=expected.factor,
+            **further,
+        )
+        titles = zip(objects.labels, objects.columns.get("title", ()), strict=False)
+        return found, {label: str(title) for label, title in titles if title is not None}
+
+    def _extended(self, panel: Path, count: int, **further: Any) -> Design:
+        """Return a panel's design with further assessments."""
+        from evenhand.design.assign import extend
+        from evenhand.design.inputs import Members
+        from evenhand.io import read_panel
+        from evenhand.io.designs import read_design_pairs
+
+        there = read_panel(panel)
+        self.handouts.check_labels(there.assessors, None)
+        conflicts = []
+        if self.who.conflicts is not None:
+            sides = Members("object", tuple(there.objects), {}), Members("assessor", tuple(there.assessors), {})
+            conflicts = read_design_pairs(self.who.conflicts, *sides, "conflicts")
+        load, points = self.loads.max_load, self.expected.points
+        return extend(there, count, max_load=load, conflicts=conflicts, uncertainty=points, **further)
+
+
+@command(
+    DesignOptions,
+    epilog="Example: evenhand design --objects proposals.csv --assessors panel.csv --per-object 3 "
+    "--conflicts conflicts.csv --sheets sheets.xlsx",
+)
+def design(options: DesignOptions) -> None:
+    """Say who should read what, so that calibrated values will be as precise as they can be.
+
+    How sure values will be depends on who reads what, and is known before anyone has scored. Loads, conflicts and fixed
+    pairs are kept, and all assessors stay comparable; what cannot be had is said, with the smallest cause found (exit
+    code 1).
+
+    A first look needs no file: evenhand design --objects 40 --assessors 11 --per-object 3. With --uncertainty 8,
+    expected standard deviations are in points. With --target-sd 4 besides, it finds how few assessments will do.
+
+    When a first round of scores is in, evenhand design --extend scores.csv --add 20 says where further assessments
+    would help most. Sheets and files for HotCRP then have only these.
+    """
+    from evenhand.cli.showing import show_next_step
+    from evenhand.reports.designs import summarise_design, with_facts
+    from evenhand.reports.handouts import not_numbers
+
+    found, titles = options.found()
+    ahead, notes = _outlook(found, wanted=not options.search.no_outlook)
+    only_new, handouts = options.who.extend is not None, options.handouts
+    if handouts.hotcrp is not None:
+        notes += not_numbers(found.task.objects)
+    written = handouts.write(found, _pairs(found, only_new=only_new), titles)
+    summary = summarise_design(found, ahead, notes, extends=only_new)
+    options.output.give(
+        summary,
+        lambda shown: _show(shown, options.rows, only_new=only_new),
+        lambda: with_facts(summary),
+        written,
+    )
+    if handouts.score_sheet is not None and not options.output.as_json:
+        show_next_step("Once the scores are filled in, try: evenhand calibrate", handouts.score_sheet)
+
+
+def _members(given: str, side: Side) -> Members:
+    from evenhand.io.designs import numbered, read_members
+
+    count = ask.how_many(given)
+    return read_members(given, side) if count is None else numbered(count, side)
+
+
+def _outlook(found: Design, *, wanted: bool) -> tuple[Outlook | None, list[Problem]]:
+    """Return what to expect beyond the design itself, and a note where it is too large for that."""
+    from evenhand.design.outlook import outlook
+    from evenhand.errors import Problem
+
+    if not wanted:
+        return None, []
+    ahead = outlook(found)
+    if ahead is not None:
+        return ahead, []
+    words = "the panel is too large to say what chance, a lost assessor, or more and less work would give."
+    return None, [Problem("too_large", words)]
+
+
+def _pairs(found: Design, *, only_new: bool) -> list[tuple[str, str]]:
+    """Return who is to read what: all pairs, or those that were added to a panel."""
+    columns = found.columns()
+    fixed = columns.get("fixed", [False] * len(columns["object"]))
+    rows = zip(columns["assessor"], columns["object"], fixed, strict=True)
+    return [(assessor, label) for assessor, label, is_fixed in rows if not (only_new and is_fixed)]
+
+
+def _show(summary: Summary, rows: int, *, only_new: bool) -> None:
+    """Print what decides, how more or less work would do, and who reads what: all of it, or what was added."""
+    from evenhand.cli.showing import number_text, printable, say, say_notes, show_table
+    from evenhand.reports.designs import describe_design
+
+    say(*map(printable, describe_design(summary)))
+    if summary["by_readings"]:
+        now = sum(record["assessments"] for record in summary["objects"])
+        say("With more or less work (quickly searched):")
+        show_table(
+            ["per object", "assessments", "mean sd", "largest sd", ""],
+            summary["by_readings"],
+            lambda step: [
+                *(f"{step['per_object']:.4g}", f"{step['assessments']:,}"),
+                *(number_text(step[name], digits=3) for name in ("mean_sd", "max_sd")),
+                "not connected" if step["mean_sd"] is None else "this design" if step["assessments"] == now else "",
+            ],
+            text=("",),
+        )
+    listed: dict[str, list[str]] = {}
+    for record in summary["assignments"]:
+        if not (only_new and record.get("fixed")):
+            listed.setdefault(record["assessor"], []).append(record["object"])
+    say("To be added:" if only_new else "Who reads what:")
+    show_table(
+        ["assessor", "objects", "labels"],
+        list(listed.items()),
+        lambda one: [one[0], f"{len(one[1]):,}", ", ".join(one[1])],
+        text=("assessor", "labels"),
+        most=rows,
+        what="assessor",
+    )
+    say_notes(summary["notes"])

@@ -1,0 +1,204 @@
+"""``evenhand report`` and ``evenhand template``: pages and workbooks that go to others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evenhand.cli import options as ask
+from evenhand.cli.fitting import CriteriaFitting
+from evenhand.cli.group import EXIT_NO
+from evenhand.cli.options import Options, command, part
+
+if TYPE_CHECKING:
+    from evenhand.models.criteria import CriteriaFit
+    from evenhand.models.fit import Fit
+    from evenhand.panel.confidence import Form
+    from evenhand.panel.graph import Side
+
+
+class Drawing(Options):
+    """Posterior draws of ranks."""
+
+    top: int | None = ask.whole("K", "Places: adds the chance to be in the top K.")
+    seed: int = ask.whole("N", "Seed of the draws.", least=0, default=0)
+
+
+class Lottery(Drawing):
+    """Posterior draws of ranks, and a lottery for the places that they leave open."""
+
+    draws: int = ask.whole("N", "Posterior draws.", default=10_000)
+    lottery_seed: int | None = ask.whole("N", "Draw the open places by lot among the undecided.", least=0)
+
+    def check(self) -> None:
+        """Refuse a lottery without places."""
+        if self.lottery_seed is not None and self.top is None:
+            raise click.UsageError("--lottery-seed needs --top K, the number of places.")
+
+
+class Reporting(Options):
+    """A report beside the answer."""
+
+    report_place: Path | None = ask.path("FILE.html", "Also write a report, as the command report does.", "--report")
+
+    def check(self) -> None:
+        """Refuse a place where no report can be written."""
+        if self.report_place is not None:
+            _check_page(self.report_place)
+
+    def write(self, found: Fit | CriteriaFit, **options: Any) -> list[Path]:
+        """Write a report of a fit, where one was asked for, and return what was written."""
+        from evenhand.reports import report
+
+        return [] if self.report_place is None else [report(found, self.report_place, **options)]
+
+
+class ReportOptions(Options):
+    """What ``evenhand report`` is told."""
+
+    fitting: CriteriaFitting = part(CriteriaFitting)
+    lottery: Lottery = part(Lottery)
+    place: Path = ask.output_place(
+        "FILE",
+        "The page to write, ending in .html. For a PDF print it from a browser: it is laid out for A4.",
+        default=Path("report.html"),
+    )
+    title: str = ask.text(None, "Heading of the page.", default="Results of the panel")
+    quick: bool = ask.flag("Compare the four methods only, without refinements.")
+    verify: str | None = ask.text(
+        "FINGERPRINT|PAGE",
+        "Write nothing; say whether FILE, the options and this version give this fingerprint (or its beginning), or "
+        "that of a report.",
+    )
+    as_json: bool = ask.json_flag()
+
+
+@command(ReportOptions, epilog="Example: evenhand report scores.xlsx --top 10 -o report.html")
+def report(options: ReportOptions) -> int:
+    """Write a report of FILE: one page with the decision, all it rests on, and a fingerprint.
+
+    The decision comes first, in plain words; then values, assessors, how the panel hangs together, how sure all is,
+    what each score did, the methods side by side, words for the minutes, and a fingerprint of data, settings and
+    version. The page needs no network and can be mailed, archived and printed.
+
+    --verify report.html, or --verify with its fingerprint, checks a report against the data: exit code 0 if nothing
+    has changed, 1 if something has. Give the options that the report was written with.
+    """
+    from evenhand.cli.showing import say, show_json
+    from evenhand.io.results import write_text
+    from evenhand.reports.page import make_report, render
+
+    if options.verify is not None:
+        return _verify(options, options.verify)
+    _check_page(options.place)
+    quick: dict[str, Any] = {"candidates": ()} if options.quick else {}
+    made = make_report(options.fitting.fit(), title=options.title, **vars(options.lottery), **quick)
+    write_text(options.place, render(made))
+    if options.as_json:
+        show_json({"report": str(options.place), "fingerprint": made.mark.whole, "decision": made.decision})
+        return 0
+    say(*made.decision, f"Written to {options.place}; fingerprint {made.mark.whole[:16]}.")
+    return 0
+
+
+def _verify(options: ReportOptions, given: str) -> int:
+    """Say whether the data, the options and this version give a fingerprint, or that of a report."""
+    from evenhand.answers.fingerprint import fingerprint
+    from evenhand.cli.showing import say, show_json
+
+    whole, data = _marks(given)
+    mark = fingerprint(options.fitting.fit().combined, **vars(options.lottery))
+    same = mark.whole.startswith(whole)
+    if options.as_json:
+        show_json({"same": same, "fingerprint": mark.whole, "data": mark.data, "version": mark.version})
+        return 0 if same else EXIT_NO
+    say(f"{'Unchanged' if same else 'Changed'}: data, settings and version give {mark.whole}.")
+    if not same and data is not None:
+        what = "options or the version are not" if mark.data == data else "scores are not"
+        say(f"The {what} those of {given}.")
+    return 0 if same else EXIT_NO
+
+
+def _marks(given: str) -> tuple[str, str | None]:
+    """Return the fingerprint that was given, or those that stand in a report: of the whole, and of the data."""
+    from evenhand.errors import InputError
+    from evenhand.reports.page import fingerprints_in
+
+    if not given.lower().endswith((".html", ".htm")):
+        if len(given) < 8 or not set(given.lower()) <= set("0123456789abcdef"):
+            raise click.UsageError("--verify needs a report, or at least the first eight characters of a fingerprint.")
+        return given.lower(), None
+    try:
+        page = Path(given).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"The report cannot be read ({getattr(error, 'strerror', None) or 'it is not text'})."
+        raise InputError(message, kind="cannot_read", where=given) from error
+    found = fingerprints_in(page)
+    if found is None:
+        raise InputError("This page has no fingerprint: it is not a report.", kind="bad_data", where=given)
+    return found
+
+
+def _check_page(place: Path) -> None:
+    """Refuse, before any work is done, a place where no report can be written."""
+    from evenhand.reports.page import refuse_pdf
+
+    refuse_pdf(place)
+    ask.check_place(place, (".html", ".htm"))
+
+
+class TemplateOptions(Options):
+    """What ``evenhand template`` is told."""
+
+    place: Path = ask.output_place("FILE", "Workbook to write, which ends in .xlsx.", required=True)
+    confidence: Form = ask.choice(
+        ["level", "uncertainty", "confidence", "none"],
+        "How assessors say how sure they are: high, medium or low; a standard deviation; a weight; not at all.",
+        default="level",
+    )
+    objects: str | None = ask.text(
+        "FILE|N", "Objects to choose from: a file with that column, or how many.", reads=True
+    )
+    assessors: str | None = ask.text("FILE|N", "Assessors to choose from, in the same way.", reads=True)
+    bounds: tuple[float, ...] = ask.text("A,B", "Ends of the scale: other scores are refused.", callback=ask.numbers)
+    force: bool = ask.flag("Replace a file of that name.")
+
+    def check(self) -> None:
+        """Refuse a scale without two ends, and a place where no workbook can be written."""
+        if self.bounds and len(self.bounds) != 2:
+            raise click.UsageError(f"--bounds takes two numbers, A,B, not {len(self.bounds)}.")
+        ask.check_place(self.place, (".xlsx",))
+
+
+@command(TemplateOptions, epilog="Example: evenhand template -o panel.xlsx --objects 40 --bounds 0,100")
+def template(options: TemplateOptions) -> None:
+    """Write an empty workbook to fill in, with headings that are recognised, drop-downs and instructions.
+
+    It checks what is typed, and colours rows in which an assessor scores the same object twice. Filled in, it is a
+    FILE for every other command as it is.
+    """
+    from evenhand.cli.showing import show_next_step, show_written
+    from evenhand.reports.template import template as write_template
+
+    write_template(
+        options.place,
+        confidence=options.confidence,
+        objects=_labels(options.objects, "object"),
+        assessors=_labels(options.assessors, "assessor"),
+        bounds=(options.bounds[0], options.bounds[1]) if options.bounds else None,
+        force=options.force,
+    )
+    show_written([options.place])
+    show_next_step("Fill in the sheet scores, then try: evenhand check", options.place)
+
+
+def _labels(given: str | None, side: Side) -> int | list[str]:
+    """Return the labels that an option asks for: none, a number of them, or those of a file."""
+    from evenhand.io.pairs import read_labels
+
+    if given is None:
+        return []
+    count = ask.how_many(given)
+    return read_labels(given, side) if count is None else count
