@@ -26,7 +26,7 @@ import polars as pl
 from evenhand.cluster import blocks as kernel
 from evenhand.cluster.blocks import Tally
 from evenhand.cluster.crew import Crew, load, local_cluster
-from evenhand.cluster.partitions import packed_block
+from evenhand.cluster.reading import packed_block
 from evenhand.cluster.solve import Reduced, sum_up
 from evenhand.compiled import Floats
 from evenhand.solve.direct import DirectSolver

@@ -71,7 +71,7 @@ def write_packed(panel: Panel, place: Path, *, parts: int = 3, by: str | None = 
         part = frame.filter(pl.Series(group == number))
         file = f"parts/part-{number:05d}.parquet"
         part.write_parquet(place / file)
-        entry: dict[str, Any] = {"file": file, "rows": len(part)}
+        entry: dict[str, Any] = {"file": file, "rows": len(part), "first": 0, "last": 0}
         if by is not None:
             entry |= {"first": int(codes[by][group == number].min()), "last": int(codes[by][group == number].max())}
         listed.append(entry)
@@ -88,6 +88,7 @@ def write_packed(panel: Panel, place: Path, *, parts: int = 3, by: str | None = 
         "partitioned_by": by,
         "parts": listed,
         "notes": [],
+        "fingerprint": "",
     }
     (place / "panel.json").write_text(json.dumps(facts), encoding="utf-8")
     return place
@@ -267,7 +268,7 @@ def test_rows_without_a_score_are_left_out_and_counted(client: Any, panel: Panel
         ("assessor", None, "empty_label"),
         ("confidence", 0.0, "bad_confidence"),
         ("confidence", -1.0, "bad_confidence"),
-        ("confidence", None, "bad_confidence"),
+        ("confidence", None, "empty_confidence"),
         ("confidence", float("inf"), "bad_confidence"),
     ],
 )

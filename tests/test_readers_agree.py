@@ -478,54 +478,50 @@ SAME: Final[dict[str, pl.DataFrame]] = {
     "an odd level where there is no score": made(score=put(SCORED, 1, None), level=put(SURE, 1, "?")),
     "a mixture where there is no score": made(score=put(SCORED, 1, None), confidence=put(SURE, 1, "2")),
     "other names": made().rename({"object": " Paper ", "assessor": "Reviewer", "score": "Overall Merit"}),
+    "labels of decimals": made(object=AMOUNTS),
+    "a single score by nobody where labels are numbers": pl.DataFrame(
+        {"object": ["x"], "assessor": pl.Series([None], dtype=pl.Float64), "score": [1.0]}
+    ),
 }
 """Tables that all doors read alike, or refuse alike."""
 
+IN_A_CLUSTER_TOO: Final[dict[str, pl.DataFrame]] = {
+    "a score with a minus sign": with_score("\u22125"),
+    "a score beside a separator": with_score("5\x1c"),
+    "a label of a separator": made(object=["\x1c", "y", "z"] * 2),
+    "a level beside a separator": made(level=put(SURE, 0, "high\x1c")),
+    "labels that are true or false": made(assessor=[True] * 3 + [False] * 3),
+    "a label of 1e16": made(object=[1e16, 2.0, 3.0] * 2),
+    "a label of 1e300": made(object=[1e300, 2.0, 3.0] * 2),
+    "a label of 1e-7": made(object=[1e-7, 2.0, 3.0] * 2),
+    "labels of few digits": made({"object": pl.Float32}, object=[0.1, 2.0, 3.0] * 2),
+    "labels of dates and times": made(object=TIMES),
+    "labels of durations": made(object=LENGTHS),
+    "labels of structures": made(object=[{"a": n} for n in (1, 2, 3)] * 2),
+    "labels of bytes": made(object=[b"x", b"y", b"z"] * 2),
+    "no score at all": made({"score": pl.Float64}, score=[None] * 6),
+    "an unknown level": made(level=put(SURE, 1, "huge")),
+    "a number for a level": made(level=put(SURE, 1, "2")),
+    "numbers for levels": made(level=NUMBERS),
+    "levels that are true or false": made(level=[True, False] * 3),
+    "words that are no levels": made(confidence=["?"] * 6),
+    "no level": made(level=put(SURE, 1, None)),
+    "a blank level": made(level=put(SURE, 1, " ")),
+    "no confidence": made(confidence=put(NUMBERS, 1, None)),
+    "an uncertainty that is no number": made(sd=put(NUMBERS, 1, math.nan)),
+    "levels and numbers": made(confidence=put(SURE, 1, "2")),
+    "two problems": made(object=put(OBJECTS, 0, None), score=put(WRITTEN, 2, "x")),
+}
+"""Further tables that a cluster reads, or refuses, as memory does."""
+
 Known = tuple[str, pl.DataFrame]
 BY_THE_CLUSTER: Final[dict[str, Known]] = {
-    "a score with a minus sign": ("U+2212 is no minus sign there", with_score("\u22125")),
-    "a score beside a separator": ("U+001C is no blank there", with_score("5\x1c")),
-    "a label of a separator": ("U+001C is no blank there", made(object=["\x1c", "y", "z"] * 2)),
-    "a level beside a separator": ("U+001C is no blank there", made(level=put(SURE, 0, "high\x1c"))),
-    "labels that are true or false": ("written true and false there", made(assessor=[True] * 3 + [False] * 3)),
-    "a label of 1e16": ("whole numbers from 2^53 on have an exponent there", made(object=[1e16, 2.0, 3.0] * 2)),
-    "a label of 1e300": ("whole numbers from 2^53 on have an exponent there", made(object=[1e300, 2.0, 3.0] * 2)),
-    "a label of 1e-7": ("the exponent has one digit there", made(object=[1e-7, 2.0, 3.0] * 2)),
-    "labels of few digits": ("0.1 has few digits there", made({"object": pl.Float32}, object=[0.1, 2.0, 3.0] * 2)),
-    "labels of dates and times": ("fractions of a second are written there", made(object=TIMES)),
-    "labels of durations": ("ends in an error of polars there", made(object=LENGTHS)),
-    "labels of structures": ("the names of fields are left out there", made(object=[{"a": n} for n in (1, 2, 3)] * 2)),
-    "labels of bytes": ("taken for text there", made(object=[b"x", b"y", b"z"] * 2)),
-    "no score at all": ("the column is not named there", made({"score": pl.Float64}, score=[None] * 6)),
-    "an unknown level": ("unknown_level is bad_level there", made(level=put(SURE, 1, "huge"))),
-    "a number for a level": ("unknown_level is bad_level there", made(level=put(SURE, 1, "2"))),
-    "numbers for levels": ("unknown_level is bad_level there", made(level=NUMBERS)),
-    "levels that are true or false": ("unknown_level is bad_level there", made(level=[True, False] * 3)),
-    "words that are no levels": ("unknown_level is bad_confidence there", made(confidence=["?"] * 6)),
-    "no level": ("empty_confidence is bad_level there", made(level=put(SURE, 1, None))),
-    "a blank level": ("empty_confidence is bad_level there", made(level=put(SURE, 1, " "))),
-    "no confidence": ("empty_confidence is bad_confidence there", made(confidence=put(NUMBERS, 1, None))),
-    "an uncertainty that is no number": (
-        "empty_confidence is bad_uncertainty there",
-        made(sd=put(NUMBERS, 1, math.nan)),
-    ),
-    "levels and numbers": ("mixed_confidence is bad_level there", made(confidence=put(SURE, 1, "2"))),
     "a score given twice": ("the rows are not named there", made(object=put(OBJECTS, 1, "x"))),
-    "two problems": (
-        "problems are listed by column there, not by row",
-        made(object=put(OBJECTS, 0, None), score=put(WRITTEN, 2, "x")),
-    ),
 }
-"""Tables that a cluster reads or refuses otherwise than all others, with what is different there."""
+"""Tables that a cluster refuses otherwise than all others, with what is different there."""
 
 BY_SOME_DOORS: Final[dict[str, tuple[str, Door, pl.DataFrame]]] = {
-    "labels of decimals": ("Parquet files lose final zeros, all others keep them", by_parquet, made(object=AMOUNTS)),
     "labels of durations": ("pandas says 1 days 00:00:00", by_pandas, made(object=LENGTHS)),
-    "a single score by nobody where labels are numbers": (
-        "a large Parquet file ends in an error of polars",
-        by_large_parquet,
-        pl.DataFrame({"object": ["x"], "assessor": pl.Series([None], dtype=pl.Float64), "score": [1.0]}),
-    ),
     "nothing but blank rows": (
         "an empty frame is empty, an empty file is an empty_file",
         by_parquet,
@@ -621,9 +617,12 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
         assert found[name] == (pytest.approx(one, rel=1e-14) if name.endswith(" confidence") else one), name
 
 
-NOT_IN_DASK = {"labels of structures"}
-"""What dask hands over as Python's own objects, so that nothing is lost."""
-IN_A_CLUSTER = [*(pytest.param(table, id=name) for name, table in SAME.items()), *marked(BY_THE_CLUSTER)]
+NOT_IN_DASK = {"labels of structures", "labels of decimals", "labels of bytes"}
+"""What dask hands over as Python's own objects, so that nothing is lost, or makes texts of before it is read."""
+IN_A_CLUSTER = [
+    *(pytest.param(table, id=name) for name, table in (SAME | IN_A_CLUSTER_TOO).items()),
+    *marked(BY_THE_CLUSTER),
+]
 
 
 @pytest.mark.slow

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from evenhand import frames
 from evenhand.cluster.blocks import Answer, Block, finish
 from evenhand.cluster.crew import Crew, open_crew, watch
-from evenhand.cluster.labelled import load_labelled
-from evenhand.cluster.partitions import Source, is_packed, load_packed
+from evenhand.cluster.reading import Source, load_labelled, load_packed
 from evenhand.cluster.solve import Solved, check_gauge, smaller_of, solve_blocks
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem
+from evenhand.io.panels import is_packed
 from evenhand.io.results import replacing_directory
 from evenhand.models.additive import METHODS
 from evenhand.models.family import INTERVAL

@@ -10,7 +10,7 @@ import operator
 import os
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
@@ -19,7 +19,8 @@ import numpy as np
 
 from evenhand.compiled import compiled, wants_loops
 from evenhand.panel.column import NO_CODE, Cell, Coder, Codes, Column, Vocabulary
-from evenhand.panel.rules import ReadAgainError, parse_number
+from evenhand.panel.roles import Roles
+from evenhand.panel.rules import Options, ReadAgainError, parse_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,6 +73,14 @@ class Wanted:
     used: tuple[int, ...]
     numeric: frozenset[int]
     words: frozenset[str]
+
+
+def wanted_of(roles: Roles, options: Options, categories: Collection[int] = ()) -> Wanted:
+    """Return which columns are read as what, given those covariates that are known to be categories."""
+    numeric = {roles.score, *roles.covariates} - set(categories)
+    if roles.confidence is not None and roles.form != "level":
+        numeric.add(roles.confidence)
+    return Wanted(roles.used, frozenset(numeric), options.numeric_words)
 
 
 class Factoriser:

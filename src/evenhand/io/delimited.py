@@ -309,7 +309,7 @@ class TextFile:
         self.names = header_names(header)
         sample = list(itertools.islice(_until_error(reader), 200)) if self._quick else []
         self._width = max(len(header), len(self.names), *map(len, sample), 1)
-        self._marks = _Marks(watched=delimiter != ",")
+        self._marks = _Marks(delimiter)
         self._blank = BlankRows()
         first = self._start[:_HEAD]
         count_lines = first.count(b"\n") or first.count(b"\r") or 1
@@ -658,9 +658,9 @@ _NUMBERS: Final = {
 class _Marks:
     """Numbers with a comma or a point in a file whose delimiter is no comma, by column, seen so far."""
 
-    def __init__(self, *, watched: bool) -> None:
+    def __init__(self, delimiter: str) -> None:
         self.numeric: frozenset[int] = frozenset()
-        self._watched = watched
+        self._delimiter = delimiter
         self._columns: dict[str, set[int]] = {",": set(), ".": set()}
         self._not_thousands: dict[str, set[int]] = {",": set(), ".": set()}
         self._first: dict[str, dict[int, tuple[int, str]]] = {",": {}, ".": {}}
@@ -673,7 +673,7 @@ class _Marks:
 
     def watch(self, parts: Sequence[TextPart]) -> None:
         """Look through the cells of a portion."""
-        if not self._watched:
+        if self._delimiter == ",":
             return
         for at, part in enumerate(parts):
             for mark, seen in self._columns.items():
@@ -692,7 +692,7 @@ class _Marks:
         """Return the note that commas are decimal marks, and a warning where they, or points, may be none."""
         if self.decimal_comma:
             return [self._note(",", self._columns[","], "decimal_comma", "commas")]
-        points = self._columns["."] & self.numeric
+        points = self._columns["."] & self.numeric if self._delimiter == ";" else set()
         if points and not points & self._not_thousands["."]:
             return [self._note(".", points, "decimal_point", "points")]
         return []

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from evenhand import memory
 from evenhand.errors import InputError, Problem
-from evenhand.io.coding import Wanted
+from evenhand.io.coding import wanted_of
 from evenhand.io.delimited import TextFile, read_delimited
 from evenhand.io.paths import MANIFEST, MAX_UNPACKED, existing
 from evenhand.io.table import Source, Whole, from_the_beginning, lengthen
@@ -237,11 +237,8 @@ def _collect(source: Source, find: Find, options: Options, covariates: Sequence[
             collector = Collector(
                 roles, options, covariates, rows=source.rows, most_problems=source.most_problems, categories=categories
             )
-            numbers = dict(zip(covariates, roles.covariates, strict=True))
-            numeric = {roles.score, *(at for name, at in numbers.items() if name not in categories)}
-            if roles.confidence is not None and roles.form != "level":
-                numeric.add(roles.confidence)
-            wanted = Wanted(roles.used, frozenset(numeric), options.numeric_words)
+            known = [at for name, at in zip(covariates, roles.covariates, strict=True) if name in categories]
+            wanted = wanted_of(roles, options, known)
         except InputError as error:
             fault = error  # said once the rest of the file was found to be sound
         for portion in source.portions(wanted):

@@ -60,8 +60,8 @@ def read_parquet(path: str | os.PathLike[str], *, max_cells: int = MAX_CELLS, ma
     return read_whole(ParquetFile(path, quick=False, max_cells=max_cells, max_text=max_text))
 
 
-def parquet_files(path: str | os.PathLike[str]) -> list[Path]:
-    """Return the files to read, each checked to be a regular file."""
+def parquet_files(path: str | os.PathLike[str], advice: str = "name a file in it") -> list[Path]:
+    """Return the files to read, each checked to be a regular file; ``advice`` is what to do where there is none."""
     place, facts = existing(path)
     if not stat.S_ISDIR(facts.st_mode):
         return [regular_file(place)]
@@ -72,9 +72,8 @@ def parquet_files(path: str | os.PathLike[str]) -> list[Path]:
             f"The directory cannot be looked into: {error.strerror}.", kind="no_permission", where=str(path)
         ) from None
     if not files:
-        raise InputError(
-            "This is a directory without parquet files: name a file in it.", kind="not_a_file", where=str(path)
-        )
+        message = f"This is a directory without parquet files: {advice}."
+        raise InputError(message, kind="not_a_file", where=str(path))
     return [regular_file(file) for file in files]
 
 

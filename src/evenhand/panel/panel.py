@@ -130,7 +130,7 @@ class Panel:
             source="the frame",
         )
         options = Options(factor, aliases, duplicates, missing)
-        columns = _columns_of(frame, names, roles, options)
+        columns = columns_of(frame, names, roles, options)
         collector = Collector(roles, options, listed_names(covariates), rows=len(columns[0]))
         collector.add(Table(tuple(names), columns, np.arange(len(columns[0])), "the frame"))
         return cls.from_entries(collector.entries(), factor=factor, backend=frames.backend_of(frame))
@@ -405,7 +405,7 @@ class Panel:
         return shown + html_lines(f"Note: {note}" for note in self.notes)
 
 
-def _columns_of(frame: object, names: Sequence[str], roles: Roles, options: Options) -> tuple[Column, ...]:
+def columns_of(frame: object, names: Sequence[str], roles: Roles, options: Options) -> tuple[Column, ...]:
     """Return the columns of a frame that are used, as arrays of numbers where they are nothing else."""
     categorical = frames.categorical_columns(frame) if roles.covariates else set()
     numeric = {roles.score, roles.confidence, *roles.covariates} if not options.numeric_words else set()
