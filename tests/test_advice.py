@@ -14,8 +14,8 @@ from evenhand.answers.heldout import HeldOut, held_out
 from evenhand.models.additive import METHODS
 from evenhand.models.bounded import Bounded, Logarithm
 from evenhand.models.fit import Fit
-from evenhand.models.likelihoods import Student
 from evenhand.models.refined import Refinements, refine
+from evenhand.models.robust import Student
 from evenhand.panel.panel import Panel
 from panels import random_panel, refined_of
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import openpyxl
 import polars as pl
 import pytest
@@ -306,6 +307,87 @@ def test_wrong_options_are_one_line_and_exit_code_2(scores: Path, options: list[
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
+
+
+ABSURD = (
+    *("99999999999999999999", "9" * 5000, "-99999999999999999999", "-1", "0", "nan", "inf", "-inf", "1e308", "1e-320"),
+    *("nan,nan", "inf,1", "1e308,1", "1,99999999999999999999", "nan:1:1", "0:0:0", "A=nan", "A=1e308", "", "x"),
+)
+QUICK = {
+    "compare": ["--quick"],
+    "demo": [],
+    "design": "--objects 8 --assessors 4 --per-object 2 --no-outlook".split(),  # noqa: SIM905
+    "pack": ["-o", "packed"],
+    "report": ["--verify", "0123456789"],
+    "reproduce": ["figure-1"],
+    "simulate": [
+        "--objects",
+        "20",
+        "--assessors",
+        "4",
+        "--per-object",
+        "2",
+        "--runs",
+        "1",
+        "--jobs",
+        "1",
+        "--profile",
+        "1:1:1",
+    ],
+    "template": ["-o", "template.xlsx", "--force"],
+}
+NEEDS = {
+    "bias_sd": ["--shrink"],
+    "freedom": ["--tails", "student"],
+    "lottery_seed": ["--top", "1"],
+    "reference": ["--gauge", "reference"],
+    "design top": ["--objective", "top", "--value-sd", "10"],
+    "design value_sd": ["--objective", "top", "--top", "2"],
+    "design target_sd": ["--uncertainty", "5"],
+    "simulate value_sd": [],
+    "value_sd": ["--shrink"],
+}
+WORDS = ("COLUMN", "TEXT", "NAME", "LABEL", "FINGERPRINT|PAGE", "local:N|tcp://HOST:PORT", None)
+ENDLESS = "runs"
+"""What would work for as long as it is told to."""
+
+
+def options_that_take_numbers() -> list[tuple[str, str]]:
+    return [
+        (name, str(option.name))
+        for name, command in main.commands.items()
+        for option in command.params
+        if isinstance(option, click.Option) and not option.is_flag and option.name != ENDLESS
+        if not isinstance(option.type, click.Choice | click.Path)
+        if not isinstance(option.type, click.types.StringParamType) or option.metavar not in WORDS
+    ]
+
+
+@pytest.mark.parametrize(("command", "option"), options_that_take_numbers())
+def test_no_absurd_value_of_any_option_ends_in_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scores: Path, command: str, option: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    typed = next(one for one in main.commands[command].params if one.name == option).opts[-1]
+    base = list(QUICK.get(command, []))
+    if typed in base:
+        del base[base.index(typed) : base.index(typed) + 2]
+    if command not in ("demo", "design", "reproduce", "simulate", "template"):
+        base.insert(0, str(scores))
+    base += NEEDS.get(f"{command} {option}", NEEDS.get(option, []))
+    for value in ABSURD:
+        result = run(command, *base, typed, value)
+        assert isinstance(result.exception, SystemExit | None), f"{value[:40]}: {result.exception!r}"
+        assert result.exit_code in (0, 1, 2)
+        assert result.stderr.count("\n") <= 1
+        assert result.stderr or result.exit_code != 2, value[:40]
+
+
+def test_more_objects_than_any_panel_has_are_refused() -> None:
+    for option in ("--objects", "--assessors"):
+        result = run("simulate", option, "99999999999999999999")
+        assert result.exit_code == 2
+        assert "too many" in result.stderr
 
 
 def test_results_are_written_as_csv_xlsx_parquet_and_json(scores: Path, tmp_path: Path) -> None:

@@ -406,7 +406,6 @@ def test_files_have_the_layout_of_before(workplace: Path) -> None:
     expect("files", files(), ESTIMATED)
 
 
-@pytest.mark.xfail(reason="a workbook without a note or a setting ends in a ValueError", raises=ValueError, strict=True)
 def test_a_workbook_of_figure_1_can_be_written(workplace: Path) -> None:
     assert run("reproduce figure-1 --out reproduce.xlsx")["exit"] == 0
 

@@ -15,9 +15,10 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.errors import EvenhandError, InputError, LimitError, NotConnectedError, SolveError
-from evenhand.models import criteria as module
+from evenhand.models import correlation as module
 from evenhand.models.additive import METHODS
-from evenhand.models.criteria import CriteriaFit, SummedNoise, calibrate_criteria
+from evenhand.models.correlation import SummedNoise
+from evenhand.models.criteria import CriteriaFit, calibrate_criteria
 from evenhand.models.fit import Fit
 from evenhand.models.medians import median_polish
 from evenhand.models.noise import EstimatedNoise, NoDistribution, NoisePrior
@@ -459,7 +460,7 @@ def test_the_equations_of_incomplete_readings_give_the_plain_fit_where_all_are_c
     gauges = Gauges.of([one for one in fixed if one is not None], seats, panel.n_assessors)
     readings = complete_readings(panel, found.criteria)
     start = np.array([fit.residual / fit.degrees_of_freedom for fit in fits])
-    best, drawn = module._estimate(readings, gauges, start)
+    best, drawn = module.estimate_errors(readings, gauges, start)
     assert drawn == 0
     np.testing.assert_allclose(best.covariance, found.correlation.covariance, rtol=1e-8)
     weight = np.array(list(found.weights.values()))
@@ -1041,7 +1042,8 @@ def test_the_solver_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(solver, CombinedSolver)
     assert isinstance(solver.base, JointSolver)
     one = solver.base.blocks
-    monkeypatch.setattr(joint, "_AT_ONCE", 1)  # gathered row by row
+    monkeypatch.setattr(joint, "AT_ONCE", 1)  # gathered row by row
+    monkeypatch.setattr("evenhand.solve.base.AT_ONCE", 1)
     again = JointSolver(solver.base.readings, solver.base.covariance, solver.base.gauges).blocks
     for first, second in zip(one, again, strict=True):
         np.testing.assert_allclose(first, second, rtol=1e-10, atol=1e-12)

@@ -81,7 +81,7 @@ def imports_of(module: str) -> set[str]:
 def test_there_are_modules_to_look_at() -> None:
     assert {"evenhand", "evenhand.panel.panel", "evenhand.solve.direct"} <= set(MODULES)
     assert "evenhand.frames" in imports_of("evenhand.panel.panel")
-    assert "evenhand.solve.factored" in imports_of("evenhand.solve.direct")
+    assert "evenhand.solve.digits" in imports_of("evenhand.solve.direct")
     assert "numpy" in imports_of("evenhand.panel.panel")
 
 

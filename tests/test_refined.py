@@ -27,10 +27,12 @@ from evenhand.errors import EvenhandError, InputError, NotConnectedError, SolveE
 from evenhand.models import reweighting as working
 from evenhand.models.bounded import ScoreMap
 from evenhand.models.fit import Fit
-from evenhand.models.likelihoods import Huber, Likelihood, Normal, Rounded, Student
-from evenhand.models.noise import EstimatedNoise, KnownNoise
+from evenhand.models.noise import EstimatedNoise, KnownNoise, Likelihood, Normal
 from evenhand.models.posterior import Marginal
-from evenhand.models.reweighting import Node, Setting, Work, settle
+from evenhand.models.reweighting import settle
+from evenhand.models.robust import Huber, Student
+from evenhand.models.rounded import Rounded
+from evenhand.models.setting import Node, Setting, Work
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.panel import Panel
 from evenhand.solve.connectivity import connectivity

@@ -18,8 +18,8 @@ import evenhand as eh
 from evenhand.models.bounded import Bounded, Logarithm
 from evenhand.models.effects import Table
 from evenhand.models.fit import Fit
-from evenhand.models.likelihoods import Huber
 from evenhand.models.refined import Refinements, refine
+from evenhand.models.robust import Huber
 from panels import refined_of
 
 pytestmark = pytest.mark.study

@@ -15,8 +15,7 @@ import evenhand as eh
 from evenhand.errors import EvenhandError, InputError
 from evenhand.studies import simulation
 from evenhand.studies.case_study_1 import PUBLISHED_RUNS, Published
-from evenhand.studies.figure_1 import figure_1_panel
-from evenhand.studies.printed import beside
+from evenhand.studies.reproduction import beside, figure_1_panel
 from evenhand.studies.simulation import MEASURES, METHODS, PROFILES, SimulationStudy, one_run, profile_name
 
 SMALL: dict[str, Any] = {"n_objects": 40, "n_assessors": 5, "per_object": (2, 3), "runs": 3}

@@ -35,10 +35,10 @@ from .models.average import simple_average as simple_average
 from .models.average import weighted_average as weighted_average
 from .models.bounded import Bounded as Bounded
 from .models.bounded import Logarithm as Logarithm
-from .models.confidences import declared_confidence as declared_confidence
 from .models.criteria import CriteriaFit as CriteriaFit
 from .models.criteria import calibrate_criteria as calibrate_criteria
 from .models.fit import Fit as Fit
+from .models.levels import declared_confidence as declared_confidence
 from .models.medians import median_polish as median_polish
 from .models.noise import NoisePrior as NoisePrior
 from .models.refined import Refinements as Refinements

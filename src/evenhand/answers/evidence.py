@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from math import isfinite, lgamma, log, pi
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from evenhand.errors import InputError, Problem, SolveError
 from evenhand.frames import Shown
 from evenhand.models.fit import Fit
-from evenhand.models.variances import Search, log_integral
 from evenhand.panel.gauge import condition
 from evenhand.panel.panel import Panel
+
+if TYPE_CHECKING:
+    from evenhand.models.variances import Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,7 @@ def _shrunk(fit: Fit, search: Search, priors: Priors) -> Evidence:
     With sd = sqrt(theta w) the average over w under the prior 1/w is in closed form, given the two ratios theta; the
     average over these is taken at points of Gauss and Hermite about its peak.
     """
+    from evenhand.models.variances import log_integral
 
     def height(point: NDArray[np.float64]) -> float:
         node = search.node(point)

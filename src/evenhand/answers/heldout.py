@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import lgamma, log, pi
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
 from evenhand.models.fit import Fit
-from evenhand.models.reweighting import Node
+
+if TYPE_CHECKING:
+    from evenhand.models.setting import Node
 
 BRIDGE: Final = 1e-9
 """An assessment whose leverage is this close to 1 is a bridge: nothing else can check it."""

@@ -16,6 +16,7 @@ from evenhand.compiled import Floats
 from evenhand.errors import InputError, LimitError, NotRankableError
 from evenhand.memory import require
 from evenhand.models.fit import Fit
+from evenhand.words import percent
 
 DRAWS: Final = 10_000
 """Posterior draws behind ranks unless asked otherwise."""
@@ -113,7 +114,7 @@ class Ranking(frames.Shown):
     def __str__(self) -> str:
         order = np.argsort(self.expected_rank, kind="stable")[:10]
         width = max(len(str(self.fit.values.labels[i])) for i in order.tolist())
-        lines = [f"ranks from {self.draws:,} draws (seed {self.seed}), {100 * self.interval:g} % intervals"]
+        lines = [f"ranks from {self.draws:,} draws (seed {self.seed}), {percent(self.interval)} intervals"]
         for i in order.tolist():
             line = f"  {self.fit.values.labels[i]!s:<{width}}  {self.rank_lower[i]:>4} to {self.rank_upper[i]:<4}"
             line += f" expected {self.expected_rank[i]:.1f}"
@@ -135,7 +136,7 @@ class Ranking(frames.Shown):
         chosen = order[: frames.MOST_ROWS]
         table = {"object": [str(self.fit.values.labels[at]) for at in chosen.tolist()]}
         table |= {name: cells[chosen].tolist() for name, cells in columns.items()}
-        caption = f"Ranks from {self.draws:,} draws (seed {self.seed}), {100 * self.interval:g} % intervals"
+        caption = f"Ranks from {self.draws:,} draws (seed {self.seed}), {percent(self.interval)} intervals"
         return frames.html_table(caption, table, count=order.size, of="object")
 
 

@@ -12,7 +12,7 @@ from evenhand.cli import options as ask
 from evenhand.cli.design import design
 from evenhand.cli.fitting import CriteriaFitting, Fitting, Gauging, Input, Scores
 from evenhand.cli.group import EXIT_NO, EvenhandGroup
-from evenhand.cli.options import Options, Output, command, part, typed
+from evenhand.cli.options import Options, Output, Summary, command, part, typed
 from evenhand.cli.reports import Drawing, Lottery, Reporting, report, template
 from evenhand.cli.studies import reproduce, simulate
 
@@ -62,7 +62,11 @@ def calibrate(options: CalibrateOptions) -> None:
     """
     from evenhand.cli.terminal import show_fit
     from evenhand.reports.summary import summarise_fit
-    from evenhand.reports.workbook import with_details
+
+    def detailed() -> Summary:
+        from evenhand.reports.workbook import with_details
+
+        return with_details(summary, found, **draws)
 
     if options.cluster is not None:
         _calibrate_on_cluster(options, options.cluster)
@@ -74,7 +78,7 @@ def calibrate(options: CalibrateOptions) -> None:
     options.output.give(
         summary,
         lambda shown: show_fit(shown, options.rows, calibrated=found.model.is_calibrated),
-        lambda: with_details(summary, found, **draws),
+        detailed,
         pages,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -34,10 +34,9 @@ _NOT_WITH_EXTEND: Final = (
 _PICTURES: Final = (".svg", ".png", ".pdf", ".html")
 
 
-class _Who(Options):
+class _Who(Options, heading="Who and what"):
     """Who reads, and what there is to read."""
 
-    heading: ClassVar = "Who and what"
     objects: str | None = ask.text(
         "FILE|N",
         "What is to be assessed: a file with a column object, or how many. Columns per_object, topics, linking and "
@@ -63,10 +62,9 @@ class _Who(Options):
     add: int | None = ask.whole("N", "How many assessments to add to those.")
 
 
-class _Loads(Options):
+class _Loads(Options, heading="How much"):
     """How much is to be read."""
 
-    heading: ClassVar = "How much"
     per_object: int | None = ask.whole("R", "Assessments of each object. With --target-sd, at most so many.")
     min_load: int | None = ask.whole("L", "Fewest objects for each assessor.", least=0)
     max_load: int | None = ask.whole(
@@ -77,10 +75,9 @@ class _Loads(Options):
     )
 
 
-class _Expected(Options):
+class _Expected(Options, heading="How well they know it"):
     """How well assessors know objects."""
 
-    heading: ClassVar = "How well they know it"
     expertise: Path | None = ask.path(
         "FILE",
         "Levels (high, medium, low) or numbers from 0 to 1: columns assessor, object, expertise; or a column of "
@@ -120,10 +117,9 @@ class _Expected(Options):
         return self.uncertainty is not None and self.points is None
 
 
-class _Aim(Options):
+class _Aim(Options, heading="What makes it good"):
     """What makes a design good."""
 
-    heading: ClassVar = "What makes it good"
     objective: str = ask.choice(
         OBJECTIVES,
         "Mean variance of the values; of their differences; the worst value; the spectral gap; the determinant; or "
@@ -134,10 +130,9 @@ class _Aim(Options):
     value_sd: float | None = ask.positive("SD", "How far the values are expected to spread, for --objective top.")
 
 
-class _Search(Options):
+class _Search(Options, heading="The work"):
     """How a design is searched for."""
 
-    heading: ClassVar = "The work"
     seed: int = ask.whole("N", "Seed of all random choices: the same seed gives the same design.", least=0, default=0)
     effort: float = ask.positive("X", "How long to search, relative to what is usual.", default=1.0)
     time_limit: float | None = ask.positive(
@@ -146,10 +141,9 @@ class _Search(Options):
     no_outlook: bool = ask.flag("Leave out the comparison with chance, lost assessors, and more or less work.")
 
 
-class _Handouts(Options):
+class _Handouts(Options, heading="What to hand out"):
     """Files that go to others: where, and in which form."""
 
-    heading: ClassVar = "What to hand out"
     sheets: Path | None = ask.path(
         "DIR|FILE.xlsx",
         "Write for each assessor what to read, with cells for scores: a workbook each in DIR, or one workbook with a "
@@ -401,7 +395,8 @@ def design(options: DesignOptions) -> None:
 def _members(given: str, side: Side) -> Members:
     from evenhand.io.designs import numbered, read_members
 
-    return numbered(int(given), side) if given.isdecimal() and given.isascii() else read_members(given, side)
+    count = ask.how_many(given)
+    return read_members(given, side) if count is None else numbered(count, side)
 
 
 def _outlook(found: Design, *, wanted: bool) -> tuple[Outlook | None, list[Problem]]:
@@ -428,39 +423,34 @@ def _pairs(found: Design, *, only_new: bool) -> list[tuple[str, str]]:
 
 def _show(summary: Summary, rows: int, *, only_new: bool) -> None:
     """Print what decides, how more or less work would do, and who reads what: all of it, or what was added."""
-    from evenhand.cli.showing import (
-        add_row,
-        make_table,
-        number_text,
-        open_console,
-        printable,
-        say,
-        say_left_out,
-        show_notes,
-    )
+    from evenhand.cli.showing import number_text, printable, say, say_notes, show_table
     from evenhand.reports.designs import describe_design
 
-    console = open_console()
-    for sentence in describe_design(summary):
-        say(console, printable(sentence))
+    say(*map(printable, describe_design(summary)))
     if summary["by_readings"]:
-        say(console, "With more or less work (quickly searched):")
-        table = make_table(["per object", "assessments", "mean sd", "largest sd", ""], text=("",))
         now = sum(record["assessments"] for record in summary["objects"])
-        for step in summary["by_readings"]:
-            sds = [number_text(step[name], digits=3) for name in ("mean_sd", "max_sd")]
-            words = "not connected" if step["mean_sd"] is None else "this design" if step["assessments"] == now else ""
-            add_row(table, f"{step['per_object']:.4g}", f"{step['assessments']:,}", *sds, words)
-        console.print(table)
+        say("With more or less work (quickly searched):")
+        show_table(
+            ["per object", "assessments", "mean sd", "largest sd", ""],
+            summary["by_readings"],
+            lambda step: [
+                *(f"{step['per_object']:.4g}", f"{step['assessments']:,}"),
+                *(number_text(step[name], digits=3) for name in ("mean_sd", "max_sd")),
+                "not connected" if step["mean_sd"] is None else "this design" if step["assessments"] == now else "",
+            ],
+            text=("",),
+        )
     listed: dict[str, list[str]] = {}
     for record in summary["assignments"]:
         if not (only_new and record.get("fixed")):
             listed.setdefault(record["assessor"], []).append(record["object"])
-    say(console, "To be added:" if only_new else "Who reads what:")
-    table = make_table(["assessor", "objects", "labels"], text=("assessor", "labels"))
-    limit = len(listed) if rows == 0 else rows
-    for assessor, objects in list(listed.items())[:limit]:
-        add_row(table, printable(assessor), f"{len(objects):,}", printable(", ".join(objects)))
-    console.print(table)
-    say_left_out(console, len(listed) - limit, "assessor")
-    show_notes(console, summary["notes"])
+    say("To be added:" if only_new else "Who reads what:")
+    show_table(
+        ["assessor", "objects", "labels"],
+        list(listed.items()),
+        lambda one: [one[0], f"{len(one[1]):,}", ", ".join(one[1])],
+        text=("assessor", "labels"),
+        most=rows,
+        what="assessor",
+    )
+    say_notes(summary["notes"])

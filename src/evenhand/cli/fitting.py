@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from evenhand.panel.panel import Panel
 
 
-class Reading(Options):
+class Reading(Options, heading="The file"):
     """How a file is read."""
 
-    heading: ClassVar = "The file"
     file: Path = ask.argument(type=click.Path(path_type=Path))
     object_: str | None = ask.text("COLUMN", "Column of objects, if its name is not recognised.")
     assessor: str | None = ask.text("COLUMN", "Column of assessors.")
@@ -86,10 +85,9 @@ class Input(Options):
             )
 
 
-class Gauging(Options):
+class Gauging(Options, heading="Where zero bias lies"):
     """The level of the biases."""
 
-    heading: ClassVar = "Where zero bias lies"
     gauge: str = ask.text(
         "weighted|zero-sum|reference|anchor:LABEL",
         "Where zero bias lies. anchor:LABEL trusts an assessor. Ranks do not depend on it.",
@@ -135,10 +133,9 @@ class Gauging(Options):
         raise click.UsageError(f"{self.gauge!r} is not a gauge: use weighted, zero-sum, reference or anchor:LABEL.")
 
 
-class Estimating(Options):
+class Estimating(Options, heading="The method"):
     """The method, and how it treats noise."""
 
-    heading: ClassVar = "The method"
     method: str = ask.choice(
         ["sa", "cwa", "iba", "cwc", "medians"],
         "Simple or confidence-weighted averages, incomplete block analysis, calibration with confidence; or the last "
@@ -169,6 +166,9 @@ class _NumberOrEstimated(click.ParamType[float | str]):
 
     name = "number"
 
+    def __init__(self, least: float = 0.0) -> None:
+        self.least = least
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
         """Return the number, or ``"estimated"``."""
         if value == "estimated":
@@ -179,13 +179,12 @@ class _NumberOrEstimated(click.ParamType[float | str]):
             found = math.nan
         if not math.isfinite(found):
             self.fail(f"{value!r} should be a number or the word estimated.", param, ctx)
-        return ask.refuse_extreme(found, self, param, ctx)
+        return ask.refuse_extreme(found, self, param, ctx, self.least)
 
 
-class Scores(Options):
+class Scores(Options, heading="Refinements of cwc and iba"):
     """What kind of numbers scores are."""
 
-    heading: ClassVar = "Refinements of cwc and iba"
     step: float | None = ask.number("X", "Scores were rounded to multiples of X, such as 10.")
     bounds: tuple[float, ...] = ask.text(
         "A,B", "Marks end at A and B, such as 0,100: biases fade towards the ends.", callback=ask.numbers
@@ -214,10 +213,9 @@ class Scores(Options):
         return Logarithm() if self.log_scores else None
 
 
-class Refining(Options):
+class Refining(Options, heading="Refinements of cwc and iba"):
     """What is assumed beyond value plus bias plus noise."""
 
-    heading: ClassVar = "Refinements of cwc and iba"
     shrink: bool = ask.flag(
         "Draw values and biases towards their means: the fewer scores, the further. For thin panels."
     )
@@ -238,7 +236,7 @@ class Refining(Options):
     )
     freedom: float | Literal["estimated"] | None = ask.option(
         "Degrees of freedom of --tails student; the fewer, the heavier the tails.  [default: 4]",
-        type=_NumberOrEstimated(),
+        type=_NumberOrEstimated(least=0.01),
         metavar="X|estimated",
     )
     scores: Scores = part(Scores)
@@ -259,10 +257,10 @@ class Refining(Options):
 
     def refinements(self) -> Refinements | None:
         """Return the refinements, where any was asked for."""
-        from evenhand.models.refined import Refinements
-
         if not typed(*self.names()):
             return None
+        from evenhand.models.refined import Refinements
+
         return Refinements(
             shrink="biases" if self.shrink_biases else self.shrink,
             value_sd=self.value_sd,
@@ -301,11 +299,11 @@ class _Fitting(Input):
 
     def _chosen(self, panel: Panel) -> Refinements | None:
         """Return the refinements for a panel, its covariates among them; None for a plain method."""
-        from evenhand.models.refined import Refinements
-
         refinements, plain = self.refining.refinements(), self.estimating.plain()
         if refinements is None and not panel.covariates:
             return None
+        from evenhand.models.refined import Refinements
+
         if typed("power") and panel.precision.min() == panel.precision.max():
             raise click.UsageError("--power has no effect here: all scores are equally sure.")
         chosen = replace(refinements or Refinements(), covariates=tuple(panel.covariates))
@@ -313,9 +311,12 @@ class _Fitting(Input):
 
     def _by(self) -> Callable[..., Fit]:
         """Return what fits a panel by the method that was asked for."""
+        plain = self.estimating.plain()
+        if plain is not None:
+            return plain
         from evenhand.models.medians import median_polish
 
-        return self.estimating.plain() or median_polish
+        return median_polish
 
     def _settings(self) -> dict[str, Any]:
         """Return what every way to fit is asked for."""
@@ -329,10 +330,12 @@ class _Fitting(Input):
 
     def _fit(self, panel: Panel) -> Fit:
         """Return the fit of a panel, plain or refined."""
+        chosen, settings = self._chosen(panel), self._settings() | {"solver": self.estimating.solver}
+        if chosen is None:
+            return self._by()(panel, **settings)
         from evenhand.models.refined import refine
 
-        chosen, settings = self._chosen(panel), self._settings() | {"solver": self.estimating.solver}
-        return self._by()(panel, **settings) if chosen is None else refine(panel, chosen, **settings)
+        return refine(panel, chosen, **settings)
 
 
 class Fitting(_Fitting):
@@ -348,10 +351,9 @@ class Fitting(_Fitting):
         return self._fit(self.reading.read())
 
 
-class Combining(Options):
+class Combining(Options, heading="Several criteria"):
     """How criteria are put together."""
 
-    heading: ClassVar = "Several criteria"
     weights: dict[str, float] = ask.text(
         "CRITERION=W",
         "What a criterion counts in the combined value; one without a weight is left out. May be repeated. Default: "
@@ -380,11 +382,11 @@ class CriteriaFitting(_Fitting):
 
     def fit(self) -> Fit | CriteriaFit:
         """Read and fit, each criterion and all together where there are several."""
-        from evenhand.models.criteria import calibrate_criteria
-
         panel = self.reading.read()
         if not typed("criterion"):
             return self._fit(panel)
+        from evenhand.models.criteria import calibrate_criteria
+
         return calibrate_criteria(
             panel,
             weights=self.combining.weights or None,

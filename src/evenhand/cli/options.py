@@ -42,10 +42,11 @@ class Options:
     As of a frozen dataclass, but without its cost when a program starts.
     """
 
-    heading: ClassVar[str | None] = None
+    heading: ClassVar[str | None]
     _fields: ClassVar[dict[str, _Parameter | _Part]] = {}
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, heading: str | None = None) -> None:
+        cls.heading = heading
         own = {name: one for name, one in vars(cls).items() if isinstance(one, _Parameter | _Part)}
         cls._fields = cls._fields | own
 
@@ -282,10 +283,14 @@ class _NumberRange(click.FloatRange):
 
 
 def refuse_extreme(
-    found: float, kind: click.ParamType[Any], param: click.Parameter | None, ctx: click.Context | None
+    found: float,
+    kind: click.ParamType[Any],
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+    least: float = 0.0,
 ) -> float:
     """Return a number that there is room to compute with; nan and infinities are left to whoever knows the option."""
-    if is_extreme(found):
+    if is_extreme(found) or 0 < found < least:
         kind.fail(f"{found:g} is too extreme to compute with.", param, ctx)
     return found
 
@@ -295,12 +300,24 @@ def is_extreme(number: float) -> bool:
     return 0 < abs(number) < 1 / _EXTREME or _EXTREME < abs(number) < float("inf")
 
 
+def how_many(given: str) -> int | None:
+    """Return the number that FILE|N gives; None for a file."""
+    if not (given.isdecimal() and given.isascii()):
+        return None
+    if len(given) > 20:
+        raise click.UsageError(f"{given[:20]}... is too large a number.")
+    return int(given)
+
+
 def numbers(_context: click.Context, _option: click.Parameter, given: str | None) -> tuple[float, ...]:
     """Read numbers separated by commas."""
     try:
-        return tuple(float(part) for part in given.split(",")) if given else ()
+        found = tuple(float(part) for part in given.split(",")) if given else ()
     except ValueError:
         raise click.BadParameter(f"{given!r} should be numbers separated by commas, such as 40,50,60,70.") from None
+    if any(map(is_extreme, found)):
+        raise click.BadParameter(f"{given!r} has a number too extreme to compute with.")
+    return found
 
 
 def pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:

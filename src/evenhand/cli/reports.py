@@ -86,7 +86,7 @@ def report(options: ReportOptions) -> int:
     --verify report.html, or --verify with its fingerprint, checks a report against the data: exit code 0 if nothing
     has changed, 1 if something has. Give the options that the report was written with.
     """
-    from evenhand.cli.showing import open_console, say, show_json
+    from evenhand.cli.showing import say, show_json
     from evenhand.io.results import write_text
     from evenhand.reports.page import make_report, render
 
@@ -99,17 +99,14 @@ def report(options: ReportOptions) -> int:
     if options.as_json:
         show_json({"report": str(options.place), "fingerprint": made.mark.whole, "decision": made.decision})
         return 0
-    console = open_console()
-    for sentence in made.decision:
-        say(console, sentence)
-    say(console, f"Written to {options.place}; fingerprint {made.mark.whole[:16]}.")
+    say(*made.decision, f"Written to {options.place}; fingerprint {made.mark.whole[:16]}.")
     return 0
 
 
 def _verify(options: ReportOptions, given: str) -> int:
     """Say whether the data, the options and this version give a fingerprint, or that of a report."""
     from evenhand.answers.fingerprint import fingerprint
-    from evenhand.cli.showing import open_console, say, show_json
+    from evenhand.cli.showing import say, show_json
 
     whole, data = _marks(given)
     mark = fingerprint(options.fitting.fit().combined, **vars(options.lottery))
@@ -117,11 +114,10 @@ def _verify(options: ReportOptions, given: str) -> int:
     if options.as_json:
         show_json({"same": same, "fingerprint": mark.whole, "data": mark.data, "version": mark.version})
         return 0 if same else EXIT_NO
-    console = open_console()
-    say(console, f"{'Unchanged' if same else 'Changed'}: data, settings and version give {mark.whole}.")
+    say(f"{'Unchanged' if same else 'Changed'}: data, settings and version give {mark.whole}.")
     if not same and data is not None:
         what = "options or the version are not" if mark.data == data else "scores are not"
-        say(console, f"The {what} those of {given}.")
+        say(f"The {what} those of {given}.")
     return 0 if same else EXIT_NO
 
 
@@ -204,4 +200,5 @@ def _labels(given: str | None, side: Side) -> int | list[str]:
 
     if given is None:
         return []
-    return int(given) if given.isdecimal() else read_labels(given, side)
+    count = ask.how_many(given)
+    return read_labels(given, side) if count is None else count

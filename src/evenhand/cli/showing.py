@@ -9,10 +9,10 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -21,9 +21,9 @@ from evenhand import words
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
-    from rich.table import Table
 
 Summary = dict[str, Any]
+Row = TypeVar("Row")
 
 PATIENCE = 2.0
 """Seconds after which a person wants to know how far it is."""
@@ -143,27 +143,37 @@ def open_console() -> Console:
     return Console(soft_wrap=False) if sys.stdout.isatty() else Console(width=200, no_color=True)
 
 
-def say(console: Console, sentence: str) -> None:
-    """Print a sentence as it is: folded on a terminal, in one line elsewhere."""
-    console.print(sentence, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+def say(*sentences: str) -> None:
+    """Print sentences as they are, a line each: folded on a terminal only."""
+    console = open_console()
+    for sentence in sentences:
+        console.print(sentence, markup=False, highlight=False, soft_wrap=not console.is_terminal)
 
 
-def make_table(columns: list[str], text: tuple[str, ...] = ("object", "assessor")) -> Table:
-    """Return an empty table; columns of text are flush left, all others flush right."""
+def show_table(
+    columns: Sequence[str],
+    records: Sequence[Row],
+    cells: Callable[[Row], Sequence[object]],
+    *,
+    text: Sequence[str] = ("object", "assessor"),
+    most: int = 0,
+    what: str = "row",
+) -> None:
+    """Print a table with a row for each record, and how many more there are than ``most``; 0 for all.
+
+    Columns of text are flush left, all others flush right; no label is taken for markup.
+    """
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in columns:
-        table.add_column(name, justify="left" if name in text else "right", overflow="fold")
-    return table
-
-
-def add_row(table: Table, *cells: str) -> None:
-    """Add a row of cells as they are: no label is taken for markup."""
-    from rich.text import Text
-
-    table.add_row(*(Text(cell) for cell in cells))
+        table.add_column(Text(printable(name)), justify="left" if name in text else "right", overflow="fold")
+    for record in records[: most or None]:
+        table.add_row(*(Text(printable(cell)) for cell in cells(record)))
+    open_console().print(table)
+    say_left_out(len(records) - (most or len(records)), what)
 
 
 def number_text(number: float | None, *, sign: bool = False, digits: int = 2) -> str:
@@ -183,25 +193,24 @@ def some(labels: list[str]) -> str:
     return printable(words.name_some(labels, 8))
 
 
-def say_left_out(console: Console, count: int, what: str) -> None:
+def say_left_out(count: int, what: str) -> None:
     """Say how many more rows there are, if any."""
     if count > 0:
-        plural = "" if count == 1 else "s"
-        say(console, f"... and {count:,} more {what}{plural}; --out FILE or --json has all.")
+        say(f"... and {words.count_of(count, f'more {what}')}; --out FILE or --json has all.")
 
 
-def show_notes(console: Console, notes: list[Summary]) -> None:
-    """Print notes, a line each."""
+def say_notes(notes: Iterable[Summary], before: str = "Note: ") -> None:
+    """Print notes, a line each, with their places."""
     for note in notes:
         where = "" if note["where"] is None else f"{note['where']}: "
-        say(console, printable(f"Note: {where}{note['message']}"))
+        say(printable(f"{before}{where}{note['message']}"))
 
 
 def show_written(files: Sequence[Path]) -> None:
     """Say where the results went."""
-    say(open_console(), f"Written to {', '.join(printable(file) for file in files)}.")
+    say(f"Written to {', '.join(printable(file) for file in files)}.")
 
 
 def show_next_step(sentence: str, place: Path) -> None:
     """Say what to do next with a file, which the sentence ends in."""
-    say(open_console(), printable(f'{sentence} "{place}"' if " " in str(place) else f"{sentence} {place}"))
+    say(printable(f'{sentence} "{place}"' if " " in str(place) else f"{sentence} {place}"))

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
 from evenhand.cli import options as ask
 from evenhand.cli.group import EXIT_NO
 from evenhand.cli.options import Options, Output, Summary, command, part, typed
-from evenhand.cli.showing import add_row, make_table, number_text, open_console, printable, say, show_notes
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from evenhand.studies import Reproduction
 
 PARTS: Final = ("figure-1", "case-study-1", "case-study-2")
@@ -28,9 +25,17 @@ _MOST: Final = 1_000_000_000
 
 _METHODS: Final = ("sa", "iba", "cwc")
 _MARKS: Final = {"agrees": "", "cut off": "‡", "known": "†", "differs": "*", "not compared": ""}
-_DIGITS: Final = {"table 2": (1, 2), "table 3": (1, 2), "table 4": (0, 1), "table 5": (0, 2), "table 6": (1, 2)}
-"""Decimals of the paper's number and of ours; those of figures below, or two."""
-_FIGURE_DIGITS: Final = {"figure 1": (4, 4), "figure 4": (3, 3), "figure 5": (4, 4)}
+_DIGITS: Final = {
+    "table 2": (1, 2),
+    "table 3": (1, 2),
+    "table 4": (0, 1),
+    "table 5": (0, 2),
+    "table 6": (1, 2),
+    "figure 1": (4, 4),
+    "figure 4": (3, 3),
+    "figure 5": (4, 4),
+}
+"""Decimals of the paper's number and of ours; two where nothing is said."""
 _TITLES: Final = {
     "table 2": "Table 2: the ten best by each method",
     "table 3": "Table 3: assessors",
@@ -81,10 +86,9 @@ def _size(_context: click.Context, _option: click.Parameter, given: int) -> int:
     return given
 
 
-class _Panels(Options):
+class _Panels(Options, heading="The panels"):
     """What simulated panels are like."""
 
-    heading: ClassVar = "The panels"
     n_objects: int = ask.whole("N", "Objects.", "--objects", default=3000, callback=_size)
     n_assessors: int = ask.whole("N", "Assessors.", "--assessors", default=15, callback=_size)
     per_object: tuple[int, ...] = ask.text(
@@ -113,20 +117,18 @@ class _Panels(Options):
     step: float = ask.number("X", "Values and scores are rounded to multiples of this; 0 for not at all.", default=1.0)
 
 
-class _Plan(Options):
+class _Plan(Options, heading="A plan"):
     """A plan instead of simulated scores."""
 
-    heading: ClassVar = "A plan"
     target_sd: float | None = ask.positive(
         "SD",
         "Simulate no scores, but say how many assessors per object values with this standard deviation need.",
     )
 
 
-class _Runs(Options):
+class _Runs(Options, heading="The work"):
     """The runs of a study."""
 
-    heading: ClassVar = "The work"
     runs: int = ask.whole("N", "Simulated panels for each cell.", default=100)
     seed: int = ask.whole("N", "Seed of the random numbers.", least=0, default=1)
     jobs: int | None = ask.whole("N", "Processes; the numbers do not depend on it.  [default: all cores]")
@@ -218,10 +220,9 @@ def _plan(options: SimulateOptions, target_sd: float) -> int:
     return EXIT_NO if any(one.answer is None for one in plans) else 0
 
 
-class _Data(Options):
+class _Data(Options, heading="The data"):
     """Where the paper's data are."""
 
-    heading: ClassVar = "The data"
     data: Path | None = ask.folder(f"Directory of the paper's published data: {PUBLISHED} and {SCORES}.")
 
     def file(self, name: str) -> Path | None:
@@ -317,120 +318,113 @@ def _cores() -> int:
 
 def _show_study(summary: Summary) -> None:
     """Print the errors of the methods by profile and assessors per object."""
-    console = open_console()
-    setting = summary["setting"]
+    from evenhand.cli.showing import number_text, say, show_table
+
+    setting, errors = summary["setting"], ("value_mean_error", "value_max_error")
     say(
-        console,
         f"{setting['objects']:,} objects, {setting['assessors']:,} assessors, {summary['runs']:,} simulated "
         f"panel{'' if summary['runs'] == 1 else 's'} for each row, seed {summary['seed']}. Errors in points; "
-        "a profile says how often each uncertainty occurs.",
+        "a profile says how often each uncertainty occurs."
     )
-    names = [method.upper() for method in _METHODS]
-    columns = ["profile", "per object", *(f"mean {name}" for name in names)]
-    table = make_table([*columns, *(f"largest {name}" for name in names)], text=("profile",))
     cells = {(one["profile"], one["per_object"], one["method"]): one for one in summary["cells"]}
-    for profile, per_object in dict.fromkeys((one["profile"], one["per_object"]) for one in summary["cells"]):
-        found = [cells[profile, per_object, method] for method in _METHODS]
-        texts = [number_text(one[key]) for key in ("value_mean_error", "value_max_error") for one in found]
-        add_row(table, profile, str(per_object), *texts)
-    console.print(table)
-    errors = [
-        max((one[f"{key}_se"] for one in summary["cells"] if one[f"{key}_se"] is not None), default=None)
-        for key in ("value_mean_error", "value_max_error")
-    ]
-    if errors[0] is not None:
-        mean, largest = (number_text(error) for error in errors)
-        say(console, f"Standard errors: up to {mean} for mean errors, up to {largest} for largest errors.")
-    _say_figures(console, summary)
+    show_table(
+        ["profile", "per object", *(f"{word} {name.upper()}" for word in ("mean", "largest") for name in _METHODS)],
+        list(dict.fromkeys((one["profile"], one["per_object"]) for one in summary["cells"])),
+        lambda kind: [*kind, *(number_text(cells[*kind, name][error]) for error in errors for name in _METHODS)],
+        text=("profile",),
+    )
+    known = [one for one in summary["cells"] if one["value_mean_error_se"] is not None]
+    if known:
+        mean, largest = (number_text(max(one[f"{error}_se"] for one in known)) for error in errors)
+        say(f"Standard errors: up to {mean} for mean errors, up to {largest} for largest errors.")
+    _say_figures(summary)
 
 
 def _show_plans(summary: Summary, setting: str) -> None:
     """Print what the plan is for, what each number of assessors per object gives, and the answer for each profile."""
-    console = open_console()
-    say(console, setting)
-    table = make_table(
+    from evenhand.cli.showing import number_text, say, show_table
+
+    say(setting)
+    show_table(
         ["profile", "per object", "sd", "sd of plain averages", "objects per assessor"],
+        summary["steps"],
+        lambda step: [
+            *(step["profile"], step["per_object"]),
+            *(number_text(step["sd"]), number_text(step["sd_averages"]), f"{step['load']:,.0f}"),
+        ],
         text=("profile",),
     )
-    for step in summary["steps"]:
-        texts = (number_text(step["sd"]), number_text(step["sd_averages"]), f"{step['load']:,.0f}")
-        add_row(table, step["profile"], str(step["per_object"]), *texts)
-    console.print(table)
     for one in summary["plans"]:
-        say(console, f"{one['profile']}: {one['words']}" if len(summary["plans"]) > 1 else one["words"])
+        say(f"{one['profile']}: {one['words']}" if len(summary["plans"]) > 1 else one["words"])
 
 
 def _show_reproductions(summary: Summary) -> None:
     """Print the paper's tables beside ours, the differences by name, and a count of both."""
-    console = open_console()
+    from evenhand.cli.showing import printable, say, say_notes
+
     for block in summary["parts"]:
         mine = [one for one in summary["numbers"] if one["part"] == block["part"]]
-        say(console, block["source"])
-        console.print()
+        say(block["source"], "")
         for place in dict.fromkeys(one["place"] for one in mine):
-            _show_place(console, place, [one for one in mine if one["place"] == place])
-        for remark in block["remarks"]:
-            say(console, printable(remark))
+            _show_place(place, [one for one in mine if one["place"] == place])
+        say(*map(printable, block["remarks"]))
         compared = len(mine) - block["not_compared"]
         if compared:
             say(
-                console,
                 f"{block['agrees']:,} of {compared:,} numbers agree, {block['cut_off']:,} were cut off, "
-                f"{block['known']:,} are known to differ, {block['differs']:,} differ without a name.",
+                f"{block['known']:,} are known to differ, {block['differs']:,} differ without a name."
             )
-        console.print()
-    _say_figures(console, summary)
-    show_notes(console, summary["notes"])
+        say("")
+    _say_figures(summary)
+    say_notes(summary["notes"])
 
 
-def _show_place(console: Console, place: str, found: list[Summary]) -> None:
+def _show_place(place: str, found: list[Summary]) -> None:
     """Print one table or figure: for each column, the paper's number and ours."""
-    say(console, _TITLES.get(place, place))
-    columns = list(dict.fromkeys(one["column"] for one in found))
+    from evenhand.cli.showing import number_text, printable, say, show_table
+
+    say(_TITLES.get(place, place))
     has_printed = any(one["printed"] is not None for one in found)
-    heads = [head for name in columns for head in ((name, "ours") if has_printed else (name,))]
-    table = make_table(["", *heads], text=("",))
-    in_paper, in_ours = {**_DIGITS, **_FIGURE_DIGITS}.get(place, (2, 2))
+    in_paper, in_ours = _DIGITS.get(place, (2, 2))
     by_cell = {(one["row"], one["column"]): one for one in found}
-    for row in dict.fromkeys(one["row"] for one in found):
-        cells = []
-        for column in columns:
-            one = by_cell.get((row, column))
-            if one is None:
-                cells += [""] * (2 if has_printed else 1)
-                continue
-            label = f"{one['label']} " if one["label"] else ""
+    columns = list(dict.fromkeys(one["column"] for one in found))
+
+    def cells(row: str) -> list[str]:
+        texts = [row]
+        for one in (by_cell.get((row, column)) for column in columns):
             if has_printed:
-                cells.append(label + number_text(one["printed"], digits=in_paper))
-            cells.append(number_text(one["ours"], digits=in_ours) + _MARKS[one["verdict"]])
-        add_row(table, row, *cells)
-    console.print(table)
-    for line in _differences(found, in_paper, in_ours):
-        say(console, printable(line))
-    console.print()
+                label = f"{one['label']} " if one and one["label"] else ""
+                texts.append(label + number_text(one["printed"], digits=in_paper) if one else "")
+            texts.append(number_text(one["ours"], digits=in_ours) + _MARKS[one["verdict"]] if one else "")
+        return texts
+
+    heads = [head for name in columns for head in ((name, "ours") if has_printed else (name,))]
+    show_table(["", *heads], list(dict.fromkeys(one["row"] for one in found)), cells, text=("",))
+    say(*map(printable, _differences(found, in_paper, in_ours)), "")
 
 
-def _differences(found: list[Summary], in_paper: int, in_ours: int) -> Iterable[str]:
+def _differences(found: list[Summary], in_paper: int, in_ours: int) -> Iterator[str]:
     """Yield a sentence for each difference, or one for many of the same name."""
-    odd = [one for one in found if one["verdict"] not in ("agrees", "not compared")]
-    for one in odd:
-        if one["verdict"] == "differs":  # each has its own note, and they stand in the order of the table
-            printed, ours = number_text(one["printed"], digits=in_paper), number_text(one["ours"], digits=in_ours)
-            reason = one["note"] or "not explained"
-            yield f"{_MARKS['differs']} {one['row']}, {one['column']}: {printed} printed, {ours} ours: {reason}."
-    odd = [one for one in odd if one["verdict"] != "differs"]
+    from evenhand.cli.showing import number_text
+
+    def sentence(one: Summary) -> str:
+        printed, ours = number_text(one["printed"], digits=in_paper), number_text(one["ours"], digits=in_ours)
+        reason = one["note"] or "not explained"
+        return f"{_MARKS[one['verdict']]} {one['row']}, {one['column']}: {printed} printed, {ours} ours: {reason}."
+
+    # each that differs has its own note, and they stand in the order of the table
+    yield from (sentence(one) for one in found if one["verdict"] == "differs")
+    odd = [one for one in found if one["verdict"] not in ("agrees", "not compared", "differs")]
     for verdict, note in dict.fromkeys((one["verdict"], one["note"]) for one in odd):
         alike = [one for one in odd if (one["verdict"], one["note"]) == (verdict, note)]
-        mark, reason = _MARKS[verdict], note
         if len(alike) > _FEW:
-            yield f"{mark} {len(alike)} numbers: {reason}."
-            continue
-        for one in alike:
-            printed = number_text(one["printed"], digits=in_paper)
-            ours = number_text(one["ours"], digits=in_ours)
-            yield f"{mark} {one['row']}, {one['column']}: {printed} printed, {ours} ours: {reason}."
+            yield f"{_MARKS[verdict]} {len(alike)} numbers: {note}."
+        else:
+            yield from map(sentence, alike)
 
 
-def _say_figures(console: Console, summary: Summary) -> None:
+def _say_figures(summary: Summary) -> None:
+    from evenhand.cli.showing import printable, say
+
     if summary["figures"]:
-        say(console, f"Drawn: {', '.join(printable(path) for path in summary['figures'])}.")
+        say(f"Drawn: {', '.join(printable(path) for path in summary['figures'])}.")

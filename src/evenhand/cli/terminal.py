@@ -9,39 +9,32 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from evenhand.cli.showing import (
-    add_row,
     hide,
     interval_text,
-    make_table,
     number_text,
     open_console,
     printable,
     say,
     say_left_out,
-    show_notes,
+    say_notes,
+    show_table,
     show_written,
     some,
 )
-from evenhand.words import count_of, digits_of
+from evenhand.words import count_of, digits_of, percent
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from evenhand.cluster.calibrate import DistributedFit
     from evenhand.models.fit import Fit
     from evenhand.panel.panel import Panel
 
 Summary = dict[str, Any]
 
-_SHOWN_AS_TABLE: Final = ("outlying",)
-"""Notes on what has a table of its own."""
-
 _WIDE: Final = 125
 """A terminal of fewer columns has no room for residuals beside the measures that methods are compared by."""
 
 _MOST_CRITERIA: Final = 4
 """Up to this many criteria the values of each stand beside those of all together."""
-
 
 _MOST: Final = 10
 """Rows of a table, unless fewer or all are asked for."""
@@ -59,103 +52,116 @@ _VARIANCES: Final = {
 
 def show_fit(summary: Summary, rows: int, *, calibrated: bool = True) -> None:
     """Print values, biases where they were fitted, and what must be known about them."""
-    console = open_console()
-    panel, fit = summary["panel"], summary["fit"]
-    percent = f"{100 * summary['interval']:g} %"
-    say(console, f"{_panel_line(panel)} {_method_line(summary)}")
-    console.print()
-    groups = any("component" in record for record in summary["objects"])
-    ordered = sorted(summary["objects"], key=lambda record: (record.get("component", 1), record["rank"]))
-    limit = len(ordered) if rows == 0 else rows
-    digits = digits_of(record["value"] for record in ordered)
-    columns = ["rank", "object", "value", "sd", f"{percent} interval", "scores"]
-    criteria = summary.get("criteria", [])[:_MOST_CRITERIA]
-    columns += [printable(part["criterion"]) for part in criteria]
-    by_criterion = [{record["object"]: record["value"] for record in part["objects"]} for part in criteria]
-    ranked = any(record.get("p_top") is not None for record in ordered)
-    graded = any(record.get("grades") for record in ordered)
-    if graded:
-        columns.append("likeliest grade")
-    if ranked:
-        columns += ["P(top)", "ranks"]
-    table = make_table(["group", *columns] if groups else columns)
-    for record in ordered[:limit]:
-        cells = [
-            str(record["rank"]),
-            printable(record["object"]),
-            number_text(record["value"], digits=digits),
-            number_text(record["sd"], digits=digits),
-            interval_text(record, digits),
-            str(record["assessments"]),
-        ]
-        cells += [number_text(values.get(record["object"]), digits=digits) for values in by_criterion]
-        if graded:
-            likeliest = max(record["grades"], key=record["grades"].get)
-            cells.append(f"{likeliest} ({record['grades'][likeliest]:.2f})")
-        if ranked:
-            cells += [f"{record['p_top']:.3f}", f"{record['rank_lower']} to {record['rank_upper']}"]
-        add_row(table, *([str(record["component"]), *cells] if groups else cells))
-    console.print(table)
-    say_left_out(console, len(ordered) - limit, "object")
+    say(f"{_panel_line(summary['panel'])} {_method_line(summary)}", "")
+    digits = digits_of(record["value"] for record in summary["objects"])
+    _show_values(summary, rows, digits)
     if calibrated:
-        columns = ["assessor", "bias", "sd", f"{percent} interval", "scores"]
-        table = make_table(["group", *columns] if groups else columns)
-        by_bias = sorted(summary["assessors"], key=lambda record: (record.get("component", 1), -record["bias"]))
-        for record in by_bias[:limit]:
-            cells = [
-                printable(record["assessor"]),
-                number_text(record["bias"], sign=True, digits=digits),
-                number_text(record["sd"], digits=digits),
-                interval_text(record, digits, sign=True),
-                str(record["assessments"]),
-            ]
-            add_row(table, *([str(record["component"]), *cells] if groups else cells))
-        console.print(table)
-        say_left_out(console, len(by_bias) - limit, "assessor")
-        say(console, "A positive bias is generous, a negative one strict.")
+        _show_biases(summary, rows, digits)
+    fit = summary["fit"]
     facts = [
         f"residual {number_text(fit['residual'])} with {count_of(fit['degrees_of_freedom'], 'degree')} of freedom",
         f"spectral gap {number_text(fit['mu2'])}",
     ]
     if fit["rms_uncertainty"] is not None:
         facts.append(f"typical uncertainty {number_text(fit['rms_uncertainty'])}")
-    say(console, f"{'; '.join(facts).capitalize()}.")
-    show_criteria(console, summary)
-    show_model(console, summary, rows)
-    # the log-evidence is in files and JSON only, and so are its notes
-    hidden = ("evidence", *(_SHOWN_AS_TABLE if summary.get("outlying") else ()))
-    show_notes(console, [note for note in summary["notes"] if not note["kind"].startswith(hidden)])
+    say(f"{'; '.join(facts).capitalize()}.")
+    _show_criteria(summary)
+    _show_model(summary, rows)
+    # the log-evidence is in files and JSON only, and so are its notes; outlying scores have a table of their own
+    hidden = ("evidence", *(("outlying",) if summary.get("outlying") else ()))
+    say_notes(note for note in summary["notes"] if not note["kind"].startswith(hidden))
 
 
-def show_model(console: Console, summary: Summary, rows: int) -> None:
+def _show_values(summary: Summary, rows: int, digits: int) -> None:
+    ordered = sorted(summary["objects"], key=lambda record: (record.get("component", 1), record["rank"]))
+    group = ["group"] if any("component" in record for record in ordered) else []
+    criteria = summary.get("criteria", [])[:_MOST_CRITERIA]
+    by_criterion = [{record["object"]: record["value"] for record in part["objects"]} for part in criteria]
+    ranked = any(record.get("p_top") is not None for record in ordered)
+    graded = any(record.get("grades") for record in ordered)
+
+    def cells(record: Summary) -> list[object]:
+        found = [
+            *([record["component"]] if group else []),
+            *(record["rank"], record["object"]),
+            *(number_text(record[name], digits=digits) for name in ("value", "sd")),
+            *(interval_text(record, digits), record["assessments"]),
+            *(number_text(values.get(record["object"]), digits=digits) for values in by_criterion),
+        ]
+        if graded:
+            likeliest = max(record["grades"], key=record["grades"].get)
+            found.append(f"{likeliest} ({record['grades'][likeliest]:.2f})")
+        if ranked:
+            found += [f"{record['p_top']:.3f}", f"{record['rank_lower']} to {record['rank_upper']}"]
+        return found
+
+    columns = [*group, "rank", "object", "value", "sd", f"{percent(summary['interval'])} interval", "scores"]
+    columns += [part["criterion"] for part in criteria] + ["likeliest grade"] * graded + ["P(top)", "ranks"] * ranked
+    show_table(columns, ordered, cells, most=rows, what="object")
+
+
+def _show_biases(summary: Summary, rows: int, digits: int) -> None:
+    by_bias = sorted(summary["assessors"], key=lambda record: (record.get("component", 1), -record["bias"]))
+    group = ["group"] if any("component" in record for record in by_bias) else []
+    show_table(
+        [*group, "assessor", "bias", "sd", f"{percent(summary['interval'])} interval", "scores"],
+        by_bias,
+        lambda record: [
+            *([record["component"]] if group else []),
+            record["assessor"],
+            number_text(record["bias"], sign=True, digits=digits),
+            number_text(record["sd"], digits=digits),
+            interval_text(record, digits, sign=True),
+            record["assessments"],
+        ],
+        most=rows,
+        what="assessor",
+    )
+    say("A positive bias is generous, a negative one strict.")
+
+
+def _show_model(summary: Summary, rows: int) -> None:
     """Print what a refined model found: numbers of the model, covariates, scales, noise factors, outlying scores."""
     most = 0 if rows == 0 else min(rows, _MOST)
-    percent = f"{100 * summary['interval']:g} %"
 
-    def tell(
-        key: str, label: str, columns: Sequence[str], order: Callable[[Summary], float] | None, *, sign: bool = False
-    ) -> None:
-        records = summary.get(key, [])
-        if not records:
-            return
-        ordered = records if order is None else sorted(records, key=order)
-        shown = ordered[:most] if most and order is not None else ordered
-        table = make_table([columns[0], columns[1], "sd", f"{percent} interval"], text=(columns[0],))
-        for record in shown:
-            name = _VARIANCES.get(record[label], record[label]) if label == "variance" else record[label]
-            numbers = (number_text(record[part], sign=sign and part == "estimate") for part in ("estimate", "sd"))
-            add_row(table, printable(name), *numbers, interval_text(record, 2, sign=sign))
-        console.print(table)
-        say_left_out(console, len(ordered) - len(shown), label)
+    def tell(key: str, label: str, columns: Sequence[str], records: list[Summary], most: int = 0) -> None:
+        signed = key == "covariates"
+        if records:
+            show_table(
+                [*columns, "sd", f"{percent(summary['interval'])} interval"],
+                records,
+                lambda record: [
+                    _VARIANCES.get(record[label], record[label]) if key == "variances" else record[label],
+                    number_text(record["estimate"], sign=signed),
+                    number_text(record["sd"]),
+                    interval_text(record, 2, sign=signed),
+                ],
+                text=columns[:1],
+                most=most,
+                what=label,
+            )
 
-    tell("variances", "variance", ("what the scores tell of the model", "estimate"), None)
+    tell("variances", "variance", ("what the scores tell of the model", "estimate"), summary.get("variances", []))
     confidence = summary.get("declared_confidence")
     if confidence is not None:
-        say(console, f"{confidence['words'][:1].upper()}{confidence['words'][1:]}")
-    tell("covariates", "covariate", ("covariate", "points"), lambda _: 0.0, sign=True)
-    tell("scales", "assessor", ("assessor", "scale"), _away_from_one)
-    tell("noise_factors", "assessor", ("assessor", "noise factor"), _away_from_one)
-    _show_outlying(console, summary.get("outlying", []), most)
+        say(f"{confidence['words'][:1].upper()}{confidence['words'][1:]}")
+    tell("covariates", "covariate", ("covariate", "points"), summary.get("covariates", []), most)
+    for key, column in (("scales", "scale"), ("noise_factors", "noise factor")):
+        tell(key, "assessor", ("assessor", column), sorted(summary.get(key, []), key=_away_from_one), most)
+    if summary.get("outlying"):
+        show_table(
+            ["outlying score", "by", "on", "expected", "standard deviations"],
+            summary["outlying"],
+            lambda record: [
+                f"{record['score']:g}",
+                *(record["assessor"], record["object"]),
+                number_text(record["expected"]),
+                number_text(record["surprise"], sign=True, digits=1),
+            ],
+            text=("by", "on"),
+            most=most,
+            what="outlying score",
+        )
 
 
 def _away_from_one(record: Summary) -> float:
@@ -164,40 +170,21 @@ def _away_from_one(record: Summary) -> float:
     return -max(estimate, 1 / estimate) if estimate > 0 else float("-inf")
 
 
-def _show_outlying(console: Console, records: list[Summary], most: int) -> None:
-    if not records:
-        return
-    table = make_table(["outlying score", "by", "on", "expected", "standard deviations"], text=("by", "on"))
-    shown = records[:most] if most else records
-    for record in shown:
-        add_row(
-            table,
-            f"{record['score']:g}",
-            printable(record["assessor"]),
-            printable(record["object"]),
-            number_text(record["expected"]),
-            number_text(record["surprise"], sign=True, digits=1),
-        )
-    console.print(table)
-    say_left_out(console, len(records) - len(shown), "outlying score")
-
-
-def show_criteria(console: Console, summary: Summary) -> None:
-    """Print the weights of the criteria, and how the errors of one reading go together."""
+def _show_criteria(summary: Summary) -> None:
+    """Print the weights of the criteria, and how the errors of one reading are correlated."""
     if "criteria" not in summary:
         return
     weights = ", ".join(f"{printable(part['criterion'])} {part['weight']:.3g}" for part in summary["criteria"])
-    say(console, f"Weights of the criteria: {weights}.")
+    say(f"Weights of the criteria: {weights}.")
     found = [record for record in summary["correlation"] if record["correlation"] is not None]
-    shown = found[:_MOST]
-    if shown:
+    if found:
         pairs = ", ".join(
             f"{printable(record['first'])} and {printable(record['second'])} {record['correlation']:.2f}"
             + ("" if record["error"] is None else f" ± {record['error']:.2f}")
-            for record in shown
+            for record in found[:_MOST]
         )
-        say(console, f"Correlation of the errors of one reading: {pairs}.")
-        say_left_out(console, len(found) - len(shown), "pair")
+        say(f"Correlation of the errors of one reading: {pairs}.")
+        say_left_out(len(found) - _MOST, "pair")
 
 
 def show_distributed(fit: DistributedFit, rows: int) -> None:
@@ -211,13 +198,12 @@ def show_distributed(fit: DistributedFit, rows: int) -> None:
     for name, words in (("noise_variance", "noise variance"), ("mu2", "spectral gap")):
         if found[name] is not None:
             facts.append(f"{words} {found[name]:.4g}")
-    click.echo(f"{'; '.join(facts).capitalize()}.")
-    click.echo()
-    name = "value" if fit.side == "object" else "bias"
+    click.echo(f"{'; '.join(facts).capitalize()}.\n")
+    of_values = fit.side == "object"
     most = min(len(fit.labels), 10 if rows == 0 else min(rows, 10))
-    size = [-value if fit.side == "object" else -abs(value) for value in fit.estimate.tolist()]
+    size = [-value if of_values else -abs(value) for value in fit.estimate.tolist()]
     order = sorted(range(len(size)), key=size.__getitem__)[:most]
-    click.echo(f"{'Highest values' if name == 'value' else 'Largest biases'}:")
+    click.echo(f"{'Highest values' if of_values else 'Largest biases'}:")
     shown = [printable(fit.labels[at]) for at in order]
     width = max(map(len, shown))
     for at, label in zip(order, shown, strict=True):
@@ -230,59 +216,47 @@ def show_distributed(fit: DistributedFit, rows: int) -> None:
 
 def show_check(summary: Summary) -> None:
     """Print how a panel hangs together."""
-    console = open_console()
-    say(console, _panel_line(summary))
-    groups = len(summary["components"])
+    say(_panel_line(summary))
     if summary["ok"] and summary["assessors"] == 1:
-        say(console, "Connected, but there is only one assessor: a bias cannot be told from the values.")
+        say("Connected, but there is only one assessor: a bias cannot be told from the values.")
     elif summary["ok"]:
-        gap = (
-            ""
-            if summary["mu2"] is None
-            else f" (spectral gap {number_text(summary['mu2'])}; 1 is best, 0 is disconnected)"
-        )
-        say(console, f"Connected: all assessors can be compared{gap}.")
+        gap = f" (spectral gap {number_text(summary['mu2'])}; 1 is best, 0 is disconnected)"
+        say(f"Connected: all assessors can be compared{'' if summary['mu2'] is None else gap}.")
     else:
-        say(console, f"Not connected: {groups} groups that cannot be compared.")
-        table = make_table(["group", "objects", "assessors"], text=("objects", "assessors"))
-        for number, component in enumerate(summary["components"][:20], start=1):
-            add_row(table, str(number), some(component["objects"]), some(component["assessors"]))
-        console.print(table)
-        say_left_out(console, groups - 20, "group")
-        say(console, "These further assessments would join them:")
+        groups = list(enumerate(summary["components"], start=1))
+        say(f"Not connected: {len(groups)} groups that cannot be compared.")
+        show_table(
+            ["group", "objects", "assessors"],
+            groups,
+            lambda group: [group[0], some(group[1]["objects"]), some(group[1]["assessors"])],
+            text=("objects", "assessors"),
+            most=20,
+            what="group",
+        )
+        say("These further assessments would join them:")
         for pair in summary["suggestions"][:20]:
-            say(console, f"  {printable(pair['assessor'])} on {printable(pair['object'])}")
-        say_left_out(console, len(summary["suggestions"]) - 20, "suggestion")
+            say(f"  {printable(pair['assessor'])} on {printable(pair['object'])}")
+        say_left_out(len(summary["suggestions"]) - 20, "suggestion")
     bridges = summary["bridges"]
     if bridges:
         shown = some([f"{pair['assessor']} on {pair['object']}" for pair in bridges])
         word = "assessment hangs" if len(bridges) == 1 else "assessments hang"
-        say(
-            console,
-            f"{len(bridges):,} {word} by a thread (nothing else links the two sides): {shown}.",
-        )
-    if summary["articulation_assessors"]:
-        say(
-            console,
-            f"Without one of these assessors, objects or assessors would be cut off: "
-            f"{some(summary['articulation_assessors'])}.",
-        )
-    show_notes(console, [problem for problem in summary["problems"] if problem["kind"] != "not_connected"])
+        say(f"{len(bridges):,} {word} by a thread (nothing else links the two sides): {shown}.")
+    cutting = summary["articulation_assessors"]
+    if cutting:
+        say(f"Without one of these assessors, objects or assessors would be cut off: {some(cutting)}.")
+    say_notes(problem for problem in summary["problems"] if problem["kind"] != "not_connected")
 
 
 def show_problems(summary: Summary) -> None:
     """Print every problem of a file that cannot be read as a panel."""
-    console = open_console()
     problems = summary["problems"]
-    for problem in problems[:100]:
-        where = "" if problem["where"] is None else f"{problem['where']}: "
-        say(console, printable(f"{where}{problem['message']}"))
-    say_left_out(console, len(problems) - 100, "problem")
+    say_notes(problems[:100], before="")
+    say_left_out(len(problems) - 100, "problem")
 
 
 def show_comparison(summary: Summary) -> None:
     """Print the methods side by side."""
-    console = open_console()
     columns = {
         "residual": "residual",
         "scaled": "residual_scaled",
@@ -291,34 +265,37 @@ def show_comparison(summary: Summary) -> None:
         "log-evidence": "log_evidence",
         "held-out error": "loo_rmse",
     }
-    if console.width < _WIDE:
+    if open_console().width < _WIDE:
         del columns["residual"], columns["scaled"]
-    table = make_table(["method", *columns, "behind best"], text=("method",))
-    for record in summary["methods"]:
-        add_row(table, record["method"], *(number_text(record[key]) for key in columns.values()), _behind(record))
-    console.print(table)
+    methods, advice = summary["methods"], summary["recommendation"]
+    show_table(
+        ["method", *columns, "behind best"],
+        methods,
+        lambda record: [record["method"], *(number_text(record[key]) for key in columns.values()), _behind(record)],
+        text=("method",),
+    )
+    refined = [record["method"] for record in methods if "+" in record["method"]]
     if summary["r2"]:
         # the paper's methods beside each other and beside the one recommended; of refinements there are too many pairs
-        main = {record["method"] for record in summary["methods"] if "+" not in record["method"]}
-        chosen = {*main, summary["recommendation"]["method"]}
+        main = {record["method"] for record in methods} - set(refined)
         pairs = list(zip(summary["r2"], summary["rank_changes"], strict=True))
-        shown = [(pair, change) for pair, change in pairs if pair["a"] in main and pair["b"] in chosen]
-        table = make_table(["methods", "R² of values", "largest rank change"], text=("methods", "largest rank change"))
-        for pair, change in shown:
-            r2 = "–" if pair["r2"] is None else f"{pair['r2']:.4f}"
-            add_row(
-                table, f"{pair['a']} / {pair['b']}", r2, f"{change['largest']} (object {printable(change['object'])})"
-            )
-        console.print(table)
-        say_left_out(console, len(pairs) - len(shown), "pair")
-    recommended = summary["recommendation"]
-    name = "Recommended" if recommended["method"] is None else f"Recommended: {recommended['method']}"
-    say(console, f"{name}: {recommended['reason']}")
+        shown = [one for one in pairs if one[0]["a"] in main and one[0]["b"] in {*main, advice["method"]}]
+        show_table(
+            ["methods", "R² of values", "largest rank change"],
+            shown,
+            lambda one: [
+                f"{one[0]['a']} / {one[0]['b']}",
+                "–" if one[0]["r2"] is None else f"{one[0]['r2']:.4f}",
+                f"{one[1]['largest']} (object {one[1]['object']})",
+            ],
+            text=("methods", "largest rank change"),
+        )
+        say_left_out(len(pairs) - len(shown), "pair")
+    name = "" if advice["method"] is None else f": {advice['method']}"
+    say(f"Recommended{name}: {advice['reason']}")
     # a dash says it for refinements, most of which have no log-evidence
-    dashes = tuple(
-        f"no log-evidence for {record['method']}:" for record in summary["methods"] if "+" in record["method"]
-    )
-    show_notes(console, [note for note in summary["notes"] if not note["message"].startswith(dashes)])
+    dashes = tuple(f"no log-evidence for {method}:" for method in refined)
+    say_notes(note for note in summary["notes"] if not note["message"].startswith(dashes))
 
 
 def _behind(record: Summary) -> str:
@@ -331,99 +308,78 @@ def _behind(record: Summary) -> str:
 
 def show_ranking(summary: Summary, rows: int) -> None:
     """Print ranks with their uncertainty, and the decision."""
-    console = open_console()
     top = summary["top"]
-    columns = ["rank", "object", "value", f"{100 * summary['interval']:g} % ranks", "expected", "P(first)"]
-    if top is not None:
-        columns += [f"P(top {top})", "status"]
-    table = make_table(columns, text=("object", "status"))
     ordered = sorted(summary["objects"], key=lambda record: (record["expected_rank"], record["rank"]))
-    limit = len(ordered) if rows == 0 else rows
     digits = digits_of(record["value"] for record in ordered)
-    for record in ordered[:limit]:
-        cells = [
-            str(record["rank"]),
-            printable(record["object"]),
+    columns = ["rank", "object", "value", f"{percent(summary['interval'])} ranks", "expected", "P(first)"]
+    show_table(
+        columns if top is None else [*columns, f"P(top {top})", "status"],
+        ordered,
+        lambda record: [
+            *(record["rank"], record["object"]),
             number_text(record["value"], digits=digits),
             f"{record['rank_lower']} to {record['rank_upper']}",
             f"{record['expected_rank']:.1f}",
             f"{record['p_first']:.3f}",
-        ]
-        if top is not None:
-            cells += [f"{record['p_top']:.3f}", record["status"]]
-        add_row(table, *cells)
-    console.print(table)
-    say_left_out(console, len(ordered) - limit, "object")
+            *([] if top is None else [f"{record['p_top']:.3f}", record["status"]]),
+        ],
+        text=("object", "status"),
+        most=rows,
+        what="object",
+    )
     decision = summary.get("decision")
     if decision is not None:
         for word, key in (("Safely in", "in"), ("Not to be separated by the data", "undecided"), ("Safely out", "out")):
             labels = decision[key]
-            say(console, f"{word}: {len(labels)}{f' ({some(labels)})' if labels else ''}.")
+            say(f"{word}: {len(labels)}{f' ({some(labels)})' if labels else ''}.")
         if decision["drawn"] is not None:
             drawn = printable(", ".join(decision["drawn"])) or "nobody, as no place is open"
-            say(console, f"Drawn by lot (seed {decision['lottery_seed']}): {drawn}.")
-    say(console, f"From {summary['draws']:,} posterior draws with seed {summary['seed']}.")
-    show_notes(console, [note for note in summary["notes"] if note["kind"] != "lottery"])
+            say(f"Drawn by lot (seed {decision['lottery_seed']}): {drawn}.")
+    say(f"From {summary['draws']:,} posterior draws with seed {summary['seed']}.")
+    say_notes(note for note in summary["notes"] if note["kind"] != "lottery")
 
 
 def show_influence(summary: Summary, rows: int, top: int | None) -> None:
     """Print what scores and assessors did, in plain words."""
-    console = open_console()
 
-    def first(records: list[Summary]) -> list[Summary]:
-        return records if rows == 0 else records[:rows]
+    def say_first(title: str, records: list[Summary], order: Callable[[Summary], float], words: Any) -> None:
+        say(title, *(f"  {printable(words(record))}" for record in sorted(records, key=order)[: rows or None]))
 
-    say(console, "Why values differ from plain averages, largest first:")
-    for record in first(sorted(summary["objects"], key=lambda record: -abs(record["difference"]))):
-        line = f"  {printable(record['object'])}: {printable(record['reason'])}"
-        say(console, line)
-    say(console, "Scores that pull their object's value the most:")
-    scores = summary["assessments"]
-    for record in first(sorted((r for r in scores if r["pull"] is not None), key=lambda record: -abs(record["pull"]))):
+    def of_score(record: Summary) -> str:
         way = "above" if record["held_out_error"] > 0 else "below"
-        line = (
-            f"  {record['assessor']} on {record['object']}: {record['score']:g}, "
+        return (
+            f"{record['assessor']} on {record['object']}: {record['score']:g}, "
             f"{number_text(abs(record['held_out_error']))} {way} what all other scores predict; "
             f"moves the value by {number_text(record['pull'], sign=True)}"
         )
-        say(console, printable(line))
-    alone = [f"{record['assessor']} on {record['object']}" for record in scores if record["pull"] is None]
+
+    say_first(
+        "Why values differ from plain averages, largest first:",
+        summary["objects"],
+        lambda record: -abs(record["difference"]),
+        lambda record: f"{record['object']}: {record['reason']}",
+    )
+    checked = [record for record in summary["assessments"] if record["pull"] is not None]
+    pull = "Scores that pull their object's value the most:"
+    say_first(pull, checked, lambda record: -abs(record["pull"]), of_score)
+    alone = [f"{one['assessor']} on {one['object']}" for one in summary["assessments"] if one["pull"] is None]
     if alone:
-        say(console, f"Nothing else can check: {some(alone)}.")
-    say(console, "Without an assessor:")
-    for record in first(sorted(summary["assessors"], key=_importance)):
-        say(console, printable(f"  {_deletion(record, top)}"))
+        say(f"Nothing else can check: {some(alone)}.")
+    # first those without whom the panel would fall apart
+    say_first(
+        "Without an assessor:",
+        summary["assessors"],
+        lambda one: -float("inf") if one["largest_change"] is None else -abs(one["largest_change"]),
+        lambda one: _deletion(one, top),
+    )
     bounds = summary["robustness"]
     if bounds is not None:
         say(
-            console,
             f"Robustness: a change of all scores of size d (in declared uncertainties) moves no value of total "
             f"confidence C by more than {number_text(bounds['constant'])} d / √C; spectral gap "
-            f"{number_text(bounds['mu2'])}.",
+            f"{number_text(bounds['mu2'])}."
         )
-    show_notes(console, summary["notes"])
-
-
-def show_next(summary: Summary) -> None:
-    """Print the assessments that would help most."""
-    console = open_console()
-    if summary["top"] is None:
-        say(console, f"Mean variance of the values now: {number_text(summary['now'])}. What would narrow it most:")
-    else:
-        line = f"Expected number of objects on the wrong side of place {summary['top']}: {number_text(summary['now'])}."
-        say(console, f"{line} What would lower it most:")
-    table = make_table(["assessor", "object", "gain"])
-    for record in summary["assessments"]:
-        add_row(table, printable(record["assessor"]), printable(record["object"]), number_text(record["gain"]))
-    console.print(table)
-    if not summary["assessments"]:
-        say(console, "There is no further assessment to make: everybody has read all that is open to them.")
-    show_notes(console, summary["notes"])
-
-
-def _importance(record: Summary) -> float:
-    """Order deletions: first those that the panel would not survive, then by size."""
-    return -float("inf") if record["largest_change"] is None else -abs(record["largest_change"])
+    say_notes(summary["notes"])
 
 
 def _deletion(record: Summary, top: int | None) -> str:
@@ -441,31 +397,44 @@ def _deletion(record: Summary, top: int | None) -> str:
     return text + (f"; no score left for {', '.join(record['lost'])}" if record["lost"] else "")
 
 
+def show_next(summary: Summary) -> None:
+    """Print the assessments that would help most."""
+    if summary["top"] is None:
+        say(f"Mean variance of the values now: {number_text(summary['now'])}. What would narrow it most:")
+    else:
+        line = f"Expected number of objects on the wrong side of place {summary['top']}: {number_text(summary['now'])}."
+        say(f"{line} What would lower it most:")
+    show_table(
+        ["assessor", "object", "gain"],
+        summary["assessments"],
+        lambda record: [record["assessor"], record["object"], number_text(record["gain"])],
+    )
+    if not summary["assessments"]:
+        say("There is no further assessment to make: everybody has read all that is open to them.")
+    say_notes(summary["notes"])
+
+
 def show_packed(panel: Panel, place: Path, parts: int) -> None:
     """Say what was packed and where, and what was noted on the way."""
-    console = open_console()
-    in_parts = "" if parts == 1 else f" in {parts:,} parts"
-    say(console, f"{panel!r} packed{in_parts}.")
+    say(f"{panel!r} packed{'' if parts == 1 else f' in {parts:,} parts'}.")
     show_written([place])
-    show_notes(console, [{"where": note.where, "message": note.message} for note in panel.notes])
+    say_notes({"where": note.where, "message": note.message} for note in panel.notes)
 
 
 def show_demo(fit: Fit, averages: Fit, save: Path | None) -> None:
     """Say what calibration changed in the demo, and what to try next."""
-    console = open_console()
     top = 10
     calibrated, averaged = (
         {one.panel.objects[i] for i in one.values.rank.argsort(kind="stable")[:top].tolist()} for one in (fit, averages)
     )
-    console.print()
     enter, leave = sorted(calibrated - averaged), sorted(averaged - calibrated)
     say(
-        console,
+        "",
         f"Beside plain averages, {len(enter)} of the top {top} are different: in {', '.join(enter) or 'nobody'}, "
         f"out {', '.join(leave) or 'nobody'}.",
     )
     if save is not None:
-        say(console, f"The scores are in {printable(save)}; try: evenhand calibrate {printable(save)}")
+        say(f"The scores are in {printable(save)}; try: evenhand calibrate {printable(save)}")
 
 
 def _panel_line(panel: Summary) -> str:

@@ -1,98 +1,64 @@
-"""Does declared confidence carry information? The power that the scores give it, and a test of none at all."""
+"""Calibrated confidences: a noise factor kappa for each assessor, and the power of declared confidence (App. F)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from math import lgamma, log, pi
 
-from evenhand.frames import Shown
-from evenhand.models.family import INTERVAL
-from evenhand.models.fit import Fit
-from evenhand.models.refined import Refinements, find_refined, make_refined
+import numpy as np
+
+from evenhand.compiled import Floats, sum_by
+from evenhand.models.effects import Table
+from evenhand.models.setting import Node, Setting, Unknown, log_unknown
 from evenhand.panel.panel import Panel
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class DeclaredConfidence(Shown):
-    """What the scores say of the confidences that were declared.
-
-    Differences in declared confidence are raised to a power: 1 takes them as declared, 0 ignores them, and less than 0
-    would mean that the confident are the unsure ones.
-
-    Attributes
-    ----------
-    power, lower, upper
-        The power with the highest marginal likelihood, and its interval.
-    factor, factor_lower, factor_upper
-        The same for the factor between neighbouring levels, where levels were declared; else None.
-    p_nothing
-        P-value of the power 0: small where declared confidence carries information.
-    p_as_declared
-        P-value of the power 1: small where it should not be taken as declared.
-    fit
-        The fit with the power estimated.
-    """
-
-    power: float
-    lower: float
-    upper: float
-    factor: float | None
-    factor_lower: float | None
-    factor_upper: float | None
-    p_nothing: float
-    p_as_declared: float
-    fit: Fit
-
-    def columns(self) -> dict[str, Any]:
-        """Return the power and, where levels were declared, the factor between them: estimate, lower, upper."""
-        factor = [] if self.factor is None else [("factor", self.factor, self.factor_lower, self.factor_upper)]
-        rows = zip(("power", self.power, self.lower, self.upper), *factor, strict=True)
-        return dict(zip(("name", "estimate", "lower", "upper"), map(list, rows), strict=True))
-
-    def __str__(self) -> str:
-        said = "carries information" if self.p_nothing < 0.05 else "shows no sign of carrying information"
-        taken = "" if self.p_as_declared >= 0.05 else ", and should not be taken as declared"
-        level = (
-            ""
-            if self.factor is None
-            else (f"; factor between levels {self.factor:.3g} ({self.factor_lower:.3g} to {self.factor_upper:.3g})")
-        )
-        return (
-            f"declared confidence {said} (p = {self.p_nothing:.2g}){taken}: power {self.power:.2g} "
-            f"({self.lower:.2g} to {self.upper:.2g}){level}"
-        )
+def next_factors(factor: Floats, strength: float, squares: Floats, left_over: Floats) -> Floats:
+    """Return kappa_a = (nu_0 + sum c r^2 / w) / (nu_0 + sum (1 - h)): REML, drawn to 1 by the prior."""
+    own = squares * factor  # precisions carry the factors already
+    return np.asarray(np.maximum(strength + own, 1e-6) / (strength + left_over))
 
 
-def declared_confidence(panel: Panel, *, interval: float = INTERVAL) -> DeclaredConfidence:
-    """Return how much declared confidence is worth, by marginal likelihood with values and biases shrunk.
+def factor_level(factor: Floats, strength: float, left_over: Floats) -> float:
+    """Return the log prior density of log kappa at the fit, with Laplace's factor for integrating it out."""
+    half = strength / 2
+    density = half * log(half) - lgamma(half) - half * (np.log(factor) + 1.0 / factor)
+    bend = (strength + left_over) / 2
+    return float((density + 0.5 * np.log(2 * pi / bend)).sum())
 
-    Parameters
-    ----------
-    panel
-        A panel with declared confidences that differ.
-    interval
-        Probability of intervals.
 
-    Examples
-    --------
-    >>> from evenhand import simulate_panel
-    >>> found = declared_confidence(simulate_panel(80, 10, 4, seed=1, bounds=None).panel)
-    >>> found.p_nothing < 0.05 <= found.p_as_declared
-    True
-    """
-    from scipy.special import gammaincc
+def factor_table(panel: Panel, best: Node, nodes: Sequence[tuple[float, Node]], interval: float) -> Table:
+    """Return the noise factors, each close to an inverse gamma given the others, for all credible settings."""
+    from scipy.special import gammainccinv
 
-    free, parts = find_refined(panel, Refinements(shrink=True, power="estimated"), interval=interval)
+    tails = np.array([(1 - interval) / 2, (1 + interval) / 2])
+    grid = (np.arange(200) + 0.5) / 200
+    drawn, share = [], []
+    for part, node in nodes:
+        slack = np.square(1.0 - np.clip(node.weight * node.solver.fitted_variances(), 0.0, 1.0))
+        strength = node.setting.strength if node.setting.strength is not None else np.inf
+        shape = (strength + sum_by(panel.assessor_index, slack, panel.n_assessors)) / 2
+        drawn.append(shape * node.noise_factor / gammainccinv(shape, grid[:, None]))
+        share.append(np.full(grid.size, part / grid.size))
+    factors, weights = np.concatenate(drawn), np.concatenate(share)
+    sd = np.sqrt(weights @ np.square(factors - best.noise_factor))
+    ends = np.empty((2, panel.n_assessors))
+    for at in range(panel.n_assessors):
+        order = np.argsort(factors[:, at])
+        ends[:, at] = np.interp(tails, np.cumsum(weights[order]), factors[order, at])
+    return Table("assessor", panel.assessors, best.noise_factor, sd, ends[0], ends[1], panel.backend)
 
-    def p_value(power: float) -> float:
-        held, _ = find_refined(panel, Refinements(shrink=True, power=power), interval=interval)
-        return float(gammaincc(0.5, max(free.log_marginal - held.log_marginal, 0.0)))  # chi-square, one degree
 
-    table = free.variances
-    at = list(table.labels).index("power")
-    power, lower, upper = (float(column[at]) for column in (table.estimate, table.lower, table.upper))
-    base = panel.factor
-    factor, low, high = (None if base is None else base**number for number in (power, lower, upper))
-    return DeclaredConfidence(
-        power, lower, upper, factor, low, high, p_value(0.0), p_value(1.0), make_refined(free, parts)
-    )
+def strength_unknown() -> Unknown:
+    """Return how alike the noise factors are, as a number that the scores must tell."""
+    return log_unknown("strength", log(8.0), log(2.0), log(500.0), lambda x: -((x - log(8.0)) ** 2) / 4.5)
+
+
+def power_unknown() -> Unknown:
+    """Return the power of declared confidence as a number that the scores must tell."""
+
+    def put(setting: Setting, x: float) -> Setting:
+        return replace(setting, power=x)
+
+    return Unknown("power", put, 0.5, -3.0, 5.0, lambda x: -((x - 1.0) ** 2) / 2)

@@ -23,29 +23,17 @@ _MOST_LEVELS: Final = 200
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coding:
-    """Covariates as columns of numbers, each with mean zero: values are those under average conditions.
+    """Covariates as columns of numbers, each with mean zero: values are those under average conditions."""
 
-    Attributes
-    ----------
-    names
-        A name for each column: ``order``, or ``round=2`` for a category beside the most frequent one.
-    columns
-        A row for each assessment.
-    """
-
+    # A name for each column: ``order``, or ``round=2`` for a category beside the most frequent one
     names: tuple[str, ...]
-    columns: sp.csr_array[Any]
+    columns: sp.csr_array[Any]  # A row for each assessment
 
 
 def code_covariates(panel: Panel, chosen: Sequence[str]) -> Coding | None:
     """Return the covariates of a panel as columns, or None for none.
 
-    Parameters
-    ----------
-    panel
-        The panel; its ``covariates`` hold the cells.
-    chosen
-        Names; ``"confidence"`` means the logarithm of the declared precision, where no column has that name.
+    ``"confidence"`` means the logarithm of the declared precision, where no column has that name.
     """
     if not chosen:
         return None

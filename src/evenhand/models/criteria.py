@@ -5,29 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any, Final, NoReturn, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.compiled import Codes, Floats, count_by
+from evenhand.compiled import Floats, count_by
 from evenhand.errors import InputError, NotConnectedError, Problem, SolveError
 from evenhand.models.additive import CWC, IBA, METHODS, calibrate
-from evenhand.models.correlation import Correlation
-from evenhand.models.effects import Effects
+from evenhand.models.correlation import (
+    SINGULAR,
+    Correlation,
+    SummedSolver,
+    Whole,
+    estimate_errors,
+    ignored_notes,
+    refuse_singular,
+    summed_noise,
+)
+from evenhand.models.effects import both_sides
 from evenhand.models.family import INTERVAL, check_options
 from evenhand.models.fit import Asked, Fit, Method, Model, Options, Question
-from evenhand.models.noise import EstimatedNoise, KnownNoise, NoDistribution, Noise, NoiseKind, NoisePrior
+from evenhand.models.noise import EstimatedNoise, KnownNoise, Noise, NoiseKind, NoisePrior
 from evenhand.models.posterior import Posterior
 from evenhand.models.refined import Refinements, refine
-from evenhand.models.reweighting import Mixing
 from evenhand.panel.gauge import Affine, Anchor, Gauge, Reference
 from evenhand.panel.panel import Panel
-from evenhand.progress import report
-from evenhand.solve import choose_solver
-from evenhand.solve.base import Derived
 from evenhand.solve.connectivity import Connectivity, connectivity
 from evenhand.solve.criteria import (
     CombinedSolver,
@@ -39,30 +42,10 @@ from evenhand.solve.criteria import (
 from evenhand.solve.equations import System, make_system
 from evenhand.words import count_of, name_some
 
-Whole = NDArray[np.int64]
 By = Callable[..., Fit] | str | Refinements
 """How each criterion is fitted: a function that takes a panel, the short name of a method, or refinements."""
 
-STEPS: Final = 300
-"""Fits after which an estimate of the correlations that still moves is given up."""
-
-STEADY: Final = 1e-10
-"""Correlations have come to rest when none moves by more than this."""
-
-_PERFECT: Final = 1e-3
-"""Errors go together perfectly, as far as scores tell, where their correlations have a smaller eigenvalue than this."""
-
-_SINGULAR: Final = 1e-8
-_DRAWN: Final = 1.0
-"""Correlations that go to 1 without end are drawn back by this many readings with independent errors."""
-
 _PROPORTIONAL: Final = 1e-9
-_CERTAIN: Final = 10**6
-"""So many degrees of freedom are as good as a known variance."""
-
-_NOTABLE: Final = 3.0
-"""Correlations this many standard errors from zero are worth a note where they are ignored."""
-
 _WHAT: Final[dict[Question, str]] = {
     "refit": "A refit",
     "update": "An update",
@@ -79,15 +62,9 @@ _WHAT: Final[dict[Question, str]] = {
 
 @dataclass(frozen=True)
 class SeveralCriteria(Model):
-    """A model in which scores of other criteria have their part.
+    """A model in which scores of other criteria have their part."""
 
-    Attributes
-    ----------
-    base
-        How each criterion was fitted on its own.
-    """
-
-    base: Model
+    base: Model  # how each criterion was fitted on its own
 
     @property
     def method(self) -> str:
@@ -387,25 +364,14 @@ def _weighted_part(panel: Panel, chosen: Mapping[str, float]) -> Panel:
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """The scores of a panel, a row for each reading and a column for each criterion.
+    """The scores of a panel, a row for each reading and a column for each criterion."""
 
-    Attributes
-    ----------
-    criteria
-        The criteria.
-    place
-        Where in the panel each score stands; -1 for none. An assessor's second score of an object for the same
-        criterion belongs to a second reading.
-    readings
-        The scores, with the precisions that the method uses.
-    declared
-        The precisions as declared; 1 where there is no score.
-    """
-
-    criteria: tuple[str, ...]
+    criteria: tuple[str, ...]  # the criteria
+    # where in the panel each score stands; -1 for none. An assessor's second score of an object for the same criterion
+    # belongs to a second reading.
     place: Whole
-    readings: Readings
-    declared: Floats
+    readings: Readings  # the scores, with the precisions that the method uses
+    declared: Floats  # the precisions as declared; 1 where there is no score
 
     @classmethod
     def of(cls, panel: Panel, criteria: tuple[str, ...], *, equal: bool) -> _Table:
@@ -555,8 +521,8 @@ class _Task:
         if correlation is not None:
             spread = weight / np.sqrt(np.where(present, declared, precision[:, None]))
             variance = np.einsum("ik,kl,il->i", spread, correlation, spread)
-            if not (variance > _SINGULAR * np.square(spread).sum(axis=1)).all():
-                _refuse_singular(correlation, table.criteria)
+            if not (variance > SINGULAR * np.square(spread).sum(axis=1)).all():
+                refuse_singular(correlation, table.criteria)
             precision = 1.0 / variance
         elif base.is_equally_confident:
             precision = np.broadcast_to(base.precision[0], score.shape).view()
@@ -639,7 +605,7 @@ class _Task:
             biases[seat] += part * fit.biases.estimate
         values = weight @ np.stack([fit.values.estimate for fit in fits])
         found = self.found(values, biases, self.residuals @ weight, None)
-        noise = _summed_noise(self.fits, weight)
+        noise = summed_noise([(label, fit.posterior) for label, fit in self.fits.items()], weight)
         ways = dict.fromkeys(fit.solved_by for fit in fits if fit.solved_by is not None)
         summed = SummedSolver(
             tuple(fit.posterior for fit in fits),
@@ -669,7 +635,7 @@ class _Task:
             self.fitter.interval,
             residual,
             freedom,
-            [*self.notes(noise), *_ignored(correlation, weight)],
+            [*self.notes(noise), *ignored_notes(correlation, weight)],
         )
 
     def joint(self) -> tuple[dict[str, Fit], Fit, Correlation]:
@@ -678,7 +644,7 @@ class _Task:
         start = np.array([_start(label, fit) for label, fit in self.fits.items()])
         conditions = [fit.posterior.condition for fit in fits if fit.posterior.condition is not None]
         gauges = Gauges.of(conditions, self.seats, self.base.n_assessors)
-        best, drawn = _estimate(readings, gauges, start)
+        best, drawn = estimate_errors(readings, gauges, start)
         rows = np.vstack([weight, np.eye(weight.size)])
         freedom, factor, of_correlations = certainty(best, rows, drawn)
         sd = np.sqrt(np.diagonal(best.covariance))
@@ -754,28 +720,9 @@ class _Found:
         notes: Sequence[Problem],
     ) -> Fit:
         """Return it as a fit."""
-        for array in (self.values, self.biases, self.residuals):
-            array.flags.writeable = False
-        values = Effects(
-            side="object",
-            labels=self.panel.objects,
-            estimate=self.values,
-            assessments=self.seen.object_assessments,
-            total_confidence=self.seen.object_confidence,
-            component=self.groups[0],
-            interval=interval,
-            posterior=posterior,
-            backend=self.panel.backend,
-        )
-        biases = replace(
-            values,
-            side="assessor",
-            labels=self.panel.assessors,
-            estimate=self.biases,
-            assessments=self.seen.assessor_assessments,
-            total_confidence=self.seen.assessor_confidence,
-            component=self.groups[1],
-        )
+        self.residuals.flags.writeable = False
+        estimates = self.values, self.biases
+        values, biases = both_sides(self.panel, self.seen, estimates, self.groups, posterior, interval)
         return Fit(
             panel=self.panel,
             model=model,
@@ -813,284 +760,3 @@ def _start(label: str, fit: Fit) -> float:
             "others: use correlated=False."
         )
     return fit.residual / fit.degrees_of_freedom
-
-
-def _estimate(readings: Readings, gauges: Gauges, start: Floats) -> tuple[JointSolver, float]:
-    """Return the solver for the best Sigma, and how many independent readings were added to find it.
-
-    None, mostly. Where the scores that go together are too few, the likelihood rises without end towards errors that
-    go together perfectly. Then correlations are drawn towards zero by as much as one reading would do.
-    """
-    best = _settle(readings, gauges, start, 0.0)
-    if best is not None:
-        return best, 0.0
-    best = _settle(readings, gauges, start, _DRAWN)
-    if best is None:
-        raise SolveError(
-            f"The correlations between criteria did not come to rest in {STEPS} steps: there is no result; use "
-            "correlated=False."
-        )
-    return best, _DRAWN
-
-
-def _settle(readings: Readings, gauges: Gauges, start: Floats, drawn: float) -> JointSolver | None:
-    """Return the solver for the Sigma that its own residuals tell: REML, by the EM algorithm; None where it has none.
-
-    Parameters
-    ----------
-    readings, gauges
-        The scores, and the gauges.
-    start
-        Noise variances to start from.
-    drawn
-        Readings with independent errors of the same variances that are added.
-    """
-    unit = np.sqrt(start)
-    lower = np.tril_indices(start.size)
-    diagonal = lower[0] == lower[1]
-
-    def packed(sigma: Floats) -> Floats:
-        factor = np.linalg.cholesky(sigma / np.outer(unit, unit))[lower]
-        return np.where(diagonal, np.log(np.where(diagonal, factor, 1.0)), factor)
-
-    def unpacked(vector: Floats) -> Floats:
-        factor = np.zeros((start.size, start.size))
-        factor[lower] = np.where(diagonal, np.exp(np.clip(vector, -15.0, 15.0)), vector)
-        return np.asarray(factor @ factor.T * np.outer(unit, unit))
-
-    mixing, sigma = Mixing(), np.diag(start)
-    for step in range(STEPS):
-        report("estimating correlations", step, None)
-        solver = JointSolver(readings, sigma, gauges)
-        try:
-            mean = solver.expected(solver.solve()[2])
-        except SolveError:
-            if drawn:
-                raise
-            return None
-        after = (readings.count * mean + drawn * np.diag(np.diagonal(mean))) / (readings.count + drawn)
-        sd = np.sqrt(np.diagonal(after))
-        if float(np.linalg.eigvalsh(after / np.outer(sd, sd))[0]) < (_SINGULAR if drawn else _PERFECT):
-            return None
-        if float(np.abs((after - sigma) / np.outer(sd, sd)).max()) <= STEADY:
-            return solver
-        sigma = unpacked(mixing.next(packed(sigma), packed(after)))
-    return None
-
-
-def _refuse_singular(matrix: Floats, criteria: Sequence[str]) -> NoReturn:
-    """Refuse correlations that are perfect, naming the pair that is closest to it."""
-    away = np.abs(np.nan_to_num(matrix)) - 2 * np.eye(len(criteria))
-    one, other = divmod(int(np.argmax(away)), len(criteria))
-    raise SolveError(
-        f"The errors of criteria {criteria[one]} and {criteria[other]} go together perfectly, or too few scores are "
-        "left over to tell: there is no result; use correlated=False, or give a weight to one of them only."
-    )
-
-
-def _ignored(correlation: Correlation, weight: Floats) -> list[Problem]:
-    """Return a note where errors clearly go together and that was not used."""
-    size = np.nan_to_num(correlation.matrix) * np.sqrt(correlation.freedom)
-    pairs = [(k, m) for k, m in combinations(range(weight.size), 2) if abs(size[k, m]) > _NOTABLE]
-    if not pairs:
-        return []
-    spread = weight * np.nan_to_num(correlation.sd)
-    with_them = float(spread @ np.nan_to_num(correlation.matrix) @ spread)
-    word = "small" if with_them > float(spread @ spread) else "large"
-    shown = name_some(
-        [
-            f"{correlation.criteria[k]} and {correlation.criteria[m]} {correlation.matrix[k, m]:.2f}"
-            for k, m in sorted(pairs, key=lambda pair: -abs(correlation.matrix[pair]))
-        ],
-        3,
-    )
-    message = (
-        f"errors go together between criteria ({shown}), so that combined sds are too {word}: use correlated=True."
-    )
-    return [Problem("correlated", message)]
-
-
-@dataclass(frozen=True, slots=True)
-class SummedNoise(EstimatedNoise):
-    """What sums of independent Student deviations come to: as Student's, with the same variance and tails (Patil 1965).
-
-    The deviations are drawn by the solver with tails of their own, so that nothing but their scale is left to give.
-    """
-
-    def draw_scale(self, generator: np.random.Generator, count: int) -> Floats | None:
-        """Return the scale, as often as asked."""
-        return None if self.variance is None else np.full(count, np.sqrt(self.variance))
-
-
-def _summed_noise(fits: Mapping[str, Fit], weight: Floats) -> Noise:
-    """Return what is known about the noise of weighted sums of independent criteria."""
-    posteriors = [fit.posterior for fit in fits.values()]
-    for label, one in zip(fits, posteriors, strict=True):
-        if one.noise.variance is None:
-            return NoDistribution(f"no uncertainties of combined values, for in criterion {label} {one.noise.reason}")
-    level = float(weight**2 @ [one.noise.variance for one in posteriors])
-    if all(isinstance(one.noise, KnownNoise) and not one.alternatives for one in posteriors):
-        declared = all(one.noise.kind == "declared" for one in posteriors)
-        return KnownNoise() if declared else KnownNoise(level, "estimated")
-    second, fourth = np.zeros(posteriors[0].value_precision.size), np.zeros(posteriors[0].value_precision.size)
-    few = [
-        noise.nu
-        for one in posteriors
-        for noise in one.of_values.noise
-        if isinstance(noise, EstimatedNoise) and noise.nu <= 4
-    ]
-    for part, one in zip(weight, posteriors, strict=True):
-        marginal = one.of_values
-        share = marginal.probability[:, None]
-        variance = np.array([[noise.variance or 0.0] for noise in marginal.noise]) * np.square(marginal.spread)
-        tails = np.array([[_tails(noise)] for noise in marginal.noise])
-        shift = np.square(marginal.shift)
-        own = (share * (variance + shift)).sum(axis=0)
-        second += part**2 * own
-        fourth += part**4 * ((share * (tails * variance**2 + 6 * variance * shift + shift**2)).sum(axis=0) - 3 * own**2)
-    there = second > 0
-    excess = float((fourth[there] / second[there] ** 2).mean()) if there.any() else 0.0
-    nu = min(few) if few else int(np.rint(min(_CERTAIN, 4 + 6 / max(excess, 6 / _CERTAIN))))
-    return SummedNoise((nu - 2) * level, nu)
-
-
-def _tails(noise: Noise) -> float:
-    """Return the fourth moment of a deviation over the square of its variance: 3 for a normal one."""
-    return 3 * (noise.nu - 2) / (noise.nu - 4) if isinstance(noise, EstimatedNoise) and noise.nu > 4 else 3.0
-
-
-@dataclass(frozen=True, eq=False)
-class SummedSolver(Derived):
-    """Answers about weighted sums of independent posteriors.
-
-    An assessor's biases are summed over the criteria that the assessor scored.
-
-    Attributes
-    ----------
-    posteriors, weights
-        The posterior and the weight of each criterion.
-    seats
-        For each criterion the positions of its assessors among all.
-    panel
-        The combined panel.
-    system
-        Its equations, as if its scores had been given as such.
-    variance
-        Covariances are divided by this, the noise variance of the sums; by 1 where it is None or 0.
-    reason
-        Which methods were used, and why.
-    """
-
-    posteriors: tuple[Posterior, ...]
-    weights: Floats
-    seats: tuple[Whole, ...]
-    panel: Panel
-    system: System
-    variance: float | None = None
-    reason: str = ""
-
-    @property
-    def diagonal_error(self) -> float:
-        """Typical relative error of the diagonal; 0 where it is exact but for rounding."""
-        return max(0.0 if one.solver is None else one.solver.diagonal_error for one in self.posteriors)
-
-    @property
-    def log_determinant_error(self) -> float:
-        """Standard error of the log-determinant; 0 where it is exact but for rounding."""
-        return choose_solver(self.system).log_determinant_error
-
-    @property
-    def _parts(self) -> list[tuple[float, Posterior, Whole]]:
-        """For each criterion the factor of its covariance, its posterior and its seats."""
-        square = self.weights**2 / (self.variance or 1.0)
-        return list(zip(square.tolist(), self.posteriors, self.seats, strict=True))
-
-    @property
-    def ends(self) -> tuple[Codes, Codes]:
-        """The object and the assessor of each combined score."""
-        return self.panel.object_index, self.panel.assessor_index
-
-    def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
-        """Return the covariance times a vector, or times each column of a matrix."""
-        values, biases = np.zeros(of_objects.shape), np.zeros(of_assessors.shape)
-        for factor, posterior, seat in self._parts:
-            more = _times(posterior, of_objects, of_assessors[seat])
-            values += factor * more[0]
-            biases[seat] += factor * more[1]
-        return values, biases
-
-    def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
-        """Return x^T C x for each column x, C the covariance."""
-        total = np.zeros(of_objects.shape[1:])
-        for factor, posterior, seat in self._parts:
-            if posterior.alternatives:
-                sd = posterior.of_contrasts(of_objects, of_assessors[seat]).sd
-                total = total + factor * np.square(0.0 if sd is None else sd)
-            else:
-                unit = posterior.contrast_variances(of_objects, of_assessors[seat])
-                total = total + factor * _variance(posterior) * unit
-        return np.asarray(total)
-
-    def diagonal(self) -> tuple[Floats, Floats]:
-        """Return variances of sums of values and of biases."""
-        return self._diagonal
-
-    @cached_property
-    def _diagonal(self) -> tuple[Floats, Floats]:
-        values, biases = np.zeros(self.panel.n_objects), np.zeros(self.panel.n_assessors)
-        for factor, posterior, seat in self._parts:
-            of_values, of_biases = (_variance(posterior) * side for side in posterior.unit_variances)
-            if posterior.alternatives:
-                of_values, of_biases = (
-                    np.square(0.0 if side.sd is None else side.sd)
-                    for side in (posterior.of_values, posterior.of_biases)
-                )
-            values += factor * of_values
-            biases[seat] += factor * of_biases
-        return values, biases
-
-    def log_determinant(self) -> float:
-        """Return log det of the combined panel's own equations."""
-        return choose_solver(self.system).log_determinant()
-
-    def mu2(self) -> float:
-        """Return mu_2 of the combined panel."""
-        return choose_solver(self.system).mu2()
-
-    def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
-        """Return draws (count rows) of sums of values and of biases about zero, each part with tails of its own."""
-        values, biases = np.zeros((count, self.panel.n_objects)), np.zeros((count, self.panel.n_assessors))
-        for factor, posterior, seat in self._parts:
-            drawn = posterior.draw(count, generator)
-            if drawn is None:
-                raise SolveError(f"There is no posterior to draw from: {posterior.noise.reason}.")
-            values += np.sqrt(factor) * drawn[0]
-            biases[:, seat] += np.sqrt(factor) * drawn[1]
-        return values, biases
-
-
-def _variance(posterior: Posterior) -> float:
-    """Return the noise variance, or 1 where there is none."""
-    return 1.0 if posterior.noise.variance is None else posterior.noise.variance
-
-
-def _times(posterior: Posterior, of_values: Floats, of_biases: Floats) -> tuple[Floats, Floats]:
-    """Return a posterior's covariance times a vector or columns."""
-    if posterior.alternatives:
-        values, biases = np.zeros(of_values.shape), np.zeros(of_biases.shape)
-        for one in posterior.alternatives:
-            more = _times(one.posterior, of_values, of_biases)
-            along = one.values @ of_values + one.biases @ of_biases
-            values += one.probability * (more[0] + np.multiply.outer(one.values, along))
-            biases += one.probability * (more[1] + np.multiply.outer(one.biases, along))
-        return values, biases
-    scale = _variance(posterior)
-    if posterior.solver is None:
-        return scale * (of_values.T / posterior.value_precision).T, np.zeros(of_biases.shape)
-    asked = of_values, of_biases
-    if posterior.condition is not None:
-        asked = posterior.condition.transposed(*asked)
-    found = posterior.solver.apply(*asked)
-    if posterior.condition is not None:
-        found = posterior.condition.project(*found)
-    return scale * found[0], scale * found[1]

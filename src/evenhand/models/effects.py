@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Literal, Protocol
 
@@ -14,6 +14,7 @@ from evenhand import frames
 from evenhand.compiled import Floats
 from evenhand.errors import InputError
 from evenhand.models.posterior import Marginal, Posterior, mapped_sd
+from evenhand.panel.panel import Panel
 
 _TIE: Final = 1e-10
 """Values closer than this, beside the spread of all values, share a rank."""
@@ -182,6 +183,48 @@ class Effects(frames.Shown):
             f"  {self.labels[i]!s:<{width}}  {self.estimate[i]:9.3f}" + ("" if sd is None else f"  ± {sd[i]:.3f}")
             for i in chosen.tolist()
         ]
+
+
+def both_sides(
+    panel: Panel,
+    seen: Panel,
+    estimates: tuple[Floats, Floats],
+    groups: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+    posterior: Posterior,
+    interval: float,
+    scale: Scale | None = None,
+) -> tuple[Effects, Effects]:
+    """Return the tables of values and of biases of a panel, which a method may have seen with other confidences.
+
+    Without groups, all can be compared. A scale is that of the values.
+    """
+    if groups is None:
+        groups = np.zeros(panel.n_objects, dtype=np.int64), np.zeros(panel.n_assessors, dtype=np.int64)
+    for array in estimates:
+        array.flags.writeable = False
+    values = Effects(
+        side="object",
+        labels=panel.objects,
+        estimate=estimates[0],
+        assessments=seen.object_assessments,
+        total_confidence=seen.object_confidence,
+        component=groups[0],
+        interval=interval,
+        posterior=posterior,
+        backend=panel.backend,
+        scale=scale,
+    )
+    biases = replace(
+        values,
+        side="assessor",
+        labels=panel.assessors,
+        estimate=estimates[1],
+        assessments=seen.assessor_assessments,
+        total_confidence=seen.assessor_confidence,
+        component=groups[1],
+        scale=None,
+    )
+    return values, biases
 
 
 @dataclass(frozen=True, slots=True)

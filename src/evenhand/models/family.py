@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from evenhand.compiled import dot
 from evenhand.errors import InputError, Problem, SolveError
-from evenhand.models.effects import Effects
+from evenhand.models.effects import both_sides
 from evenhand.models.fit import Fit, Model
 from evenhand.models.noise import NoiseKind, NoisePrior, make_noise
 from evenhand.models.posterior import Posterior
@@ -57,22 +56,9 @@ def make_fit(
     condition: Condition | None = None,
     solver: Answering | None = None,
 ) -> Fit:
-    """Return the Fit that a solution makes.
+    """Return the Fit that a solution in its gauge makes of a panel, as given and as the method sees it.
 
-    Parameters
-    ----------
-    panel, seen
-        The panel as given, and as the method sees it (equal confidences for SA and IBA).
-    model
-        The method.
-    solution
-        Values, biases and residuals, in the gauge.
-    parts
-        The components of the panel.
-    noise, interval
-        Treatment of the noise variance, probability of intervals.
-    gauge, condition, solver
-        For calibrating methods, what fixes the biases and what answers for their uncertainty.
+    Calibrating methods have a gauge, its condition, and a solver that answers for the uncertainty.
     """
     residual = _residual_sum(seen, solution) if solution.residual is None else solution.residual
     calibrated = model.is_calibrated
@@ -80,26 +66,8 @@ def make_fit(
     dof = seen.n_assessments - fitted
     precision = seen.object_confidence
     posterior = Posterior(make_noise(noise, residual, dof), precision, seen.n_assessors, solver, condition)
-    values = Effects(
-        side="object",
-        labels=panel.objects,
-        estimate=_frozen(solution.values),
-        assessments=seen.object_assessments,
-        total_confidence=precision,
-        component=parts.object_component if calibrated else np.zeros(seen.n_objects, dtype=np.int64),
-        interval=interval,
-        posterior=posterior,
-        backend=panel.backend,
-    )
-    biases = replace(
-        values,
-        side="assessor",
-        labels=panel.assessors,
-        estimate=_frozen(solution.biases),
-        assessments=seen.assessor_assessments,
-        total_confidence=seen.assessor_confidence,
-        component=parts.assessor_component if calibrated else np.zeros(seen.n_assessors, dtype=np.int64),
-    )
+    groups = (parts.object_component, parts.assessor_component) if calibrated else None
+    values, biases = both_sides(panel, seen, (solution.values, solution.biases), groups, posterior, interval)
     return Fit(
         panel=panel,
         model=model,

@@ -21,7 +21,7 @@ from evenhand.panel.gauge import Gauge, Reference, condition, gauge_name
 from evenhand.panel.panel import Panel
 from evenhand.solve.choose import SolverKind
 from evenhand.solve.connectivity import Connectivity
-from evenhand.words import count_of
+from evenhand.words import count_of, name_some
 
 if TYPE_CHECKING:
     from evenhand.models.correlation import Correlation
@@ -163,24 +163,26 @@ class Model(Protocol):
         return None
 
 
+def outlying_notes(panel: Panel, model: Model) -> list[Problem]:
+    """Return a note that names the outlying scores, where there are any."""
+    named = [
+        f"{panel.score[at]:g} for {panel.objects[int(panel.object_index[at])]} by "
+        f"{panel.assessors[int(panel.assessor_index[at])]}"
+        for at in model.outlying.tolist()
+    ]
+    said = f"{count_of(len(named), 'outlying score')}: {name_some(named, 4)}."
+    return [Problem("outlying", said)] if named else []
+
+
 @dataclass(frozen=True)
 class Method(Model):
-    """One of the four methods of the paper's table 1. To call it is to fit a panel.
+    """One of the four methods of the paper's table 1. To call it is to fit a panel."""
 
-    Attributes
-    ----------
-    key
-        Its short name.
-    calibrates, weighs
-        Whether it fits biases, and whether scores weigh by declared confidence.
-    make
-        The function that fits a panel by it.
-    """
-
-    key: str
+    key: str  # its short name
+    # calibrates, weighs: whether it fits biases, and whether scores weigh by declared confidence
     calibrates: bool
     weighs: bool
-    make: Callable[..., Fit] = field(repr=False)
+    make: Callable[..., Fit] = field(repr=False)  # the function that fits a panel by it
 
     @property
     def method(self) -> str:

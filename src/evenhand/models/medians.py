@@ -16,14 +16,14 @@ from evenhand.errors import Problem, SolveError
 from evenhand.models.additive import CWC, finish_additive
 from evenhand.models.effects import Table
 from evenhand.models.family import INTERVAL, check_options
-from evenhand.models.fit import Fit, Model, Options, Question
+from evenhand.models.fit import Fit, Model, Options, Question, outlying_notes
 from evenhand.models.noise import NoDistribution, NoiseKind, NoisePrior
 from evenhand.models.posterior import Posterior
 from evenhand.panel.gauge import Gauge, condition
 from evenhand.panel.panel import Panel
 from evenhand.solve import Solution, SolverKind
 from evenhand.solve.connectivity import Connectivity, connectivity
-from evenhand.words import count_of, name_some
+from evenhand.words import count_of
 
 MOST: Final = 50_000
 """Up to this many assessments the least sum is found exactly, by a linear programme that takes some seconds."""
@@ -233,29 +233,16 @@ def median_polish(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Polished:
-    """Values and biases by medians, in some gauge.
+    """Values and biases by medians, in some gauge."""
 
-    Attributes
-    ----------
-    values, biases, residuals
-        The estimates, and s - v - b of each assessment.
-    criterion
-        The sum of sqrt(c) ``|s - v - b|``.
-    bound
-        No values and biases have a smaller sum than this.
-    rounds
-        Rounds of medians.
-    is_programmed
-        Whether they come from the linear programme.
-    """
-
+    # values, biases, residuals: the estimates, and s - v - b of each assessment
     values: Floats
     biases: Floats
     residuals: Floats
-    criterion: float
-    bound: float
-    rounds: int
-    is_programmed: bool
+    criterion: float  # the sum of sqrt(c) ``|s - v - b|``
+    bound: float  # no values and biases have a smaller sum than this
+    rounds: int  # rounds of medians
+    is_programmed: bool  # whether they come from the linear programme
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -335,15 +322,7 @@ def weighted_medians(score: Floats, weight: Floats, group: NDArray[np.intp], cou
 
 
 def polish(panel: Panel, parts: Connectivity) -> Polished:
-    """Return the values and biases with the least sum of absolute residuals, in some gauge, and how sure that is.
-
-    Parameters
-    ----------
-    panel
-        The panel.
-    parts
-        Its groups, each of which has a level of its own.
-    """
+    """Return the values and biases with the least sum of absolute residuals, in some gauge, and how sure that is."""
     if panel.n_assessments > MOST:
         return _polish(panel, parts)
     # in the order of the labels, so that the choice among equals does not hang on the order of the rows
@@ -530,15 +509,4 @@ def _notes(panel: Panel, model: Medians) -> list[Problem]:
     how = "by a linear programme and" if model.is_programmed else "after"
     rounds = count_of(model.rounds, "round")
     notes = [Problem("medians", f"{sum_}, {above}, {how} {rounds} of medians.")]
-    outlying = model.outlying
-    if outlying.size:
-        named = name_some(
-            [
-                f"{panel.score[at]:g} for {panel.objects[int(panel.object_index[at])]} by "
-                f"{panel.assessors[int(panel.assessor_index[at])]}"
-                for at in outlying.tolist()
-            ],
-            4,
-        )
-        notes.append(Problem("outlying", f"{count_of(outlying.size, 'outlying score')}: {named}."))
-    return notes
+    return [*notes, *outlying_notes(panel, model)]

@@ -1,11 +1,17 @@
-"""What is known about the noise variance w: declared, estimated from the residual, or by a prior of one's own."""
+"""How a score scatters about what the model expects, and what is known about the noise variance w.
+
+That is declared, estimated from the residual, or by a prior of one's own. Where noise is not normal (robust, rounded),
+what is asked of it is how one score bears on what all the others expect of it: the mass, mean and variance of a normal
+density times the density of the score. These are closed forms.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal, Protocol
+from math import pi
+from typing import Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,18 +75,10 @@ class Noise(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KnownNoise:
-    """A noise variance w that is known: 1 where declared uncertainties are taken at face value. Gaussian posterior.
+    """A noise variance w that is known: 1 where declared uncertainties are taken at face value. Gaussian posterior."""
 
-    Attributes
-    ----------
-    variance
-        The factor w.
-    kind
-        Name of this treatment.
-    """
-
-    variance: float = 1.0
-    kind: str = "declared"
+    variance: float = 1.0  # the factor w
+    kind: str = "declared"  # name of this treatment
 
     @property
     def reason(self) -> None:
@@ -107,18 +105,10 @@ class KnownNoise:
 
 @dataclass(frozen=True, slots=True)
 class EstimatedNoise:
-    """Scale unknown, Jeffreys prior 1/w: Student posterior with nu degrees of freedom (App. D).
+    """Scale unknown, Jeffreys prior 1/w: Student posterior with nu degrees of freedom (App. D)."""
 
-    Attributes
-    ----------
-    residual
-        The weighted residual sum of squares R.
-    nu
-        Degrees of freedom.
-    """
-
-    residual: float
-    nu: int
+    residual: float  # the weighted residual sum of squares R
+    nu: int  # degrees of freedom
 
     @property
     def kind(self) -> str:
@@ -177,17 +167,10 @@ class EstimatedNoise:
 
 @dataclass(frozen=True)
 class PriorNoise:
-    """A prior density rho(w) of one's own: p(w | s) is proportional to rho(w) w^(-nu/2) exp(-R/2w), on a fine grid.
+    """A prior density rho(w) of one's own: p(w | s) is proportional to rho(w) w^(-nu/2) exp(-R/2w), on a fine grid."""
 
-    Attributes
-    ----------
-    prior
-        The density.
-    residual, nu
-        R and the degrees of freedom.
-    """
-
-    prior: NoisePrior
+    prior: NoisePrior  # the density
+    # residual, nu: R and the degrees of freedom
     residual: float
     nu: int
 
@@ -291,15 +274,9 @@ class PriorNoise:
 
 @dataclass(frozen=True, slots=True)
 class NoDistribution:
-    """Noise of which nothing is assumed: no standard deviations, no intervals, no chances.
+    """Noise of which nothing is assumed: no standard deviations, no intervals, no chances."""
 
-    Attributes
-    ----------
-    reason
-        Why, and what to use instead.
-    """
-
-    reason: str
+    reason: str  # why, and what to use instead
 
     @property
     def kind(self) -> str:
@@ -325,15 +302,7 @@ class NoDistribution:
 
 
 def make_noise(noise: NoiseKind | NoisePrior, residual: float, nu: int) -> Noise:
-    """Return what is known about w after the fit.
-
-    Parameters
-    ----------
-    noise
-        ``"estimated"`` (Jeffreys prior), ``"declared"`` (w = 1) or a :class:`NoisePrior`.
-    residual, nu
-        R and the degrees of freedom.
-    """
+    """Return what is known about w after a fit with residual R and nu degrees of freedom."""
     if isinstance(noise, NoisePrior):
         return PriorNoise(noise, residual, nu)
     if noise == "declared":
@@ -348,3 +317,63 @@ def noise_asked(noise: Noise) -> NoiseKind | NoisePrior:
     if isinstance(noise, PriorNoise):
         return noise.prior
     return "declared" if noise.kind == "declared" else "estimated"
+
+
+LEAST: Final = 1e-6
+"""A score keeps this part of its precision at least, so that no object or assessor is left without any."""
+
+
+class Tilted(NamedTuple):
+    """What a score says where all others expect a residual r = s - fitted of ``away``, with a variance u.
+
+    Once it has been seen, the mean of r is away - u slope, and its variance u (1 - u bend).
+    """
+
+    log_mass: Floats  # log of the predictive density of the score, given all others
+    # slope, bend: minus the first and second derivatives of the log mass in ``away``
+    slope: Floats
+    bend: Floats
+    # what the score says of the noise, the expectation of 1 - 2 d log p / d log c: of c r^2 / w where it is normal
+    scatter: Floats
+
+
+class Likelihood(Protocol):
+    """The density of residuals r = s - fitted, for precisions c and noise variance w."""
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether one weighted least-squares fit is the answer."""
+
+    @property
+    def least(self) -> float:
+        """The smallest part of its precision that a score weighs."""
+
+    def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
+        """Return what each score says beside what all others expect."""
+
+    def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
+        """Return the log density of each residual."""
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """The paper's own: s = fitted + sigma eta."""
+
+    is_normal: bool = True
+    least: float = LEAST
+
+    def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
+        """Return the product of two normal densities."""
+        noise = w / precision
+        total = variance + noise
+        squares = np.square(away / total) * noise + variance / total
+        return Tilted(log_normal(away, total), away / total, 1.0 / total, squares)
+
+    def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
+        """Return the log density of each residual."""
+        return log_normal(residual, w / precision)
+
+
+def log_normal(away: Floats, variance: Floats) -> Floats:
+    """Return the log of a normal density about zero."""
+    return np.asarray(-(np.log(2 * pi * variance) + np.square(away) / variance) / 2)

@@ -26,20 +26,11 @@ _SLICES: Final = 512
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """The posterior with other variances of the model, which the scores do not rule out.
+    """The posterior with other variances of the model, which the scores do not rule out."""
 
-    Attributes
-    ----------
-    probability
-        How probable these variances are.
-    posterior
-        The posterior, given them.
-    values, biases
-        By how much its values and biases differ from the estimates of the fit.
-    """
-
-    probability: float
-    posterior: Posterior
+    probability: float  # how probable these variances are
+    posterior: Posterior  # the posterior, given them
+    # values, biases: by how much its values and biases differ from the estimates of the fit
     values: Floats
     biases: Floats
 
@@ -134,24 +125,16 @@ class Posterior:
         """What is known about each value, as a deviation from its estimate."""
         if not self.alternatives:
             return Marginal.single(self.noise, self.unit_value_variance)
-        return Marginal.mixed(
-            [
-                (one.probability, one.posterior.noise, one.values, one.posterior.unit_value_variance)
-                for one in self.alternatives
-            ]
-        )
+        parts = [(one, one.values, one.posterior.unit_value_variance) for one in self.alternatives]
+        return Marginal.mixed([(one.probability, one.posterior.noise, shift, unit) for one, shift, unit in parts])
 
     @cached_property
     def of_biases(self) -> Marginal:
         """What is known about each bias, as a deviation from its estimate."""
         if not self.alternatives:
             return Marginal.single(self.noise, self.unit_bias_variance)
-        return Marginal.mixed(
-            [
-                (one.probability, one.posterior.noise, one.biases, one.posterior.unit_bias_variance)
-                for one in self.alternatives
-            ]
-        )
+        parts = [(one, one.biases, one.posterior.unit_bias_variance) for one in self.alternatives]
+        return Marginal.mixed([(one.probability, one.posterior.noise, shift, unit) for one, shift, unit in parts])
 
     def of_contrasts(self, value_weight: Floats, bias_weight: Floats | None = None) -> Marginal:
         """Return what is known about sum value_weight v + sum bias_weight b, for each column of weights."""
@@ -265,18 +248,12 @@ class Posterior:
 
 @dataclass(frozen=True, eq=False)
 class Marginal:
-    """What is known about each of several quantities, as a deviation from its estimate: a mixture of scaled noises.
+    """What is known about each of several quantities, as a deviation from its estimate: a mixture of scaled noises."""
 
-    Attributes
-    ----------
-    probability, noise
-        The parts of the mixture; one, mostly.
-    shift, spread
-        For each part (rows) and quantity (columns) the centre, and the standard deviation for w = 1.
-    """
-
+    # probability, noise: the parts of the mixture; one, mostly
     probability: Floats
     noise: tuple[Noise, ...]
+    # shift, spread: for each part (rows) and quantity (columns) the centre, and the standard deviation for w = 1
     shift: Floats
     spread: Floats
 
@@ -350,17 +327,7 @@ class Marginal:
 
 
 def mapped_sd(marginal: Marginal, centre: Floats, back: Callable[[Floats], Floats]) -> Floats | None:
-    """Return standard deviations after an increasing map, by averaging over equally probable slices.
-
-    Parameters
-    ----------
-    marginal
-        What is known on the scale of the model, as deviations.
-    centre
-        The estimates there.
-    back
-        The map to points.
-    """
+    """Return standard deviations after an increasing map back to points, by averaging over equally probable slices."""
     total = np.zeros_like(centre)
     for chance, noise, shift, spread in zip(
         marginal.probability, marginal.noise, marginal.shift, marginal.spread, strict=True

@@ -5,39 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import exp, log
 from typing import Any, Final, Literal, Unpack
 
 import numpy as np
 
 from evenhand import frames
-from evenhand.compiled import Floats, sum_by
-from evenhand.errors import InputError, Problem, SolveError
+from evenhand.compiled import Floats
+from evenhand.errors import InputError, Problem
 from evenhand.models.bounded import ScoreMap, map_scores
+from evenhand.models.confidences import factor_table, power_unknown, strength_unknown
 from evenhand.models.covariates import code_covariates
-from evenhand.models.effects import Effects, Table
+from evenhand.models.effects import Table, both_sides
 from evenhand.models.family import INTERVAL
-from evenhand.models.fit import Fit, Model, Options, Question
-from evenhand.models.likelihoods import Huber, Likelihood, Normal, Rounded, Student
-from evenhand.models.noise import NoiseKind, NoisePrior
+from evenhand.models.fit import Fit, Model, Options, Question, outlying_notes
+from evenhand.models.noise import Likelihood, NoiseKind, NoisePrior, Normal
 from evenhand.models.posterior import Alternative, Marginal, Posterior
-from evenhand.models.reweighting import Node, Setting, Work
-from evenhand.models.variances import Search, Unknown
+from evenhand.models.robust import Huber, Student, freedom_unknown
+from evenhand.models.rounded import Rounded
+from evenhand.models.scaled import scale_unknown, scales_of
+from evenhand.models.setting import Node, Setting, Unknown, Work, log_unknown, put_number
+from evenhand.models.shrunk import ratio_unknown, refuse_perfect, refuse_untold, starts, with_ratio
+from evenhand.models.variances import Search
 from evenhand.panel.gauge import Condition, Gauge, condition
 from evenhand.panel.panel import Panel
 from evenhand.solve import SolverKind
-from evenhand.solve.choose import choose_solver
 from evenhand.solve.connectivity import Connectivity, connectivity
-from evenhand.solve.equations import make_system
 from evenhand.words import count_of, name_some
 
 Tails = Literal["student", "huber"]
 
 _LARGE: Final = 500
 """With more than this many on the smaller side the scores fix variances so well that their uncertainty is nothing."""
-
-_SMALLEST, _LARGEST = -14.0, 14.0
-"""Logarithms of the smallest and largest ratio of a prior variance to w that is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,21 +211,14 @@ class Refined(Model):
             return None
         count = self.panel.n_assessors
         parts = [(share, node, node.log_scale, _border_sd(node)[-count:]) for share, node in self._nodes]
-        raw = self._table("assessor", self.panel.assessors, self.node.log_scale, parts)
-        return replace(
-            raw,
-            estimate=np.exp(raw.estimate),
-            sd=np.exp(raw.estimate) * raw.sd,
-            lower=np.exp(raw.lower),
-            upper=np.exp(raw.upper),
-        )
+        return scales_of(self._table("assessor", self.panel.assessors, self.node.log_scale, parts))
 
     @cached_property
     def noise_factors(self) -> Table | None:
         """The assessors' factors kappa of the noise variance; above 1 for the over-confident."""
         if self.node.setting.strength is None:
             return None
-        return _factor_table(self.panel, self.node, self._nodes, self.interval)
+        return factor_table(self.panel, self.node, self._nodes, self.interval)
 
     @cached_property
     def variances(self) -> Table:
@@ -320,44 +311,11 @@ def find_refined(
     work = Work(seen, parts, None if coding is None else coding.columns, solver, panel.precision)
     base, unknowns = _unknowns(work, chosen, noise)
     search = Search(work, base, unknowns)
-    _refuse_untold(panel, unknowns)
+    refuse_untold(panel, unknowns)
     point = search.peak() if unknowns else np.zeros(0)
-    _refuse_perfect(point, unknowns, chosen.step)
+    refuse_perfect(point, unknowns, chosen.step)
     search.end(point)
     return Refined(panel, chosen, search, () if coding is None else coding.names, interval), parts
-
-
-def _refuse_untold(panel: Panel, unknowns: Sequence[Unknown]) -> None:
-    """Refuse a panel whose scores cannot tell variances of values, of biases and of the noise from each other."""
-    names = {one.name for one in unknowns}
-    if not names & {"value_ratio", "bias_ratio", "w"}:
-        return
-    reason = None
-    if panel.n_assessments == panel.n_objects:
-        reason = "no object was seen twice"
-    elif "bias_ratio" in names and panel.n_assessors < 2:
-        reason = f"{count_of(panel.n_assessors, 'assessor')} cannot tell how biases spread"
-    elif "value_ratio" in names and panel.n_objects < 2:
-        reason = f"{count_of(panel.n_objects, 'object')} cannot tell how values spread"
-    if reason is not None:
-        raise SolveError(
-            f"The variances of the model cannot be estimated, since {reason}: give value_sd and bias_sd, and declared "
-            "noise, or use a plain method."
-        )
-
-
-def _refuse_perfect(point: Floats, unknowns: Sequence[Unknown], step: float | None) -> None:
-    """Refuse scores that leave no noise at all."""
-    for one, at in zip(unknowns, point.tolist(), strict=True):
-        if (one.name in ("value_ratio", "bias_ratio") and at > one.high - 0.5) or (
-            one.name == "w" and at < one.low + 0.5
-        ):
-            beyond = "" if step is None else f" beyond rounding to {step:g}"
-            instead = "which says the same without priors" if step is None else "or leave the step out"
-            raise SolveError(
-                "The scores agree with values and biases so well that there is no noise to estimate"
-                f"{beyond}: use calibrate, {instead}."
-            )
 
 
 def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind | NoisePrior, interval: float) -> Refinements:
@@ -421,24 +379,6 @@ def _is_number(given: object) -> bool:
     return isinstance(given, int | float | np.number) and not isinstance(given, bool) and bool(np.isfinite(given))
 
 
-def _log(name: str, start: float, low: float, high: float, prior: Callable[[float], float]) -> Unknown:
-    return Unknown(name, lambda setting, x: _put(setting, name, exp(x)), start, low, high, prior)
-
-
-def _put(setting: Setting, name: str, number: float) -> Setting:
-    changed: dict[str, Any] = {name: number}
-    return replace(setting, **changed)
-
-
-def _ratio_prior(x: float) -> float:
-    """Log density of the log variance ratio: proportional to the standard deviation near zero, Cauchy's tail far out.
-
-    A prior that avoids zero (Chung et al. 2013): few assessors often make a variance look like zero that is not, and
-    intervals that believe it would be too narrow.
-    """
-    return x - 1.5 * float(np.logaddexp(0.0, x))
-
-
 def _unknowns(work: Work, chosen: Refinements, noise: NoiseKind | NoisePrior) -> tuple[Setting, list[Unknown]]:
     """Return what is given, and what the scores must tell."""
     likelihood: Likelihood = Normal()
@@ -454,72 +394,28 @@ def _unknowns(work: Work, chosen: Refinements, noise: NoiseKind | NoisePrior) ->
     shrinks_values = chosen.shrink is True
     given = {"value_ratio": chosen.value_sd, "bias_ratio": chosen.bias_sd}
     explicit = not likelihood.is_normal or any(sd is not None for sd in given.values())
-    begin = _starts(work)
+    begin = starts(work)
     if noise == "declared":
         base = replace(base, w=1.0, is_declared=True)
     elif explicit:
-        unknowns.append(_log("w", begin["w"], begin["w"] - 16, begin["w"] + 8, lambda x: 0.0))
+        unknowns.append(log_unknown("w", begin["w"], begin["w"] - 16, begin["w"] + 8, lambda x: 0.0))
     for name, wanted in (("value_ratio", shrinks_values), ("bias_ratio", chosen.shrink is not False)):
         sd = given[name]
         if not wanted:
             continue
         if sd is None:
-            ratio = _log(name, begin[name], _SMALLEST, _LARGEST, _ratio_prior)
-            unknowns.append(replace(ratio, may_vanish=likelihood.is_normal))
+            unknowns.append(ratio_unknown(name, begin[name], may_vanish=likelihood.is_normal))
         elif base.w is not None:
-            base = _put(base, name, sd**2 / base.w)
+            base = put_number(base, name, sd**2 / base.w)
         else:
-            unknowns[0] = _with_ratio(unknowns[0], name, sd)
-    if chosen.power == "estimated":
-        put = lambda setting, x: replace(setting, power=x)  # noqa: E731
-        unknowns.append(Unknown("power", put, 0.5, -3.0, 5.0, lambda x: -((x - 1.0) ** 2) / 2))
-    if chosen.scale:
-        typical = work.spread**-2
-        unknowns.append(
-            Unknown(
-                "scale_ratio",
-                lambda setting, x: replace(setting, scale_ratio=typical * exp(x)),
-                0.0,
-                -12.0,
-                6.0,
-                _ratio_prior,
-            )
-        )
-    if chosen.calibrate_confidence:
-        unknowns.append(_log("strength", log(8.0), log(2.0), log(500.0), lambda x: -((x - log(8.0)) ** 2) / 4.5))
-    if chosen.tails == "student" and chosen.freedom is None:
-        put = lambda setting, x: replace(setting, likelihood=Student(exp(x)))  # noqa: E731
-        unknowns.append(Unknown("freedom", put, log(5.0), log(1.5), log(200.0), lambda x: 2 * x - 0.1 * exp(x)))
-    return base, unknowns
-
-
-def _starts(work: Work) -> dict[str, float]:
-    """Return where the search for variances starts, in logarithms: from the spread of plain values and biases."""
-    panel = work.panel
-    found = choose_solver(make_system(panel, work.parts), work.solver).solve(panel.score)
-    residuals = panel.score - found.values[panel.object_index] - found.biases[panel.assessor_index]
-    nu = panel.n_assessments - panel.n_objects - panel.n_assessors + work.parts.n_components
-    w = float(panel.precision @ np.square(residuals)) / max(nu, 1)
-    if not w > 1e-12 * work.spread**2 * float(panel.precision.mean()):  # nothing but rounding
-        w = 1e-6 * work.spread**2 * float(panel.precision.mean())
-
-    def ratio(estimate: Floats, confidence: Floats) -> float:
-        return log(min(max(float(np.var(estimate)) / w - float((1 / confidence).mean()), 0.02), 1e4))
-
-    return {
-        "w": log(w),
-        "value_ratio": ratio(found.values, panel.object_confidence),
-        "bias_ratio": ratio(found.biases, panel.assessor_confidence),
-    }
-
-
-def _with_ratio(noise: Unknown, name: str, sd: float) -> Unknown:
-    """Return the unknown noise variance, which a prior of known standard deviation is compared with."""
-
-    def put(setting: Setting, x: float) -> Setting:
-        return _put(noise.put(setting, x), name, sd**2 / exp(x))
-
-    return replace(noise, put=put)
+            unknowns[0] = with_ratio(unknowns[0], name, sd)
+    asked = (
+        (power_unknown(), chosen.power == "estimated"),
+        (scale_unknown(work), chosen.scale),
+        (strength_unknown(), chosen.calibrate_confidence),
+        (freedom_unknown(), chosen.tails == "student" and chosen.freedom is None),
+    )
+    return base, [*unknowns, *(unknown for unknown, is_asked in asked if is_asked)]
 
 
 def make_refined(
@@ -533,36 +429,15 @@ def make_refined(
     def others() -> tuple[Alternative, ...]:
         return tuple(_alternative(share, node, values, biases, fixed, parts) for share, _, node in refined.credible)
 
-    of_objects, of_assessors = parts.panel.object_confidence, parts.panel.assessor_confidence
-    posterior = Posterior(best.noise, of_objects, panel.n_assessors, best.solver, fixed, others)
-    grouped = chosen.shrink is False
-    table = Effects(
-        side="object",
-        labels=panel.objects,
-        estimate=values if chosen.scores is None else chosen.scores.back(values),
-        assessments=panel.object_assessments,
-        total_confidence=of_objects,
-        component=parts.object_component if grouped else np.zeros(panel.n_objects, dtype=np.int64),
-        interval=refined.interval,
-        posterior=posterior,
-        backend=panel.backend,
-        scale=chosen.scores,
-    )
-    of_biases = replace(
-        table,
-        side="assessor",
-        labels=panel.assessors,
-        estimate=biases,
-        assessments=panel.assessor_assessments,
-        total_confidence=of_assessors,
-        component=parts.assessor_component if grouped else np.zeros(panel.n_assessors, dtype=np.int64),
-        scale=None,
-    )
+    posterior = Posterior(best.noise, parts.panel.object_confidence, panel.n_assessors, best.solver, fixed, others)
+    estimates = (values if chosen.scores is None else chosen.scores.back(values)), biases
+    groups = (parts.object_component, parts.assessor_component) if chosen.shrink is False else None
+    of_values, of_biases = both_sides(panel, parts.panel, estimates, groups, posterior, refined.interval, chosen.scores)
     return Fit(
         panel=panel,
         model=refined,
         gauge=None if fixed is None else gauge,
-        values=table,
+        values=of_values,
         biases=of_biases,
         weight=best.weight,
         residual=float(best.precision @ np.square(best.residuals)),
@@ -595,28 +470,6 @@ def _alternative(
 def _border_sd(node: Node) -> Floats:
     """Return standard deviations of the further unknowns for w = 1."""
     return np.zeros(0) if node.border is None else np.sqrt(np.diagonal(node.border.covariance))
-
-
-def _factor_table(panel: Panel, best: Node, nodes: Sequence[tuple[float, Node]], interval: float) -> Table:
-    """Return the noise factors, each close to an inverse gamma given the others, for all credible settings."""
-    from scipy.special import gammainccinv
-
-    tails = np.array([(1 - interval) / 2, (1 + interval) / 2])
-    grid = (np.arange(200) + 0.5) / 200
-    drawn, share = [], []
-    for part, node in nodes:
-        slack = np.square(1.0 - np.clip(node.weight * node.solver.fitted_variances(), 0.0, 1.0))
-        strength = node.setting.strength if node.setting.strength is not None else np.inf
-        shape = (strength + sum_by(panel.assessor_index, slack, panel.n_assessors)) / 2
-        drawn.append(shape * node.noise_factor / gammainccinv(shape, grid[:, None]))
-        share.append(np.full(grid.size, part / grid.size))
-    factors, weights = np.concatenate(drawn), np.concatenate(share)
-    sd = np.sqrt(weights @ np.square(factors - best.noise_factor))
-    ends = np.empty((2, panel.n_assessors))
-    for at in range(panel.n_assessors):
-        order = np.argsort(factors[:, at])
-        ends[:, at] = np.interp(tails, np.cumsum(weights[order]), factors[order, at])
-    return Table("assessor", panel.assessors, best.noise_factor, sd, ends[0], ends[1], panel.backend)
 
 
 _SHOWN: Final[dict[str, tuple[str, Callable[[Node], float]]]] = {
@@ -685,15 +538,4 @@ def _notes(panel: Panel, chosen: Refinements, best: Node, refined: Refined, part
             if rows.size:
                 names = name_some([panel.assessors[at] for at in rows.tolist()])
                 notes.append(Problem("confidence", f"{count_of(rows.size, 'assessor')} {word}: {names}."))
-    outlying = refined.outlying
-    if outlying.size and chosen.tails is not None:
-        named = name_some(
-            [
-                f"{panel.score[at]:g} for {panel.objects[int(panel.object_index[at])]} by "
-                f"{panel.assessors[int(panel.assessor_index[at])]}"
-                for at in outlying.tolist()
-            ],
-            4,
-        )
-        notes.append(Problem("outlying", f"{count_of(outlying.size, 'outlying score')}: {named}."))
-    return notes
+    return notes if chosen.tails is None else [*notes, *outlying_notes(panel, refined)]

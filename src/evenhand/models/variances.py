@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
 from evenhand.errors import SolveError
-from evenhand.models.reweighting import Node, Setting, Work, settle
+from evenhand.models.reweighting import settle
+from evenhand.models.setting import Node, Setting, Unknown, Work
 from evenhand.progress import report
 
 _STEP: Final = 1e-3
@@ -43,33 +44,6 @@ _BROAD: Final = 1.3
 
 _LEAST: Final = 1e-4
 """A part of the mixture less probable than this is left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """A number that the scores must tell, as a coordinate on the whole line.
-
-    Attributes
-    ----------
-    name
-        Its name.
-    put
-        Return a setting with the number that a coordinate means.
-    start, low, high
-        Where the search starts and ends.
-    log_prior
-        Log prior density of the coordinate; used for uncertainty, not for the estimate.
-    may_vanish
-        Whether the lower end of the search stands for a variance of zero.
-    """
-
-    name: str
-    put: Callable[[Setting, float], Setting]
-    start: float
-    low: float
-    high: float
-    log_prior: Callable[[float], float]
-    may_vanish: bool = False
 
 
 @dataclass(eq=False)

@@ -17,7 +17,7 @@ from evenhand.plots.structure import assessor_graph
 from evenhand.plots.style import BLUE, GREEN, INK, ORANGE, data_of, save
 from evenhand.studies.case_study_1 import Published
 from evenhand.studies.case_study_2 import case_study_2_fits
-from evenhand.studies.figure_1 import GRAPHS, figure_1_panel
+from evenhand.studies.reproduction import GRAPHS, figure_1_panel
 from evenhand.studies.simulation import METHODS, SimulationStudy, profile_name
 
 FigureFormat = Literal["svg", "png"]

@@ -103,7 +103,7 @@ def no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
         tie = ", of whom some are level" if len(named) > top else ""
         said.append(f"By value alone, and nobody can say how surely, the first {top:,} are {_named(named)}{tie}.")
     else:
-        said.append(f"The highest value is that of {labels[firsts[0][0]]}, {estimate[firsts[0][0]]:.1f}.")
+        said.append(_highest(fit, firsts[0][0]))
     return said
 
 
@@ -113,9 +113,10 @@ def decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, averag
         return _leading(fit, ranking)
     places, inside, undecided = decision.places, decision.inside, decision.undecided
     share = percent(ranking.interval)
+    safe = f"Safely in are {_named(inside)}." if inside else "None of them is safely in."
     said = [
         f"{places:,} of {count_of(fit.panel.n_objects, 'object')} are to be chosen. "
-        f"{_safe(inside)} For {count_of(places - len(inside), 'place')} the scores cannot separate "
+        f"{safe} For {count_of(places - len(inside), 'place')} the scores cannot separate "
         f"{count_of(len(undecided), 'object')}: {_named(undecided)}. All others are safely out."
         if undecided
         else f"{places:,} of {count_of(fit.panel.n_objects, 'object')} are to be chosen, and the scores separate them "
@@ -134,27 +135,23 @@ def decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, averag
     return said
 
 
-def _safe(inside: Sequence[str]) -> str:
-    return "None of them is safely in." if not inside else f"Safely in are {_named(inside)}."
-
-
 def _named(labels: Sequence[str]) -> str:
     return name_some(list(labels), NAMED) if labels else "none"
 
 
 def _leading(fit: Fit, ranking: Ranking) -> list[str]:
     """Return who is ahead, and who may be."""
-    labels, estimate = fit.values.labels, fit.values.estimate
-    order = np.argsort(-estimate, kind="stable").tolist()
-    first = order[0]
-    said = [f"The highest value is that of {labels[first]}, {estimate[first]:.1f}."]
-    others = [labels[at] for at in order[1:] if ranking.rank_lower[at] == 1]
+    first, *rest = np.argsort(-fit.values.estimate, kind="stable").tolist()
+    others = [fit.values.labels[at] for at in rest if ranking.rank_lower[at] == 1]
     share = percent(ranking.interval)
+    said = f"No other may be first, by the {share} intervals of ranks."
     if others:
-        said.append(f"The scores do not rule out ({share} intervals of ranks) that another is first: {_named(others)}.")
-    else:
-        said.append(f"No other may be first, by the {share} intervals of ranks.")
-    return said
+        said = f"The scores do not rule out ({share} intervals of ranks) that another is first: {_named(others)}."
+    return [_highest(fit, first), said]
+
+
+def _highest(fit: Fit, at: int) -> str:
+    return f"The highest value is that of {fit.values.labels[at]}, {fit.values.estimate[at]:.1f}."
 
 
 def _changes(fit: Fit, averages: Fit, places: int) -> list[str]:
@@ -178,11 +175,10 @@ def _changes(fit: Fit, averages: Fit, places: int) -> list[str]:
 def method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
     """Return how the values were found, in words that can be pasted into minutes."""
     panel = fit.panel
-    counts = (
+    said = [
         f"{count_of(panel.n_objects, 'object')} {'was' if panel.n_objects == 1 else 'were'} scored by "
         f"{count_of(panel.n_assessors, 'assessor')} in {count_of(panel.n_assessments, 'assessment')}."
-    )
-    said = [counts]
+    ]
     weighted = _CONFIDENCE.get(panel.confidence, "")
     if fit.model == SA:
         said.append("The value of an object is the plain average of its scores.")

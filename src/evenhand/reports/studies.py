@@ -10,7 +10,7 @@ from evenhand.errors import Problem
 from evenhand.frames import records_of
 from evenhand.reports.summary import Summary, problem_records
 from evenhand.studies import Plan, Reproduction, SimulationStudy
-from evenhand.studies.printed import Verdict
+from evenhand.studies.reproduction import Verdict
 from evenhand.studies.simulation import profile_name
 
 _VERDICTS: Final[tuple[Verdict, ...]] = ("agrees", "cut off", "known", "differs", "not compared")

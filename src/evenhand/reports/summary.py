@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from evenhand.answers.compare import Comparison
 from evenhand.answers.decision import Decision, classify
 from evenhand.answers.evidence import Evidence, Priors, default_priors, evidence
-from evenhand.answers.explain import explain, explanation_columns
-from evenhand.answers.influence import Robustness, influence, robustness, without_assessors, without_columns
-from evenhand.answers.next_best import NextBest
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.compiled import sum_by
 from evenhand.errors import EvenhandError, InputError, LimitError, NotRankableError, Problem
@@ -21,12 +17,17 @@ from evenhand.frames import records_of
 from evenhand.memory import require
 from evenhand.models.additive import METHODS
 from evenhand.models.average import SA
-from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import gauge_name
 from evenhand.panel.panel import Panel
 from evenhand.reports.sentences import confidence_words, noise_notes, sampling_notes
 from evenhand.solve.connectivity import Connectivity, assessor_graph, connectivity
+
+if TYPE_CHECKING:
+    from evenhand.answers.compare import Comparison
+    from evenhand.answers.influence import Robustness
+    from evenhand.answers.next_best import NextBest
+    from evenhand.models.criteria import CriteriaFit
 
 Summary = dict[str, Any]
 
@@ -208,6 +209,9 @@ def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Sum
 def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
     """Return what each score, each assessor and each bias did (``influence --json``)."""
     require(1000.0 * fit.panel.n_assessments, f"a table of {fit.panel.n_assessments:,} assessments")
+    from evenhand.answers.explain import explain, explanation_columns
+    from evenhand.answers.influence import influence, robustness, without_assessors, without_columns
+
     bounds = robustness(fit)
     effects = influence(fit)
     notes = [*fit.notes, *sampling_notes(fit)]

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from evenhand.errors import EvenhandError, LimitError, Problem
 from evenhand.frames import records_of
 from evenhand.io.results import check_target, notes_of, settings_of, tables_of, write_whole
 from evenhand.io.sheets import Bar, Column, Sheet, write_sheets
-from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit, method_name
 from evenhand.panel.confidence import precision_of_level
 from evenhand.panel.panel import Panel
 from evenhand.reports.summary import Summary, problem_records, robustness_facts, summarise_fit
+
+if TYPE_CHECKING:
+    from evenhand.models.criteria import CriteriaFit
 from evenhand.words import digits_of
 
 _MOST_ASSESSMENTS: Final = 100_000
@@ -268,7 +270,11 @@ def sheets_of(summary: Summary, tables: Sequence[str]) -> list[Sheet]:
         sheets.insert(len(listed), _facts_sheet(facts))
     is_authors = "version" in summary and "criteria" not in summary
     headings = dict.fromkeys(heading for table in found.values() for heading in table)
-    sheets.append(_notes_sheet(summary, list(headings), is_authors=is_authors))
+    rows = _note_rows(summary, list(headings), is_authors=is_authors)
+    if rows:
+        about, sentences = zip(*rows, strict=True)
+        columns = [Column("about", about), Column("note", sentences, wrap=True)]
+        sheets.append(Sheet("notes", columns, has_filter=False))
     if is_authors:
         sheets.append(_authors_sheet(summary, digits))
     return sheets
@@ -331,8 +337,8 @@ def _facts_sheet(facts: Sequence[tuple[str, Any, str]]) -> Sheet:
     return Sheet("diagnostics", columns, fixed=1)
 
 
-def _notes_sheet(summary: Summary, headings: Sequence[str], *, is_authors: bool) -> Sheet:
-    """Return settings, notes and what the columns mean."""
+def _note_rows(summary: Summary, headings: Sequence[str], *, is_authors: bool) -> list[tuple[str, str]]:
+    """Return settings, notes and what the columns mean, each with what it is about."""
     rows: list[tuple[str, str]] = []
     if "version" in summary:
         rows.append(("evenhand", summary["version"]))
@@ -342,9 +348,7 @@ def _notes_sheet(summary: Summary, headings: Sequence[str], *, is_authors: bool)
     rows += [("settings", sentence) for sentence in settings_of(summary)]
     rows += [("note", sentence) for sentence in notes_of(summary)]
     rows += [(AUTHORS_SHEET, _ABOUT_AUTHORS)] if is_authors else []
-    rows += [(f"column {name}", MEANINGS[name]) for name in headings if name in MEANINGS]
-    about, sentences = zip(*rows, strict=True)
-    return Sheet("notes", [Column("about", about), Column("note", sentences, wrap=True)], has_filter=False)
+    return [*rows, *((f"column {name}", MEANINGS[name]) for name in headings if name in MEANINGS)]
 
 
 def _authors_sheet(summary: Summary, digits: int) -> Sheet:

@@ -24,9 +24,8 @@ from evenhand.panel.gauge import Condition, chooser
 from evenhand.progress import report
 from evenhand.solve.base import AT_ONCE, Derived, Sides
 from evenhand.solve.choose import choose_solver
-from evenhand.solve.direct import Cholesky
+from evenhand.solve.direct import Cholesky, not_heaviest
 from evenhand.solve.equations import System
-from evenhand.solve.factored import not_heaviest
 
 MOST: Final = 4_000
 """Up to this many equations, criteria times members of the smaller side, are solved (some minutes on two cores)."""

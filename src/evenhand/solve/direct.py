@@ -1,4 +1,4 @@
-"""Dense Cholesky factorisation of the Schur complement: exact answers to every question, for thousands of assessors."""
+"""Exact answers from a factor of the Schur complement, and its dense Cholesky factor for thousands of assessors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.compiled import Floats, Whole
-from evenhand.solve.factored import FactoredSolver
+from evenhand.compiled import Codes, Floats, Whole
+from evenhand.solve.base import AT_ONCE, KeptSolver, Sides, Solution, require_draws
+from evenhand.solve.digits import refined
+from evenhand.solve.equations import System
 
 _ACCURATE: Final = 300
 _CANCELLED: Final = (1e-3, 1e-5)
@@ -18,6 +20,146 @@ _CANCELLED: Final = (1e-3, 1e-5)
 _BLOCK: Final = 64
 _PAIR: Final = 64
 """To look up the entry of a pair takes as long as so many terms of a product with the whole inverse."""
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredSolver(KeptSolver):
+    """Grounds the heaviest kept vertex of each component; what is left of S is positive definite and is factorised.
+
+    The inverse of the grounded Schur complement, with zeros for the grounded vertices, is a symmetric
+    generalised inverse of it, and gives one of L by back-substitution. Kinds of factor differ in how they solve, in
+    which entries of the inverse they give, and in how they draw.
+    """
+
+    diagonal_error: float = 0.0
+    log_determinant_error: float = 0.0
+
+    @cached_property
+    def free(self) -> Whole:
+        """Kept vertices that are not grounded."""
+        return grounded(self.system)
+
+    @cached_property
+    def _place(self) -> Whole:
+        """Where each kept vertex stands among the free ones; -1 for the grounded."""
+        place = np.full(self.system.n_kept, -1)
+        place[self.free] = np.arange(self.free.size)
+        return place
+
+    def _solve_free(self, right: Floats) -> Floats:
+        """Solve with the grounded Schur complement."""
+        raise NotImplementedError
+
+    def _entries_free(self, one: Whole, other: Whole) -> Floats:
+        """Return entries of the inverse between free vertices that share a neighbour, or are one and the same."""
+        raise NotImplementedError
+
+    def _pivots(self) -> Floats:
+        """Return the pivots, whose product is the determinant."""
+        raise NotImplementedError
+
+    def _draw_free(self, generator: np.random.Generator, count: int) -> Floats:
+        """Return draws (rows) of the free vertices with the inverse as covariance."""
+        raise NotImplementedError
+
+    def solve_kept(self, right: Floats) -> Floats:
+        """Return S^- times a vector or columns on the kept side."""
+        kept = np.zeros_like(right)
+        if self.free.size:
+            kept[self.free] = self._solve_free(right[self.free])
+        return kept
+
+    def solve(self, score: Floats) -> Solution:
+        """Fit values and biases to N scores by the factor and refinement."""
+        return refined(self.system, self.solve_kept, score)
+
+    def diagonal(self) -> Sides:
+        """Return the diagonal of L^-: for the eliminated side 1/C + (Q S^- Q^T), Q = c/C."""
+        return self._diagonal
+
+    @cached_property
+    def _diagonal(self) -> tuple[Floats, Floats]:
+        system = self.system
+        every = np.arange(self.free.size)
+        kept = np.zeros(system.n_kept)
+        kept[self.free] = self._entries_free(every, every)
+        gone = np.empty(system.n_gone)
+        for start, stop in self._portions():
+            gone[start:stop] = self._quadratic(start, stop)
+        gone = 1.0 / system.gone_total + gone / system.gone_total / system.gone_total
+        of_objects, of_assessors = system.orient(kept, gone)
+        return of_objects, of_assessors
+
+    def _portions(self) -> list[tuple[int, int]]:
+        """Return stretches of the eliminated side that are small enough to be treated at a time."""
+        portion = (np.cumsum(self._cost()) / AT_ONCE).astype(np.int64)
+        cuts = (np.flatnonzero(np.diff(portion)) + 1).tolist()
+        return list(zip([0, *cuts], [*cuts, self.system.n_gone], strict=True))
+
+    def _cost(self) -> Floats:
+        """Return how many numbers each eliminated vertex needs."""
+        return np.asarray(self.system.gone_count.astype(np.float64) ** 2)
+
+    def _quadratic(self, start: int, stop: int) -> Floats:
+        """Return c S^- c^T for each of some eliminated vertices."""
+        first, second, vertex = _pairs_of(self.system, start, stop)
+        incidence = self.system.incidence
+        terms = self._entries(incidence.indices[first], incidence.indices[second])
+        terms *= incidence.data[first] * incidence.data[second]
+        return np.asarray(np.bincount(vertex, weights=terms, minlength=stop - start), dtype=np.float64)
+
+    def _products(self, start: int, stop: int) -> Floats:
+        """Return the entries of c S^- at the assessments of some eliminated vertices, in the order of the incidence."""
+        first, second, _ = _pairs_of(self.system, start, stop)
+        incidence = self.system.incidence
+        low, high = int(incidence.indptr[start]), int(incidence.indptr[stop])
+        entries = self._entries(incidence.indices[first], incidence.indices[second]) * incidence.data[second]
+        return np.asarray(np.bincount(first - low, weights=entries, minlength=high - low), dtype=np.float64)
+
+    def _entries(self, one: Codes, other: Codes) -> Floats:
+        """Return entries of S^- between kept vertices that share a neighbour."""
+        first, second = self._place[one], self._place[other]
+        entries = np.zeros(first.size)
+        inside = (first >= 0) & (second >= 0)
+        entries[inside] = self._entries_free(first[inside], second[inside])
+        return entries
+
+    def edges(self) -> tuple[Floats, Floats, Floats]:
+        """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-."""
+        system = self.system
+        cross = np.empty(system.n_edges)
+        order = np.argsort(system.gone, kind="stable")  # the order of the incidence matrix
+        pointer = system.incidence.indptr
+        for start, stop in self._portions():
+            cross[order[pointer[start] : pointer[stop]]] = -self._products(start, stop)
+        cross /= system.gone_total[system.gone]
+        first, last = self._own_entries()
+        return first, cross, last
+
+    def log_determinant(self) -> float:
+        """Return log det of L without the grounded rows and columns."""
+        return float(np.log(self._pivots()).sum() + np.log(self.system.gone_total).sum())
+
+    def draw(self, generator: np.random.Generator, count: int) -> Sides:
+        """Return draws (count rows) with covariance L^-: the kept side from the factor, the other given it."""
+        import scipy.sparse as sp
+
+        system = self.system
+        require_draws(system, count, copies=3)
+        kept = np.zeros((count, system.n_kept))
+        if self.free.size:
+            kept[:, self.free] = self._draw_free(generator, count)
+        gone = np.empty((count, system.n_gone))
+        spread = 1.0 / np.sqrt(system.gone_total)
+        share = sp.diags_array(1.0 / system.gone_total) @ system.incidence
+        rows = max(1, 2**20 // system.n_gone)  # few enough to stay in the cache
+        for start in range(0, count, rows):
+            block = gone[start : start + rows]
+            generator.standard_normal(out=block)
+            block *= spread
+            block -= (share @ kept[start : start + rows].T).T
+        of_objects, of_assessors = system.orient(kept, gone)
+        return of_objects, of_assessors
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,3 +318,33 @@ def laplacian_factor(laplacian: Floats, free: Whole) -> Floats:
         links[k, :k] = 0.0
     np.fill_diagonal(links, root)
     return np.asarray(links.T)
+
+
+def grounded(system: System) -> Whole:
+    """Return the kept vertices that are free when the heaviest of each component is held at zero."""
+    if system.n_components == 1:
+        return np.delete(np.arange(system.n_kept), np.argmax(system.kept_total))
+    return not_heaviest(system.kept_total, system.kept_component)
+
+
+def not_heaviest(weight: Floats, group: Whole) -> Whole:
+    """Return the positions of all but the heaviest of each group, in order."""
+    by_weight = np.lexsort((-weight, group))
+    first = np.ones(by_weight.size, dtype=bool)
+    first[1:] = np.diff(group[by_weight]) != 0
+    return np.sort(by_weight[~first])
+
+
+def _pairs_of(system: System, start: int, stop: int) -> tuple[Whole, Whole, Whole]:
+    """Return all pairs of assessments of the same eliminated vertex, for vertices from start to stop.
+
+    The first two arrays are positions in ``system.incidence``, the third the vertex, counted from start.
+    """
+    pointer = system.incidence.indptr.astype(np.int64)
+    low, count = pointer[start:stop], np.diff(pointer[start : stop + 1])
+    edge_vertex = np.repeat(np.arange(stop - start), count)
+    first = np.repeat(np.arange(pointer[start], pointer[stop]), count[edge_vertex])
+    begin = np.cumsum(count[edge_vertex]) - count[edge_vertex]
+    inner = np.arange(first.size) - np.repeat(begin, count[edge_vertex])
+    vertex = np.repeat(edge_vertex, count[edge_vertex])
+    return first, low[vertex] + inner, vertex

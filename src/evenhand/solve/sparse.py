@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from evenhand.compiled import Floats, Whole, compiled, is_compiled
 from evenhand.errors import SolveError
 from evenhand.memory import require
+from evenhand.solve.direct import FactoredSolver
 from evenhand.solve.equations import System
-from evenhand.solve.factored import FactoredSolver
 
 _CANCELLED: Final = 1e-9
 """A pivot that is smaller than this part of its diagonal has lost too many digits."""

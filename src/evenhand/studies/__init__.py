@@ -2,9 +2,8 @@
 
 from evenhand.studies.case_study_1 import case_study_1, read_published
 from evenhand.studies.case_study_2 import case_study_2
-from evenhand.studies.figure_1 import figure_1
 from evenhand.studies.planning import Plan, PlanStep, plan
-from evenhand.studies.printed import PrintedNumber, Reproduction
+from evenhand.studies.reproduction import PrintedNumber, Reproduction, figure_1
 from evenhand.studies.simulation import SimulationStudy, simulation_study
 
 __all__ = [

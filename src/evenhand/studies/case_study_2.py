@@ -15,7 +15,7 @@ from evenhand.models.additive import calibrate, incomplete_block
 from evenhand.models.average import simple_average
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
-from evenhand.studies.printed import PrintedNumber, Reproduction, beside
+from evenhand.studies.reproduction import PrintedNumber, Reproduction, beside
 
 RANKS: Final = {
     "sa": "OH 87.0, OP 87.0, OC 86.0, OS 84.0, OA 80.5, OM 80.5, OZ 80.5, OF 79.5, OA1 78.5, OI 78.0",

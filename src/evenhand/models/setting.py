@@ -1,0 +1,155 @@
+"""What is held while values and biases of a refined model are fitted, what is found, and what the scores must tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import exp
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from evenhand.compiled import Floats
+from evenhand.models.noise import Likelihood, Noise, Normal
+from evenhand.panel.graph import Components
+from evenhand.panel.panel import Panel
+from evenhand.solve.base import Solver
+from evenhand.solve.bordered import BorderedSolver
+from evenhand.solve.choose import SolverKind
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Variances and other numbers that are held while values and biases are fitted."""
+
+    # value_ratio, bias_ratio: prior variance of values about their mean, and of biases about zero, over w; None for no
+    # prior
+    value_ratio: float | None = None
+    bias_ratio: float | None = None
+    power: float = 1.0  # exponent of the declared confidences: 1 as declared, 0 not used
+    # prior variance of the log scales of assessors over w, per squared point; None where all scales are 1
+    scale_ratio: float | None = None
+    # degrees of freedom of the prior of the assessors' noise factors; None where all are 1
+    strength: float | None = None
+    w: float | None = None  # the noise variance; None where it is integrated out
+    likelihood: Likelihood = field(default_factory=Normal)  # how scores scatter
+    is_declared: bool = False  # whether w = 1 because declared uncertainties are taken at face value
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What stays the same in all fits of a panel."""
+
+    panel: Panel  # with scores on the scale of the model
+    parts: Components  # its groups
+    columns: sp.csr_array[Any] | None = None  # covariates, a row for each assessment; None for none
+    solver: SolverKind = "auto"  # how the equations are solved
+    # precisions as they were declared, where those of the panel have been scaled by the slope of a map
+    declared: Floats | None = None
+
+    @cached_property
+    def centre(self) -> float:
+        """The point about which scales of assessors stretch: the mean score."""
+        return float(np.average(self.panel.score, weights=self.panel.precision))
+
+    @cached_property
+    def spread(self) -> float:
+        """The spread of the scores."""
+        return float(np.std(self.panel.score)) or 1.0
+
+    @cached_property
+    def log_precision(self) -> Floats:
+        """Logarithms of the declared precisions about their mean, so that the power does not change their level."""
+        logs = np.log(self.panel.precision if self.declared is None else self.declared)
+        return np.asarray(logs - logs.mean())
+
+    def precision(self, power: float) -> Floats:
+        """Return the precisions with their differences raised to a power."""
+        if power == 1.0:
+            return self.panel.precision
+        if power == 0.0:
+            return np.ones(self.panel.n_assessments) if self.declared is None else self.panel.precision / self.declared
+        return np.asarray(self.panel.precision * np.exp((power - 1.0) * self.log_precision))
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A fit for one setting."""
+
+    setting: Setting
+    # values, biases: estimates on the scale of the model; without priors, in the solver's own gauge
+    values: Floats
+    biases: Floats
+    coefficients: Floats  # of the covariates
+    log_scale: Floats  # logarithms of the assessors' scales; zeros where all are 1
+    noise_factor: Floats  # the assessors' factors kappa of the noise variance; ones where all are 1
+    weight: Floats  # what each score determines of the fit: precisions after all reweighting
+    precision: Floats  # precisions without the reweighting of outlying or rounded scores
+    residuals: Floats  # s - fitted
+    residual: float  # the sum of squares behind w, with what priors add
+    freedom: int  # N less what is fitted without a prior
+    solver: Solver  # answers for values and biases
+    noise: Noise  # what is known about w
+    # log of the marginal likelihood of the setting, up to a constant that is the same for all settings of a panel with
+    # the same priors
+    log_marginal: float
+    mean: float  # mean of the prior of values
+    border: BorderedSolver | None  # the solver with covariates and scales, where there are any
+    # what each score stands for beside itself: its site's target less the score; zeros where noise is normal
+    aim: Floats
+    log_predictive: Floats | None = None  # log density of each score given all others, where noise is not normal
+
+    @property
+    def mean_variance(self) -> float:
+        """Variance, for w = 1, of the mean of the prior of values."""
+        return self.solver.mean_variance
+
+    @property
+    def w(self) -> float:
+        """The noise variance: given, or its REML estimate R/nu."""
+        return self.residual / max(self.freedom, 1) if self.setting.w is None else self.setting.w
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fit for one setting and one state of the iteration: one linear problem, solved."""
+
+    values: Floats
+    biases: Floats
+    coefficients: Floats
+    residuals: Floats
+    residual: float
+    plain: Solver
+    border: BorderedSolver | None
+    stretch: Floats
+    prior: tuple[Floats | None, Floats | None]
+    weight: Floats
+    columns: sp.csr_array[Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A number that the scores must tell, as a coordinate on the whole line."""
+
+    name: str  # its name
+    put: Callable[[Setting, float], Setting]  # return a setting with the number that a coordinate means
+    # start, low, high: where the search starts and ends
+    start: float
+    low: float
+    high: float
+    # log prior density of the coordinate; used for uncertainty, not for the estimate
+    log_prior: Callable[[float], float]
+    may_vanish: bool = False  # whether the lower end of the search stands for a variance of zero
+
+
+def put_number(setting: Setting, name: str, number: float) -> Setting:
+    """Return a setting with one of its numbers changed."""
+    changed: dict[str, Any] = {name: number}
+    return replace(setting, **changed)
+
+
+def log_unknown(name: str, start: float, low: float, high: float, prior: Callable[[float], float]) -> Unknown:
+    """Return a positive number of a setting as an unknown, in logarithms."""
+    return Unknown(name, lambda setting, x: put_number(setting, name, exp(x)), start, low, high, prior)
