@@ -454,12 +454,6 @@ NOT_KINDS: Final = {
     "'*'": "what a mark in a picture stands for",
     "plain average": "what a mark in a picture stands for",
     "value": "what a mark in a picture stands for",
-    "extreme": "what is wrong with a cell, before it is put in words",
-    "label *": "what is wrong with a cell, before it is put in words",
-    "level": "what is wrong with a cell, before it is put in words",
-    "no confidence": "what is wrong with a cell, before it is put in words",
-    "score": "what is wrong with a cell, before it is put in words",
-    "sign": "what is wrong with a cell, before it is put in words",
 }
 """What is called a kind in the source and is none of a problem, with what it is."""
 
