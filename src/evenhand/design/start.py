@@ -296,8 +296,8 @@ def _exactly(task: Task) -> Flags | None:
     low = np.concatenate([task.fixed.astype(float), np.full(n_pairs, -units), np.zeros(n_assessors)])
     high = np.concatenate([np.ones(n_pairs), np.full(n_pairs, units), np.ones(n_assessors)])
     whole = np.concatenate([np.ones(n_pairs), np.zeros(n_pairs), np.ones(n_assessors)])
-    bounds, limits = Bounds(low, high), {"time_limit": SECONDS}
-    found = milp(np.zeros(width), constraints=constraints, bounds=bounds, integrality=whole, options=limits)
+    bounds, nothing = Bounds(low, high), np.zeros(width)
+    found = milp(nothing, constraints=constraints, bounds=bounds, integrality=whole, options={"time_limit": SECONDS})
     if found.x is None:
         return None
     chosen = found.x[:n_pairs] > 0.5
