@@ -291,13 +291,7 @@ def _aim(
 
 
 def _design(
-    task: Task,
-    outcome: Found,
-    aim: Aim,
-    seed: int,
-    notes: Sequence[Problem],
-    objects: Members,
-    assessors: Members,
+    task: Task, outcome: Found, aim: Aim, seed: int, notes: Sequence[Problem], objects: Members, assessors: Members
 ) -> Design:
     emails = None
     if "email" in assessors.columns:

@@ -31,7 +31,7 @@ def balanced_blocks(n_objects: int, n_assessors: int, load: int) -> Blocks | Non
     Examples
     --------
     >>> balanced_blocks(7, 7, 3).tolist()
-    [[0, 1, 3], [0, 2, 4], [0, 5, 6], [1, 2, 6], [1, 4, 5], [2, 3, 5], [3, 4, 6]]
+    [[0, 1, 2], [0, 3, 4], [0, 5, 6], [1, 3, 5], [1, 4, 6], [2, 3, 6], [2, 4, 5]]
     >>> balanced_blocks(22, 22, 7) is None
     True
     """
@@ -131,8 +131,8 @@ def _left(blocks: Blocks, *, within: bool) -> Blocks:
 
 
 def _known(n_objects: int, load: int, meetings: int) -> Blocks | None:
-    """Return a design by a formula or from its base blocks."""
-    for make in (_unreduced, _triples, _hadamard, _developed):
+    """Return a design from its base blocks or by a formula."""
+    for make in (_developed, _unreduced, _triples, _hadamard):
         blocks = make(n_objects, load, meetings)
         if blocks is not None:
             blocks = np.sort(blocks, axis=1)

@@ -28,24 +28,15 @@ _ENOUGH: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """The outcome of a search.
-
-    Attributes
-    ----------
-    chosen
-        The design.
-    height
-        Its objective; less is better.
-    descents
-        How often the search went down to where no exchange helps.
-    in_time
-        Whether it came to its end before the time was over.
-    """
+    """The outcome of a search."""
 
     chosen: Flags
     height: float
+    """Its objective; less is better."""
     descents: int
+    """How often the search went down to where no exchange helps."""
     in_time: bool
+    """Whether it came to its end before the time was over."""
 
 
 def search(
@@ -59,24 +50,10 @@ def search(
     time_limit: float | None = None,
     tell: Callable[[float], None] = lambda height: None,
 ) -> Found:
-    """Return the best design that exchanges reach from some starts, each shaken and mended a number of times.
+    """Return the best design that exchanges reach from some starts that keep all rules.
 
-    Parameters
-    ----------
-    task, aim
-        What is asked, and what makes a design good.
-    starts
-        Designs that keep all rules.
-    seed
-        Of all random choices.
-    shakes
-        How often each start is disturbed by moves at random and mended again.
-    looks
-        How often an assessment is looked at, in all, for a better one to take its place.
-    time_limit
-        Seconds after which the best so far is returned; the outcome depends on the seed alone where there is none.
-    tell
-        Called with the best objective so far, often.
+    Each is disturbed by moves at random, and mended again, so many ``shakes``; in all, assessments are looked at so
+    many ``looks`` for a better one to take their place. The best so far is returned when time is over, and told often.
     """
     generator = np.random.default_rng(seed)
     end = np.inf if time_limit is None else time.monotonic() + time_limit

@@ -99,13 +99,11 @@ def _built(task: Task, seed: int) -> Flags | None:
     """Return a balanced design in a random order of labels, where one can be built that keeps all rules."""
     readings, loads = int(task.least.max()), task.total // task.n_assessors
     full = task.n_pairs == task.n_objects * task.n_assessors
-    if not (full and task.is_even and not task.fixed.any()):
+    if not (full and task.is_even and not task.fixed.any()) or readings < 2:
         return None
-    if (task.least != readings).any() or (task.most != readings).any() or readings < 2:
+    if loads * task.n_assessors != task.total or (task.most_load != loads).any() or (task.least_load > loads).any():
         return None
-    if loads * task.n_assessors != task.total or (task.most_load < loads).any():
-        return None
-    if (task.most_load > loads).any() or (task.least_load > loads).any():
+    if (task.least != readings).any() or (task.most != readings).any():
         return None
     generator = np.random.default_rng(seed)
     chosen = np.zeros((task.n_objects, task.n_assessors), dtype=bool)
@@ -307,9 +305,8 @@ def _handed_over(task: Task, chosen: Flags, aim: Aim, target_sd: float) -> Flags
     moved = True
     while moved:
         moved = False
-        for pair in np.flatnonzero(inverse.chosen & ~task.fixed)[
-            np.argsort(-task.cost[inverse.chosen & ~task.fixed], kind="stable")
-        ].tolist():
+        free = np.flatnonzero(inverse.chosen & ~task.fixed)
+        for pair in free[np.argsort(-task.cost[free], kind="stable")].tolist():
             loads = task.loads(inverse.chosen)
             object_, assessor = int(task.object[pair]), int(task.assessor[pair])
             if loads[assessor] <= task.least_load[assessor]:

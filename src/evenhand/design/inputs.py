@@ -51,24 +51,14 @@ _FALSE: Final = {"false", "no", "n", "0", "", "nein", "non"}
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """The objects or the assessors of a design, with whatever their table says about them.
-
-    Attributes
-    ----------
-    side
-        Which of both.
-    labels
-        Their labels, all different.
-    columns
-        Further columns by what they are for; a cell for each member, None where it is empty.
-    backend
-        The kind of frame that they came in.
-    """
+    """The objects or the assessors of a design, with whatever their table says about them."""
 
     side: Side
     labels: tuple[str, ...]
     columns: Mapping[str, Sequence[Any]]
+    """Further columns by what they are for; a cell for each member, None where it is empty."""
     backend: frames.Backend = frames.DEFAULT_BACKEND
+    """The kind of frame that they came in."""
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -216,40 +206,24 @@ def pairs_of(given: Pairs, objects: Members, assessors: Members, what: str) -> C
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """How well pairs are expected to go together.
-
-    Attributes
-    ----------
-    keys
-        The pairs of which something is known, ascending ``object * n_A + assessor``.
-    precision
-        Their precision, relative to a medium assessment's where no uncertainty in points is known.
-    expertise
-        Their expertise, from 0 to 1; None where uncertainties were given.
-    otherwise
-        The precision of all other pairs: that of no expertise, or of the largest uncertainty that was given.
-    """
+    """How well assessors are expected to assess objects."""
 
     keys: Codes
+    """The pairs of which something is known, ascending ``object * n_A + assessor``."""
     precision: Floats
+    """Their precision, relative to a medium assessment's where no uncertainty in points is known."""
     expertise: Floats | None
+    """Their expertise, from 0 to 1; None where uncertainties were given."""
     otherwise: float
+    """The precision of all other pairs: that of no expertise, or of the largest uncertainty that was given."""
 
 
 def expected_of(given: Any, objects: Members, assessors: Members, *, form: str, factor: float) -> Expected:
     """Return what is known of pairs, from a matrix (assessors x objects), a mapping from pairs, or a table.
 
-    Parameters
-    ----------
-    given
-        What was given. A long table has columns of assessors, objects and one named expertise, level or uncertainty; a
-        wide one has a column of assessors and one for each object, or the other way round.
-    objects, assessors
-        The members.
-    form
-        What numbers are: ``"expertise"`` from 0 to 1, or ``"uncertainty"`` in points. Words are levels.
-    factor
-        Ratio of the uncertainties of neighbouring levels.
+    A long table has columns of assessors, objects and one named expertise, level or uncertainty; a wide one has a
+    column of assessors and one for each object, or the other way round. Words are levels; numbers are what ``form``
+    says, ``"expertise"`` from 0 to 1 or ``"uncertainty"`` in points.
     """
     if isinstance(given, Expected):
         return given
@@ -422,14 +396,7 @@ def precision_of_expertise(expertise: Floats, factor: float) -> Floats:
 def topics_expertise(objects: Members, assessors: Members, topics: Any, factor: float) -> Expected | None:
     """Return expertise from topics: the share of an object's topics that the assessor knows too.
 
-    Parameters
-    ----------
-    objects, assessors
-        The members, whose tables may have a column of topics, parted by semicolons or commas.
-    topics
-        Mappings from objects and from assessors to their topics, as a pair; None for the columns of the tables.
-    factor
-        Ratio of the uncertainties of neighbouring levels.
+    They come as two mappings, from objects and from assessors; or from tables, parted by semicolons or commas.
     """
     if topics is None:
         if "topics" not in objects.columns or "topics" not in assessors.columns:
@@ -548,7 +515,7 @@ def pose(objects: Members, assessors: Members, given: Given, *, is_open: bool, s
     known = _expected(objects, assessors, given)
     if given.only_listed and known is None:
         raise InputError("Only listed pairs may be chosen, and none are listed: give expertise.", kind="bad_option")
-    keys = _possible(n_objects, n_assessors, known, taken, must, only_listed=given.only_listed, seed=seed)
+    keys = _possible((n_objects, n_assessors), known, taken, must, only_listed=given.only_listed, seed=seed)
     object_, assessor = np.divmod(keys, n_assessors)
     precision, skill, in_points = _expectations(keys, known, given.uncertainty)
     prices = floats_of(given.cost, assessors, "cost")
@@ -602,16 +569,10 @@ def _expected(objects: Members, assessors: Members, given: Given) -> Expected | 
 
 
 def _possible(
-    n_objects: int,
-    n_assessors: int,
-    known: Expected | None,
-    taken: Codes,
-    must: Codes,
-    *,
-    only_listed: bool,
-    seed: int,
+    shape: tuple[int, int], known: Expected | None, taken: Codes, must: Codes, *, only_listed: bool, seed: int
 ) -> Codes:
     """Return the keys of all pairs that may be chosen."""
+    n_objects, n_assessors = shape
     count = n_objects * n_assessors
     if known is not None and (only_listed or count > MOST_PAIRS):
         keys = np.union1d(known.keys, must)

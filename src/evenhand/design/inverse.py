@@ -28,16 +28,8 @@ class Inverse:
     An exchange is a change of low rank (`low_rank`). With W = diag(w) - w w^T, the mean variance of values about their
     mean is tr(W G). In the weighted gauge of a fit the level of all values adds d^T G d + 1/C, d = C_o/C - w.
 
-    Parameters
-    ----------
-    task
-        What is asked.
-    chosen
-        The design to begin with (K).
-    weight
-        Weights w of the objects, which sum to one (n_O); all alike by default.
-    levelled
-        Whether variances are those of a fit in its default gauge; otherwise about the mean of all values.
+    Weights w of the objects sum to one and are all alike by default. Where ``levelled``, variances are those of a fit
+    in its default gauge; otherwise about the mean of all values.
     """
 
     def __init__(self, task: Task, chosen: Flags, weight: Floats | None = None, *, levelled: bool = True) -> None:
@@ -101,13 +93,8 @@ class Inverse:
     def mean_variances(self, pairs: Sequence[Codes], signs: Sequence[int]) -> Floats:
         """Return the weighted mean variance after each of some moves of one kind (m); infinite if it tears apart.
 
-        Parameters
-        ----------
-        pairs
-            Pairs that come and go with each move (m each): one, two, or the two of a swap and what they become,
-            (o, a), (p, b), (p, a), (o, b).
-        signs
-            For each of these, +1 if it comes and -1 if it goes.
+        With each move one pair, two, or the two of a swap and what they become, (o, a), (p, b), (p, a) and (o, b), come
+        (+1) or go (-1).
         """
         vertices, step = self._steps(pairs, signs)
         inner, apart = low_rank(self.inverse, vertices, step)
@@ -128,10 +115,8 @@ class Inverse:
         total = self.total + step.sum(axis=1)
         if self.task.is_even and np.abs(self.tilt).max() < 1e-12 and len(pairs) % 2 == 0:
             own = [objects[pair] for pair in pairs]
-            gone, come = (
-                np.sort(np.stack(own[: len(own) // 2]), axis=0),
-                np.sort(np.stack(own[len(own) // 2 :]), axis=0),
-            )
+            half = len(own) // 2
+            gone, come = (np.sort(np.stack(some), axis=0) for some in (own[:half], own[half:]))
             if (gone == come).all():
                 return np.asarray(1 / total, dtype=np.float64)
         # d' = (C/C') d + (C/C' - 1) w + sum_i D_i e_{o_i} / C'

@@ -66,12 +66,8 @@ class Design(frames.Shown):
     @property
     def assignments(self) -> list[tuple[str, str]]:
         """All pairs (assessor, object), assessor by assessor."""
-        task, pairs = self.task, np.flatnonzero(self.chosen)
-        order = np.lexsort((task.object[pairs], task.assessor[pairs]))
-        return [
-            (task.assessors[a], task.objects[o])
-            for a, o in zip(task.assessor[pairs][order].tolist(), task.object[pairs][order].tolist(), strict=True)
-        ]
+        columns = self.columns()
+        return list(zip(columns["assessor"], columns["object"], strict=True))
 
     @property
     def loads(self) -> dict[str, int]:

@@ -73,24 +73,8 @@ def spread(task: Task, chosen: Flags, *, weight: float, seed: int, passes: int =
     for any precisions. None is made unless the two ends of every link that it cuts are still joined in another way,
     as far as a search of limited reach can tell.
 
-    Parameters
-    ----------
-    task
-        Who may read what.
-    chosen
-        A design (K).
-    weight
-        Weight of expertise, from 0 to 1.
-    seed
-        Seed of all random choices.
-    passes
-        Most passes over all objects.
-
-    Returns
-    -------
-    Flags
-        A design (K) with as many assessments of each object, with no more components, and with loads within their
-        bounds where they were before.
+    The design returned has as many assessments of each object, no more components, and loads within their bounds where
+    they were before.
 
     References
     ----------

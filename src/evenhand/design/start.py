@@ -159,12 +159,11 @@ def join(task: Task, chosen: Flags, generator: np.random.Generator) -> Flags:
             mix(task, chosen, generator, NUDGE)
             continue
         chosen[move[0]] = np.asarray(move[1]) > 0
-    count, _, _ = parts_of(task, chosen)
+    count, certain = parts_of(task, chosen)[0], task.n_pairs <= MOST_EXACT
     if count == 1:
         return chosen
-    exact = _exactly(task) if task.n_pairs <= MOST_EXACT else None
+    exact = _exactly(task) if certain else None
     if exact is None:
-        certain = task.n_pairs <= MOST_EXACT
         raise NoDesignError(
             f"{'No' if certain else 'No connected design was found: no'} way of keeping the loads, conflicts and fixed "
             f"pairs joins all objects; {count} parts remain. Allow more assessments per object, or lift conflicts.",
@@ -297,13 +296,8 @@ def _exactly(task: Task) -> Flags | None:
     low = np.concatenate([task.fixed.astype(float), np.full(n_pairs, -units), np.zeros(n_assessors)])
     high = np.concatenate([np.ones(n_pairs), np.full(n_pairs, units), np.ones(n_assessors)])
     whole = np.concatenate([np.ones(n_pairs), np.zeros(n_pairs), np.ones(n_assessors)])
-    found = milp(
-        np.zeros(width),
-        constraints=constraints,
-        bounds=Bounds(low, high),
-        integrality=whole,
-        options={"time_limit": SECONDS},
-    )
+    bounds, nothing = Bounds(low, high), np.zeros(width)
+    found = milp(nothing, constraints=constraints, bounds=bounds, integrality=whole, options={"time_limit": SECONDS})
     if found.x is None:
         return None
     chosen = found.x[:n_pairs] > 0.5

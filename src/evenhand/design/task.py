@@ -148,27 +148,17 @@ class Task:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aim:
-    """An objective with all that it needs.
-
-    Attributes
-    ----------
-    objective
-        Which one.
-    expected
-        What each value is expected to be, for a top k (n_O).
-    value_sd
-        How far values may be from that, in points.
-    top
-        The number of places.
-    expertise_weight
-        From 0, comparability alone, to 1, expertise alone.
-    """
+    """An objective with all that it needs."""
 
     objective: Objective = "variance"
     expected: Floats | None = None
+    """What each value is expected to be, for a top k (n_O)."""
     value_sd: float = 1.0
+    """How far values may be from that, in points."""
     top: int = 0
+    """The number of places."""
     expertise_weight: float = 0.0
+    """From 0, comparability alone, to 1, expertise alone."""
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
