@@ -119,6 +119,36 @@ def test_the_core_imports_numpy_scipy_and_narwhals_only(module: str) -> None:
     assert others - set(sys.stdlib_module_names) - CORE_PACKAGES - optional == set()
 
 
+RESULTS: set[str] = {"Fit", "CriteriaFit", "DistributedFit", "Model", "Refined", "Medians"}
+METHODS = {"sa", "cwa", "iba", "cwc", "medians"}
+
+
+def names_in(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def texts_in(node: ast.AST) -> set[object]:
+    return {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if layer_of(name) not in ("models", "solve")])
+def test_a_result_or_a_solver_is_asked_what_it_can_do_and_not_what_it_is(module: str) -> None:
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+            asked = names_in(node.args[1])
+            assert not asked & RESULTS, f"line {node.lineno} of {module} asks for the class of a result"
+            solvers = {name for name in asked if name.endswith("Solver")}
+            assert not solvers, f"line {node.lineno} of {module} asks for the class of a solver"
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if layer_of(name) != "models"])
+def test_no_method_is_known_by_its_spelling(module: str) -> None:
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Compare):
+            compared = {text for side in (node.left, *node.comparators) for text in texts_in(side)}
+            assert not compared & METHODS, f"line {node.lineno} of {module} compares with the name of a method"
+
+
 BARE = """
     import sys
     from importlib.machinery import PathFinder

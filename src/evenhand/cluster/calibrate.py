@@ -125,7 +125,7 @@ class DistributedFit(Asked, frames.Shown):
         return OnCluster(METHODS[self.summary["method"]])
 
 
-def calibrate_distributed(
+def calibrate_distributed(  # noqa: PLR0913
     source: Any,
     out: str | os.PathLike[str],
     *,

@@ -30,7 +30,7 @@ from evenhand.panel.panel import Panel
 from evenhand.words import count_of
 
 
-def assign(
+def assign(  # noqa: PLR0913
     objects: Any,
     assessors: Any,
     *,

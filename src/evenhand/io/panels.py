@@ -42,7 +42,7 @@ Find = Callable[[Sequence[str], str], Roles]
 """Finds the columns of a panel among names, given what to call the table."""
 
 
-def read_panel(
+def read_panel(  # noqa: PLR0913
     path: str | os.PathLike[str],
     *,
     object: str | None = None,  # the public name is the paper's word

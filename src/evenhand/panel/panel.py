@@ -70,7 +70,7 @@ class Panel:
             array.flags.writeable = False
 
     @classmethod
-    def from_frame(
+    def from_frame(  # noqa: PLR0913
         cls,
         frame: object,
         *,

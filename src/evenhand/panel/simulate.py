@@ -52,7 +52,7 @@ class Scale(Protocol):
         """Return the points at places on the scale of the model."""
 
 
-def simulate_panel(
+def simulate_panel(  # noqa: PLR0913
     n_objects: int = 3000,
     n_assessors: int = 15,
     per_object: int = 2,

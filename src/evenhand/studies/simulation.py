@@ -101,7 +101,7 @@ class SimulationStudy(Shown):
         return found
 
 
-def simulation_study(
+def simulation_study(  # noqa: PLR0913
     *,
     n_objects: int = 3000,
     n_assessors: int = 15,
