@@ -461,6 +461,7 @@ NOTES = (
     "check again.csv --duplicates combine --json",
     "check twice_criteria.csv --criterion criterion --covariate day --duplicates combine --json",
     "check thousands.csv --json",
+    "check points.csv --json",
     "calibrate pieces.csv --per-component --json",
     "calibrate single.csv --json",
     "calibrate apart.csv --shrink --json",

@@ -189,6 +189,7 @@ def write_sound() -> None:
     Path("western.csv").write_bytes("object,assessor,score\nZoë,A,1\nZoë,B,2\n".encode("latin-1"))
     write_text("mixed_day.csv", "object,assessor,score,day\nx,A,1,1\nx,B,2,2\ny,A,2,Mon\ny,B,3,mon\n")
     write_text("thousands.csv", "object;assessor;score\nx;A;1,250\nx;B;2,500\n")
+    write_text("points.csv", "object;assessor;score\nx;A;1.250\nx;B;2.500\n")
     write_text(
         "twice_criteria.csv",
         "object,assessor,score,criterion,day\nx,A,1,merit,1\nx,A,2,merit,3\nx,A,2,style,3\ny,A,2,merit,3\n",
