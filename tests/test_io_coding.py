@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -492,3 +494,75 @@ def test_what_is_collected_is_a_panel_with_small_codes(tmp_path: Path, monkeypat
     plain = Panel.from_arrays(panel.object_index, panel.assessor_index, panel.score)
     expected = eh.calibrate(plain).values.estimate
     np.testing.assert_array_equal(eh.calibrate(panel).values.estimate, expected)
+
+
+def test_labels_of_every_panel_are_found_by_the_codes_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, ROWS)
+    panels = [eh.read_panel(path), Panel.from_arrays([0, 1], [0, 0], [1.0, 2.0])]
+    monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(compiled, "LARGE", 0)
+    panels += [eh.read_panel(path), eh.read_panel(eh.pack_panel(panels[0], tmp_path / "packed"))]
+    assert [type(panel.objects).__name__ for panel in panels] == ["tuple", "Numbered", "Labels", "Labels"]
+    for panel in panels:
+        for labels, index in ((panel.objects, panel.object_index), (panel.assessors, panel.assessor_index)):
+            assert labels[index[-1]] == labels[int(index[-1])]  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("columns", [10, 200_000])
+def test_a_header_is_read_to_its_end_however_long_it_is(tmp_path: Path, columns: int) -> None:
+    further = ",".join(f"column {number}" for number in range(columns))
+    path = write(tmp_path, f"{further},object,assessor,score\n" + "," * columns + "x,A,1\n" + "," * columns + "y,A,2\n")
+    assert (path.stat().st_size > 2**21) == (columns > 10)
+    panel = eh.read_panel(path)
+    assert (panel.objects, panel.score.tolist(), panel.notes) == (("x", "y"), [1.0, 2.0], ())
+
+
+def test_a_header_without_end_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "_LONGEST_ROW", 2**20)
+    with pytest.raises(InputError, match="There is no header of less than 64 MiB") as caught:
+        eh.read_panel(write(tmp_path, "name," * 2**20))
+    assert caught.value.kind == "too_large"
+
+
+@pytest.mark.parametrize("blank", ["\n", "\r\n", " \n", ",,\n"])
+def test_blank_lines_by_the_million_are_counted_and_skipped(tmp_path: Path, blank: str) -> None:
+    many = 300_000
+    rows = f"x,A,1\n{blank * many}y,A,2\n"
+    for before in (0, many):
+        panel = eh.read_panel(write(tmp_path, blank * before + "object,assessor,score\n" + rows + blank * many))
+        assert panel.score.tolist() == [1.0, 2.0]
+        (note,) = panel.notes
+        first = before + 3
+        assert note.message == f"{many} blank rows between rows of data were left out."
+        assert note.where == f"rows {', '.join(str(first + at) for at in range(5))} and {many - 5} more"
+    for rest in ("", "object,assessor,score\n"):
+        with pytest.raises(InputError) as caught:
+            eh.read_panel(write(tmp_path, blank * many + rest + blank * many))
+        assert caught.value.kind == "empty_file"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no forks")
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_children_that_are_forked_after_polars_ran_read_large_files(tmp_path: Path, suffix: str) -> None:
+    frame = pl.DataFrame(
+        {
+            "object": [f"object {row // 10:07d}" for row in range(100_000)],
+            "assessor": [f"assessor {row % 10}" for row in range(100_000)],
+            "score": np.random.default_rng(1).normal(size=100_000),
+        }
+    )
+    path = tmp_path / f"scores.{suffix}"
+    frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path, compression="uncompressed")
+    expected = eh.read_panel(path)
+    frame.group_by("object").agg(pl.col("score").mean())
+    children = []
+    for _ in range(4):
+        child = os.fork()
+        if not child:
+            signal.alarm(60)
+            same = facts(eh.read_panel(path)) == facts(expected)
+            os._exit(0 if same else 1)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4

@@ -307,3 +307,32 @@ def test_the_command_packs_and_all_others_read_what_it_packed(tmp_path: Path) ->
     refused = CliRunner().invoke(main, ["pack", str(path), "-o", str(other)])
     assert refused.exit_code == 2
     assert "not overwritten" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device"),
+        pl.exceptions.ComputeError("parquet: No space left on device (os error 28)\nmore"),
+    ],
+    ids=["of the system", "of the library"],
+)
+def test_a_full_disk_is_said_in_a_sentence_and_leaves_everything_as_it_was(
+    panel: Panel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    place = eh.pack_panel(panel, tmp_path / "packed")
+    before = sorted(tmp_path.rglob("*"))
+    write = pl.DataFrame.write_parquet
+
+    def fail(self: pl.DataFrame, file: Path, **options: Any) -> None:
+        if "part-" in Path(file).name:
+            raise error
+        write(self, file, **options)
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", fail)
+    for target in (place, tmp_path / "other"):
+        with pytest.raises(InputError, match=r"cannot be written: .*No space left on device") as caught:
+            eh.pack_panel(panel, target)
+        assert (caught.value.kind, str(caught.value).count("\n")) == ("unwritable", 0)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert facts(eh.read_panel(place)) == facts(panel)

@@ -74,3 +74,44 @@ def test_pairs_are_read_from_columns_in_any_order(tmp_path: Path) -> None:
         read_pairs(write(tmp_path / "b.csv", "paper,why\n1,x\n"))
     with pytest.raises(InputError, match="row 3: a pair needs both"):
         read_pairs(write(tmp_path / "c.csv", "object,assessor\n1,A\n2,\n"))
+
+
+def test_two_columns_of_one_name_are_noted_unless_they_stand_apart(tmp_path: Path) -> None:
+    for header, kinds in (
+        ("object,object,assessor,score", ["column_twice"]),
+        ("object,assessor,score,object", ["column_twice"]),
+        ("object,assessor,score,assessor", ["column_twice"]),
+        ("object,assessor,score,", []),
+    ):
+        panel = eh.read_panel(write(tmp_path / "a.csv", f"{header}\nx,x,x,1\n".replace("x,x,x,1", _row_of(header))))
+        assert [note.kind for note in panel.notes] == kinds
+        assert panel.objects == ("x",)
+    apart = "object,assessor,score,,object,value\nx,A,1,,x,1\n"
+    assert eh.read_panel(write(tmp_path / "b.csv", apart)).notes == ()
+
+
+def _row_of(header: str) -> str:
+    return ",".join({"object": "x", "assessor": "A", "score": "1", "": ""}[name] for name in header.split(","))
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (("1.000", "2.500"), ["decimal_point"]),
+        (("1.000", "500"), ["decimal_point"]),
+        (("1.000", "2.5"), []),
+        (("0.125", "2.500"), []),
+        (("1", "2"), []),
+    ],
+)
+def test_points_that_may_separate_thousands_are_noted(tmp_path: Path, cells: tuple[str, str], said: list[str]) -> None:
+    text = "object;assessor;score\n1.001;A;{}\n1.002;A;{}\n".format(*cells)
+    panel = eh.read_panel(write(tmp_path / "a.csv", text))
+    assert [note.kind for note in panel.notes] == said
+    assert panel.score.tolist() == [float(cell) for cell in cells]
+    if said:
+        assert panel.notes[0].message == (
+            "points are read as decimal marks, as in 1.000. Every one has three digits behind it: if they separate "
+            "thousands, take them out."
+        )
+    assert eh.read_panel(write(tmp_path / "b.csv", text.replace(";", ","))).notes == ()

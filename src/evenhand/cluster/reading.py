@@ -91,8 +91,7 @@ def load_packed(crew: Crew, source: str | Path, *, weighted: bool) -> Source:
     """
     import polars as pl
 
-    place = Path(source).resolve()
-    facts = manifest_of(place)
+    facts, place = manifest_of(Path(source)), Path(source).resolve()
     larger: Side = "object" if facts["objects"] > facts["assessors"] else "assessor"
     if facts["objects"] == facts["assessors"]:
         larger = facts["partitioned_by"] or "object"

@@ -65,6 +65,8 @@ def pack_panel(panel: Panel, path: str | os.PathLike[str], *, parts: int = 1) ->
     ...     evenhand.read_panel(pack_panel(panel, f"{folder}/packed"))
     Panel(2 objects, 2 assessors, 3 assessments, no declared confidence)
     """
+    import polars as pl
+
     if panel.covariates or panel.criterion is not None:
         raise InputError(
             "A packed panel has no room for covariates or criteria: read the file without them to pack it.",
@@ -87,7 +89,7 @@ def pack_panel(panel: Panel, path: str | os.PathLike[str], *, parts: int = 1) ->
         _write(panel, work, parts)
         work.chmod(0o755)
         _put(work, place)
-    except OSError as error:
+    except (OSError, pl.exceptions.PolarsError) as error:  # a full disk is either, as the library likes
         raise _unwritable(place, error) from None
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -371,6 +373,6 @@ def _changed(place: Path, what: str) -> InputError:
     )
 
 
-def _unwritable(place: Path, error: OSError) -> InputError:
-    reason = error.strerror or str(error)
+def _unwritable(place: Path, error: Exception) -> InputError:
+    reason = getattr(error, "strerror", None) or (str(error).splitlines() or ["unknown"])[0][:200].rstrip(".")
     return InputError(f"The directory cannot be written: {reason}.", kind="unwritable", where=str(place))
