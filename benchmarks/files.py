@@ -38,14 +38,14 @@ elif reader == "imports":
     if path.endswith(".parquet"):  # read by a process of its own, started while this one is small
         import subprocess
         subprocess.run([sys.executable, "-c", "import polars"], check=True)
-    import evenhand.io
+    import evenhand.io.panels
     import polars as pl
     import numpy as np
-    from evenhand.io import hashing
+    from evenhand.io import coding
     from evenhand.compiled import compiled
     start, found = time.perf_counter(), 0
     keys, codes = np.zeros(8, np.uint64), np.zeros(8, np.uint32)
-    compiled(hashing.encode)(keys, keys, codes, codes, np.zeros(8, np.int64), 0, 0)
+    compiled(coding._encode)(keys, keys, codes, codes, np.zeros(8, np.int64), 0, 0)
 else:
     from evenhand.io import read_panel
     start = time.perf_counter()

@@ -366,8 +366,7 @@ class TextFile:
             return (len(data) if is_last else self._rows_with_quotes(data)), 0, False
         end = len(data) if is_last else max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1
         data = data[:end]
-        rows = data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n") + (not data.endswith((b"\n", b"\r")))
-        return end, rows, self._quick and _has_short_lines(data)
+        return end, _count_lines(data), self._quick and _has_short_lines(data)
 
     def _rows_with_quotes(self, data: bytes) -> int:
         """Return where the whole rows end in a portion with quotation marks, found by Python's reader."""
@@ -586,12 +585,19 @@ def _is_blank_row(row: list[str]) -> bool:
     return not "".join(row).strip()
 
 
+def _count_lines(data: bytes) -> int:
+    """Return the number of lines, of which the last may lack its end."""
+    count = int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
+    if b"\r" in data:
+        count += data.count(b"\r") - data.count(b"\r\n")
+    return count + bool(data and not data.endswith((b"\n", b"\r")))
+
+
 def _without_leading_blanks(head: bytes) -> tuple[bytes, int]:
     """Return a text without the blank lines at its beginning, and how many they were."""
     blank = head[: len(head) - len(head.lstrip(b" \t\v\f\r\n"))]
     end = max(blank.rfind(b"\n"), blank.rfind(b"\r", 0, len(head) - 1)) + 1
-    blank = blank[:end]
-    return head[end:], blank.count(b"\n") + blank.count(b"\r") - blank.count(b"\r\n")
+    return head[end:], _count_lines(blank[:end])
 
 
 def _without_blank_lines(data: bytes) -> tuple[bytes, NDArray[np.bool_]]:

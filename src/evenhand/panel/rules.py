@@ -39,6 +39,8 @@ MOST_PROBLEMS: Final = 1000
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITY: Final = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 _SUMMARY_WORDS: Final = frozenset({"average", "mean", "median", "total", "sum", "all", "overall", "sd", "std", "count"})
+_ASCII_SPACES: Final = dict.fromkeys(map(ord, " \t\v\f\r\x1c\x1d\x1e\x1f"))
+_CHUNK: Final = 65_536
 
 
 # --- one cell ------------------------------------------------------------------------------------
@@ -408,7 +410,7 @@ class Collector:
         criterion: NDArray[np.str_] | None = None
         if self._criterion is not None:
             criterion, criteria = self._criterion.texts()
-            notes += look_alikes("criterion", criteria, "criteria") + summaries("criterion", criteria)
+            notes += [note for some in odd_labels("criterion", criteria, "criteria") for note in some]
         covariates: dict[str, NDArray[Any]] = {}
         for further in self._covariates:
             name = further.name
@@ -422,7 +424,7 @@ class Collector:
                     "not a number."
                 )
                 notes.append(Problem("mixed_covariate", message, f"column {further.column}"))
-            notes += look_alikes(name, categories, f"categories of {name}")
+            notes += odd_labels(name, categories, f"categories of {name}")[0]
         return criterion, covariates, notes
 
     def _notes(self, objects: Sequence[str], assessors: Sequence[str]) -> list[Problem]:
@@ -441,8 +443,8 @@ class Collector:
                     f"{count_of(len(lost), role)} without any score, so not part of the result: {name_some(lost)}."
                 )
                 notes.append(Problem(f"unassessed_{role}", message, f"{role} {lost[0]}"))
-        notes += [note for role, labels, _ in sides for note in look_alikes(role, labels)]
-        return notes + [note for role, labels, _ in sides for note in summaries(role, labels)]
+        odd = [odd_labels(role, labels) for role, labels, _ in sides]
+        return [*notes, *(note for some in zip(*odd, strict=True) for one in some for note in one)]
 
 
 def _number_form(hint: FormHint) -> Literal["uncertainty", "confidence"]:
@@ -587,7 +589,12 @@ class _Labels:
         """Return what is known of the label of each row, once new cells have been looked at."""
         self._cells = column.cells
         if fresh := column.cells[self._label_of.size :]:
-            blank = np.fromiter((is_empty(cell, self._words) for cell in fresh), np.bool_, len(fresh))
+            blank = [
+                (not (bare := cell.strip()) or bare in self._words)
+                if type(cell) is str
+                else is_empty(cell, self._words)
+                for cell in fresh  # as `is_empty`, written out because it runs for every label
+            ]
             status = np.where(blank, self._BLANK, self._UNSEEN).astype(np.uint32)
             self._label_of = np.concatenate([self._label_of, status])
         if column.codes.max(initial=0) < NO_CODE:
@@ -706,15 +713,23 @@ class _RowNumbers:
 # --- labels that look odd ------------------------------------------------------------------------
 
 
-def look_alikes(role: str, labels: Sequence[str], plural: str | None = None) -> list[Problem]:
-    """Return a note for every group of labels that differ only in case, white space or Unicode form."""
-    keys = np.fromiter((hash(_alike_key(label)) for label in labels), np.int64, len(labels))
-    kinds, count = np.unique(keys, return_counts=True)
+def odd_labels(role: str, labels: Sequence[str], plural: str | None = None) -> tuple[list[Problem], list[Problem]]:
+    """Return notes on labels that differ only in case, white space or Unicode form, and on those of sums or means."""
+    hashes = np.empty(len(labels), np.int64)
+    sums: list[str] = []
+    for start in range(0, len(labels), _CHUNK):
+        some = labels[start : start + _CHUNK]
+        keys = _alike_keys(some)
+        hashes[start : start + len(keys)] = list(map(hash, keys))
+        if not _SUMMARY_WORDS.isdisjoint(keys):
+            sums += [label for label in some if label.strip().casefold() in _SUMMARY_WORDS]
+    kinds, count = np.unique(hashes, return_counts=True)
     groups: dict[str, list[str]] = {}
-    if kinds.size < keys.size:
-        for at in np.flatnonzero(np.isin(keys, kinds[count > 1])).tolist():
-            groups.setdefault(_alike_key(labels[at]), []).append(labels[at])
-    return [
+    if kinds.size < hashes.size:
+        some = [labels[at] for at in np.flatnonzero(np.isin(hashes, kinds[count > 1])).tolist()]
+        for key, label in zip(_alike_keys(some), some, strict=True):
+            groups.setdefault(key, []).append(label)
+    alike_notes = [
         Problem(
             "similar_labels",
             f"the {plural or role + 's'} {', '.join(map(repr, alike))} differ only in case or white space and were "
@@ -724,25 +739,23 @@ def look_alikes(role: str, labels: Sequence[str], plural: str | None = None) -> 
         for alike in groups.values()
         if len(alike) > 1
     ]
-
-
-def _alike_key(label: str) -> str:
-    """Return what labels that differ only in case, white space or Unicode form have in common."""
-    folded = label.lower() if label.isascii() else unicodedata.normalize("NFKC", label).casefold()
-    return "".join(folded.split())
-
-
-def summaries(role: str, labels: Sequence[str]) -> list[Problem]:
-    """Return a note for every label that looks like that of a row or column of sums or means."""
-    return [
+    summary_notes = [
         Problem(
             "summary_label",
             f"the {role} {label!r} was taken for a true {role}: leave it out of the file if it holds sums or averages.",
             f"{role} {label}",
         )
-        for label in labels
-        if label.strip().casefold() in _SUMMARY_WORDS
+        for label in sums
     ]
+    return alike_notes, summary_notes
+
+
+def _alike_keys(labels: Sequence[str]) -> list[str]:
+    """Return of each label what those that differ only in case, white space or Unicode form have in common."""
+    text = "\n".join(labels)
+    if text.isascii() and text.count("\n") < len(labels):  # all at once
+        return text.lower().translate(_ASCII_SPACES).split("\n")
+    return ["".join(unicodedata.normalize("NFKC", label).casefold().split()) for label in labels]
 
 
 # --- duplicates ----------------------------------------------------------------------------------
