@@ -202,7 +202,7 @@ def eliminate(system: System, solve_kept: SolveKept, kept_side: Floats, gone_sid
 
 
 def side_links(incidence: sp.csr_array[Any], gone_total: Floats) -> sp.csr_array[Any]:
-    """Return the graph on the columns' side of a bipartite graph whose rows' side is eliminated, without its diagonal."""
+    """Return the graph on the columns' side of a bipartite graph whose rows' side is eliminated, without diagonal."""
     root = np.sqrt(np.repeat(gone_total, np.diff(incidence.indptr)))
     half = sp.csr_array((incidence.data / root, incidence.indices, incidence.indptr), shape=incidence.shape)
     product = (half.T @ half).tocoo()
