@@ -139,7 +139,7 @@ def dot(one: Floats, other: Floats) -> Any:
 
 
 def join(one: Codes, other: Codes, n_one: int, n_other: int) -> tuple[Whole, Whole]:
-    """Return the root, a code of the first side, of each member of either side: equal where they hang together."""
+    """Return the root, a code of the first side, of each member of either side: equal where they are connected."""
     parent = np.arange(n_one)
     first = np.full(n_other, -1, dtype=np.int64)
     compiled(_join)(one, other, parent, first)
@@ -189,18 +189,8 @@ class Blocks:
     Kept vertices are numbered anew, those with most assessments first: what is used most then stands together in the
     cache. Vectors go in and come out in the panel's own order.
 
-    Attributes
-    ----------
-    start
-        Where each block starts.
-    order
-        The kept vertices, those with most assessments first.
-    kept
-        For each assessment, its kept vertex in that order, in as few bytes as will do.
-    local
-        For each assessment, its eliminated vertex within the block.
-    weight
-        The precisions; a single one where all are equal.
+    Each assessment has its kept vertex in that ``order``, in as few bytes as will do, and its eliminated vertex within
+    the block (``local``); ``weight`` is a single precision where all are equal.
     """
 
     def __init__(self, kept: Codes, gone: Codes, weight: Floats, kept_count: Whole, n_gone: int) -> None:
@@ -234,17 +224,21 @@ class Blocks:
 
         The second array is overwritten by the next call: fresh memory would cost as much as the products.
         """
-        loop = compiled(_couple)
         sums, below = self._room()
         sums[:] = 0.0
         x = of_kept[self.order]
+        self._run(_couple, lambda t: (inverse_total, x, below, sums[t]))
+        return self._in_order(sums), below
+
+    def _run(self, loop: Callable[..., None], given: Callable[[int], tuple[Floats, ...]], *last: int) -> None:
+        """Run a loop over all blocks: thread t has arrays of its own, and its own share of the blocks."""
+        run = compiled(loop)
 
         def work(t: int) -> None:
             low, high = self._share[t], self._share[t + 1]
-            loop(self.start, self.kept, self.local, self.weight, inverse_total, x, below, sums[t], low, high)
+            run(self.start, self.kept, self.local, self.weight, *given(t), low, high, *last)
 
         in_threads(work, threads())
-        return self._in_order(sums), below
 
     def _room(self) -> tuple[Floats, Floats]:
         """Return memory for sums and for the eliminated side, used again and again by the thread that asks.
@@ -269,26 +263,14 @@ class Blocks:
     def down(self, of_kept: Floats) -> Floats:
         """Return c x on the eliminated side for the x of the kept side."""
         result = np.zeros(self.n_gone)
-        loop = compiled(_down)
         x = of_kept[self.order]
-
-        def work(t: int) -> None:
-            low, high = self._share[t], self._share[t + 1]
-            loop(self.start, self.kept, self.local, self.weight, x, result, low, high)
-
-        in_threads(work, threads())
+        self._run(_down, lambda _: (x, result))
         return result
 
     def up(self, of_gone: Floats) -> Floats:
         """Return c^T t on the kept side for the t of the eliminated side."""
         sums = np.zeros((threads(), self.n_kept))
-        loop = compiled(_up)
-
-        def work(t: int) -> None:
-            low, high = self._share[t], self._share[t + 1]
-            loop(self.start, self.kept, self.local, self.weight, of_gone, sums[t], low, high)
-
-        in_threads(work, threads())
+        self._run(_up, lambda t: (of_gone, sums[t]))
         return self._in_order(sums)
 
     def noise(self, seed: int) -> tuple[Floats, Floats]:
@@ -298,13 +280,7 @@ class Blocks:
         """
         of_gone = np.zeros((self.n_gone, WIDTH))
         of_kept = np.zeros((threads(), self.n_kept, WIDTH))
-
-        def work(t: int) -> None:
-            low, high = self._share[t], self._share[t + 1]
-            loop = compiled(_noise)
-            loop(self.start, self.kept, self.local, self.weight, of_kept[t], of_gone, low, high, seed)
-
-        in_threads(work, threads())
+        self._run(_noise, lambda t: (of_kept[t], of_gone), seed)
         return self._in_order(of_kept), of_gone
 
 
@@ -424,11 +400,10 @@ def sums_of_scores(
     equal = weight.strides == (0,)
 
     def work(t: int) -> float:
-        given = weight[:1] if equal else weight[parts[t]]
         part = parts[t]
-        return float(
-            compiled(_sums_of_scores)(kept[part], gone[part], score[part], given, origin, of_kept[t], of_gone[t])
-        )
+        given = weight[:1] if equal else weight[part]
+        found = compiled(_sums_of_scores)(kept[part], gone[part], score[part], given, origin, of_kept[t], of_gone[t])
+        return float(found)
 
     squares = sum(in_threads(work, len(parts)))
     return np.asarray(of_kept.sum(axis=0)), np.asarray(of_gone.sum(axis=0)), squares
@@ -442,8 +417,8 @@ def squares_of_residuals(
     equal = weight.strides == (0,)
 
     def work(t: int) -> tuple[float, float]:
-        given = weight[:1] if equal else weight[parts[t]]
         part = parts[t]
+        given = weight[:1] if equal else weight[part]
         found = compiled(_squares_of_residuals)(kept[part], gone[part], score[part], given, of_kept, of_gone)
         return float(found[0]), float(found[1])
 

@@ -178,21 +178,10 @@ def html_table(
 ) -> str:
     """Return a table whose first column names the rows; text and labels are shown as they are, never as markup.
 
-    No colours are set, so that it can be read in light and in dark notebooks.
-
-    Parameters
-    ----------
-    caption
-        A sentence above the table.
-    columns
-        Cells by heading: text, numbers, or None. The first rows are shown.
-    count, of
-        How many rows there are in all, where not all are given, and what they are, in the singular: those that are not
-        shown are counted.
-    alike
-        Columns that are shown with the same decimals: those that tell the numbers of the first apart.
-    signed
-        Columns whose numbers have a sign.
+    No colours are set, so that it can be read in light and in dark notebooks. The first rows are shown and the others
+    counted: ``count`` is how many there are in all, where not all are given, and ``of`` what they are, in the singular.
+    Columns that are ``alike`` have the same decimals, those that tell the numbers of the first apart; numbers of
+    ``signed`` columns have a sign.
 
     Examples
     --------
@@ -202,7 +191,8 @@ def html_table(
     first, *_ = columns
     shown = _first_rows(columns)
     texts = _texts(shown, alike, signed)
-    side = {name: _LEFT if name == first or _is_text(cells) else _RIGHT for name, cells in shown.items()}
+    textual = {first, *(name for name, cells in shown.items() if any(isinstance(cell, str) for cell in cells))}
+    side = {name: _LEFT if name in textual else _RIGHT for name in shown}
     heads = "".join(f'<th scope="col"{side[name]}>{_escape(name)}</th>' for name in shown)
     rows = []
     for cells in zip(*texts.values(), strict=True):
@@ -249,10 +239,6 @@ def _text(cell: Any, digits: int, sign: bool) -> str:
     if cell is not None and (isinstance(cell, bool) or not isinstance(cell, int | float)):
         return str(cell)
     return f"{cell:,}" if isinstance(cell, int) else number(cell, digits, signed=sign)
-
-
-def _is_text(cells: Sequence[Any]) -> bool:
-    return any(isinstance(cell, str) for cell in cells)
 
 
 def _short(text: str) -> str:

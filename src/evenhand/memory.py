@@ -8,7 +8,7 @@ from pathlib import Path
 from evenhand.errors import LimitError
 
 TRIFLE = 2**26
-"""So few bytes are always there, and nobody asks the system about them."""
+"""Fewer bytes than this are always there, and the system is not asked about them."""
 
 
 def available() -> int | None:
@@ -36,25 +36,13 @@ def available() -> int | None:
 
 def fits(size: float) -> bool:
     """Whether so many bytes can be had."""
-    if size < TRIFLE:
-        return True
-    room = available()
+    room = None if size < TRIFLE else available()
     return room is None or size <= room
 
 
 def require(size: float, purpose: str) -> None:
-    """Refuse work that needs more bytes than can be had, with the figure.
-
-    Parameters
-    ----------
-    size
-        Bytes needed.
-    purpose
-        What they are needed for: ``"a dense factor of 30,000 equations"``.
-    """
-    if size < TRIFLE:
-        return
-    room = available()
+    """Refuse work that needs more bytes than can be had; the purpose is such as ``"a factor of 3,000 equations"``."""
+    room = None if size < TRIFLE else available()
     if room is not None and size > room:
         raise LimitError(
             f"This needs {in_gib(size)} of memory for {purpose}, and {in_gib(room)} can be had: use a machine with "

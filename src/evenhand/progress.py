@@ -30,15 +30,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def report(task: str, done: float, total: float | None = None) -> None:
-    """Say how far a task is; costs next to nothing where nobody listens.
-
-    Parameters
-    ----------
-    task
-        What is being done, in words that a user knows: ``"reading scores.csv"``.
-    done, total
-        How much is done, and of how much; None where that is not known.
-    """
+    """Say how far a task, in words that a user knows, is; costs next to nothing where nobody listens."""
     listener = _listener.get()
     if listener is not None:
         listener(task, done, total)

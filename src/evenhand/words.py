@@ -39,20 +39,9 @@ def number(
 ) -> str:
     """Return a number for reading, with some decimals; a dash where there is none.
 
-    From ten million on it has three digits and a power of ten.
-
-    Parameters
-    ----------
-    value, digits
-        The number and its decimals.
-    signed
-        Whether numbers above zero have a plus sign.
-    minus
-        The minus sign: a hyphen for terminals, ``"−"`` in print.
-    small
-        Whether numbers that would look like zero have three digits instead.
-    in_sentence
-        Whether thousands are set apart, however large the number, and zero has no sign.
+    From ten million on it has three digits and a power of ten. ``signed`` numbers above zero have a plus sign; with
+    ``small``, numbers that would look like zero have three digits instead; ``in_sentence`` sets thousands apart,
+    however large the number, and gives zero no sign. The minus sign is a hyphen for terminals, ``"−"`` in print.
 
     Examples
     --------

@@ -31,20 +31,10 @@ _DENSE_ROWS: Final = 512
 class Block:
     """Assessments of some of the larger side, ordered by it and within it by the smaller side.
 
-    Attributes
-    ----------
-    start
-        Where each of the n rows begins, and where the last one ends (n + 1).
-    other
-        For each assessment the code of the smaller side.
-    score
-        The scores.
-    weight
-        The precisions; None where all are 1.
-    code
-        The code of each row on the larger side.
-    labels
-        Labels of the rows, in whatever form the reader keeps them; None where codes are enough.
+    Each of n rows is a member of the larger side, with its ``code`` there; ``start`` (n + 1) tells where each row
+    begins and the last one ends. Each assessment has the code of the smaller side (``other``), a score and a precision
+    (``weight``; None where all are 1). Labels of the rows, in whatever form the reader keeps them, are None where codes
+    are enough.
     """
 
     start: Whole
@@ -89,14 +79,7 @@ class Block:
         return 200 + labels + sum(0 if array is None else array.nbytes for array in arrays)
 
 
-def make_block(
-    large: Codes,
-    other: Codes,
-    score: Floats,
-    weight: Floats | None,
-    *,
-    labels: Any = None,
-) -> Block:
+def make_block(large: Codes, other: Codes, score: Floats, weight: Floats | None, *, labels: Any = None) -> Block:
     """Return the block of some assessments, in any order; repeated pairs keep theirs.
 
     Examples
@@ -280,7 +263,7 @@ def mean_squares(block: Block, vectors: NDArray[np.float32], at_once: int = 16) 
 
 
 def links_of(block: Block, size: int) -> Whole:
-    """Return pairs of codes of the smaller side that say all a block knows about what is connected."""
+    """Return the fewest pairs of codes of the smaller side that connect what a block connects."""
     first = block.other[block.start[:-1]].astype(np.int64)
     return merge_links([np.stack([first[block.row], block.other.astype(np.int64)])], size)
 
@@ -297,22 +280,9 @@ def merge_links(pairs: Sequence[Whole], size: int) -> Whole:
 class Level:
     """What the gauge makes of both sides, for the members of the larger with weights alpha C + beta.
 
-    The condition is sum (alpha C + beta) y over the larger side, plus sum weight x over the smaller, = constant.
-
-    Attributes
-    ----------
-    alpha, beta
-        Weights of the larger side.
-    weight
-        Weights of the smaller side.
-    pull
-        What the condition becomes on the smaller side once the larger is eliminated.
-    slope
-        Change of the condition when the larger side rises by 1 and the smaller falls by 1.
-    common
-        Variance, for w = 1, that all estimates share through the gauge.
-    constant
-        The right-hand side.
+    The condition is sum (alpha C + beta) y over the larger side, plus sum weight x over the smaller, = constant. It
+    becomes ``pull`` on the smaller side once the larger is eliminated, and changes by ``slope`` when the larger side
+    rises by 1 and the smaller falls by 1; ``common`` is the variance, for w = 1, that all estimates share through it.
     """
 
     alpha: float

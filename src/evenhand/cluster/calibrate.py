@@ -41,13 +41,7 @@ FORMAT: Final = "evenhand-results"
 
 @dataclass(frozen=True)
 class OnCluster(Model):
-    """A method as fitted on a cluster, where the scores stay with the workers.
-
-    Attributes
-    ----------
-    base
-        The method.
-    """
+    """A method as fitted on a cluster, where the scores stay with the workers."""
 
     base: Model
 
@@ -435,18 +429,8 @@ def write_block(
 ) -> int:
     """Write estimates and residuals of one block, on the worker that holds it; return the rows written.
 
-    Parameters
-    ----------
-    block, answer, number
-        The block, what is known of the smaller side, and the block's number.
-    small
-        Labels of the smaller side; None where residuals are written with codes.
-    larger, label_file
-        The side of the block's rows, and where their labels are, if the block has none.
-    noise, interval
-        What is known about w, and the probability of intervals.
-    place
-        Directory of the results.
+    Residuals are written with codes where there are no labels of the smaller side (``small``); ``label_file`` has the
+    labels of the block's rows, if the block has none.
     """
     import polars as pl
 

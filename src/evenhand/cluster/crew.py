@@ -38,19 +38,10 @@ _WAIT: Final = 30
 
 @dataclass(eq=False)
 class Crew:
-    """A cluster with the blocks that its workers keep.
+    """A ``distributed.Client`` with the blocks that its workers keep, as futures in a fixed order.
 
-    Attributes
-    ----------
-    client
-        A ``distributed.Client``.
-    blocks
-        Futures of :class:`~evenhand.cluster.blocks.Block`, in a fixed order.
-    size
-        Number of workers to wait for at the start. Sums depend on their number in their last digits, and so on no
-        worker that dies later.
-    run
-        What tells the tasks of this run from those of any other.
+    Sums depend, in their last digits, on ``size``, the number of workers at the start, and so on no worker that dies
+    later. The name of the ``run`` tells its tasks from those of any other.
     """
 
     client: Any
@@ -94,12 +85,7 @@ class Crew:
     def ask(self, question: Callable[[Any], Any], shared: Any = None) -> Any:
         """Return the answer of futures to a question, asked again where a worker took shared data with it.
 
-        Parameters
-        ----------
-        question
-            Makes futures, one or a list, given what is shared or the future of it.
-        shared
-            An array, or another single thing, that every worker gets.
+        The question makes futures, one or a list, given the one thing that every worker gets, or the future of it.
         """
         import dask
         from dask.distributed import KilledWorker
@@ -162,12 +148,9 @@ def local_cluster(workers: int) -> Any:
 
 @contextlib.contextmanager
 def open_crew(cluster: Any) -> Iterator[Crew]:
-    """Give a crew on a cluster; what was started here is closed at the end.
+    """Give a crew on ``"local:N"`` (N worker processes here), a scheduler at ``"tcp://host:port"`` or a client.
 
-    Parameters
-    ----------
-    cluster
-        ``"local:N"`` for N worker processes on this machine, ``"tcp://host:port"`` of a scheduler, or a client.
+    What was started here is closed at the end.
     """
     try:
         from dask.distributed import Client

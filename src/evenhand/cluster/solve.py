@@ -49,28 +49,12 @@ NOT_ACCURATE: Final = (
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """Estimates of the smaller side, and what the blocks need to work out the larger.
+    """Estimates of the smaller side in the gauge (``level``), and what the blocks need to work out the larger.
 
-    Attributes
-    ----------
-    estimate, unit_variance
-        Estimates in the gauge and their variances for w = 1.
-    totals
-        Sums over all blocks: confidence and count of the smaller side, rows (size of the larger side), assessments.
-    residual
-        R.
-    mu2, log_determinant, trace
-        Spectral gap; log det of L with any one row and column left out; Tr M^+. None where there is no dense matrix.
-    solver, reason
-        ``"dense"`` or ``"iterative"``, and why.
-    rounds
-        Passes over the blocks.
-    level
-        The gauge.
-    spread
-        Covariance of the smaller side for w = 1, without the common part; None where there is no dense matrix.
-    draws
-        Draws (columns) of the smaller side for w = 1; None where variances are exact.
+    ``totals`` are sums over all blocks: confidence and count of the smaller side, rows (size of the larger side) and
+    assessments. Where there is a dense matrix, there are the spectral gap, log det of L with any one row and column
+    left out, Tr M^+, and the covariance of the smaller side for w = 1 without the common part (``spread``). Where not,
+    there are draws (columns) of the smaller side for w = 1.
     """
 
     estimate: Floats
@@ -89,12 +73,12 @@ class Solved:
 
     @property
     def total_confidence(self) -> float:
-        """C."""
+        """Sum C of all confidences."""
         return float(self.totals["confidence"].sum())
 
     @property
     def degrees_of_freedom(self) -> int:
-        """The degrees of freedom nu."""
+        """Degrees of freedom nu."""
         return _freedom(self.totals)
 
 
@@ -117,13 +101,6 @@ def solve_blocks(
 
     ``declared`` says whether w = 1, for the accuracy that is asked for; ``dense_limit`` is the most of the smaller side
     for which a dense matrix is used.
-
-    Raises
-    ------
-    NotConnectedError
-        If the panel falls into groups.
-    SolveError
-        If the accuracy cannot be reached.
     """
     check_gauge(gauge)
     size = len(labels)
@@ -330,12 +307,7 @@ def _projected(inverse: Floats, pull: Floats) -> Floats:
 class Descent:
     """Conjugate gradients on S, preconditioned by its diagonal; each step is one round over the blocks.
 
-    Parameters
-    ----------
-    apply
-        Returns S times vectors (columns).
-    diagonal
-        The diagonal of S.
+    ``apply`` returns S times vectors (columns).
     """
 
     def __init__(self, apply: Callable[[Floats], Floats], diagonal: Floats) -> None:

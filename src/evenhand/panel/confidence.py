@@ -29,11 +29,6 @@ LEVELS: Final[Mapping[str, int]] = {"h": 1, "high": 1, "m": 0, "med": 0, "medium
 def level_words(aliases: Mapping[str, str] | None = None) -> dict[str, int]:
     """Return the words for levels, the user's own included, in lower case.
 
-    Parameters
-    ----------
-    aliases
-        Further words, each with the level that it means: ``{"hoch": "high", "mittel": "medium"}``.
-
     Examples
     --------
     >>> level_words({"Hoch": "high"})["hoch"]

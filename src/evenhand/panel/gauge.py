@@ -113,17 +113,7 @@ def shares(gauge: Gauge) -> tuple[Share, Share] | None:
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """A gauge for one panel: for each component, sum value_weight v + sum bias_weight b = constant.
-
-    Attributes
-    ----------
-    value_weight, bias_weight
-        Weights of all values (n_O) and of all biases (n_A).
-    constant
-        The right-hand side for each component.
-    object_component, assessor_component
-        The component of each object and each assessor.
-    """
+    """A gauge for one panel: for each component, sum value_weight v + sum bias_weight b = constant."""
 
     value_weight: Floats
     bias_weight: Floats
@@ -178,17 +168,7 @@ def chooser(index: Codes, count: int) -> sp.csr_array[Any]:
 
 
 def condition(gauge: Gauge, panel: Panel, parts: Components) -> Condition:
-    """Return the condition that a gauge means for a panel.
-
-    Parameters
-    ----------
-    gauge
-        ``"weighted"``, ``"zero_sum"``, :class:`Reference`, :class:`Affine` or :class:`Anchor`.
-    panel
-        The panel with the precisions that the method uses.
-    parts
-        Its components; each gets a condition of its own.
-    """
+    """Return the conditions that a gauge means for each component of a panel with the precisions of the method."""
     value_weight = np.zeros(panel.n_objects)
     constant = np.zeros(parts.n_components)
     simple = shares(gauge)

@@ -148,10 +148,10 @@ def find_components(panel: Panel) -> Components:
 
 
 def _join(one: Codes, other: Codes, n_one: int, n_other: int) -> tuple[Whole, Whole]:
-    """Return the root, a code of the first side, of each member of either side: equal where they hang together.
+    """Return the root, a code of the first side, of each member of either side: equal where they are connected.
 
-    Members of the larger side are represented by one of their neighbours, so that what is left is a graph on the
-    smaller side alone.
+    Members of the larger side are represented by one of their neighbours, which makes it a graph on the smaller side
+    alone.
     """
     if n_one > n_other:
         of_other, of_one = _join(other, one, n_other, n_one)
@@ -184,9 +184,9 @@ def roots(start: NDArray[np.intp], end: NDArray[np.intp], size: int) -> Whole:
         apart = one != other
         if not apart.any():
             return root
-        # what hangs together will always do so, and need not be looked at again
+        # edges within a component need not be looked at again
         start, end, one, other = start[apart], end[apart], one[apart], other[apart]
-        root[np.maximum(one, other)] = np.minimum(one, other)  # of several, any one: what is left comes next round
+        root[np.maximum(one, other)] = np.minimum(one, other)  # of several, any one: the others come next round
         while not np.array_equal(further := root[root], root):
             root = further
 

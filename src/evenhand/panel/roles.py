@@ -78,18 +78,7 @@ _FORMS: dict[Role, FormHint] = {"uncertainty": "uncertainty", "confidence": "con
 class Roles:
     """Where the columns of a panel stand in a table, counted from 0.
 
-    Attributes
-    ----------
-    object, assessor, score
-        Index of the column of labels of objects, of labels of assessors, and of scores.
-    confidence
-        Index of the column that says how sure the assessor was, in whatever form; None if there is none.
-    form
-        How that column is to be read.
-    criterion
-        Index of the column that says which criterion a score is for; None if none was named.
-    covariates
-        Indices of the further columns that were named, in that order.
+    ``confidence`` is the column that says how sure the assessor was, in whatever form; ``form`` is how to read it.
     """
 
     object: int
@@ -124,42 +113,23 @@ def is_known(name: str) -> bool:
 
 
 def find_column(names: Sequence[str], wanted: str, *, option: str, source: str) -> int:
-    """Find the column that the user named, exactly as written or else folded.
+    """Return the index of the column that the user named with an option, exactly as written or else folded.
 
-    Parameters
-    ----------
-    names
-        Names of the columns that there are.
-    wanted
-        The name that was given.
-    option
-        The option that gave it, without its dashes.
-    source
-        What to call the table in messages.
-
-    Returns
-    -------
-    int
-        Index of the column, the first where the very same name stands twice.
-
-    Raises
-    ------
-    InputError
-        If no column has that name, or several different names fold to it.
+    It is the first where the very same name stands twice; ``source`` is what to call the table in messages.
     """
     if wanted.strip() and wanted.strip() in names:
         return names.index(wanted.strip())
     alike = [index for index, name in enumerate(names) if name and fold(name) == fold(wanted)]
     if not alike:
         raise InputError(
-            f"There is no column {wanted!r}, which {_option(option)} names; the columns are {_quoted(names)}.",
+            f"There is no column {wanted!r}, which --{option} names; the columns are {_quoted(names)}.",
             kind="missing_column",
             where=source,
         )
     if len({names[index] for index in alike}) > 1:
         raise InputError(
             f"The name {wanted!r} fits the columns {_quoted([names[index] for index in alike])}: "
-            f"write the one that {_option(option)} means exactly as it stands in the header.",
+            f"write the one that --{option} means exactly as it stands in the header.",
             kind="ambiguous_column",
             where=source,
         )
@@ -181,29 +151,9 @@ def recognise(
 ) -> Roles:
     """Find the columns of a panel by their names, or take those that the user named.
 
-    Parameters
-    ----------
-    names
-        Names of the columns as they stand in the header.
-    object, assessor, score
-        Name of the column for each, where the user gave one.
-    uncertainty, confidence, level
-        Name of the column that says how sure the assessor was, in one of three forms; at most one may be given.
-    criterion, covariates
-        Names of the column of criteria and of further columns. They are never guessed, and a column that is named here
-        is read as nothing else.
-    source
-        What to call the table in messages.
-
-    Returns
-    -------
-    Roles
-        Indices of the columns and the form of the confidences.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, if different names fit one role, or if one column is given for two roles.
+    At most one of ``uncertainty``, ``confidence`` and ``level`` may be named. Criterion and covariates are never
+    guessed, and a column that is named for them is read as nothing else; ``source`` is what to call the table in
+    messages.
 
     Examples
     --------
@@ -221,8 +171,7 @@ def recognise(
     forms = [role for role in _FORMS if asked[role] is not None]
     if len(forms) > 1:
         raise InputError(
-            f"Both {_option(forms[0])} and {_option(forms[1])} are given: give the one that says how sure the "
-            "assessors were.",
+            f"Both --{forms[0]} and --{forms[1]} are given: give the one that says how sure the assessors were.",
             kind="ambiguous_column",
             where=source,
         )
@@ -307,10 +256,10 @@ def _refuse_shared(given: Sequence[tuple[str, int]], names: Sequence[str], sourc
             if index != there:
                 continue
             if role == other:
-                message = f"The column {names[index]!r} is given twice with {_option(role)}: give it once."
+                message = f"The column {names[index]!r} is given twice with --{role}: give it once."
             else:
                 message = (
-                    f"The column {names[index]!r} is given for both {_option(other)} and {_option(role)}: "
+                    f"The column {names[index]!r} is given for both --{other} and --{role}: "
                     "name a different column for one of them."
                 )
             raise InputError(message, kind="ambiguous_column", where=source)
@@ -326,10 +275,6 @@ def _missing(roles: Sequence[str], names: Sequence[str], source: str) -> InputEr
         kind="missing_column",
         where=source,
     )
-
-
-def _option(role: str) -> str:
-    return f"--{role}"
 
 
 def _quoted(names: Sequence[str], most: int = 30) -> str:

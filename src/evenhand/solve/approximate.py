@@ -16,15 +16,7 @@ from evenhand.solve.equations import System
 
 
 class ApproximateInverse:
-    """An approximate inverse of S: the kept block of an approximate inverse of L.
-
-    Parameters
-    ----------
-    system
-        The equations.
-    seed
-        Seed of the draws: the same panel gets the same factor.
-    """
+    """An approximate inverse of S: the kept block of an approximate inverse of L, the same for the same seed."""
 
     def __init__(self, system: System, seed: int = 0) -> None:
         progress.report("preparing a preconditioner", 0, 1)

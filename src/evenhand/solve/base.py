@@ -21,16 +21,10 @@ Sides = tuple[Floats, Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """A least-squares fit in some gauge.
+    """A least-squares fit in some gauge: values (n_O), biases (n_A) and residuals s - v - b (N).
 
-    Attributes
-    ----------
-    values, biases
-        The estimates (n_O and n_A).
-    residuals
-        s - v - b for each assessment; None where there are so many that they are computed when asked for.
-    residual
-        The weighted sum of their squares, where it was had on the way; None where it must be summed.
+    Residuals are None where there are so many that they are computed when asked for; ``residual``, the weighted sum of
+    their squares, is None where it was not had on the way.
     """
 
     values: Floats
@@ -162,13 +156,7 @@ class Derived:
 
 @dataclass(frozen=True, eq=False)
 class KeptSolver(Derived):
-    """Answers by solving on the kept side, the other side eliminated.
-
-    Attributes
-    ----------
-    system
-        The equations.
-    """
+    """Answers by solving on the kept side, the other side eliminated."""
 
     system: System
 
@@ -204,15 +192,7 @@ class KeptSolver(Derived):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowRank:
-    """A term V D V^T.
-
-    Attributes
-    ----------
-    of_objects, of_assessors
-        The rows of V for objects and for assessors.
-    middle
-        D; None for the identity.
-    """
+    """A term V D V^T, with the rows of V for objects and for assessors; ``middle`` is D, None for the identity."""
 
     of_objects: Floats
     of_assessors: Floats

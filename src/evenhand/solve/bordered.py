@@ -25,21 +25,9 @@ _ROUNDING: Final = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class BorderedSolver(Wrapped):
-    """A solver for values and biases, and columns of further unknowns.
+    """A solver for values and biases, and the columns Z (N rows) of further unknowns.
 
-    Attributes
-    ----------
-    base
-        Answers for values and biases alone.
-    object_index, assessor_index
-        The object and the assessor of each of the N assessments.
-    weight
-        The N precisions.
-    columns
-        Z, with N rows.
-    prior
-        Precisions of the prior of the coefficients, beside that of a score of confidence 1: one for each (0 for none),
-        or a matrix.
+    ``prior`` is K, beside the precision of a score of confidence 1: one for each coefficient (0 for none), or a matrix.
     """
 
     base: Solver
@@ -107,7 +95,7 @@ class BorderedSolver(Wrapped):
             factor = np.asarray(np.linalg.cholesky(self.inner), dtype=np.float64)
         except np.linalg.LinAlgError:
             factor = np.zeros_like(self.inner)
-        # what is left of a column that values and biases explain is rounding, of either sign
+        # the residual of a column that values and biases explain is rounding, of either sign
         if (np.square(np.diagonal(factor)) <= _ROUNDING * np.diagonal(self._own)).any():
             raise SolveError("The further unknowns cannot be told from values and biases.")
         return factor
@@ -127,11 +115,11 @@ class BorderedSolver(Wrapped):
 
     def fit(self, score: Floats) -> tuple[Solution, Floats]:
         """Fit values, biases and coefficients to N scores."""
-        alone = self.base.solve(score)
-        pull = self._weighted.T @ self._residuals(alone, score)
+        pull = self._weighted.T @ self._residuals(self.base.solve(score), score)
         coefficients = self.covariance @ pull
-        found = self.base.solve(score - self.columns @ coefficients)
-        residuals = self._residuals(found, score - self.columns @ coefficients)
+        adjusted = score - self.columns @ coefficients
+        found = self.base.solve(adjusted)
+        residuals = self._residuals(found, adjusted)
         own = float(self.weight @ np.square(residuals)) if found.residual is None else found.residual
         total = own + float(coefficients @ self._prior @ coefficients)
         return Solution(found.values, found.biases, residuals, total), coefficients
@@ -167,9 +155,8 @@ class BorderedSolver(Wrapped):
 
     def responses_along(self, of_objects: Floats, of_assessors: Floats) -> Floats:
         """Return the covariance of each fitted score with a weighted sum of values and biases."""
-        return super().responses_along(of_objects, of_assessors) - self._rows @ self.low_rank.across(
-            of_objects, of_assessors
-        )
+        along = self.low_rank.across(of_objects, of_assessors)
+        return super().responses_along(of_objects, of_assessors) - self._rows @ along
 
     def log_determinant(self) -> float:
         """Return log det of the bordered L without one row and column of each component."""
@@ -184,15 +171,7 @@ class BorderedSolver(Wrapped):
 
 @dataclass(frozen=True, eq=False)
 class StretchedSolver(Wrapped):
-    """Answers about biases b from answers about b/lambda, where assessors have scales of their own.
-
-    Attributes
-    ----------
-    base
-        Answers for values, b/lambda and the scales.
-    stretch
-        The scale lambda of each assessor.
-    """
+    """Answers about biases b from answers about b/lambda, where assessors have scales lambda (``stretch``)."""
 
     base: BorderedSolver
     stretch: Floats

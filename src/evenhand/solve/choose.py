@@ -35,7 +35,7 @@ _FILL: Final = 50_000_000
 """A sparse factor is tried where its entries are bound to be at most this many."""
 
 _WORK: Final = 1e10
-"""... and takes at most this many products: some seconds."""
+"""A sparse factor is tried where it takes at most this many products, which is some seconds."""
 
 _LINK_BYTES: Final = 50.0
 """What a link takes while links are gathered, as measured."""
@@ -55,15 +55,7 @@ _log = logging.getLogger("evenhand")
 
 @dataclass(frozen=True, eq=False)
 class AutoSolver(Wrapped):
-    """Answers each question by the solver that suits the panel.
-
-    Attributes
-    ----------
-    system
-        The equations.
-    kind
-        ``"auto"``, or the one kind of solver that the user asked for.
-    """
+    """Answers each question by the solver that suits the panel, or by the one kind that the user asked for."""
 
     system: System
     kind: SolverKind = "auto"
@@ -76,8 +68,7 @@ class AutoSolver(Wrapped):
 
     @cached_property
     def _direct(self) -> DirectSolver:
-        size = self.system.n_kept
-        require(self._dense_bytes, f"a dense factor and inverse of {size:,} equations")
+        require(self._dense_bytes, f"a dense factor and inverse of {self.system.n_kept:,} equations")
         return DirectSolver(self.system)
 
     @cached_property
@@ -145,8 +136,8 @@ class AutoSolver(Wrapped):
             return self._say(self._direct, f"the smaller side has {system.n_kept:,} members, at most {DENSE:,}")
         if not isinstance(self.estimator, IterativeSolver):
             return self.estimator
-        reason = f"the smaller side has {system.n_kept:,} members, too many for a dense inverse"
-        return self._say(self.estimator, reason)
+        why = f"the smaller side has {system.n_kept:,} members, too many for a dense inverse"
+        return self._say(self.estimator, why)
 
     def _say(self, solver: Solver, why: str) -> Solver:
         how = f"sampling, {solver.samples} draws" if isinstance(solver, IterativeSolver) else solver.reason
@@ -162,72 +153,51 @@ class AutoSolver(Wrapped):
     def _reason(self) -> list[str]:
         return []
 
-    def _because(self, solver: Solver, why: str) -> None:
+    def _found_by(self, solver: Solver, found: Solution, why: str) -> Solution:
+        """Remember who found a solution, and why, and return it."""
         self.__dict__["estimator"] = solver
         self._reason.append(f"{solver.reason}; {why}")
         _log.info("estimates by %s", self._reason[-1])
+        return found
 
     def solve(self, score: Floats, start: tuple[Floats, Floats] | None = None, *, declared: bool = False) -> Solution:
-        """Fit values and biases to N scores.
+        """Fit values and biases to N scores, from a ``start`` close to the answer where there is one.
 
-        Parameters
-        ----------
-        score
-            The scores.
-        start
-            Values and biases close to the answer, such as those before a few scores changed.
-        declared
-            Whether the noise is taken as declared: an iteration then goes on until its error is small beside the
-            declared standard deviations, even where the residual says that these are too small.
+        With ``declared`` noise an iteration goes on until its error is small beside the declared standard deviations,
+        even where the residual says that these are too small.
         """
         system = self.system
         if self.kind == "iterative":
             found = self._iterative.solve(score, declared=declared)
-            self._because(self._iterative, "as asked for")
-            return found
+            return self._found_by(self._iterative, found, "as asked for")
         if self.kind != "auto":
-            found = self.exact.solve(score)
-            self._because(self.exact, "as asked for")
-            return found
+            return self._found_by(self.exact, self.exact.solve(score), "as asked for")
         if system.n_kept <= SMALL:
-            found = self._direct.solve(score)
-            self._because(self._direct, f"the smaller side has only {system.n_kept:,} members")
-            return found
+            why = f"the smaller side has only {system.n_kept:,} members"
+            return self._found_by(self._direct, self._direct.solve(score), why)
         if self._is_unequal and self._factored is not None:
-            found = self._by_factor(score)
-            self._because(self.estimator, "confidences differ by more than a factor of a million")
-            return found
+            return self._found_by(*self._by_factor(score), "confidences differ by more than a factor of a million")
         begun = None if start is None else system.orient(*start)[0]
         hasty = IterativeSolver(system, patience=_PATIENCE)
         attempt = hasty.attempt(score, begun, declared=declared)
         if attempt is not None:
-            steps = hasty.steps
-            self._because(hasty, f"the panel is well connected (smallest eigenvalue met {steps.smallest:.2g})")
-            return attempt
+            why = f"the panel is well connected (smallest eigenvalue met {hasty.steps.smallest:.2g})"
+            return self._found_by(hasty, attempt, why)
         why = f"conjugate gradients alone would take about {hasty.steps.forecast:,} steps"
         if self._factored is not None:
-            found = self._by_factor(score)
-        else:
-            patient = self._preconditioned()
-            found = patient.solve(score, declared=declared)
-            self.__dict__["estimator"] = patient
-        self._because(self.estimator, why)
-        return found
+            return self._found_by(*self._by_factor(score), why)
+        patient = self._preconditioned()
+        return self._found_by(patient, patient.solve(score, declared=declared), why)
 
-    def _by_factor(self, score: Floats) -> Solution:
+    def _by_factor(self, score: Floats) -> tuple[Solver, Solution]:
         """Solve by the sparse factor, and where that loses too many digits by the dense one, which does not."""
         if self._sparse is not None:
             try:
-                found = self._sparse.solve(score)
+                return self._sparse, self._sparse.solve(score)
             except SolveError:
                 if self.system.n_kept > DENSE:
                     raise
-            else:
-                self.__dict__["estimator"] = self._sparse
-                return found
-        found = self._direct.solve(score)
-        self.__dict__["estimator"] = self._direct
-        return found
+        return self._direct, self._direct.solve(score)
 
     def _preconditioned(self) -> IterativeSolver:
         """Return conjugate gradients with an approximate factor, or without where none can be had."""
@@ -247,7 +217,7 @@ class AutoSolver(Wrapped):
 
     def contrasts(self, of_objects: Floats, of_assessors: Floats) -> Floats:
         """Return x^T L^- x for each column x, a contrast: no factor is made for a few of them."""
-        few = of_objects.shape[1] <= _PATIENCE if of_objects.ndim > 1 else True
+        few = of_objects.ndim == 1 or of_objects.shape[1] <= _PATIENCE
         quick = few and self.kind == "auto" and "exact" not in self.__dict__
         solver = self.estimator if quick else self.exact
         return solver.contrasts(of_objects, of_assessors)
@@ -269,9 +239,9 @@ class AutoSolver(Wrapped):
 
     def _probed(self) -> Solver:
         """Return the solver for a panel whose estimates nobody asked for: a factor where an iteration would be slow."""
-        hasty = IterativeSolver(self.system, patience=_PATIENCE)
         if self.system.n_kept <= SMALL:
             return self._direct
+        hasty = IterativeSolver(self.system, patience=_PATIENCE)
         if hasty.is_quick():
             return hasty
         return self._factored if self._factored is not None else self._preconditioned()

@@ -1,4 +1,4 @@
-"""How firmly the assessment graph holds together: the spectral gap mu_2, and the graph on the assessors."""
+"""How well the assessment graph is connected: the spectral gap mu_2, and the graph on the assessors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evenhand.words import count_of
 
 @dataclass(frozen=True, eq=False)
 class Connectivity(AssessmentGraph, frames.Shown):
-    """How well the panel hangs together (sec. 3 and App. C of the paper): its groups, and how firmly they are joined.
+    """How well the panel is connected (sec. 3 and App. C of the paper): its groups, and how firmly they are joined.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Connectivity(AssessmentGraph, frames.Shown):
 
 
 def connectivity(panel: Panel, solver: SolverKind = "auto") -> Connectivity:
-    """Return how well the panel hangs together; whatever is dear is computed when first asked for.
+    """Return how well the panel is connected; whatever is dear is computed when first asked for.
 
     Examples
     --------

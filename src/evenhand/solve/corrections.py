@@ -21,16 +21,9 @@ from evenhand.solve.equations import System
 
 @dataclass(frozen=True, eq=False)
 class UpdatedSolver(Wrapped):
-    """The solver of a panel before, and what changed since.
+    """The solver of a panel before (``base``), the equations after, and what changed since.
 
-    Attributes
-    ----------
-    base
-        Answers for the panel before.
-    system
-        The equations after.
-    object_index, assessor_index, change
-        The pairs whose confidence changed, and by how much; each pair once.
+    Each pair (``object_index``, ``assessor_index``) whose confidence changed stands there once, with its change.
     """
 
     base: Answering

@@ -1,9 +1,9 @@
-"""Several criteria at once: least squares with errors that go together within a reading.
+"""Several criteria at once: least squares with errors that are correlated within a reading.
 
 A reading is what one assessor said of one object: a score for each of K criteria, or for some of them. Its errors have
 the covariance D^-1/2 Sigma D^-1/2, D the declared precisions, and readings are independent of each other. The normal
 equations then have a K x K block W for each reading, W the inverse of that covariance among the criteria scored. The
-larger side is eliminated block by block, and what is left on the smaller side is factorised as a full matrix.
+larger side is eliminated block by block, and the Schur complement on the smaller side is factorised as a full matrix.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CANCELLED: Final = 1e-13
 """A pivot that is smaller than this part of its diagonal has lost too many digits."""
 
 _ROUNDS: Final = 2
-"""Rounds of refinement: what the residuals still say is solved for as well."""
+"""Rounds of refinement, each of which solves for the residuals of the one before."""
 
 _STEP: Final = 1e-6
 """Step of first derivatives by Sigma, beside the noise variances."""
@@ -48,19 +48,7 @@ _MANY: Final = 300
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """What assessors said of objects, a row for each reading and a column for each criterion.
-
-    Attributes
-    ----------
-    object_index, assessor_index
-        The object and the assessor of each of P readings.
-    score
-        P x K scores; 0 where a criterion was not scored.
-    precision
-        P x K precisions; 0 where a criterion was not scored.
-    n_objects, n_assessors
-        Sizes of the two sides.
-    """
+    """What assessors said of objects in P readings, with P x K scores and precisions, 0 where there is no score."""
 
     object_index: Whole
     assessor_index: Whole
@@ -131,12 +119,8 @@ class Readings:
 class Gauges:
     """The gauges of all criteria as one condition on all values and all biases, criterion by criterion of each member.
 
-    Attributes
-    ----------
-    condition
-        The condition, whose components are the groups of each criterion, one criterion after the other.
-    has_bias
-        Whether each assessor scored each criterion, and so has a bias (n_A x K).
+    Its components are the groups of each criterion, one criterion after the other. An assessor has a bias
+    (``has_bias``, n_A x K) for each criterion that the assessor scored.
     """
 
     condition: Condition
@@ -144,17 +128,7 @@ class Gauges:
 
     @classmethod
     def of(cls, conditions: Sequence[Condition], seats: Sequence[Whole], n_assessors: int) -> Gauges:
-        """Return the gauges of several criteria.
-
-        Parameters
-        ----------
-        conditions
-            The gauge of each criterion, on all objects and on its own assessors.
-        seats
-            For each criterion the positions of its own assessors among all.
-        n_assessors
-            Number of all assessors.
-        """
+        """Return the gauges of several criteria: conditions on all objects and on the assessors in their seats."""
         shape = n_assessors, len(conditions)
         bias_weight, group, has_bias = np.zeros(shape), np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=bool)
         first = np.cumsum([0, *[one.constant.size for one in conditions[:-1]]])
@@ -188,27 +162,18 @@ class Gauges:
 class JointSolver:
     """Generalised least squares for the values and biases of all criteria, given Sigma.
 
-    Attributes
-    ----------
-    readings
-        The scores.
-    covariance
-        Sigma, K x K: the noise covariance between criteria for precision 1.
-    gauges
-        The gauges, whose groups tell which values and biases hang together.
+    Sigma (``covariance``, K x K) is the noise covariance between criteria for precision 1; the groups of the gauges
+    tell which values and biases are connected.
     """
 
     readings: Readings
     covariance: Floats
     gauges: Gauges
 
-    @cached_property
-    def _keeps_assessors(self) -> bool:
-        return self.readings.n_assessors <= self.readings.n_objects
-
     def _orient(self, of_objects: Any, of_assessors: Any) -> tuple[Any, Any]:
         """Return (objects, assessors) as (kept, eliminated), and the other way round."""
-        return (of_assessors, of_objects) if self._keeps_assessors else (of_objects, of_assessors)
+        keeps_assessors = self.readings.n_assessors <= self.readings.n_objects
+        return (of_assessors, of_objects) if keeps_assessors else (of_objects, of_assessors)
 
     @cached_property
     def _ends(self) -> tuple[Whole, Whole]:
@@ -265,7 +230,7 @@ class JointSolver:
 
     @cached_property
     def _schur(self) -> tuple[Floats, Whole]:
-        """What is left on the kept side, for those that are free: all but the heaviest of each condition's group."""
+        """The Schur complement among those kept that are free: all but the heaviest of each condition's group."""
         count, size = self.readings.n_criteria, self._sizes[0] * self.readings.n_criteria
         own = _sums(self._choosers[0], self.weight)
         full = -(self._matrix(self.weight).T @ self._share).toarray()
@@ -291,12 +256,6 @@ class JointSolver:
                 "extreme; use correlated=False."
             )
         return factor, free
-
-    @cached_property
-    def _kept_inverse(self) -> Floats:
-        """The inverse on the kept side, with zeros for what is not free."""
-        factor, free = self._factor
-        return factor.full_inverse(free, self._sizes[0] * self.readings.n_criteria)
 
     def solve(self) -> tuple[Floats, Floats, Floats]:
         """Return values (n_O x K) and biases (n_A x K) in the gauges, and residuals (P x K, 0 where not scored)."""
@@ -329,8 +288,7 @@ class JointSolver:
         right = right - self._share.T @ pulled
         solved[free] = factor.solve(np.asfortranarray(right[free]))
         own = (self._gone_inverse @ pulled.reshape(-1, count, pulled.shape[1])).reshape(pulled.shape)
-        values, biases = self._orient(solved.reshape(kept.shape), (own - self._share @ solved).reshape(gone.shape))
-        return values, biases
+        return self._orient(solved.reshape(kept.shape), (own - self._share @ solved).reshape(gone.shape))
 
     @cached_property
     def blocks(self) -> tuple[Floats, Floats, Floats]:
@@ -340,7 +298,8 @@ class JointSolver:
         """
         count, (n_kept, n_gone) = self.readings.n_criteria, self._sizes
         kept, gone = self._ends
-        inverse = self._kept_inverse
+        factor, free = self._factor
+        inverse = factor.full_inverse(free, n_kept * count)  # with zeros for what is not free
         cross = np.empty_like(self.weight)
         order = np.argsort(gone, kind="stable")
         pointer = np.concatenate([[0], np.cumsum(np.bincount(gone, minlength=n_gone))])
@@ -421,8 +380,7 @@ class JointSolver:
         kept[free] = factor.draw(generator, count)
         white = generator.standard_normal((self._sizes[1], criteria, count))
         gone = (self._gone_root @ white).reshape(-1, count) - self._share @ kept
-        values, biases = self._orient(kept.reshape(-1, criteria, count), gone.reshape(-1, criteria, count))
-        return values, biases
+        return self._orient(kept.reshape(-1, criteria, count), gone.reshape(-1, criteria, count))
 
     @cached_property
     def _gone_root(self) -> Floats:
@@ -439,14 +397,7 @@ def certainty(best: JointSolver, rows: Floats, drawn: float = 0.0) -> tuple[Floa
     squares, which Sigma gives, adds as much as f would lose by that covariance, twice (Kenward and Roger 1997): a
     factor of 1 or little more. For complete readings f is linear in Sigma: nu and 1, exactly.
 
-    Parameters
-    ----------
-    best
-        The solver for the best Sigma.
-    rows
-        Weights, a row for each sum.
-    drawn
-        How many readings with independent errors were added to find Sigma.
+    The sums have a row of weights each; ``drawn`` readings with independent errors were added to find the best Sigma.
     """
     sigma, count = best.covariance, best.covariance.shape[0]
     sd = np.sqrt(np.diagonal(sigma))
@@ -503,22 +454,10 @@ def certainty(best: JointSolver, rows: Floats, drawn: float = 0.0) -> tuple[Floa
 class CombinedSolver(Derived):
     """Answers about weighted sums of the criteria's values and biases, in the gauges.
 
-    An assessor's biases are summed over the criteria that the assessor scored.
-
-    Attributes
-    ----------
-    base
-        Answers for all criteria.
-    weights
-        The weight of each criterion.
-    seats
-        Positions, among all assessors, of those that are asked about.
-    object_index, assessor_index
-        Object and assessor of each assessment of the combined panel.
-    system
-        The equations of the combined panel, as if its scores had been given as such.
-    variance
-        Covariances are divided by this, the noise variance of the sums.
+    An assessor's biases are summed over the criteria that the assessor scored; ``seats`` are the positions, among all
+    assessors, of those that are asked about. The combined panel has object and assessor of each assessment, and the
+    equations (``system``) as if its scores had been given as such. Covariances are divided by ``variance``, the noise
+    variance of the sums.
     """
 
     base: JointSolver

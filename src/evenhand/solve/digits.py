@@ -1,4 +1,4 @@
-"""From a factor to an answer whose digits are right: refinement until the rounding left over is known to be small.
+"""From a factor to an answer whose digits are right: refinement until the rounding error is known to be small.
 
 The sums and products below lose nothing, and are the same on every machine.
 """
@@ -25,10 +25,11 @@ _EPS: Final = float(np.finfo(np.float64).eps)
 _MOST_STEPS: Final = 20
 
 _PLAIN: Final = 1e-7
-"""Plain arithmetic may do where a bound on all its rounding, beside the size of the answer, is below this ..."""
+"""Plain arithmetic is trusted where a bound on all its rounding, beside the size of the answer, is below this. (The
+bound is a thousand times too careful.)"""
 
 _SETTLED: Final = 1e-10
-"""... and does where the answer no longer moves by more than this. (The bound is a thousand times too careful.)"""
+"""Plain arithmetic is done once the answer, beside its size, no longer moves by more than this."""
 
 _DIGITS: Final = 1e-9
 """An answer that still moves by more than this, beside its size, or that rounding may be to blame for, is refused."""
@@ -37,14 +38,7 @@ _DIGITS: Final = 1e-9
 def refined(system: System, solve_kept: SolveKept, score: Floats) -> Solution:
     """Return the least-squares fit to the scores, refined with residuals of as many digits as it takes.
 
-    Parameters
-    ----------
-    system
-        The equations.
-    solve_kept
-        Solves with the grounded Laplacian on the kept side; its inverse has no negative entry.
-    score
-        The N scores.
+    ``solve_kept`` solves with the grounded Laplacian on the kept side, whose inverse has no negative entry.
     """
     with np.errstate(over="ignore"):
         sample = np.sort(score[:: max(1, score.size // 100)])
@@ -52,11 +46,9 @@ def refined(system: System, solve_kept: SolveKept, score: Floats) -> Solution:
         centred = score - origin
     if not np.isfinite(centred).all():
         raise SolveError("The scores are too extreme to compute with: rescale them.")
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+    with np.errstate(all="ignore"):
         found = _plainly(system, solve_kept, centred)
-    if found is None:
-        found = _exactly(system, solve_kept, centred)
-    kept, gone, residual = found
+    kept, gone, residual = found or _exactly(system, solve_kept, centred)
     values, biases = system.orient(kept, gone)
     return Solution(origin + values, biases, residual)
 
@@ -75,20 +67,20 @@ def _plainly(system: System, solve_kept: SolveKept, centred: Floats) -> tuple[Fl
         of_kept = sum_by(system.kept, force, system.n_kept)
         of_gone = sum_by(system.gone, force, system.n_gone)
         step_kept, step_gone = eliminate(system, solve_kept, of_kept, of_gone)
-        change = max(float(np.abs(step_kept).max()), float(np.abs(step_gone).max()))
+        change = _largest(step_kept, step_gone)
         if change <= _EPS * size < np.inf:
             break  # so small a step would change no digit
         kept, gone = kept + step_kept, gone + step_gone
         residual = centred - kept[system.kept] - gone[system.gone]
         if step == 0:
-            spread = float(np.abs(centred).max())
-            size = max(float(np.abs(kept).max()), float(np.abs(gone).max()), spread, np.finfo(float).tiny)
+            spread = _largest(centred)
+            size = max(_largest(kept, gone), spread, np.finfo(float).tiny)
         elif change <= _SETTLED * size:
             break
     if not change <= _SETTLED * size:
         return None
     # what rounding of the last residuals, of their sums and of the elimination can have done to the last step
-    largest = float(np.abs(residual).max())
+    largest = _largest(residual)
     own = _EPS * (4 * (spread + size) + system.kept_count * largest)
     other = _EPS * (4 * (spread + size) + system.gone_count * largest)
     bound = solve_kept(np.asarray(own * system.kept_total, dtype=np.float64) + system.up(np.asarray(other)))
@@ -100,16 +92,16 @@ def _plainly(system: System, solve_kept: SolveKept, centred: Floats) -> tuple[Fl
 def _exactly(system: System, solve_kept: SolveKept, centred: Floats) -> tuple[Floats, Floats, Floats]:
     """Refine with residuals and sums of twice the digits, or refuse."""
     kept, gone = _Double(system.n_kept), _Double(system.n_gone)
-    spread = max(float(np.abs(centred).max()), np.finfo(float).tiny)
+    spread = max(_largest(centred), np.finfo(float).tiny)
     change = previous = np.inf
     for _ in range(_MOST_STEPS):
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        with np.errstate(all="ignore"):
             gradient = _gradient(system, *_residual(system, centred, kept, gone))
             step_kept, step_gone = eliminate(system, solve_kept, *gradient)
             kept.add(step_kept)
             gone.add(step_gone)
-            size = max(float(np.abs(kept.high).max()), float(np.abs(gone.high).max()), spread)
-            change = max(float(np.abs(step_kept).max()), float(np.abs(step_gone).max())) / size
+            size = max(_largest(kept.high, gone.high), spread)
+            change = _largest(step_kept, step_gone) / size
         if not np.isfinite(change):
             raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
         if change <= _EPS / 4 or change > previous / 2:
@@ -125,6 +117,10 @@ def _exactly(system: System, solve_kept: SolveKept, centred: Floats) -> tuple[Fl
     return kept.high, gone.high, residual
 
 
+def _largest(*parts: Floats) -> float:
+    return max(float(np.abs(part).max()) for part in parts)
+
+
 def _gradient(system: System, residual: Floats, rest: Floats) -> tuple[Floats, Floats]:
     """Return the sums of weight times residual at kept and at eliminated vertices, which a solution makes zero."""
     term, lost = two_product(np.asarray(system.weight), residual)
@@ -136,7 +132,7 @@ def _gradient(system: System, residual: Floats, rest: Floats) -> tuple[Floats, F
 def _rounding(system: System, solve_kept: SolveKept, centred: Floats, kept: _Double, gone: _Double) -> float:
     """Return a bound on the error that rounding of the residuals leaves, however often the answer is refined."""
     sizes = np.abs(centred) + np.abs(kept.high)[system.kept] + np.abs(gone.high)[system.gone]
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+    with np.errstate(all="ignore"):
         noise = system.weight * sizes
         least = float(noise.max()) * resolution(noise.size)
         of_kept = sum_by(system.kept, noise * EPS, system.n_kept) + least
@@ -197,7 +193,7 @@ def group_sums(index: NDArray[np.integer[Any]], terms: Floats, rest: Floats, cou
         portions.append(sum_by(index, high, count))
         grid *= 2.0 ** (spare - 53)
     total = portions[0]
-    for portion in portions[1:]:  # from the top, where terms cancel: what is left is small enough to be exact
+    for portion in portions[1:]:  # from the top, where terms cancel: the remainder is small enough to be exact
         total = total + portion
     return total + sum_by(index, terms + rest, count)
 

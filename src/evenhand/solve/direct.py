@@ -24,7 +24,7 @@ _PAIR: Final = 64
 
 @dataclass(frozen=True, eq=False)
 class FactoredSolver(KeptSolver):
-    """Grounds the heaviest kept vertex of each component; what is left of S is positive definite and is factorised.
+    """Grounds the heaviest kept vertex of each component; the rest of S is positive definite and is factorised.
 
     The inverse of the grounded Schur complement, with zeros for the grounded vertices, is a symmetric
     generalised inverse of it, and gives one of L by back-substitution. Kinds of factor differ in how they solve, in
@@ -78,7 +78,7 @@ class FactoredSolver(KeptSolver):
         return self._diagonal
 
     @cached_property
-    def _diagonal(self) -> tuple[Floats, Floats]:
+    def _diagonal(self) -> Sides:
         system = self.system
         every = np.arange(self.free.size)
         kept = np.zeros(system.n_kept)
@@ -86,9 +86,7 @@ class FactoredSolver(KeptSolver):
         gone = np.empty(system.n_gone)
         for start, stop in self._portions():
             gone[start:stop] = self._quadratic(start, stop)
-        gone = 1.0 / system.gone_total + gone / system.gone_total / system.gone_total
-        of_objects, of_assessors = system.orient(kept, gone)
-        return of_objects, of_assessors
+        return system.orient(kept, 1.0 / system.gone_total + gone / system.gone_total / system.gone_total)
 
     def _portions(self) -> list[tuple[int, int]]:
         """Return stretches of the eliminated side that are small enough to be treated at a time."""
@@ -158,8 +156,7 @@ class FactoredSolver(KeptSolver):
             generator.standard_normal(out=block)
             block *= spread
             block -= (share @ kept[start : start + rows].T).T
-        of_objects, of_assessors = system.orient(kept, gone)
-        return of_objects, of_assessors
+        return system.orient(kept, gone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,14 +276,7 @@ def laplacian_factor(laplacian: Floats, free: Whole) -> Floats:
     Each vertex is eliminated by adding the links that it leaves between its neighbours, and each pivot is a sum of
     links: nothing is ever subtracted, so that every entry keeps its digits however unequal the weights are (the
     idea of Grassmann, Taksar and Heyman for Markov chains). Blocks of vertices keep most of the work in products
-    of matrices.
-
-    Parameters
-    ----------
-    laplacian
-        The Laplacian; only its off-diagonal entries are used.
-    free
-        The vertices that are not grounded.
+    of matrices. Only the off-diagonal entries of the Laplacian are used.
     """
     size = free.size
     links = laplacian[np.ix_(free, free)]

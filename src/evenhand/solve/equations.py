@@ -17,32 +17,20 @@ from evenhand.panel.panel import Panel
 _DENSE_CELLS: Final = 2_000_000
 """Up to this many cells the weights are multiplied as a full matrix."""
 
-
 _FULL: Final = 4
-"""... and used as one where at least one pair in so many has an assessment."""
+"""The full matrix replaces the sparse one where at least one pair in so many has an assessment."""
 
 
 @dataclass(frozen=True, eq=False)
 class System:
     """Least squares on a weighted bipartite graph, seen from the side that is kept.
 
-    The model s = v + b treats both sides alike, so either can be eliminated: the larger one always is. What is left is
-    a graph Laplacian on the kept side, S = diag(C') - c^T diag(1/C) c.
+    The model s = v + b treats both sides alike, so either can be eliminated: the larger one always is. The Schur
+    complement is a graph Laplacian on the kept side, S = diag(C') - c^T diag(1/C) c.
 
-    Attributes
-    ----------
-    keeps_assessors
-        Whether the assessors are kept and the objects eliminated.
-    kept, gone
-        For each assessment, its vertex on the kept and on the eliminated side.
-    weight
-        The N precisions.
-    kept_total, gone_total
-        Sums of precisions at each vertex: C'_a and C_o, or the other way round.
-    kept_count, gone_count
-        Numbers of assessments at each vertex.
-    kept_component, n_components
-        The component of each kept vertex, and how many there are.
+    Each of N assessments has a vertex on the kept side, one on the eliminated side (``gone``) and a precision
+    (``weight``). Each vertex has the sum of its precisions (``_total``: C'_a and C_o, or the other way round) and its
+    number of assessments (``_count``).
     """
 
     keeps_assessors: bool
@@ -170,7 +158,7 @@ class System:
         return np.asarray(full.reshape(self.n_gone, self.n_kept))
 
     def schur(self) -> Floats:
-        """Return the Schur complement on the kept side, a graph Laplacian: S = diag(C') - c diag(1/C) c^T.
+        """Return the Schur complement on the kept side, a graph Laplacian: S = diag(C') - c^T diag(1/C) c.
 
         The diagonal is the sum of the weights of the links, so nothing cancels.
         """
@@ -214,7 +202,7 @@ def eliminate(system: System, solve_kept: SolveKept, kept_side: Floats, gone_sid
 
 
 def side_links(incidence: sp.csr_array[Any], gone_total: Floats) -> sp.csr_array[Any]:
-    """Return the graph that is left on the columns' side when the rows' side of a bipartite graph is eliminated."""
+    """Return the graph on the columns' side of a bipartite graph whose rows' side is eliminated, without diagonal."""
     root = np.sqrt(np.repeat(gone_total, np.diff(incidence.indptr)))
     half = sp.csr_array((incidence.data / root, incidence.indices, incidence.indptr), shape=incidence.shape)
     product = (half.T @ half).tocoo()

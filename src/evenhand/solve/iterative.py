@@ -46,19 +46,8 @@ class IterativeSolver(KeptSolver):
     """Solves S x = r by conjugate gradients on S scaled to unit diagonal weights, diag(C')^-1/2 S diag(C')^-1/2.
 
     L^- is the generalised inverse in the gauge in which the kept side's mean, weighted by total confidence, is zero.
-
-    Attributes
-    ----------
-    system
-        The equations.
-    precondition
-        Multiplies a vector or columns on the kept side by an approximate inverse of S; none where not given.
-    patience
-        Give up where more steps than this are forecast; None to go on to the end.
-    samples
-        Draws from which variances are estimated.
-    seed
-        Seed of those draws: the same for the same panel, so that answers can be repeated.
+    ``precondition`` multiplies by an approximate inverse of S. With ``patience`` it gives up where more steps are
+    forecast. Variances are estimated from ``samples`` draws, which are the same for the same ``seed``.
     """
 
     precondition: Preconditioner | None = None
@@ -86,9 +75,8 @@ class IterativeSolver(KeptSolver):
         result, below = self.system.couple(x / root)
         result /= root
         np.subtract(x, result, out=result)
-        if (
-            self.system.n_components == 1
-        ):  # rounding must not let the null vector in, which looks like a tiny eigenvalue
+        if self.system.n_components == 1:
+            # rounding must not let the null vector in, which looks like a tiny eigenvalue
             null = self._null if x.ndim == 1 else self._null[:, None]
             result -= null * dot(self._null, result)
         return result, below
@@ -149,14 +137,8 @@ class IterativeSolver(KeptSolver):
     def attempt(self, score: Floats, start: Floats | None = None, *, declared: bool = False) -> Solution | None:
         """Return the fit, or None where it did not converge or more steps than ``patience`` were forecast.
 
-        Parameters
-        ----------
-        score
-            The N scores.
-        start
-            A first guess for the kept side, such as the answer before a few scores changed.
-        declared
-            Whether standard deviations will be those declared, w = 1, however large the residual is.
+        ``start`` is a first guess for the kept side; ``declared`` says whether standard deviations will be those
+        declared, w = 1, however large the residual is.
         """
         system = self.system
         with np.errstate(over="ignore", invalid="ignore"):
@@ -169,9 +151,7 @@ class IterativeSolver(KeptSolver):
         right = self._balanced(of_kept - system.up(mean)) / self._root
         freedom = max(system.n_edges - system.n_gone - system.n_kept + system.n_components, 1)
         begun = None if start is None else self._balanced(start, weighted=True) * self._root
-
         least = max(_ROUNDING, _EXACT / np.sqrt(system.n_edges)) * float(np.sqrt(squares))
-
         taken = 0.0 if begun is None else float(2 * dot(begun, right) - dot(begun, self._scaled(begun)[0]))
 
         def target(energy: float) -> float:
@@ -260,9 +240,7 @@ class IterativeSolver(KeptSolver):
 
     def solve_kept(self, right: Floats) -> Floats:
         """Return S^- times a vector or columns on the kept side."""
-        if right.ndim == 1:
-            return self._solve_columns(right[:, None], TOLERANCE)[:, 0]
-        return self._solve_columns(right, TOLERANCE)
+        return self._solve_columns(right.reshape(right.shape[0], -1), TOLERANCE).reshape(right.shape)
 
     def _solve_sampled(self, right: Floats) -> Floats:
         return self._solve_columns(right, _SAMPLED)
@@ -330,7 +308,7 @@ class IterativeSolver(KeptSolver):
         For the eliminated side 1/C + Var(E[v | b]), for the kept side 1/C' - 1/sum C' + Var(E[b | v]), both in the
         gauge of the solver: only the variance that comes from the neighbours is sampled.
         """
-        return self._sampled[0], self._sampled[1]
+        return self._sampled[:2]
 
     @cached_property
     def _sampled(self) -> tuple[Floats, Floats, float]:
@@ -463,8 +441,7 @@ class IterativeSolver(KeptSolver):
             sides = (np.stack(side, axis=1) for side in zip(*forces, strict=True))
             found = eliminate(system, self._solve_sampled, *sides)
             kept[start:stop], gone[start:stop] = found[0].T, found[1].T
-        of_objects, of_assessors = system.orient(kept, gone)
-        return of_objects, of_assessors
+        return system.orient(kept, gone)
 
     def _normal_noise(self, generator: np.random.Generator) -> tuple[Floats, Floats]:
         system = self.system

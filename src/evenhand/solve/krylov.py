@@ -19,13 +19,10 @@ SAFETY: Final = 10.0
 """Residual over the smallest Ritz value indicates the error; it has been seen several times too small."""
 
 _LOOK: Final = 4
-"""The smallest Ritz value is looked at every so many steps. A look takes time in proportion to the steps so far ..."""
-
 _SELDOM: Final = 16
-"""... so that later there is one whenever one part in so many has been added to the steps ..."""
-
 _NEAR: Final = 64
-"""... and one part in so many where the end seems near. All looks together then take time as all steps do."""
+"""The smallest Ritz value is computed every 4 steps; later, as that takes time in proportion to the steps so far, once
+these have grown by 1/16, or by 1/64 where the end seems near. All together it then takes as long as all steps do."""
 
 Operator = Callable[[Floats], Floats]
 Pair = Callable[[Floats], tuple[Floats, Floats]]
@@ -34,26 +31,11 @@ Pair = Callable[[Floats], tuple[Floats, Floats]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """What conjugate gradients did.
+    """What conjugate gradients did: the answer x, its image B x, how many steps it took and how good it is.
 
-    Attributes
-    ----------
-    answer
-        The vector x found.
-    image
-        B x, gathered along the way.
-    count
-        Number of steps.
-    smallest
-        The smallest Ritz value: at least, and soon close to, the smallest eigenvalue that the right-hand side sees.
-    error
-        The indicated energy norm of the error, with its safety factor.
-    energy
-        The energy x^T b that the steps have taken up: by how much they reduced the sum of squares.
-    converged
-        Whether the error is as small as was asked for.
-    forecast
-        Steps that would have been needed in all.
+    ``smallest`` is the smallest Ritz value: at least, and soon close to, the smallest eigenvalue that the right-hand
+    side sees. ``error`` is the indicated energy norm of the error, with its safety factor. ``energy`` is x^T b, by
+    which the steps reduced the sum of squares. ``forecast`` counts the steps that would have been needed in all.
     """
 
     answer: Floats
@@ -77,26 +59,12 @@ def conjugate_gradients(
     patience: int | None = None,
     report: Callable[[int, int], None] | None = None,
 ) -> Steps:
-    """Solve A x = b for a positive semidefinite A with largest eigenvalue of order 1 (after preconditioning).
+    """Solve A x = b, b orthogonal to the null space, for a positive semidefinite A.
 
-    Parameters
-    ----------
-    operator
-        Multiplies by A, and by B.
-    right
-        The right-hand side b, orthogonal to the null space.
-    target
-        Returns the energy norm of the error to reach, given the energy taken up so far.
-    most
-        Most steps.
-    precondition
-        Multiplies by an approximate inverse; none where the operator is scaled already.
-    start
-        A first guess x with its A x and B x; zero where not given.
-    patience
-        Give up early where more steps than this are forecast.
-    report
-        Called with the number of steps done and forecast.
+    The largest eigenvalue of A must be of order 1, after preconditioning by an approximate inverse. ``target`` returns
+    the energy norm of the error to reach, given the energy taken up so far; ``start`` is a first guess x with its A x
+    and B x. It gives up after ``most`` steps, or early where more than ``patience`` are forecast; ``report`` is called
+    with the steps done and forecast.
     """
     x = np.zeros_like(right) if start is None else start[0].copy()
     r = right.copy() if start is None else right - start[1]
@@ -164,19 +132,7 @@ def conjugate_gradients_columns(
 ) -> tuple[Floats, bool]:
     """Solve A X = B for several columns at once, each until its error is a part ``tolerance`` of its own energy norm.
 
-    Parameters
-    ----------
-    operator, right, most, precondition
-        As in :func:`conjugate_gradients`.
-    tolerance
-        Energy norm of the error beside that of the answer.
-    smallest
-        The smallest eigenvalue, as far as it is known.
-
-    Returns
-    -------
-    answer, converged
-        The columns, and whether all of them are good.
+    ``smallest`` is the smallest eigenvalue, as far as it is known. Returns X, and whether all its columns are good.
     """
     x = np.zeros_like(right)
     r = right.copy()

@@ -24,17 +24,8 @@ from evenhand.solve.equations import make_system
 class PriorSolver(Wrapped):
     """Answers for a panel with priors, from the larger panel without; L^- is the inverse of L with priors.
 
-    Attributes
-    ----------
-    panel
-        The panel.
-    value_prior
-        Precision of the prior of each value about their common mean, beside that of a score of confidence 1; None
-        where values have no prior.
-    bias_prior
-        Precision of the prior of each bias about zero.
-    kind
-        How the equations are solved.
+    Priors are precisions beside that of a score of confidence 1: of each value about their common mean (None for no
+    prior), and of each bias about zero.
     """
 
     panel: Panel

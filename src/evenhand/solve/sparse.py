@@ -1,4 +1,4 @@
-"""Sparse Cholesky factorisation of the Schur complement: exact answers for panels that hang together by few links."""
+"""Sparse Cholesky factorisation of the Schur complement: exact answers for panels connected by few links."""
 
 from __future__ import annotations
 

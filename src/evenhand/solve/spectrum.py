@@ -33,13 +33,11 @@ def dense_mu2(system: System) -> float | None:
     from scipy.linalg import eigh
 
     scale = 1.0 / np.sqrt(system.kept_total)
-    values = eigh(
-        system.schur() * np.outer(scale, scale), eigvals_only=True, subset_by_index=[0, 1], check_finite=False
-    )
+    scaled = system.schur() * np.outer(scale, scale)
+    values = eigh(scaled, eigvals_only=True, subset_by_index=[0, 1], check_finite=False)
     gap = float(np.clip(values[1], 0.0, 1.0))
-    if (
-        gap > _WIDEST and system.n_gone and system.is_dense
-    ):  # 1 - mu_2 is a small root then, and keeps its digits as a singular value
+    if gap > _WIDEST and system.n_gone and system.is_dense:
+        # 1 - mu_2 is a small root then, and keeps its digits as a singular value
         weights = system.dense * scale / np.sqrt(system.gone_total)[:, None]
         return 1.0 - float(np.linalg.svd(weights, compute_uv=False)[1])
     return _mu2(gap)
@@ -78,17 +76,8 @@ def _largest(operator: Any, size: int, *, most: int) -> float | None:
 
     start = np.random.default_rng(0).standard_normal(size)
     wrapped = LinearOperator((size, size), matvec=operator, dtype=np.float64)
+    options: dict[str, Any] = {"ncv": min(size, _SPACE), "tol": _TOLERANCE, "v0": start, "maxiter": most}
     try:
-        found = eigsh(
-            wrapped,
-            k=1,
-            ncv=min(size, _SPACE),
-            which="LA",
-            tol=_TOLERANCE,
-            v0=start,
-            maxiter=most,
-            return_eigenvectors=False,
-        )
+        return float(eigsh(wrapped, k=1, which="LA", return_eigenvectors=False, **options)[0])
     except ArpackNoConvergence:
         return None
-    return float(found[0])
