@@ -19,14 +19,10 @@ Blocks = NDArray[np.int64]
 def balanced_blocks(n_objects: int, n_assessors: int, load: int) -> Blocks | None:
     """Return blocks in which every two objects meet equally often, at least once; None where nothing here gives them.
 
-    With v objects, b assessors, k objects each and r = b k / v assessments of each object, two objects meet
-    r (k - 1) / (v - 1) times. Such a design tells all pairs of objects apart equally well, and on average better than
-    any other of its size (Kiefer 1975). That none is returned does not say that there is none.
-
-    Returns
-    -------
-    blocks
-        The objects of each assessor, ascending (n_assessors x load).
+    A block has the objects of one assessor, ascending (n_assessors x load). With v objects, b assessors, k objects each
+    and r = b k / v assessments of each object, two objects meet r (k - 1) / (v - 1) times. Such a design tells all
+    pairs of objects apart equally well, and on average better than any other of its size (Kiefer 1975). That none is
+    returned does not say that there is none.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from evenhand.design.inverse import Inverse, coarse
 from evenhand.design.task import Aim, Flags, Move, Task, spectral_gap
 
 PARTNERS: Final = 1_500
-"""Of more exchanges for one assessment, so many are tried, drawn at random."""
+"""Of more exchanges for one assessment, this many are tried, drawn at random."""
 
 SHORTLIST: Final = 6
 """Exchanges that are tried in full where the objective is no weighted mean of variances."""
@@ -113,6 +113,7 @@ class Exchange:
         return self.inverse.chosen
 
     def _settle(self) -> None:
+        """Compute what follows from the design as it stands and costs little."""
         task, chosen = self.task, self.chosen
         self.loads, self.readings = task.loads(chosen), task.readings(chosen)
         self.free = np.flatnonzero(chosen & ~task.fixed)
@@ -257,7 +258,7 @@ class Exchange:
     def _sweep(self, is_over: Callable[[], bool]) -> bool:
         """Look at all assessments, and again at those near every move; say whether any was made."""
         task, moved = self.task, False
-        if not self.aim.is_linear and self.aim.objective in ("worst", "top"):
+        if self.aim.objective in ("worst", "top"):
             self.inverse.reweigh(self.aim.weights(self.inverse.variances()))
         awake = np.zeros(task.n_pairs, dtype=bool)
         awake[self.free] = True

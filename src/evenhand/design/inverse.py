@@ -15,11 +15,11 @@ RIDGE: Final = 1e-7
 """Weight, beside that of an assessment, that holds each bias near zero, so that assessors may join and leave."""
 
 REFRESH: Final = 50
-"""After so many exchanges everything is computed afresh, lest rounding errors add up; at once where assessors join or
+"""After this many exchanges everything is computed afresh, lest rounding errors add up; at once where assessors join or
 leave, which costs digits."""
 
 ALWAYS_AFRESH: Final = 120
-"""Up to so many objects and assessors, computing afresh costs no more than bringing up to date."""
+"""Up to this many objects and assessors, computing afresh costs no more than bringing up to date."""
 
 
 class Inverse:

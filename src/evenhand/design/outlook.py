@@ -19,7 +19,7 @@ from evenhand.errors import NoDesignError
 from evenhand.progress import report
 
 LARGEST: Final = 1_500
-"""Up to so many objects and assessors together these questions are answered."""
+"""Up to this many objects and assessors together, these questions are answered."""
 
 
 @dataclass(frozen=True, slots=True)
