@@ -267,7 +267,7 @@ class DesignOptions(Options):
     verbose: bool = ask.verbose_flag()
 
     def check(self) -> None:
-        """Refuse options that do not go together, and files that cannot be written."""
+        """Refuse options that exclude or lack each other, and files that cannot be written."""
         if (self.who.extend is None) != (self.who.add is None):
             raise click.UsageError("--extend FILE and --add N go together: which scores, and how many to add.")
         if self.who.extend is not None:
@@ -310,10 +310,7 @@ class DesignOptions(Options):
         who, expected = self.who, self.expected
         objects, assessors = _members(str(who.objects), "object"), _members(str(who.assessors), "assessor")
         self.handouts.check_labels(assessors.labels, assessors.columns.get("email"))
-        for name, given, words in (
-            ("conflicts", who.conflicts, "conflicts"),
-            ("fixed", who.fixed, "fixed pairs"),
-        ):
+        for name, given, words in (("conflicts", who.conflicts, "conflicts"), ("fixed", who.fixed, "fixed pairs")):
             further[name] = [] if given is None else read_design_pairs(given, objects, assessors, words)
         if expected.expertise is not None:
             further["expertise"] = read_expected(expected.expertise, objects, assessors, factor=expected.factor)

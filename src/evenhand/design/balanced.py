@@ -72,7 +72,7 @@ def _added(n_objects: int, load: int, meetings: int) -> Blocks | None:
     ends, pairs = n_objects * (n_objects - 1), load * (load - 1)
     fewest = lcm((load - 1) // gcd(n_objects - 1, load - 1), pairs // gcd(ends, pairs))
     parts: dict[int, Blocks] = {}
-    last = [0]  # for so many times the fewest meetings, the part that comes last in a sum; -1 where there is no sum
+    last = [0]  # for each multiple of the fewest meetings, the part that comes last in a sum; -1 where there is none
     for times in range(1, meetings // fewest + 1):
         part = next((part for part in parts if last[times - part] >= 0), -1)
         if part < 0 and _n_blocks(n_objects, load, times * fewest) >= n_objects:

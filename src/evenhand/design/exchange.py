@@ -52,8 +52,8 @@ def search(
 ) -> Found:
     """Return the best design that exchanges reach from some starts that keep all rules.
 
-    Each is disturbed by moves at random, and mended again, so many ``shakes``; in all, assessments are looked at so
-    many ``looks`` for a better one to take their place. The best so far is returned when time is over, and told often.
+    Each is disturbed by moves at random and improved again, ``shakes`` times; in all, assessments are looked at
+    ``looks`` times for a better one to take their place. The best so far is returned when time is over, and told often.
     """
     generator = np.random.default_rng(seed)
     end = np.inf if time_limit is None else time.monotonic() + time_limit

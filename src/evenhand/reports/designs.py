@@ -24,6 +24,9 @@ from evenhand.reports.summary import Summary, bridge_records, problem_records
 from evenhand.reports.template import INSTRUCTIONS, confidence_check, score_check
 from evenhand.words import count_of, is_or_are, name_some
 
+_Pairs = Sequence[tuple[str, str]]
+"""Who reads what: assessor, object."""
+
 TABLES: Final = ("assignments", "objects", "assessors", "lost", "by_readings")
 """The tables of a summary, the main one first."""
 
@@ -217,12 +220,9 @@ def not_numbers(labels: Sequence[str]) -> list[Problem]:
 
 
 def write_hotcrp(
-    path: str | os.PathLike[str],
-    pairs: Sequence[tuple[str, str]],
-    addresses: Mapping[str, str],
-    action: str = "review",
+    path: str | os.PathLike[str], pairs: _Pairs, addresses: Mapping[str, str], action: str = "review"
 ) -> Path:
-    """Write pairs (assessor, object) as HotCRP's bulk assignment takes them: paper, action, email."""
+    """Write pairs as HotCRP's bulk assignment takes them: paper, action, email."""
 
     def write(file: Path) -> None:
         with file.open("w", encoding="utf-8", newline="") as stream:
@@ -235,7 +235,7 @@ def write_hotcrp(
 
 def write_score_sheet(
     path: str | os.PathLike[str],
-    pairs: Sequence[tuple[str, str]],
+    pairs: _Pairs,
     *,
     titles: Mapping[str, str] | None = None,
     confidence: Form = "level",
@@ -274,7 +274,7 @@ def sheet_places(folder: Path, assessors: Sequence[str]) -> dict[str, Path]:
 
 def write_assessor_sheets(
     path: str | os.PathLike[str],
-    pairs: Sequence[tuple[str, str]],
+    pairs: _Pairs,
     assessors: Sequence[str],
     *,
     titles: Mapping[str, str] | None = None,
@@ -305,7 +305,7 @@ def write_assessor_sheets(
     return write_whole(jobs)
 
 
-def _filled(pairs: Sequence[tuple[str, str]], titles: Mapping[str, str] | None) -> dict[str, list[str | None]]:
+def _filled(pairs: _Pairs, titles: Mapping[str, str] | None) -> dict[str, list[str | None]]:
     """Return the columns that are known before anybody has scored."""
     columns: dict[str, list[str | None]] = {"object": [label for _, label in pairs]}
     if titles:
@@ -313,12 +313,7 @@ def _filled(pairs: Sequence[tuple[str, str]], titles: Mapping[str, str] | None) 
     return {**columns, "assessor": [assessor for assessor, _ in pairs]}
 
 
-def _write_book(
-    file: Path,
-    by_sheet: Mapping[str, Sequence[tuple[str, str]]],
-    titles: Mapping[str, str] | None,
-    confidence: Form,
-) -> None:
+def _write_book(file: Path, by_sheet: Mapping[str, _Pairs], titles: Mapping[str, str] | None, confidence: Form) -> None:
     """Write a workbook with a sheet for each list of pairs, and one that says what goes where."""
     sheets = []
     blank = [Column("score"), *([] if confidence == "none" else [Column(confidence)])]

@@ -307,10 +307,7 @@ def summarise_comparison(comparison: Comparison) -> Summary:
             {"a": a, "b": b, "largest": largest, "object": label}
             for (a, b), (largest, label) in comparison.rank_changes.items()
         ],
-        "recommendation": {
-            "method": comparison.recommendation.method,
-            "reason": comparison.recommendation.reason,
-        },
+        "recommendation": {"method": comparison.recommendation.method, "reason": comparison.recommendation.reason},
         "priors": asdict(comparison.priors),
         "notes": problem_records(comparison.notes),
     }
