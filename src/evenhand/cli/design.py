@@ -195,7 +195,7 @@ class _Handouts(Options, heading="What to hand out"):
 
     def check_labels(self, labels: Sequence[str], emails: Sequence[Any] | None) -> None:
         """Refuse, before the search, assessors whom HotCRP could not find, and sheets of theirs that are there."""
-        from evenhand.reports.handouts import addresses_of, sheet_places
+        from evenhand.reports.designs import addresses_of, sheet_places
 
         if self.sheets is not None and self.sheets.suffix.lower() != ".xlsx":
             for place in sheet_places(self.sheets, labels).values():
@@ -218,18 +218,18 @@ class _Handouts(Options, heading="What to hand out"):
 
     def write(self, found: Design, pairs: Sequence[tuple[str, str]], titles: dict[str, str]) -> list[Path]:
         """Write what is to be handed out, and return the files."""
-        from evenhand.reports import handouts
+        from evenhand.reports import designs
 
         written: list[Path] = []
         if self.sheets is not None:
             labels = found.task.assessors
-            handouts.write_assessor_sheets(self.sheets, pairs, labels, titles=titles, confidence=self.confidence)
+            designs.write_assessor_sheets(self.sheets, pairs, labels, titles=titles, confidence=self.confidence)
             written.append(self.sheets)
         if self.score_sheet is not None:
-            written += handouts.write_score_sheet(self.score_sheet, pairs, titles=titles, confidence=self.confidence)
+            written += designs.write_score_sheet(self.score_sheet, pairs, titles=titles, confidence=self.confidence)
         if self.hotcrp is not None:
-            addresses = handouts.addresses_of(list(found.task.assessors), found.emails)
-            written.append(handouts.write_hotcrp(self.hotcrp, pairs, addresses, self.hotcrp_action))
+            addresses = designs.addresses_of(list(found.task.assessors), found.emails)
+            written.append(designs.write_hotcrp(self.hotcrp, pairs, addresses, self.hotcrp_action))
         if self.picture is not None:
             from evenhand import plots
 
@@ -267,7 +267,7 @@ class DesignOptions(Options):
     verbose: bool = ask.verbose_flag()
 
     def check(self) -> None:
-        """Refuse options that do not go together, and files that cannot be written."""
+        """Refuse options that exclude or lack each other, and files that cannot be written."""
         if (self.who.extend is None) != (self.who.add is None):
             raise click.UsageError("--extend FILE and --add N go together: which scores, and how many to add.")
         if self.who.extend is not None:
@@ -310,10 +310,7 @@ class DesignOptions(Options):
         who, expected = self.who, self.expected
         objects, assessors = _members(str(who.objects), "object"), _members(str(who.assessors), "assessor")
         self.handouts.check_labels(assessors.labels, assessors.columns.get("email"))
-        for name, given, words in (
-            ("conflicts", who.conflicts, "conflicts"),
-            ("fixed", who.fixed, "fixed pairs"),
-        ):
+        for name, given, words in (("conflicts", who.conflicts, "conflicts"), ("fixed", who.fixed, "fixed pairs")):
             further[name] = [] if given is None else read_design_pairs(given, objects, assessors, words)
         if expected.expertise is not None:
             further["expertise"] = read_expected(expected.expertise, objects, assessors, factor=expected.factor)
@@ -372,8 +369,7 @@ def design(options: DesignOptions) -> None:
     would help most. Sheets and files for HotCRP then have only these.
     """
     from evenhand.cli.showing import show_next_step
-    from evenhand.reports.designs import summarise_design, with_facts
-    from evenhand.reports.handouts import not_numbers
+    from evenhand.reports.designs import not_numbers, summarise_design, with_facts
 
     found, titles = options.found()
     ahead, notes = _outlook(found, wanted=not options.search.no_outlook)

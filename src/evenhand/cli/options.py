@@ -58,7 +58,7 @@ class Options:
         raise AttributeError(f"{name} cannot be changed.")
 
     def check(self) -> None:
-        """Refuse options that do not go together."""
+        """Refuse options that exclude or lack each other."""
 
     @classmethod
     def parameters(cls) -> Iterator[click.Parameter]:

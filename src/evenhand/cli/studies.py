@@ -180,7 +180,7 @@ def simulate(options: SimulateOptions) -> int:
     will have to read. Exit code 1 if that cannot be had.
     """
     from evenhand.plots import studies as study_plots
-    from evenhand.reports.studies import summarise_study
+    from evenhand.reports.summary import summarise_study
     from evenhand.studies import simulation_study
 
     if options.plan.target_sd is not None:
@@ -194,7 +194,7 @@ def simulate(options: SimulateOptions) -> int:
 
 def _plan(options: SimulateOptions, target_sd: float) -> int:
     """Say how many assessors per object are needed."""
-    from evenhand.reports.studies import summarise_plans
+    from evenhand.reports.summary import summarise_plans
     from evenhand.studies import plan
 
     panels, seed = options.panels, options.work.seed
@@ -268,7 +268,7 @@ def reproduce(options: ReproduceOptions) -> int:
     What is missing from --data is said, and the rest is done. Exit code 1 if a number differs and nobody knows why, 2
     if nothing could be done.
     """
-    from evenhand.reports.studies import summarise_reproductions
+    from evenhand.reports.summary import summarise_reproductions
 
     chosen, missing = options.chosen, []
     if "case-study-1" in chosen and options.data.file(PUBLISHED) is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from evenhand.cli.showing import (
+    Summary,
     hide,
     interval_text,
     number_text,
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from evenhand.cluster.calibrate import DistributedFit
     from evenhand.models.fit import Fit
     from evenhand.panel.panel import Panel
-
-Summary = dict[str, Any]
 
 _WIDE: Final = 125
 """A terminal of fewer columns has no room for residuals beside the measures that methods are compared by."""
@@ -215,7 +214,7 @@ def show_distributed(fit: DistributedFit, rows: int) -> None:
 
 
 def show_check(summary: Summary) -> None:
-    """Print how a panel hangs together."""
+    """Print how a panel is connected."""
     say(_panel_line(summary))
     if summary["ok"] and summary["assessors"] == 1:
         say("Connected, but there is only one assessor: a bias cannot be told from the values.")

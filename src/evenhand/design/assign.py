@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -159,7 +158,7 @@ def assign(  # noqa: PLR0913
                 f"designs of this size are made for a small mean variance of values, whatever is asked ({objective})."
             )
             notes.append(Problem("large", words))
-    return _design(task, outcome, aim, seed, notes, sides[0], sides[1])
+    return _design(task, outcome, aim, seed, notes, *sides)
 
 
 def extend(
@@ -198,7 +197,8 @@ def extend(
     if count < 1:
         raise InputError("The number of assessments to add must be at least 1.", kind="bad_option")
     _check_options(seed, effort, time_limit, None)
-    objects, assessors = Members("object", tuple(panel.objects), {}), Members("assessor", tuple(panel.assessors), {})
+    objects = Members("object", tuple(panel.objects), {}, panel.backend)
+    assessors = Members("assessor", tuple(panel.assessors), {})
     aim = _aim(objects, objective, top, expected, value_sd, 0.0)
     n_objects, n_assessors = panel.n_objects, panel.n_assessors
     if n_objects * n_assessors > MOST_PAIRS:
@@ -254,8 +254,7 @@ def extend(
             short=max(count - room, 0),
         )
     outcome = searched(task, [start], aim, seed=seed, effort=effort, time_limit=time_limit)
-    made = _design(task, outcome, aim, seed, [], objects, assessors)
-    return replace(made, backend=panel.backend)
+    return _design(task, outcome, aim, seed, [], objects, assessors)
 
 
 def _check_options(seed: int, effort: float, time_limit: float | None, target_sd: float | None) -> None:
@@ -293,16 +292,15 @@ def _aim(
 def _design(
     task: Task, outcome: Found, aim: Aim, seed: int, notes: Sequence[Problem], objects: Members, assessors: Members
 ) -> Design:
-    emails = None
+    emails, said = None, [*notes]
     if "email" in assessors.columns:
         cells = zip(assessors.labels, assessors.columns["email"], strict=True)
         emails = {label: str(cell).strip() for label, cell in cells if cell is not None}
-    late = []
     if not outcome.in_time:
-        late.append(Problem("time_limit", "the time was over before the search had come to its end."))
+        said.append(Problem("time_limit", "the time was over before the search had come to its end."))
     if min(task.n_objects, int((task.loads(outcome.chosen) > 0).sum())) > LARGEST_EXACT:
         words = "expected standard deviations are estimated by sampling, each to a few per cent."
-        late.append(Problem("sampled", words))
+        said.append(Problem("sampled", words))
     return Design(
         task=task,
         chosen=outcome.chosen,
@@ -310,7 +308,7 @@ def _design(
         seed=seed,
         descents=outcome.descents,
         in_time=outcome.in_time,
-        notes=(*notes, *late),
+        notes=tuple(said),
         backend=objects.backend,
         emails=emails,
     )

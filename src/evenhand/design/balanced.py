@@ -19,14 +19,10 @@ Blocks = NDArray[np.int64]
 def balanced_blocks(n_objects: int, n_assessors: int, load: int) -> Blocks | None:
     """Return blocks in which every two objects meet equally often, at least once; None where nothing here gives them.
 
-    With v objects, b assessors, k objects each and r = b k / v assessments of each object, two objects meet
-    r (k - 1) / (v - 1) times. Such a design tells all pairs of objects apart equally well, and on average better than
-    any other of its size (Kiefer 1975). That none is returned does not say that there is none.
-
-    Returns
-    -------
-    blocks
-        The objects of each assessor, ascending (n_assessors x load).
+    A block has the objects of one assessor, ascending (n_assessors x load). With v objects, b assessors, k objects each
+    and r = b k / v assessments of each object, two objects meet r (k - 1) / (v - 1) times. Such a design tells all
+    pairs of objects apart equally well, and on average better than any other of its size (Kiefer 1975). That none is
+    returned does not say that there is none.
 
     Examples
     --------
@@ -76,7 +72,7 @@ def _added(n_objects: int, load: int, meetings: int) -> Blocks | None:
     ends, pairs = n_objects * (n_objects - 1), load * (load - 1)
     fewest = lcm((load - 1) // gcd(n_objects - 1, load - 1), pairs // gcd(ends, pairs))
     parts: dict[int, Blocks] = {}
-    last = [0]  # for so many times the fewest meetings, the part that comes last in a sum; -1 where there is no sum
+    last = [0]  # for each multiple of the fewest meetings, the part that comes last in a sum; -1 where there is none
     for times in range(1, meetings // fewest + 1):
         part = next((part for part in parts if last[times - part] >= 0), -1)
         if part < 0 and _n_blocks(n_objects, load, times * fewest) >= n_objects:

@@ -14,7 +14,7 @@ from evenhand.design.inverse import Inverse, coarse
 from evenhand.design.task import Aim, Flags, Move, Task, spectral_gap
 
 PARTNERS: Final = 1_500
-"""Of more exchanges for one assessment, so many are tried, drawn at random."""
+"""Of more exchanges for one assessment, this many are tried, drawn at random."""
 
 SHORTLIST: Final = 6
 """Exchanges that are tried in full where the objective is no weighted mean of variances."""
@@ -52,8 +52,8 @@ def search(
 ) -> Found:
     """Return the best design that exchanges reach from some starts that keep all rules.
 
-    Each is disturbed by moves at random, and mended again, so many ``shakes``; in all, assessments are looked at so
-    many ``looks`` for a better one to take their place. The best so far is returned when time is over, and told often.
+    Each is disturbed by moves at random and improved again, ``shakes`` times; in all, assessments are looked at
+    ``looks`` times for a better one to take their place. The best so far is returned when time is over, and told often.
     """
     generator = np.random.default_rng(seed)
     end = np.inf if time_limit is None else time.monotonic() + time_limit
@@ -113,6 +113,7 @@ class Exchange:
         return self.inverse.chosen
 
     def _settle(self) -> None:
+        """Compute what follows from the design as it stands and costs little."""
         task, chosen = self.task, self.chosen
         self.loads, self.readings = task.loads(chosen), task.readings(chosen)
         self.free = np.flatnonzero(chosen & ~task.fixed)
@@ -257,7 +258,7 @@ class Exchange:
     def _sweep(self, is_over: Callable[[], bool]) -> bool:
         """Look at all assessments, and again at those near every move; say whether any was made."""
         task, moved = self.task, False
-        if not self.aim.is_linear and self.aim.objective in ("worst", "top"):
+        if self.aim.objective in ("worst", "top"):
             self.inverse.reweigh(self.aim.weights(self.inverse.variances()))
         awake = np.zeros(task.n_pairs, dtype=bool)
         awake[self.free] = True

@@ -22,16 +22,16 @@ from evenhand.progress import report
 from evenhand.words import count_of
 
 LARGEST_INVERSE: Final = 1_200
-"""Up to so many objects and assessors together, every exchange is scored with the whole inverse of the Laplacian."""
+"""Up to this many objects and assessors together, every exchange is scored with the whole inverse of the Laplacian."""
 
 LARGEST_WHOLE: Final = 4_000
 """Largest number of objects and assessors together for questions that need that inverse and have no other answer."""
 
 UNEVEN: Final = 8
-"""By how much loads may exceed the even one before no limit is tried."""
+"""Loads are limited to at most this much above the even one; beyond, no limit is tried."""
 
 MOST_FILLED: Final = 3_000
-"""Up to so many pairs, all of them that the rules allow are a start too."""
+"""Up to this many pairs, a design of as many as the rules allow is a start too."""
 
 TURNS: Final = 10
 """Turns of exchanging and dropping."""
@@ -157,7 +157,7 @@ def grow(task: Task, aim: Aim, start: Flags | None = None) -> Flags | None:
     missing = task.total - int(chosen.sum())
     for count in range(missing):
         report("adding assessments", count, missing)
-        if not aim.is_linear and aim.objective not in ("gap", "determinant"):
+        if aim.objective in ("worst", "top"):
             inverse.reweigh(aim.weights(inverse.variances()))
         possible = open_pairs(task, inverse.chosen)
         if not possible.size:
@@ -197,7 +197,6 @@ def cheapest(
         if level(task, found.chosen, aim) <= target_sd:
             first = found
             break
-        first = None
         if (most == task.most).all():
             raise NoDesignError(
                 f"A standard deviation of {target_sd:g} cannot be reached: with as many assessments as may be made, "

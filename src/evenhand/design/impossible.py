@@ -69,7 +69,7 @@ def _one_object(task: Task) -> NoDesignError | None:
     who = (
         f"only {int(possible[at])} of {everybody} may read it"
         if possible[at] < task.n_assessors
-        else (f"there are only {everybody}")
+        else f"there are only {everybody}"
     )
     return NoDesignError(
         f"Object {label} needs {count_of(int(task.least[at]), 'assessment')}, and {who}{reason}: "
@@ -150,16 +150,12 @@ def _cut(need: Codes, room: Codes, tail: Codes, head: Codes) -> Flags | None:
     return np.asarray(reached[n_room : n_room + n_need], dtype=bool)
 
 
-def _served(room: Codes, tail: Codes, among: Flags) -> int:
-    """Return how many units those with room can give to a group, each at most one to each member."""
-    return int(np.minimum(room, np.bincount(tail[among], minlength=room.size)).sum())
-
-
 def _smallest(need: Codes, room: Codes, tail: Codes, head: Codes, group: Flags) -> tuple[Flags, int]:
     """Return a group of which nobody can be left out without its shortage going away, and the shortage."""
 
     def shortage(some: Flags) -> int:
-        return int(need[some].sum()) - _served(room, tail, some[head])
+        served = np.minimum(room, np.bincount(tail[some[head]], minlength=room.size))  # at most one to each member
+        return int(need[some].sum() - served.sum())
 
     for member in np.flatnonzero(group).tolist():
         rest = group.copy()

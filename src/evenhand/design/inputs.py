@@ -24,7 +24,7 @@ Pairs = Iterable[tuple[object, object]] | Mapping[Any, Iterable[object]] | Any
 """Pairs (assessor, object), a mapping from assessors to objects, or a frame with both columns."""
 
 MOST_PAIRS: Final = 20_000_000
-"""Up to so many pairs, all of them may be chosen; beyond, those that are listed, or some drawn at random."""
+"""Up to this many pairs, all of them may be chosen; beyond, those that are listed, or some drawn at random."""
 
 DRAWN: Final = 50
 """Assessors who are drawn at random for each object where there are too many pairs."""
@@ -45,6 +45,13 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Names, folded, by which further columns of the tables of a design are recognised."""
 
+_IN_WORDS: Final = {
+    "per_object": "The number of assessments",
+    "min_load": "The least load",
+    "max_load": "The most load",
+    "cost": "The cost",
+    "expected": "The expected value",
+}
 _TRUE: Final = {"true", "yes", "y", "1", "x", "ja", "oui", "si", "sí"}
 _FALSE: Final = {"false", "no", "n", "0", "", "nein", "non"}
 
@@ -148,7 +155,7 @@ def whole_numbers(given: object, members: Members, role: str, default: int) -> C
         return np.full(count, default)
     if len(cells) != count:
         raise InputError(
-            f"{_in_words(role)} needs a number for each of {count_of(count, members.side)}, not {len(cells)}.",
+            f"{_IN_WORDS[role]} needs a number for each of {count_of(count, members.side)}, not {len(cells)}.",
             kind="bad_option",
         )
     numbers = []
@@ -156,7 +163,7 @@ def whole_numbers(given: object, members: Members, role: str, default: int) -> C
         number = default if cell is None or cell == "" else parse_number(cell)
         if number is None or not float(number).is_integer() or number < 0 or number > 2**31:
             raise InputError(
-                f"{_in_words(role)} of {members.side} {label} must be a whole number that is not negative, "
+                f"{_IN_WORDS[role]} of {members.side} {label} must be a whole number that is not negative, "
                 f"not {cell!r}.",
                 kind="bad_option",
                 where=f"{members.side} {label}",
@@ -172,14 +179,14 @@ def floats_of(given: object, members: Members, role: str) -> Floats | None:
         return None
     if len(cells) != len(members.labels):
         raise InputError(
-            f"{_in_words(role)} needs a number for each of {count_of(len(members.labels), members.side)}.",
+            f"{_IN_WORDS[role]} needs a number for each of {count_of(len(members.labels), members.side)}.",
             kind="bad_option",
         )
     numbers = [parse_number(cell) for cell in cells]
     for label, number in zip(members.labels, numbers, strict=True):
         if number is None or not np.isfinite(number):
             raise InputError(
-                f"{_in_words(role)} of {members.side} {label} must be a number.",
+                f"{_IN_WORDS[role]} of {members.side} {label} must be a number.",
                 kind="bad_option",
                 where=f"{members.side} {label}",
             )
@@ -462,16 +469,6 @@ def _position(given: object, members: Members, what: str) -> int:
             where=f"{members.side} {label}",
         )
     return at
-
-
-def _in_words(role: str) -> str:
-    return {
-        "per_object": "The number of assessments",
-        "min_load": "The least load",
-        "max_load": "The most load",
-        "cost": "The cost",
-        "expected": "The expected value",
-    }.get(role, role)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,11 +15,11 @@ RIDGE: Final = 1e-7
 """Weight, beside that of an assessment, that holds each bias near zero, so that assessors may join and leave."""
 
 REFRESH: Final = 50
-"""After so many exchanges everything is computed afresh, lest rounding errors add up; at once where assessors join or
+"""After this many exchanges everything is computed afresh, lest rounding errors add up; at once where assessors join or
 leave, which costs digits."""
 
 ALWAYS_AFRESH: Final = 120
-"""Up to so many objects and assessors, computing afresh costs no more than bringing up to date."""
+"""Up to this many objects and assessors, computing afresh costs no more than bringing up to date."""
 
 
 class Inverse:
@@ -91,7 +91,7 @@ class Inverse:
         return [side[pair] for pair in pairs[:2] for side in self._vertex], step
 
     def mean_variances(self, pairs: Sequence[Codes], signs: Sequence[int]) -> Floats:
-        """Return the weighted mean variance after each of some moves of one kind (m); infinite if it tears apart.
+        """Return the weighted mean variance after each of some moves of one kind (m); infinite if it disconnects.
 
         With each move one pair, two, or the two of a swap and what they become, (o, a), (p, b), (p, a) and (o, b), come
         (+1) or go (-1).
@@ -162,7 +162,7 @@ class Inverse:
         self._settle()
 
     def variances_after(self, pairs: Sequence[int], signs: Sequence[int]) -> Floats:
-        """Return the variance of each value after one move, without making it; infinite if that tears it apart."""
+        """Return the variance of each value after one move, without making it; infinite if that disconnects."""
         o, _, step, seen, core = self._of_move(pairs, signs)
         n_objects = self.task.n_objects
         inverses, apart = inverted(core[None], step[None])

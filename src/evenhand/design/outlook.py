@@ -19,7 +19,7 @@ from evenhand.errors import NoDesignError
 from evenhand.progress import report
 
 LARGEST: Final = 1_500
-"""Up to so many objects and assessors together these questions are answered."""
+"""Up to this many objects and assessors together, these questions are answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ class RandomDesigns:
     count
         Designs that were drawn.
     connected
-        How many of them hold together.
+        How many of them are connected.
     mean_sd, max_sd
-        Mean over these of the mean and of the largest standard deviation; None where none holds together.
+        Mean over these of the mean and of the largest standard deviation; None where none is connected.
     mean_variance, least_variance
         Mean and smallest of their mean variances.
     """

@@ -19,7 +19,7 @@ from evenhand.solve.connectivity import Connectivity, connectivity
 from evenhand.words import count_of
 
 LARGEST_EXACT: Final = 2_500
-"""Up to so many on the smaller side, expected sds are exact; beyond, they are estimated by sampling, in seconds."""
+"""Up to this many on the smaller side, expected sds are exact; beyond, they are estimated by sampling, in seconds."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,19 +96,18 @@ class Design(frames.Shown):
         task, pairs = self.task, np.flatnonzero(self.chosen)
         code = np.full(task.n_assessors, -1)
         code[self.used] = np.arange(self.used.size)
-        precision = task.precision[pairs]
         return Panel.from_arrays(
             task.object[pairs],
             code[task.assessor[pairs]],
             np.zeros(pairs.size),
-            precision.copy(),
+            task.precision[pairs],
             objects=tuple(task.objects),
             assessors=tuple(task.assessors[at] for at in self.used.tolist()),
         )
 
     @cached_property
     def connectivity(self) -> Connectivity:
-        """How well the panel will hang together."""
+        """How well connected the panel will be."""
         return connectivity(self.panel)
 
     @cached_property

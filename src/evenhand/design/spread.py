@@ -25,10 +25,10 @@ LEAST_GAIN: Final = 1e-9
 """A move must gain more than this much, of an object's variance, to be made: more than rounding ever amounts to."""
 
 ENOUGH: Final = 0.02
-"""Passes end with the first that gains less than this part of what the first pass gained,"""
+"""Passes end with one that gains less than this part of what the first gained."""
 
 TOO_LITTLE: Final = 2e-5
-"""or less than this much of the mean variance."""
+"""Passes end with one that gains less than this part of the mean variance."""
 
 OFFERS: Final = 4
 """Assessors drawn in place of each one who reads an object, in a pass."""
@@ -84,7 +84,7 @@ def spread(task: Task, chosen: Flags, *, weight: float, seed: int, passes: int =
 
     Examples
     --------
-    Two assessors read the same two objects, two others read two others. One swap, and all hang together.
+    Two assessors read the same two objects, two others read two others. One swap, and all are connected.
 
     >>> everyone = np.tile(np.arange(4), 4)
     >>> task = Task(
@@ -116,9 +116,8 @@ class _State(NamedTuple):
     fixed: Flags
     pair_start: Codes
     offers: Codes
-    """Pairs of each assessor, one after the other,"""
     offer_start: Codes
-    """which begin here."""
+    """The pairs of assessor a are ``offers[offer_start[a] : offer_start[a + 1]]``."""
     least_load: Codes
     most_load: Codes
     taken: Flags
@@ -129,9 +128,9 @@ class _State(NamedTuple):
     reader: Codes
     slot_precision: Floats
     listed: Codes
-    """Slots of each assessor, which begin where offers do,"""
+    """Slots of each assessor, which begin where offers do."""
     place: Codes
-    """and where each slot stands there."""
+    """Where each slot stands in ``listed``."""
     load: Codes
     inverse: Floats
     """1 / C'_a of each assessor."""
@@ -197,9 +196,7 @@ def _state(task: Task, chosen: Flags) -> _State:
     held = np.flatnonzero(chosen).astype(np.int64)
     slot_object, reader = task.object[held], task.assessor[held]
     slot_precision = task.precision[held]
-    offers = np.argsort(task.assessor, kind="stable")
-    offered = np.bincount(task.assessor, minlength=n_assessors)
-    offer_start = np.concatenate([[0], np.cumsum(offered)])
+    offer_start = np.concatenate([[0], np.cumsum(np.bincount(task.assessor, minlength=n_assessors))])
     by_assessor = np.argsort(reader, kind="stable")
     load = np.bincount(reader, minlength=n_assessors)
     listed = np.zeros(task.n_pairs, dtype=np.int64)
@@ -216,7 +213,7 @@ def _state(task: Task, chosen: Flags) -> _State:
         expertise=np.require(expertise, np.float64, ["C", "W"]),
         fixed=np.require(task.fixed, np.bool_, ["C", "W"]),
         pair_start=task.start,
-        offers=offers,
+        offers=np.argsort(task.assessor, kind="stable"),
         offer_start=offer_start,
         least_load=np.minimum(task.least_load, load),  # what was broken before need not be mended
         most_load=np.maximum(task.most_load, load),

@@ -26,10 +26,10 @@ FEW: Final = 20
 """Attempts that may fail before a small task is settled exactly."""
 
 MOST_EXACT: Final = 600
-"""Up to so many pairs, whether a connected design exists is settled by integer programming,"""
+"""Up to this many pairs, integer programming settles whether there is a connected design."""
 
 SECONDS: Final = 60.0
-"""for so long at most."""
+"""Integer programming takes at most this long."""
 
 MIXING: Final = 10
 """Exchanges at random, for each assessment, between two random designs."""
@@ -133,15 +133,10 @@ def parts_of(task: Task, chosen: Flags) -> tuple[int, Codes, Codes]:
 
 
 def join(task: Task, chosen: Flags, generator: np.random.Generator) -> Flags:
-    """Return a connected design near the given one.
+    """Return a connected design near the given one, or raise ``NoDesignError`` where there is none.
 
     Two parts are joined by a swap of two assessments, or by handing one over, of which one at least lies on a cycle.
     Where no such move is to be had, moves at random shuffle the design first, and small tasks are settled exactly.
-
-    Raises
-    ------
-    NoDesignError
-        If there is no connected design, or none was found.
     """
     error = no_connection(task)
     if error is not None:
@@ -174,10 +169,9 @@ def join(task: Task, chosen: Flags, generator: np.random.Generator) -> Flags:
 
 
 def _on_cycles(task: Task, chosen: Flags) -> Flags:
-    """Return the assessments without which their part still holds together."""
+    """Return the assessments that are no bridges: their part stays connected without any one of them."""
     at = np.flatnonzero(chosen)
-    code = np.unique(task.assessor[at], return_inverse=True)[1]
-    object_ = np.unique(task.object[at], return_inverse=True)[1]
+    object_, code = (np.unique(side[at], return_inverse=True)[1] for side in (task.object, task.assessor))
     cycles = chosen.copy()
     cycles[at[connectivity(Panel.from_arrays(object_, code, np.zeros(at.size))).bridges]] = False
     return cycles

@@ -28,39 +28,15 @@ variance, the spectral gap mu_2 (E), the determinant of the information on value
 OBJECTIVES: Final = get_args(Objective)
 
 _POWER: Final = 12.0
-"""The largest variance is sought by way of the mean of such powers of all."""
+"""The largest variance is sought by way of the mean of all variances to this power."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
     """A design task in arrays: K pairs (assessor, object) that may be chosen, and how many of them must be.
 
-    Pairs stand object by object and, within an object, in the order of assessors. A design is a mask over them.
-
-    Attributes
-    ----------
-    objects, assessors
-        Labels.
-    object, assessor
-        The object and the assessor of each pair (K each).
-    precision
-        The precision c = 1/sigma^2 that an assessment by the pair is expected to have (K).
-    expertise
-        How well the assessor of each pair knows the object, from 0 to 1 (K); None where nothing was said.
-    cost
-        What an assessment by each pair costs (K).
-    fixed
-        Pairs that must be in the design (K).
-    least, most
-        Fewest and most assessments of each object (n_O).
-    least_load, most_load
-        Fewest and most assessments by each assessor (n_A).
-    total
-        Number of assessments in all.
-    conflicts
-        Pairs that must not be made, as sorted keys ``object * n_A + assessor``: for explanations.
-    in_points
-        Whether precisions come from uncertainties in points; otherwise sds are in units of a medium assessment's.
+    Pairs stand object by object and, within an object, in the order of assessors. A design is a mask over them. Arrays
+    from ``object`` to ``fixed`` have an entry for each pair (K), bounds one for each object (n_O) or assessor (n_A).
     """
 
     objects: Sequence[str]
@@ -68,16 +44,23 @@ class Task:
     object: Codes
     assessor: Codes
     precision: Floats
+    """The precision c = 1/sigma^2 that an assessment by the pair is expected to have."""
     expertise: Floats | None
+    """How well the assessor of each pair knows the object, from 0 to 1; None where nothing was said."""
     cost: Floats
     fixed: Flags
+    """Pairs that must be in the design."""
     least: Codes
     most: Codes
+    """Fewest and most assessments of each object."""
     least_load: Codes
     most_load: Codes
     total: int
+    """Number of assessments in all."""
     conflicts: Codes
+    """Pairs that must not be made, as sorted keys ``object * n_A + assessor``: for explanations."""
     in_points: bool = False
+    """Whether precisions come from uncertainties in points; otherwise sds are in units of a medium assessment's."""
 
     @property
     def n_objects(self) -> int:

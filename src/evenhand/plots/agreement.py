@@ -22,7 +22,7 @@ _SIDE: Final = 380
 _AROUND: Final = alt.Scale(zero=False, padding=8)
 _SMALL: Final = 170
 _NAMED: Final = 5
-"""So many of the objects that differ most are named."""
+"""This many of the objects that differ most are named."""
 
 _Side = Literal["left", "right"]
 _LETTER: Final = (6, 12)

@@ -21,7 +21,7 @@ from evenhand.words import count_of
 _HALF: Final = 360
 _BINS: Final = 40
 _MOST_ROWS: Final = 60
-"""Up to so many assessors are shown beside each other; of more, those whose scores spread most."""
+"""Up to this many assessors are shown beside each other; of more, those whose scores spread most."""
 
 _MOST_PULLS: Final = 20
 _LEAST_FREEDOM: Final = 1.0
@@ -108,7 +108,7 @@ def _heat(fitted: Floats, residual: Floats) -> Any:
 
 
 def _quantiles(numbers: Floats, index: NDArray[Any], count: int) -> Floats:
-    """Return the 5, 25, 50, 75 and 95 % points of the numbers of each of so many (rows)."""
+    """Return the 5, 25, 50, 75 and 95 % points of the numbers of each index (count x 5)."""
     order = np.argsort(index, kind="stable")
     parts = np.split(numbers[order], np.cumsum(np.bincount(index, minlength=count))[:-1])
     return np.array([np.quantile(part, [0.05, 0.25, 0.5, 0.75, 0.95]) for part in parts])

@@ -17,13 +17,13 @@ from evenhand.plots.style import BLUE, ORANGE, PALE, WIDTH, Chart, Codes
 from evenhand.words import count_of, is_or_are
 
 _MOST_BARS: Final = 40
-"""Up to so many chances of a place are shown: those nearest to even."""
+"""Up to this many chances of a place are shown: those nearest to even."""
 
 _MOST_RANKS: Final = 60
-"""Up to so many objects have a row of their own in a rankogram."""
+"""Up to this many objects have a row of their own in a rankogram."""
 
 _MOST_TICKS: Final = 20
-"""Up to so many ranks are all named on an axis."""
+"""Up to this many ranks are all named on an axis."""
 
 
 def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) -> Chart:
@@ -163,7 +163,8 @@ def _rank_rows(ranking: Ranking, names: list[str], order: Codes, chance: Floats)
     shown = style.chosen(names, order)
     y, height = style.rows_of(shown, "object", "rank")
     last = int(place.max()) + 1
-    ticks = _rank_ticks(last)
+    # an axis names all of few ranks, and of more the first and every fifth
+    ticks = list(range(1, last + 1)) if last <= _MOST_TICKS else [1, *range(5, last + 1, 5)]
     cells = alt.Chart(
         style.data_of(
             name=[shown[i] for i in row.tolist()],
@@ -195,11 +196,6 @@ def _rank_rows(ranking: Ranking, names: list[str], order: Codes, chance: Floats)
     return alt.layer(heat, mean)
 
 
-def _rank_ticks(last: int) -> list[int]:
-    """Return the ranks that an axis names: all of few, and of more the first and every fifth."""
-    return list(range(1, last + 1)) if last <= _MOST_TICKS else [1, *range(5, last + 1, 5)]
-
-
 def _rank_blocks(chance: Floats, step: int) -> Any:
     rows, count = chance.shape
     starts, places = np.arange(0, rows, step), np.arange(0, count, step)
@@ -221,17 +217,20 @@ def _rank_blocks(chance: Floats, step: int) -> Any:
     plain = alt.Axis(grid=False)
     across = alt.Scale(domain=[0.5, count + 0.5], nice=False)
     down = alt.Scale(domain=[0.5, rows + 0.5], reverse=True, nice=False)
-    heat = alt.Chart(data, width=WIDTH, height=WIDTH).mark_rect()
-    heat = heat.encode(
-        x=alt.X("start:Q", title="rank", scale=across, axis=plain),
-        x2="end:Q",
-        y=alt.Y("top:Q", title="objects by expected rank", scale=down, axis=plain),
-        y2="bottom:Q",
-        color=_SHADE,
-        tooltip=[
-            *style.tooltips(("first", "object number", 0), ("last", "to", 0)),
-            *style.tooltips(("rank_from", "rank", 0), ("rank_to", "to", 0)),
-            _CHANCE,
-        ],
+    heat = (
+        alt.Chart(data, width=WIDTH, height=WIDTH)
+        .mark_rect()
+        .encode(
+            x=alt.X("start:Q", title="rank", scale=across, axis=plain),
+            x2="end:Q",
+            y=alt.Y("top:Q", title="objects by expected rank", scale=down, axis=plain),
+            y2="bottom:Q",
+            color=_SHADE,
+            tooltip=[
+                *style.tooltips(("first", "object number", 0), ("last", "to", 0)),
+                *style.tooltips(("rank_from", "rank", 0), ("rank_to", "to", 0)),
+                _CHANCE,
+            ],
+        )
     )
     return alt.layer(heat)

@@ -45,8 +45,9 @@ def values(fit: Fit, *, most: int | None = None) -> Chart:
     digits = style.decimals(np.concatenate([effects.estimate, average]))
     differ = not style.is_nothing(moved, panel.score)
     groups = style.groups_of(effects.component, effects.estimate)
-    shown = [members[: style.at_most(most, members.size)] for members in groups[: style.MOST_GROUPS]]
-    left_out = sum(members.size for members in groups[: style.MOST_GROUPS]) - sum(kept.size for kept in shown)
+    drawn = groups[: style.MOST_GROUPS]
+    shown = [members[: style.at_most(most, members.size)] for members in drawn]
+    left_out = sum(members.size - kept.size for members, kept in zip(drawn, shown, strict=True))
     notes = [
         f"{_said(fit.method)} of {count_of(panel.n_objects, 'object')}, from the highest value down. "
         f"{style.interval_note(effects, fit)}",

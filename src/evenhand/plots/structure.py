@@ -21,29 +21,29 @@ from evenhand.solve.connectivity import assessor_graph as weights_between
 from evenhand.words import count_of, name_some
 
 _SWEEPS: Final = 12
-"""So often everyone moves to the middle of their neighbours."""
+"""How often each node moves to the middle of its neighbours."""
 
 _BUNDLES: Final = 30
-"""Into so many bundles more objects than can be named are taken together."""
+"""Objects that are too many to be named are drawn as about this many bundles."""
 
 _MOST_LINKS: Final = 150
-"""Up to so many links between assessors are drawn; of more, the weak ones and the strongest."""
+"""Up to this many links between assessors are drawn; of more, the weak ones and the strongest."""
 
 _MOST_CELLS: Final = 20_000
-"""Up to so many assessments are drawn in the matrix of a design."""
+"""Up to this many assessments are drawn in the matrix of a design."""
 
 _LEVEL: Final = 16
-"""Up to so many assessors on a circle have level names; of more, names point outwards."""
+"""Up to this many assessors on a circle have level names; of more, names point outwards."""
 
 _LONGEST_RAY: Final = 95
-"""Names that point outwards are cut at so many pixels."""
+"""Names that point outwards are cut at this many pixels."""
 
 _NAMED: Final = 60
-"""Up to so many nodes of a kind have their names beside them."""
+"""Up to this many nodes of a kind have their names beside them."""
 
 
 def _standing(parts: Connectivity) -> str:
-    """Return in a sentence whether a panel hangs together."""
+    """Return in a sentence whether a panel is connected."""
     panel = parts.panel
     if not parts.is_connected:
         return f"The panel falls into {parts.n_components} groups that share neither assessor nor object"
@@ -190,7 +190,7 @@ def _group_colour(component: Codes) -> Any:
 def assessor_graph(panel: Panel) -> Chart:
     """Return the graph on the assessors, in which two are linked if they assessed an object in common (fig. 1).
 
-    The more objects two share, the wider their link. A link is weak if it hangs by a single assessment that
+    The more objects two share, the wider their link. A link is weak if it depends on a bridge: a single assessment that
     nothing could replace.
 
     Parameters

@@ -44,23 +44,23 @@ SHADES: Final = ("#DCEBF5", "#0B3C5D")
 """From little to much."""
 
 LABELLED: Final = 100
-"""Up to so many rows have their names beside them."""
+"""Up to this many rows have their names beside them."""
 
 MOST_POINTS: Final = 3000
-"""Up to so many scores are drawn one by one."""
+"""Up to this many scores are drawn one by one."""
 
 MOST_MARKS: Final = 5000
-"""Up to so many objects are drawn one by one; of more, every so manyth."""
+"""Up to this many objects are drawn one by one; of more, evenly spaced ones."""
 
 MOST_GROUPS: Final = len(GROUP_COLOURS)
-"""Up to so many groups of a panel that is not connected are drawn, the largest first."""
+"""Up to this many groups of a panel that is not connected are drawn, the largest first."""
 
 WIDTH: Final = 560
 ROW: Final = 18
 TALL: Final = 620
 
 _MOST_KINDS: Final = 6
-"""Up to so many different confidences are kept apart; more are put into so many classes of equal size."""
+"""Up to this many different confidences are kept apart; more are put into this many classes of equal size."""
 
 _BLUES: Final = ("#A6CDE6", "#7FB5D9", "#569CC9", "#2F81B3", "#146594", "#08476E")
 
@@ -175,7 +175,7 @@ def save(chart: Any, path: str | Path) -> None:
 
 
 def at_most(most: int | None, count: int) -> int:
-    """Return how many of so many rows to show, where a number of them may have been asked for."""
+    """Return how many of ``count`` rows to show, where a number of them may have been asked for."""
     if most is not None and most < 1:
         raise InputError("The number of rows to show must be at least 1.", kind="bad_option")
     return count if most is None else min(most, count)
@@ -252,7 +252,7 @@ def is_nothing(numbers: Floats, scores: Floats) -> bool:
 
 
 def thin(members: Codes) -> Codes:
-    """Return members as they are, or where there are more than can be drawn, every so manyth of them."""
+    """Return members as they are, or where there are more than can be drawn, evenly spaced ones."""
     return members[:: -(-members.size // MOST_MARKS)]
 
 
@@ -273,7 +273,7 @@ def percent(probability: float) -> str:
 
 
 def clip(name: str, most: int) -> str:
-    """Return a name of at most so many characters, cut in the middle: ends often differ where beginnings do not."""
+    """Return a name of at most ``most`` characters, cut in the middle: ends often differ where beginnings do not."""
     return name if len(name) <= most else f"{name[: most // 2]}…{name[len(name) - (most - 1) // 2 :]}"
 
 

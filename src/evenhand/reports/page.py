@@ -246,10 +246,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         specifications={name: _as_json(one.specification) for name, one in report.pictures.items()},
         settings=json.dumps(dict(report.mark.settings), default=repr, ensure_ascii=False, indent=1),
         made=(datetime.now(UTC) if made is None else made).strftime("%Y-%m-%d %H:%M UTC"),
-        all_notes=[
-            *report.summary["notes"],
-            *problem_records(report.notes),
-        ],
+        all_notes=[*report.summary["notes"], *problem_records(report.notes)],
     )
 
 

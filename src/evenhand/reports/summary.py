@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from evenhand.answers.influence import Robustness
     from evenhand.answers.next_best import NextBest
     from evenhand.models.criteria import CriteriaFit
+    from evenhand.studies import Plan, Reproduction, SimulationStudy
 
 Summary = dict[str, Any]
 
@@ -252,7 +254,7 @@ def summarise_next(found: NextBest, top: int | None) -> Summary:
 
 
 def summarise_check(panel: Panel) -> Summary:
-    """Return what a panel is made of, how it hangs together and what is wrong with it (``check --json``)."""
+    """Return what a panel is made of, how it is connected and what is wrong with it (``check --json``)."""
     parts = connectivity(panel)
     mu2, mu2_note = _mu2(parts)
     problems = [*panel.notes, *mu2_note]
@@ -269,13 +271,7 @@ def summarise_check(panel: Panel) -> Summary:
         "confidence": panel.confidence,
         "mu2": mu2,
         "components": [{"objects": objects, "assessors": assessors} for objects, assessors in parts.components],
-        "bridges": [
-            {
-                "assessor": panel.assessors[int(panel.assessor_index[at])],
-                "object": panel.objects[int(panel.object_index[at])],
-            }
-            for at in parts.bridges
-        ],
+        "bridges": bridge_records(parts),
         "articulation_assessors": [panel.assessors[int(at)] for at in parts.articulation_assessors],
         "assessor_graph": _links(panel),
         "problems": problem_records(problems),
@@ -311,13 +307,85 @@ def summarise_comparison(comparison: Comparison) -> Summary:
             {"a": a, "b": b, "largest": largest, "object": label}
             for (a, b), (largest, label) in comparison.rank_changes.items()
         ],
-        "recommendation": {
-            "method": comparison.recommendation.method,
-            "reason": comparison.recommendation.reason,
-        },
+        "recommendation": {"method": comparison.recommendation.method, "reason": comparison.recommendation.reason},
         "priors": asdict(comparison.priors),
         "notes": problem_records(comparison.notes),
     }
+
+
+def summarise_study(study: SimulationStudy, figures: Sequence[Path] = ()) -> Summary:
+    """Return the errors of a simulation study (``simulate --json``)."""
+    numbers = study.numbers
+    return {
+        "setting": {
+            "objects": numbers["n_objects"],
+            "assessors": numbers["n_assessors"],
+            **{name: numbers[name] for name in ("value_mean", "value_sd", "bias_sd")},
+            "uncertainties": list(numbers["uncertainties"]),
+            "bounds": None if numbers["bounds"] is None else list(numbers["bounds"]),
+            "step": numbers["step"],
+        },
+        "runs": study.runs,
+        "seed": study.seed,
+        "cells": records_of(study.columns()),
+        "figures": [str(path) for path in figures],
+        "notes": [],
+    }
+
+
+def summarise_plans(plans: Sequence[Plan], seed: int) -> Summary:
+    """Return how many assessors per object are needed, by profile (``simulate --target-sd SD --json``)."""
+    from evenhand.studies.simulation import profile_name
+
+    found: list[Summary] = []
+    steps: list[Summary] = []
+    for one in plans:
+        name, last = profile_name(one.profile), one.answer
+        found.append(
+            {
+                "profile": name,
+                "per_object": None if last is None else last.per_object,
+                "sd": one.steps[-1].sd,
+                "load": None if last is None else last.load,
+                "words": str(one),
+            }
+        )
+        steps += [{"profile": name, **record} for record in records_of(one.columns())]
+    return {"target_sd": plans[0].target_sd, "seed": seed, "plans": found, "steps": steps, "notes": []}
+
+
+def summarise_reproductions(
+    parts: Sequence[Reproduction], missing: Sequence[str] = (), figures: Sequence[Path] = ()
+) -> Summary:
+    """Return numbers of the paper beside ours (``reproduce --json``)."""
+    from evenhand.studies.reproduction import Verdict
+
+    return {
+        "parts": [
+            {
+                "part": part.name,
+                "source": part.source,
+                **{verdict.replace(" ", "_"): part.count(verdict) for verdict in get_args(Verdict)},
+                "remarks": list(part.notes),
+            }
+            for part in parts
+        ],
+        "numbers": [{"part": part.name, **record} for part in parts for record in records_of(part.columns())],
+        "figures": [str(path) for path in figures],
+        "notes": problem_records(Problem("missing", sentence) for sentence in missing),
+    }
+
+
+def bridge_records(parts: Connectivity) -> list[Summary]:
+    """Return the assessments that are bridges, as records."""
+    panel = parts.panel
+    return [
+        {
+            "assessor": panel.assessors[int(panel.assessor_index[at])],
+            "object": panel.objects[int(panel.object_index[at])],
+        }
+        for at in parts.bridges
+    ]
 
 
 def _mu2(parts: Connectivity) -> tuple[float | None, list[Problem]]:

@@ -23,10 +23,10 @@ from evenhand.models.fit import Fit, method_name
 from evenhand.panel.confidence import precision_of_level
 from evenhand.panel.panel import Panel
 from evenhand.reports.summary import Summary, problem_records, robustness_facts, summarise_fit
+from evenhand.words import digits_of
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
-from evenhand.words import digits_of
 
 _MOST_ASSESSMENTS: Final = 100_000
 """Up to this many assessments are listed."""
@@ -357,7 +357,7 @@ def _authors_sheet(summary: Summary, digits: int) -> Sheet:
     def column(heading: str, table: str, key: str) -> Column:
         cells = [record.get(key) for record in summary[table]]
         numbers = [cell for cell in cells if isinstance(cell, float)]
-        return Column(heading, cells, _form(numbers, digits) if key in _POINTS else _form(numbers, digits_of(numbers)))
+        return Column(heading, cells, _form(numbers, digits if key in _POINTS else digits_of(numbers)))
 
     declared = [_as_the_authors_have_it(record["declared"], summary["panel"]) for record in summary["assessments"]]
     columns = [
