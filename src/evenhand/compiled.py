@@ -26,10 +26,10 @@ LARGE: Final = 1_000_000
 """From this many assessments on, compiled loops repay the second that numba takes to be imported."""
 
 WIDTH: Final = 8
-"""Random vectors that are drawn at a time."""
+"""Random vectors are drawn this many at a time."""
 
 ROOMS: Final = 8
-"""Threads that ask a panel's equations and have memory kept for them."""
+"""Memory is kept for this many threads that ask a panel's equations, those that asked last."""
 
 SHIFT: Final = 11
 """Members of the eliminated side stand together in blocks of 2^11, whose sums stay in the nearest cache."""
@@ -243,7 +243,7 @@ class Blocks:
     def _room(self) -> tuple[Floats, Floats]:
         """Return memory for sums and for the eliminated side, used again and again by the thread that asks.
 
-        Threads come and go, so only the last few have memory kept for them; another one gets it anew.
+        Threads come and go, so only the last ROOMS have memory kept for them; another one gets it anew.
         """
         caller = threading.get_ident()
         room = self._rooms.pop(caller, None)
@@ -274,7 +274,7 @@ class Blocks:
         return self._in_order(sums)
 
     def noise(self, seed: int) -> tuple[Floats, Floats]:
-        """Return sums of sqrt(c) e over the assessments of each vertex, e = +-1 by lot, in WIDTH columns.
+        """Return sums of sqrt(c) e over the assessments of each vertex, e = +-1 at random, in WIDTH columns.
 
         The sums have the covariance of the normal equations, whatever the blocks; the same seed gives the same sums.
         """

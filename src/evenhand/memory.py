@@ -35,7 +35,7 @@ def available() -> int | None:
 
 
 def fits(size: float) -> bool:
-    """Whether so many bytes can be had."""
+    """Whether this many bytes can be had."""
     room = None if size < TRIFLE else available()
     return room is None or size <= room
 

@@ -62,7 +62,7 @@ def number(
 
 
 def percent(share: float, digits: int = 6, space: str = " ") -> str:
-    """Return a share in percent, with so many digits at most: ``90 %``."""
+    """Return a share in percent, with this many digits at most: ``90 %``."""
     return f"{100 * share:.{digits}g}{space}%"
 
 

@@ -18,13 +18,13 @@ Tally = dict[str, Any]
 """Sums by name; names that begin with ``largest`` are maxima. Arrays are those of the smaller side."""
 
 _ENTRIES_AT_ONCE: Final = 100_000
-"""Assessments between two sorts by column: what stays in a core's cache."""
+"""Assessments are sorted by column this many at a time, which stays in a core's cache."""
 
 _DENSE_ROW: Final = 6
-"""A row that fills one in so many columns is cheaper as a row of a dense matrix."""
+"""A row that fills more than one column in six is cheaper as a row of a dense matrix."""
 
 _DENSE_ROWS: Final = 512
-"""Dense rows that are multiplied at once."""
+"""Dense rows are multiplied this many at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,7 +29,7 @@ _TOO_MANY_DEATHS: Final = (
 )
 _FAN_IN: Final = 8
 _TRAVELS: Final = 100_000
-"""Up to so many bytes travel with each task; what is larger is sent to each worker once."""
+"""Up to this many bytes travel with each task; more are sent to each worker once."""
 
 _TRIES: Final = 4
 _WAIT: Final = 30

@@ -29,14 +29,14 @@ from evenhand.solve.krylov import SAFETY, conjugate_gradients, conjugate_gradien
 from evenhand.words import count_of, name_some
 
 ACCURACY: Final = 1e-8
-"""Largest error of any contrast, as a part of its own posterior standard deviation."""
+"""The error of any contrast is at most this part of its own posterior standard deviation."""
 
 DRAWS: Final = 64
-"""Random right-hand sides from which uncertainties are estimated where there is no dense matrix."""
+"""Uncertainties are estimated from this many random right-hand sides where there is no dense matrix."""
 
 _DRAWN_AT_ONCE: Final = 16
 _DRAWN: Final = 1e-3
-"""Relative error of draws, far below what their number leaves."""
+"""Draws have this relative error, far below that of their number."""
 
 _MOST_ROUNDS: Final = 3000
 _REFINEMENTS: Final = 4

@@ -13,7 +13,7 @@ from evenhand.solve.equations import System, eliminate
 from evenhand.solve.spectrum import dense_mu2, mu2_through
 
 AT_ONCE: Final = 2**21
-"""Numbers held at a time while entries of an inverse are gathered."""
+"""Entries of an inverse are gathered with this many numbers held at a time."""
 
 Sides = tuple[Floats, Floats]
 """Something of all objects and of all assessors: a vector, or a matrix with columns, for each side."""

@@ -20,7 +20,7 @@ from evenhand.panel.gauge import chooser
 from evenhand.solve.base import LowRank, Sides, Solution, Solver, Wrapped
 
 _ROUNDING: Final = 1e-13
-"""Part of a column beyond values and biases that is no more than rounding."""
+"""A column of which values and biases leave no more than this part is explained by them, but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)

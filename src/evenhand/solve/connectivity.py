@@ -67,7 +67,7 @@ class Connectivity(AssessmentGraph, frames.Shown):
 
 
 def connectivity(panel: Panel, solver: SolverKind = "auto") -> Connectivity:
-    """Return how well the panel is connected; whatever is dear is computed when first asked for.
+    """Return how well the panel is connected; what takes long is computed when first asked for.
 
     Examples
     --------

@@ -37,13 +37,13 @@ _ROUNDS: Final = 2
 """Rounds of refinement, each of which solves for the residuals of the one before."""
 
 _STEP: Final = 1e-6
-"""Step of first derivatives by Sigma, beside the noise variances."""
+"""First derivatives by Sigma take steps of this size beside the noise variances."""
 
 _STRIDE: Final = 0.02
-"""Largest step of second derivatives, in standard errors of Sigma."""
+"""Second derivatives by Sigma take steps of at most this many of its standard errors."""
 
 _MANY: Final = 300
-"""With so many degrees of freedom it does not matter that the weights of the least squares are estimated."""
+"""From this many degrees of freedom on it does not matter that the weights of the least squares are estimated."""
 
 
 @dataclass(frozen=True, eq=False)

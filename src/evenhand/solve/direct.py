@@ -19,7 +19,7 @@ _CANCELLED: Final = (1e-3, 1e-5)
 
 _BLOCK: Final = 64
 _PAIR: Final = 64
-"""To look up the entry of a pair takes as long as so many terms of a product with the whole inverse."""
+"""To look up the entry of a pair takes as long as 64 terms of a product with the whole inverse."""
 
 
 @dataclass(frozen=True, eq=False)

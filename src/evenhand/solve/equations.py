@@ -18,7 +18,7 @@ _DENSE_CELLS: Final = 2_000_000
 """Up to this many cells the weights are multiplied as a full matrix."""
 
 _FULL: Final = 4
-"""The full matrix replaces the sparse one where at least one pair in so many has an assessment."""
+"""The full matrix replaces the sparse one where at least one pair in four has an assessment."""
 
 
 @dataclass(frozen=True, eq=False)

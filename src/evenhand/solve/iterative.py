@@ -17,7 +17,7 @@ from evenhand.solve.equations import eliminate
 from evenhand.solve.krylov import SAFETY, Steps, conjugate_gradients, conjugate_gradients_columns
 
 TOLERANCE: Final = 1e-7
-"""Errors of estimates, as a part of a posterior standard deviation, safety factor included."""
+"""Errors of estimates are at most this part of a posterior standard deviation, safety factor included."""
 
 _MOST: Final = 20_000
 _RESTARTS: Final = 5
@@ -27,10 +27,10 @@ _UNEQUAL: Final = 100.0
 
 _ROUNDING: Final = 100 * float(np.finfo(np.float64).eps)
 _EXACT: Final = 1e-11
-"""Where scores agree perfectly and there is no noise to measure by: errors beside the spread of the scores."""
+"""Where scores agree perfectly, and there is no noise to measure by, errors are this small beside their spread."""
 
 _SAMPLED: Final = 1e-3
-"""Relative error of each sampled vector: far below what the number of samples leaves."""
+"""Sampled vectors have this relative error, far below that of the number of samples."""
 
 SAMPLES: Final = 64
 _PROBES: Final = 16

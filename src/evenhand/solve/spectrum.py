@@ -11,7 +11,7 @@ from evenhand.errors import LimitError
 from evenhand.solve.equations import SolveKept, System
 
 _DENSE: Final = 1_500
-"""Largest kept side whose eigenvalues are computed densely."""
+"""Up to this size of the kept side eigenvalues are computed densely."""
 
 _WIDE: Final = 0.02
 """A gap wider than this keeps its digits where it is had as 1 minus the largest eigenvalue of the other part."""
@@ -19,7 +19,7 @@ _WIDE: Final = 0.02
 _WIDEST: Final = 0.99
 _TOLERANCE: Final = 1e-9
 _SPACE: Final = 80
-"""Vectors that Lanczos iteration keeps: the more, the fewer products it takes."""
+"""Lanczos iteration keeps this many vectors: the more, the fewer products it takes."""
 
 
 def _mu2(gap: float) -> float:
@@ -71,7 +71,7 @@ def mu2_through(system: System, solve_kept: SolveKept) -> float:
 
 
 def _largest(operator: Any, size: int, *, most: int) -> float | None:
-    """Return the largest eigenvalue, or None where it does not converge in so many restarts."""
+    """Return the largest eigenvalue, or None where it does not converge in this many restarts."""
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     start = np.random.default_rng(0).standard_normal(size)
