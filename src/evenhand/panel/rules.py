@@ -292,7 +292,7 @@ class Collector:
 
     def arrays(self) -> tuple[Codes, Codes, Floats, Floats]:
         """Return codes of objects and of assessors, scores and precisions, which are forgotten here."""
-        object_index, assessor_index = (side.codes.taken() for side in self._sides)
+        object_index, assessor_index = (side.taken() for side in self._sides)
         score = self._score.taken()
         precision = np.broadcast_to(np.float64(1.0), score.shape).view()
         if self.form != "none":
@@ -550,7 +550,7 @@ class _Labels:
         self._known: dict[str, int] = {}
         self._order = Growing(np.int64)
         self._in_step = True
-        self.codes = Growing(np.uint32, rows)
+        self._codes = Growing(np.uint32, rows)
 
     def take(self, column: Column) -> NDArray[np.int64]:
         """Take the labels of assessments, and return the positions of those that are empty."""
@@ -562,7 +562,7 @@ class _Labels:
                 new = np.arange(done, self._label_of.size)
                 self._label_of[done:] = new
                 self._order.extend(new)
-                self.codes.extend(column.codes)
+                self._codes.extend(column.codes)
                 return np.zeros(0, np.int64)
         self._in_step = False
         label = self._look(column)
@@ -576,7 +576,7 @@ class _Labels:
             label[new] = self._label_of[codes]
         blank = np.flatnonzero(label == self._BLANK)
         label[blank] = 0
-        self.codes.extend(label)
+        self._codes.extend(label)
         return blank
 
     def leave_out(self, column: Column) -> NDArray[np.bool_]:
@@ -591,6 +591,11 @@ class _Labels:
         if isinstance(self._cells, Vocabulary):
             return self._cells.labels(self._order.view())
         return tuple(self._known)
+
+    def taken(self) -> Codes:
+        """Return the codes of all assessments, and forget everything."""
+        self._cells, self._known, self._label_of = (), {}, np.zeros(0, np.uint32)
+        return self._codes.taken()
 
     def lost(self) -> list[str]:
         """Return the labels that occur only in rows without a score."""
