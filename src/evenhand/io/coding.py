@@ -128,8 +128,10 @@ class _Maker:
 
         dtype = series.dtype
         categorical = isinstance(dtype, (pl.Categorical, pl.Enum))
-        if categorical or dtype == pl.String:
-            series = series.cast(pl.String).fill_null("")
+        if categorical:
+            series = series.cast(pl.String)
+        if series.dtype == pl.String and series.null_count():
+            series = series.fill_null("")
         if self._numeric and not categorical and (dtype == pl.String or dtype.is_numeric()):
             return self._numbers(series, decimal_comma)
         is_hashed = (

@@ -404,19 +404,19 @@ class TextFile:
         import polars as pl
 
         numbers, blank = np.arange(number, number + rows), np.zeros(0, np.int64)
-        if b'"' not in data:
+        has_quotes = b'"' in data
+        if not has_quotes:
             if b"\r" in data:
                 data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-            if data.startswith(b"\n") or b"\n\n" in data:
-                data, is_blank = _without_blank_lines(data)
+            data, is_blank = _without_blank_lines(data)
+            if is_blank is not None:
                 numbers, blank = numbers[~is_blank], numbers[is_blank]
         names = [str(index) for index in range(self._width)]
-        head = (self._delimiter.join(names) + "\n").encode()
         try:
             frame = pl.read_csv(
-                head + data,
+                (self._delimiter.join(names) + "\n").encode() + data,
                 separator=self._delimiter,
-                quote_char='"' if b'"' in data else None,
+                quote_char='"' if has_quotes else None,
                 schema=dict.fromkeys(names, pl.String),
             )
         except pl.exceptions.PolarsError:
@@ -600,16 +600,18 @@ def _without_leading_blanks(head: bytes) -> tuple[bytes, int]:
     return head[end:], _count_lines(blank[:end])
 
 
-def _without_blank_lines(data: bytes) -> tuple[bytes, NDArray[np.bool_]]:
-    """Return lines without those of no character, and for each line whether it was one."""
+def _without_blank_lines(data: bytes) -> tuple[bytes, NDArray[np.bool_] | None]:
+    """Return lines without those of no character, and for each line whether it was one; None where none was."""
     content = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(content == 10)
+    is_end = content == 10
+    if not data.startswith(b"\n") and not (is_end[1:] & is_end[:-1]).any():
+        return data, None
+    ends = np.flatnonzero(is_end)
     is_blank = np.diff(ends, prepend=-1) == 1
-    kept = np.ones(content.size, np.bool_)
-    kept[ends[is_blank]] = False
+    is_end[ends[~is_blank]] = False
     if not data.endswith(b"\n"):
         is_blank = np.append(is_blank, False)
-    return content[kept].tobytes(), is_blank
+    return content[~is_end].tobytes(), is_blank
 
 
 def row_ends(data: bytes, delimiter: str, is_last: bool) -> tuple[int, int] | None:
@@ -645,8 +647,8 @@ def _has_short_lines(data: bytes) -> bool:
 def count_controls(data: bytes) -> int:
     """Count the characters that text does not have: those below 32 that are no white space, and 127."""
     content = np.frombuffer(data, np.uint8)
-    spaces = np.count_nonzero((content - np.uint8(9)) < 5)
-    return int(np.count_nonzero(content < 32) - spaces) + data.count(b"\x7f")
+    count = int(np.count_nonzero(content < 32)) - int(np.count_nonzero(content == 10))
+    return (count - sum(map(data.count, (b"\t", b"\v", b"\f", b"\r"))) if count else 0) + data.count(b"\x7f")
 
 
 # --- commas and points ---------------------------------------------------------------------------

@@ -244,6 +244,7 @@ def _collect(source: Source, find: Find, options: Options, covariates: Sequence[
         for portion in source.portions(wanted):
             if collector is not None:
                 collector.add(portion)
+            del portion  # or the last one would stay in memory
         if fault is not None or collector is None:
             raise fault or AssertionError
         return collector.entries(), [*source.notes(), *_twice(source.names, roles)]
