@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from evenhand.cli import options as ask
-from evenhand.cli.options import Options, Output, Summary, command, part, typed
+from evenhand.cli.options import Options, Output, Summary, command, part
 
 if TYPE_CHECKING:
     from evenhand.design.inputs import Members
@@ -170,6 +170,7 @@ class _Handouts(Options, heading="What to hand out"):
         """Refuse, before any work is done, files that cannot or must not be written."""
         from evenhand.errors import InputError
         from evenhand.io.results import targets_of
+        from evenhand.reports.template import refuse_filled
 
         for place, known in (
             (self.score_sheet, (".csv", ".tsv", ".xlsx")),
@@ -182,7 +183,7 @@ class _Handouts(Options, heading="What to hand out"):
             _check_sheets(self.sheets)
         for place in (self.score_sheet, self.sheets if self.sheets is not None and self.sheets.suffix else None):
             if place is not None and not place.is_dir():
-                self.refuse_filled(place)
+                refuse_filled(place, force=self.force)
         tables = [] if output.out is None else targets_of(output.out, [*output.tables, "notes"])
         handed = [one for one in (self.sheets, self.score_sheet, self.hotcrp, self.picture) if one is not None]
         places = [place.resolve() for place in (*tables, *handed)]
@@ -196,25 +197,16 @@ class _Handouts(Options, heading="What to hand out"):
     def check_labels(self, labels: Sequence[str], emails: Sequence[Any] | None) -> None:
         """Refuse, before the search, assessors whom HotCRP could not find, and sheets of theirs that are there."""
         from evenhand.reports.designs import addresses_of, sheet_places
+        from evenhand.reports.template import refuse_filled
 
         if self.sheets is not None and self.sheets.suffix.lower() != ".xlsx":
             for place in sheet_places(self.sheets, labels).values():
-                self.refuse_filled(place)
+                refuse_filled(place, force=self.force)
                 if self.sheets.is_dir():
                     ask.check_place(place, (".xlsx",))
         if self.hotcrp is not None:
             listed = zip(labels, emails or (), strict=False)
             addresses_of(labels, {label: str(email) for label, email in listed if email is not None})
-
-    def refuse_filled(self, place: Path) -> None:
-        """Refuse to replace a sheet that may have scores in it."""
-        from evenhand.errors import InputError
-
-        if place.exists() and not self.force:
-            message = (
-                "There is a file of that name, perhaps with scores in it: choose another name, or replace it (--force)."
-            )
-            raise InputError(message, kind="cannot_write", where=str(place))
 
     def write(self, found: Design, pairs: Sequence[tuple[str, str]], titles: dict[str, str]) -> list[Path]:
         """Write what is to be handed out, and return the files."""
@@ -271,8 +263,7 @@ class DesignOptions(Options):
         if (self.who.extend is None) != (self.who.add is None):
             raise click.UsageError("--extend FILE and --add N go together: which scores, and how many to add.")
         if self.who.extend is not None:
-            for option in typed(*_NOT_WITH_EXTEND):
-                raise click.UsageError(f"{option} has no meaning with --extend: leave it out.")
+            ask.refuse("has no meaning with --extend: leave it out.", *_NOT_WITH_EXTEND)
             if self.expected.is_file:
                 raise click.UsageError("--uncertainty takes a number with --extend.")
         else:
@@ -284,15 +275,13 @@ class DesignOptions(Options):
                 "--uncertainty FILE and --expertise FILE say the same thing: leave one of the two out."
             )
         if self.aim.objective != "top":
-            for option in typed("top", "value_sd"):
-                raise click.UsageError(f"{option} goes with --objective top.")
+            ask.refuse("goes with --objective top.", "top", "value_sd")
         elif self.aim.top is None or self.aim.value_sd is None:
             raise click.UsageError(
                 "--objective top needs --top K, the places, and --value-sd SD, how far values spread."
             )
         if self.handouts.hotcrp is None:
-            for option in typed("hotcrp_action"):
-                raise click.UsageError(f"{option} goes with --hotcrp FILE.csv.")
+            ask.refuse("goes with --hotcrp FILE.csv.", "hotcrp_action")
         self.handouts.check_places(self.output)
 
     def found(self) -> tuple[Design, dict[str, str]]:

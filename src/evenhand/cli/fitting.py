@@ -78,11 +78,8 @@ class Input(Options):
 
     def refuse_criteria(self) -> None:
         """Refuse a column of criteria where scores for different criteria would be taken for repeats of one another."""
-        for option in typed("criterion"):
-            name = click.get_current_context().info_name
-            raise click.UsageError(
-                f"{option} goes with calibrate and rank; for {name}, choose the rows of one criterion."
-            )
+        name = click.get_current_context().info_name
+        ask.refuse(f"goes with calibrate and rank; for {name}, choose the rows of one criterion.", "criterion")
 
 
 class Gauging(Options, heading="Where zero bias lies"):
@@ -286,16 +283,15 @@ class _Fitting(Input):
         """Refuse refinements that would have no effect, or that take effect from others."""
         method, plain = self.estimating.method, self.estimating.plain()
         if plain is None or not plain.is_calibrated:
-            for option in typed("covariates", *Refining.names()):
-                raise click.UsageError(f"{option} refines calibration: use it with --method cwc or iba, not {method}.")
+            why = f"refines calibration: use it with --method cwc or iba, not {method}."
+            ask.refuse(why, "covariates", *Refining.names())
             return
         if not plain.uses_confidence and typed("power"):
             raise click.UsageError(f"--method {method} is --power 0: leave one of the two out.")
         for shrinking in typed("shrink", "shrink_biases"):
-            for option in typed("gauge", "reference", "known"):
-                raise click.UsageError(f"{option} has no effect with {shrinking}, which puts zero where biases centre.")
-            for option in typed("per_component"):
-                raise click.UsageError(f"{option} has no effect with {shrinking}, which makes all groups comparable.")
+            without = f"has no effect with {shrinking}, which"
+            ask.refuse(f"{without} puts zero where biases centre.", "gauge", "reference", "known")
+            ask.refuse(f"{without} makes all groups comparable.", "per_component")
 
     def _chosen(self, panel: Panel) -> Refinements | None:
         """Return the refinements for a panel, its covariates among them; None for a plain method."""
@@ -373,12 +369,10 @@ class CriteriaFitting(_Fitting):
     def check(self) -> None:
         """Refuse options of criteria without them, and refinements without effect."""
         self._check_refinements()
-        for option in typed("weights", "uncorrelated"):
-            if not typed("criterion"):
-                raise click.UsageError(f"{option} is about several criteria: use it with --criterion COLUMN.")
-        for option in typed("solver"):
-            if typed("criterion"):
-                raise click.UsageError(f"{option} has no meaning with --criterion: leave it out.")
+        if typed("criterion"):
+            ask.refuse("has no meaning with --criterion: leave it out.", "solver")
+        else:
+            ask.refuse("is about several criteria: use it with --criterion COLUMN.", "weights", "uncorrelated")
 
     def fit(self) -> Fit | CriteriaFit:
         """Read and fit, each criterion and all together where there are several."""

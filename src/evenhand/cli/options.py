@@ -199,6 +199,12 @@ def typed(*names: str) -> list[str]:
     ]
 
 
+def refuse(why: str, *names: str) -> None:
+    """Refuse the first of some options that was typed; ``why`` goes on from its name."""
+    for option in typed(*names):
+        raise click.UsageError(f"{option} {why}")
+
+
 def check_place(place: Path, known: Sequence[str] = (), tables: Sequence[str] = (), also: Sequence[Path] = ()) -> None:
     """Refuse, before any work is done, a file of an unknown format, or one that must not or cannot be written.
 

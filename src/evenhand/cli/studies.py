@@ -11,7 +11,7 @@ import click
 
 from evenhand.cli import options as ask
 from evenhand.cli.group import EXIT_NO
-from evenhand.cli.options import Options, Output, Summary, command, part, typed
+from evenhand.cli.options import Options, Output, Summary, command, part
 
 if TYPE_CHECKING:
     from evenhand.studies import Reproduction
@@ -164,8 +164,8 @@ class SimulateOptions(Options):
     def check(self) -> None:
         """Refuse what has no meaning for a plan."""
         meaningless = ("per_object", "value_mean", "value_sd", "bounds", "step", "runs", "jobs", *_Figures.names())
-        for option in typed(*meaningless) if self.plan.target_sd is not None else ():
-            raise click.UsageError(f"{option} has no meaning with --target-sd: leave it out.")
+        if self.plan.target_sd is not None:
+            ask.refuse("has no meaning with --target-sd: leave it out.", *meaningless)
 
 
 @command(SimulateOptions, epilog="Example: evenhand simulate --objects 120 --assessors 8 --target-sd 5")
@@ -244,8 +244,7 @@ class ReproduceOptions(Options):
     def check(self) -> None:
         """Refuse options of parts that were not asked for, and to write over the data."""
         if "case-study-1" not in self.chosen:
-            for option in typed(*_Runs.names()):
-                raise click.UsageError(f"{option} goes with case-study-1.")
+            ask.refuse("goes with case-study-1.", *_Runs.names())
         folder = self.data.data
         if folder is not None:
             if not folder.is_dir():

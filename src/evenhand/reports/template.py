@@ -76,12 +76,8 @@ def template(
         If there is a file of that name, or an argument makes no sense.
     """
     check_target(path, known=(".xlsx",))
+    refuse_filled(path, force=force)
     place = Path(path)
-    if place.exists() and not force:
-        message = (
-            "There is a file of that name, perhaps with scores in it: choose another name, or replace it (--force)."
-        )
-        raise InputError(message, kind="cannot_write", where=str(path))
     if confidence not in (*_HOW_SURE, "none"):
         known = ", ".join(_HOW_SURE)
         raise InputError(f"{confidence!r} is no form of confidence: use {known} or none.", kind="bad_option")
@@ -101,6 +97,15 @@ def template(
         book.close()
 
     return write_whole({place: write})[0]
+
+
+def refuse_filled(path: str | os.PathLike[str], *, force: bool) -> None:
+    """Refuse to replace a sheet that may have scores in it, unless that is asked for."""
+    if Path(path).exists() and not force:
+        message = (
+            "There is a file of that name, perhaps with scores in it: choose another name, or replace it (--force)."
+        )
+        raise InputError(message, kind="cannot_write", where=str(path))
 
 
 def _labels(side: str, given: int | Sequence[str]) -> list[str]:
