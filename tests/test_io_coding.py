@@ -507,7 +507,7 @@ def test_labels_of_every_panel_are_found_by_the_codes_themselves(
     assert [type(panel.objects).__name__ for panel in panels] == ["tuple", "Numbered", "Labels", "Labels"]
     for panel in panels:
         for labels, index in ((panel.objects, panel.object_index), (panel.assessors, panel.assessor_index)):
-            assert labels[index[-1]] == labels[int(index[-1])]  # type: ignore[call-overload]
+            assert labels[index[-1]] == labels[int(index[-1])]
 
 
 @pytest.mark.parametrize("columns", [10, 200_000])
