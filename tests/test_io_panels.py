@@ -7,7 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.errors import InputError
-from evenhand.io.pairs import read_pairs
+from evenhand.io.designs import read_pairs
 
 
 def write(path: Path, text: str) -> Path:

@@ -281,7 +281,7 @@ def next_assessments(options: NextOptions) -> None:
     """
     from evenhand.answers.next_best import next_best
     from evenhand.cli.terminal import show_next
-    from evenhand.io.pairs import read_pairs
+    from evenhand.io.designs import read_pairs
     from evenhand.reports.summary import summarise_next
 
     forbidden = [] if options.conflicts is None else read_pairs(options.conflicts)

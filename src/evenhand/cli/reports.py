@@ -196,7 +196,7 @@ def template(options: TemplateOptions) -> None:
 
 def _labels(given: str | None, side: Side) -> int | list[str]:
     """Return the labels that an option asks for: none, a number of them, or those of a file."""
-    from evenhand.io.pairs import read_labels
+    from evenhand.io.designs import read_labels
 
     if given is None:
         return []

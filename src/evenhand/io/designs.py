@@ -1,4 +1,4 @@
-"""Files of a design: who there is, conflicts, fixed pairs, expertise; read as frames are, and mistakes have a place."""
+"""Files beside the scores: members of a design, pairs such as conflicts, expertise; mistakes in them have a place."""
 
 from __future__ import annotations
 
@@ -161,6 +161,41 @@ def read_expected(
         found, pairs, cells = table_pairs(_columns(table), objects, assessors, form, None)
         numbers = [_number(cell, table) for cell in cells]
         return expected_from(pairs, numbers, objects, assessors, form=found, factor=factor)
+
+
+def read_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
+    """Return the pairs (assessor, object) of a file with these two columns, under any name that scores files may use.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or a row has one label without the other.
+    """
+    table = read_table(path)
+    columns = [table.columns[_column(table, side)] for side in ("assessor", "object")]
+    problems = [
+        Problem("empty_label", "a pair needs both an assessor and an object: fill in the other.", table.where(row))
+        for row, (assessor, object_) in enumerate(zip(*columns, strict=True))
+        if (assessor is None) != (object_ is None)
+    ]
+    if problems:
+        raise InputError(problems)
+    return [(label_text(a), label_text(o)) for a, o in zip(*columns, strict=True) if a is not None]
+
+
+def read_labels(path: str | os.PathLike[str], side: Side) -> list[str]:
+    """Return the labels of objects or of assessors that a file lists, each once, in their order.
+
+    Raises
+    ------
+    InputError
+        If no column has a name by which that side is recognised, or it has no label.
+    """
+    table = read_table(path)
+    labels = list(dict.fromkeys(label_text(cell) for cell in table.columns[_column(table, side)] if cell is not None))
+    if not labels:
+        raise InputError(f"There are no {side}s in it: write one a row.", kind="empty", where=table.source)
+    return labels
 
 
 @contextmanager
