@@ -20,7 +20,6 @@ from evenhand.errors import InputError, LimitError, Problem
 from evenhand.io import coding, delimited
 from evenhand.io.coding import Labels
 from evenhand.panel import rules
-from evenhand.panel.column import Growing
 from evenhand.panel.panel import Panel
 from evenhand.panel.rules import parse_number
 from panels import facts
@@ -56,13 +55,13 @@ def both(path: Path, *, portion: int = WHOLE, numba: bool = True, **options: Any
 def patch_count(patch: pytest.MonkeyPatch) -> list[int]:
     """Take down the sizes of all parts that are read column by column from now on."""
     taken: list[int] = []
-    of_series = coding._Maker.of_series
+    column = coding._Maker.column
 
     def counted(self: coding._Maker, series: pl.Series, decimal_comma: bool) -> Any:
         taken.append(len(series))
-        return of_series(self, series, decimal_comma)
+        return column(self, series, decimal_comma)
 
-    patch.setattr(coding._Maker, "of_series", counted)
+    patch.setattr(coding._Maker, "column", counted)
     return taken
 
 
@@ -375,7 +374,7 @@ def test_characters_that_text_does_not_have_are_counted() -> None:
 
 @pytest.mark.parametrize("room", [0, 5, 1000])
 def test_a_column_grows_as_its_parts_come(room: int) -> None:
-    column = Growing(np.uint32, room)
+    column = rules.Growing(np.uint32, room)
     for start in range(0, 90, 9):
         column.extend(np.arange(start, start + 9, dtype=np.uint32))
     assert len(column) == 90

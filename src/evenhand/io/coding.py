@@ -12,8 +12,8 @@ import secrets
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
@@ -52,9 +52,6 @@ SPACES = (
 )
 """All white space, as Python's ``str.strip`` understands it."""
 
-Part: TypeAlias = "list[str] | list[Cell] | pl.Series"
-"""The cells of one column in some rows."""
-
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -84,7 +81,7 @@ def wanted_of(roles: Roles, options: Options, categories: Collection[int] = ()) 
 
 
 class Factoriser:
-    """Makes columns of what portions of a file hold: lists of cells, or series of polars.
+    """Makes columns of series of polars, portion by portion.
 
     Parameters
     ----------
@@ -103,11 +100,11 @@ class Factoriser:
         self._makers = [_Maker(names[at], at in wanted.numeric, wanted.words, by_hash) for at in wanted.used]
         self._pool = ThreadPoolExecutor(2) if by_hash else None
 
-    def columns(self, parts: Sequence[Part], *, decimal_comma: bool = False) -> tuple[Column, ...]:
+    def columns(self, parts: Sequence[pl.Series], *, decimal_comma: bool = False) -> tuple[Column, ...]:
         """Return the columns of a portion."""
 
-        def made(maker: _Maker, part: Part) -> Column:
-            return maker.of_cells(part) if isinstance(part, list) else maker.of_series(part, decimal_comma)
+        def made(maker: _Maker, part: pl.Series) -> Column:
+            return maker.column(part, decimal_comma)
 
         return tuple((map if self._pool is None else self._pool.map)(made, self._makers, parts))
 
@@ -120,10 +117,7 @@ class _Maker:
         self._coder = Coder()
         self._hashes: HashCoder | None = None
 
-    def of_cells(self, cells: Sequence[Cell]) -> Column:
-        return Column(self._name, self._coder.cells, self._coder.encode(cells))
-
-    def of_series(self, series: pl.Series, decimal_comma: bool) -> Column:
+    def column(self, series: pl.Series, decimal_comma: bool) -> Column:
         import polars as pl
 
         dtype = series.dtype
@@ -138,7 +132,8 @@ class _Maker:
             series.dtype == pl.String or dtype.is_float() or (dtype.is_integer() and not str(dtype).endswith("128"))
         )
         if not self._by_hash or not is_hashed:
-            return replace(self.of_cells(series.to_list()), is_categorical=categorical)
+            codes = self._coder.encode(series.to_list())
+            return Column(self._name, self._coder.cells, codes, is_categorical=categorical)
         self._hashes = self._hashes or HashCoder()
         codes = self._hashes.encode(series)
         cells = self._hashes.listed() if dtype.is_float() else self._hashes

@@ -14,7 +14,7 @@ import os
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from evenhand.io import coding
 from evenhand.io.coding import SPACES, CollisionError, Factoriser, Wanted
 from evenhand.io.paths import MAX_UNPACKED, regular_file
 from evenhand.io.table import MAX_CELLS, BlankRows, header_names, no_cells, no_rows, read_whole
-from evenhand.panel.column import NO_CODE, Column, Table
+from evenhand.panel.column import NO_CODE, Coders, Column, Table
 from evenhand.panel.roles import is_known
 from evenhand.panel.rules import MOST_PROBLEMS, ReadAgainError, shortened
 
@@ -172,10 +172,12 @@ class TextFile:
 
     def portions(self, wanted: Wanted | None) -> Iterator[Table]:
         """Yield the rows below the header, a portion at a time; without columns where none is wanted."""
-        factoriser = None
+        factoriser = coders = None
         if wanted is not None:
-            factoriser = Factoriser(self.names, wanted, self.rows, by_hash=self._by_hash)
             self._marks.numeric = wanted.numeric
+            coders = Coders([self.names[at] for at in wanted.used])
+            if self._quick:
+                factoriser = Factoriser(self.names, wanted, self.rows, by_hash=self._by_hash)
         number, comma = self._first_row, self._comma
         try:
             for data, rows, is_plain in self._cut():
@@ -185,8 +187,11 @@ class TextFile:
                 if comma is None:
                     comma = self._marks.decimal_comma
                 columns: tuple[Column, ...] = ()
-                if factoriser is not None and wanted is not None:
-                    columns = factoriser.columns([parts[at] for at in wanted.used], decimal_comma=comma)
+                used: Any = [] if wanted is None else [parts[at] for at in wanted.used]
+                if factoriser is not None:
+                    columns = factoriser.columns(used, decimal_comma=comma)
+                elif coders is not None:
+                    columns = coders.columns(used)
                 self._blank.add(*self._blank_rows(parts, columns, numbers, blank))
                 yield Table(self.names, columns, numbers, self.source, comma)
         except CollisionError:

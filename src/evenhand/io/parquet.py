@@ -25,7 +25,7 @@ from evenhand.errors import InputError, MissingPackageError, Problem
 from evenhand.io.coding import SPACES, CollisionError, Factoriser, Wanted, wants_polars
 from evenhand.io.paths import MAX_UNPACKED, existing, in_bytes, regular_file
 from evenhand.io.table import MAX_CELLS, BlankRows, is_blank, no_cells, no_rows, read_whole
-from evenhand.panel.column import NO_CODE, Table
+from evenhand.panel.column import NO_CODE, Coders, Table
 from evenhand.panel.rules import MOST_PROBLEMS
 
 if TYPE_CHECKING:
@@ -164,6 +164,7 @@ class ParquetFile:
                 raise no_rows(self.source)
             return
         factoriser = Factoriser(self.names, wanted, self.rows, by_hash=self._by_hash)
+        coders = Coders([self.names[at] for at in wanted.used])
         blank, number = [np.zeros(0, np.int64)], 1
         try:
             for parts in self._batches(wanted.used if self._quick else range(len(self.names))):
@@ -180,7 +181,7 @@ class ParquetFile:
                     cells = [list(compress(parts[at], filled)) for at in wanted.used]
                     columns = tuple(
                         replace(column, is_categorical=self._categorical[at])
-                        for at, column in zip(wanted.used, factoriser.columns(cells), strict=True)
+                        for at, column in zip(wanted.used, coders.columns(cells), strict=True)
                     )
                 yield Table(self.names, columns, numbers, self.source)
         except CollisionError:

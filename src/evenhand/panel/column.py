@@ -175,6 +175,18 @@ def _key(cell: Cell) -> object:
     return type(cell), cell
 
 
+class Coders:
+    """Makes columns of lists of cells, portion by portion."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._coders = [(name, Coder()) for name in names]
+
+    def columns(self, parts: Sequence[Sequence[Cell]]) -> tuple[Column, ...]:
+        """Return the columns of a portion."""
+        both = zip(self._coders, parts, strict=True)
+        return tuple(Column(name, coder.cells, coder.encode(part)) for (name, coder), part in both)
+
+
 def factorise(name: str, cells: Sequence[Cell], *, is_categorical: bool = False) -> Column:
     """Return a column of cells that are there one by one."""
     coder = Coder()
@@ -222,46 +234,3 @@ class Numbered(Sequence[str]):
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
         numbers = range(self._count)[index]
         return str(numbers) if isinstance(numbers, int) else [str(number) for number in numbers]
-
-
-class Growing:
-    """An array that takes further numbers at its end, in the place where it is.
-
-    Room that is never used takes no memory, and the whole never stands beside its parts.
-
-    Examples
-    --------
-    >>> column = Growing(np.float64)
-    >>> column.extend(np.array([1.0, 2.0]))
-    >>> column.extend(np.array([3.0]))
-    >>> column.taken()
-    array([1., 2., 3.])
-    """
-
-    __slots__ = ("_array", "_size")
-
-    def __init__(self, dtype: type[np.generic], room: int = 0) -> None:
-        self._array: NDArray[Any] = np.empty(room, dtype)
-        self._size = 0
-
-    def __len__(self) -> int:
-        return self._size
-
-    def extend(self, numbers: NDArray[Any]) -> None:
-        """Take numbers at the end."""
-        end = self._size + numbers.size
-        if end > self._array.size:
-            self._array.resize(max(end, self._array.size + self._array.size // 8), refcheck=False)
-        self._array[self._size : end] = numbers
-        self._size = end
-
-    def view(self) -> NDArray[Any]:
-        """Return the numbers taken so far, to be read before the next are taken."""
-        return self._array[: self._size]
-
-    def taken(self) -> NDArray[Any]:
-        """Return all numbers as one array, and begin anew."""
-        array, self._array = self._array, np.empty(0, self._array.dtype)
-        array.resize(self._size, refcheck=False)
-        self._size = 0
-        return array

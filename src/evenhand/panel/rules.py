@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from evenhand import memory
 from evenhand.compiled import Floats, compiled, sum_by, wants_loops
 from evenhand.errors import InputError, Problem
-from evenhand.panel.column import NO_CODE, Cell, Codes, Column, Growing, Table, Vocabulary
+from evenhand.panel.column import NO_CODE, Cell, Codes, Column, Table, Vocabulary
 from evenhand.panel.confidence import (
     FACTOR,
     Form,
@@ -458,6 +458,49 @@ _FINITE, _EMPTY, _NO_NUMBER, _INFINITE, _LEVEL = range(5)
 
 _MOST_NAMED: Final = 7
 """One more than the rows that a note names."""
+
+
+class Growing:
+    """An array that takes further numbers at its end, in the place where it is.
+
+    Room that is never used takes no memory, and the whole never stands beside its parts.
+
+    Examples
+    --------
+    >>> column = Growing(np.float64)
+    >>> column.extend(np.array([1.0, 2.0]))
+    >>> column.extend(np.array([3.0]))
+    >>> column.taken()
+    array([1., 2., 3.])
+    """
+
+    __slots__ = ("_array", "_size")
+
+    def __init__(self, dtype: type[np.generic], room: int = 0) -> None:
+        self._array: NDArray[Any] = np.empty(room, dtype)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def extend(self, numbers: NDArray[Any]) -> None:
+        """Take numbers at the end."""
+        end = self._size + numbers.size
+        if end > self._array.size:
+            self._array.resize(max(end, self._array.size + self._array.size // 8), refcheck=False)
+        self._array[self._size : end] = numbers
+        self._size = end
+
+    def view(self) -> NDArray[Any]:
+        """Return the numbers taken so far, to be read before the next are taken."""
+        return self._array[: self._size]
+
+    def taken(self) -> NDArray[Any]:
+        """Return all numbers as one array, and begin anew."""
+        array, self._array = self._array, np.empty(0, self._array.dtype)
+        array.resize(self._size, refcheck=False)
+        self._size = 0
+        return array
 
 
 class _Place(NamedTuple):
