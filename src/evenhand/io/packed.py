@@ -6,8 +6,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -18,6 +16,7 @@ from evenhand import memory, progress
 from evenhand.errors import InputError, Problem
 from evenhand.io.coding import Labels
 from evenhand.io.paths import MANIFEST
+from evenhand.io.results import replacing_directory
 from evenhand.panel.confidence import Form, check_factor
 from evenhand.panel.panel import Panel
 
@@ -82,17 +81,11 @@ def pack_panel(panel: Panel, path: str | os.PathLike[str], *, parts: int = 1) ->
     check_place(place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
-    except OSError as error:
-        raise _unwritable(place, error) from None
-    try:
-        _write(panel, work, parts)
-        work.chmod(0o755)
-        _put(work, place)
+        with replacing_directory(place, check_place) as work:
+            _write(panel, work, parts)
+            work.chmod(0o755)
     except (OSError, pl.exceptions.PolarsError) as error:  # a full disk is either, as the library likes
         raise _unwritable(place, error) from None
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     return place
 
 
@@ -260,24 +253,6 @@ def _partition(panel: Panel, parts: int, *, by_object: bool) -> tuple[NDArray[np
     members = np.minimum(members, counts.size - parts + least)
     cuts = [0, *ends[members - 1].tolist(), panel.n_assessments]
     return np.argsort(codes, kind="stable"), [int(cut) for cut in cuts]
-
-
-def _put(work: Path, place: Path) -> None:
-    """Move a finished directory to its place; a packed panel that is there steps aside first."""
-    check_place(place)
-    if not place.exists():
-        work.rename(place)
-        return
-    aside = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
-    try:
-        place.rename(aside / "old")
-        try:
-            work.rename(place)
-        except OSError:
-            (aside / "old").rename(place)
-            raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def manifest_of(place: Path) -> dict[str, Any]:
