@@ -554,12 +554,15 @@ def test_a_door_in_memory_agrees_with_frames(door: Door, table: pl.DataFrame) ->
 
 # --- clusters ------------------------------------------------------------------------------------
 
+# a free port: the scheduler keeps a server of its own, and another test's may stand on the usual one
+QUIET = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
+
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **QUIET) as cluster,
         distributed.Client(cluster) as found,
     ):
         yield found
