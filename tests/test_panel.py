@@ -272,3 +272,23 @@ def test_notes_of_a_reader_come_before_those_of_the_cells() -> None:
     assert [note.kind for note in panel.notes] == ["reader", "not_assessed", "unassessed_object"]
     assert panel.backend == "polars"
     assert panel.factor is None
+
+
+@pytest.mark.parametrize(
+    ("scores", "step"),
+    [
+        ([8, 7, 7, 6], 1.0),
+        ([50, 70], 1.0),  # two scores may end in a zero by chance
+        ([50, 55, 60, 75, 80, 95], 5.0),
+        ([10, 20, 30, 40], 10.0),
+        ([7.5, 8, 8.5, 9, 6.5], 0.5),
+        ([1.25, 2.5, 3.75, 4, 0.25, 7, 9.5], 0.25),
+        ([66.6, 70, 71.3], 0.1),
+        ([2 / 3, 1 / 3], None),
+        ([1e200, 3e199], 1.0),
+        ([0.0, 0.0], 1.0),
+    ],
+)
+def test_the_grid_of_the_scores_is_found(scores: list[float], step: float | None) -> None:
+    found = Panel.from_arrays(range(len(scores)), [0] * len(scores), scores).step
+    assert found == (None if step is None else pytest.approx(step, rel=1e-12))

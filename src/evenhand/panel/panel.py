@@ -292,6 +292,11 @@ class Panel:
         """Sum C of all precisions."""
         return float(self.object_confidence.sum())
 
+    @cached_property
+    def step(self) -> float | None:
+        """The step of the grid that scores were recorded on: 1 for whole points; None where there is no grid."""
+        return recorded_step(self.score)
+
     def with_equal_confidence(self) -> Panel:
         """Return the same panel with every precision 1: what SA and IBA see."""
         ones: NDArray[np.float64] = np.broadcast_to(np.float64(1.0), self.score.shape)
@@ -403,6 +408,35 @@ class Panel:
         table |= {name: cells[first].tolist() for name, cells in self.covariates.items() if name not in table}
         shown = html_table(repr(self), table, count=self.n_assessments, of="assessment")
         return shown + html_lines(f"Note: {note}" for note in self.notes)
+
+
+_DECIMALS = 6
+"""Scores with more decimals than this are taken for measurements without a grid."""
+
+_CHANCE = 1e-3
+"""A step coarser than the last decimal is believed where chance would hardly make all scores its multiples."""
+
+_SEEN = 100_000
+"""The grid is looked for in this many scores, taken evenly."""
+
+
+def recorded_step(score: NDArray[np.float64]) -> float | None:
+    """Return the step of the grid that scores lie on, or None where they lie on none.
+
+    It is the last decimal that any score has; or 25, 10, 5 or 2 times that, where so many different
+    scores lie on the coarser grid that chance cannot be the reason.
+    """
+    distinct = np.unique(score[:: max(1, score.size // _SEEN)])
+
+    def lies_on(step: float) -> bool:
+        steps = distinct / step
+        return bool((np.abs(steps - np.round(steps)) <= 1e-6 + 1e-12 * np.abs(steps)).all())
+
+    fine = next((step for step in (10.0**-digits for digits in range(_DECIMALS + 1)) if lies_on(step)), None)
+    if fine is None:
+        return None
+    coarser = (times * fine for times in (25.0, 10.0, 5.0, 2.0))
+    return next((step for step in coarser if (fine / step) ** distinct.size <= _CHANCE and lies_on(step)), fine)
 
 
 def columns_of(frame: object, names: Sequence[str], roles: Roles, options: Options) -> tuple[Column, ...]:
