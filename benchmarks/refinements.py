@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -25,7 +25,7 @@ from page import table, write_section
 
 import evenhand as eh
 from evenhand.errors import EvenhandError, NotConnectedError
-from evenhand.models.bounded import Bounded, Logarithm, ScoreMap
+from evenhand.models.bounded import Bounded, Logarithm
 from evenhand.models.fit import Fit
 from evenhand.models.medians import median_polish
 from evenhand.models.refined import Refinements, refine
@@ -73,9 +73,9 @@ class Case:
 
 
 def _bounded(shape: Any) -> Case:
-    scores = Bounded(0.0, 100.0, shape, margin=1e-6)
-    own = {"scores": scores, "value_sd": 35.0, "bias_sd": 20.0}
-    return Case(Refinements(shrink=True, scores=scores), own, "values of sd 35 on a scale from 0 to 100", INSIDE)
+    scores = Bounded(0.0, 100.0, shape)
+    own = {"scores": scores, "value_sd": 45.0, "bias_sd": 20.0, "step": 1.0}
+    return Case(Refinements(shrink=True, scores=scores), own, "values of sd 45 on a scale from 0 to 100", INSIDE)
 
 
 CASES: Final = {
@@ -110,7 +110,7 @@ CASES: Final = {
     "rational": _bounded("rational"),
     "log": Case(
         Refinements(shrink=True, scores=Logarithm()),
-        {"scores": Logarithm(50.0), "value_sd": 20.0, "bias_sd": 15.0},
+        {"scores": Logarithm(50.0), "value_sd": 20.0, "bias_sd": 15.0, "uncertainties": (1.0, 2.0, 4.0), "step": 1.0},
         "values of log sd 0.4",
         INSIDE,
     ),
@@ -127,17 +127,8 @@ def draw(case: Case, shape: str, data: str, seed: int) -> eh.Simulation:
     for _ in range(100):
         drawn = eh.simulate_panel(*SHAPES[shape], seed=int(generator.integers(2**31)), **options)
         if eh.connectivity(drawn.panel).is_connected:
-            return in_points(drawn, case.assumed.scores) if data == "own" and case.assumed is not None else drawn
+            return drawn
     raise ValueError(f"no panel of shape {shape} is connected.")
-
-
-def in_points(drawn: eh.Simulation, scores: ScoreMap | None) -> eh.Simulation:
-    """Return a panel with its uncertainties declared in points, where noise was added on the scale of a map."""
-    if scores is None:
-        return drawn
-    panel = drawn.panel
-    precision = panel.precision * np.square(scores.fitted_to(panel).slope(panel.score))
-    return replace(drawn, panel=replace(panel, precision=precision))
 
 
 def fit_by(case: Case, data: str) -> Callable[[Panel], Fit]:

@@ -603,7 +603,6 @@ def calls() -> dict[str, Callable[[], Any]]:
         "a covariate that is not there": lambda: eh.refine(plain, covariates=("order",)),
         "a scale upside down": lambda: eh.Bounded(5, 4),
         "a scale of an odd shape": lambda: eh.Bounded(0, 1, "odd"),  # type: ignore[arg-type]
-        "a scale with a negative margin": lambda: eh.Bounded(0, 1, margin=-1),
         "criteria of a panel without": lambda: eh.calibrate_criteria(plain),
         "criteria by an odd method": lambda: eh.calibrate_criteria(criteria.panel, by="odd"),
         "influence on several criteria": lambda: eh.influence(in_gaps.combined),

@@ -290,7 +290,7 @@ EXPECTED: dict[str, tuple[dict[str, Any], set[str | None]]] = {
 }
 RUNS = 10
 
-LOGIT = Bounded(0.0, 100.0, "logit", 1e-6)
+LOGIT = Bounded(0.0, 100.0, "logit")
 TOLD: dict[str, tuple[dict[str, Any], Refinements]] = {
     "bounded": (
         {"scores": LOGIT, "value_sd": 45.0, "bias_sd": 30.0, "uncertainties": (6.0,)},

@@ -29,7 +29,7 @@ LEVEL, SHARPEST = 0.90, 0.05
 
 SIZE = {"n_objects": 120, "n_assessors": 12, "per_object": 4}
 BASE: dict[str, Any] = {**SIZE, "bounds": None, "step": None, "bias_sd": 4.0, "uncertainties": (4.0, 8.0, 14.0)}
-LOGIT, RATIONAL = Bounded(0.0, 100.0, "logit", 1e-6), Bounded(0.0, 100.0, "rational", 1e-6)
+LOGIT, RATIONAL = Bounded(0.0, 100.0, "logit"), Bounded(0.0, 100.0, "rational")
 EXACT = 1e-6
 """An uncertainty next to nothing."""
 

@@ -241,7 +241,7 @@ def _row(
 ) -> MethodRow:
     if fit is None or predicted is None:
         return MethodRow(method, None, *[None] * 9)
-    errors = _points(fit, predicted.error)[predictable]
+    errors = predicted.error[predictable]
     return MethodRow(
         method,
         fit,
@@ -254,12 +254,6 @@ def _row(
         float(np.sqrt(np.square(errors).mean())) if errors.size else None,
         *advice.behind.get(method, (None, None)),
     )
-
-
-def _points(fit: Fit, error: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return errors on the scale of the model as points."""
-    scale, score = fit.values.scale, fit.panel.score
-    return error if scale is None else np.asarray(score - scale.back(scale.forward(score) - error))
 
 
 def _group_notes(fits: dict[str, Fit | None]) -> list[Problem]:

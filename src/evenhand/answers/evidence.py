@@ -168,8 +168,6 @@ def _shrunk(fit: Fit, search: Search, priors: Priors) -> Evidence:
     except SolveError as error:
         return _none(fit, priors, str(error))
     result = area - log(log(priors.w_max / priors.w_min))
-    if fit.values.scale is not None:
-        result += float(np.log(fit.values.scale.slope(fit.panel.score)).sum())
     node = search.best
     found = [("values", node.setting.value_ratio, priors.sigma_O), ("biases", node.setting.bias_ratio, priors.sigma_A)]
     for what, ratio, most in found:

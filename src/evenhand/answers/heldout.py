@@ -26,7 +26,7 @@ class HeldOut:
     Attributes
     ----------
     error
-        Score less prediction, on the scale of the model; infinite at bridges.
+        Score less prediction, in points; infinite at bridges.
     log_density
         Log of the predictive density of each score, in points; minus infinity at bridges.
     """
@@ -54,12 +54,25 @@ def leverages(fit: Fit) -> Floats:
 
 
 def held_out_errors(fit: Fit, leverage: Floats | None = None) -> Floats:
-    """Return the error r/(1 - h) with which all other scores predict each score; infinite at bridges."""
-    slack = 1.0 - (leverages(fit) if leverage is None else leverage)
-    node = _node(fit)
-    move = fit.residuals if node is None else fit.residuals + node.aim  # what a rounded or outlying score stands for
+    """Return the error r/(1 - h) with which all other scores predict each score, in points; infinite at bridges."""
+    leverage = leverages(fit) if leverage is None else leverage
+    error, search = latent_errors(fit, leverage), fit.model.behind
+    if fit.values.scale is None or search is None:
+        return error
+    node, known = search.best, np.isfinite(error)
+    variance = node.w / fit.weight * leverage / np.maximum(1.0 - leverage, BRIDGE)
+    place = search.work.panel.score - np.where(known, error, 0.0)
+    expected = node.setting.likelihood.expected(place, variance, node.precision, node.w)
+    return np.where(known, fit.panel.score - expected, np.inf)
+
+
+def latent_errors(fit: Fit, leverage: Floats) -> Floats:
+    """Return these errors on the scale of the model."""
+    slack, node = 1.0 - leverage, _node(fit)
+    residuals = fit.residuals if node is None else node.residuals
+    move = residuals if node is None else residuals + node.aim  # what a rounded or outlying score stands for
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(slack > BRIDGE, fit.residuals + move * (1 - slack) / slack, np.inf)
+        return np.where(slack > BRIDGE, residuals + move * (1 - slack) / slack, np.inf)
 
 
 def _node(fit: Fit) -> Node | None:
@@ -84,8 +97,6 @@ def held_out(fit: Fit) -> HeldOut:
         if node is not None and node.setting.w is not None:
             known = node.setting.w
         density = _log_density(fit, slack, residual, nu, known)
-    if fit.values.scale is not None:
-        density = density + np.log(fit.values.scale.slope(fit.panel.score))
     return HeldOut(error, np.where(np.isfinite(error), density, -np.inf))
 
 

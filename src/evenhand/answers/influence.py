@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.answers.heldout import held_out_errors, leverages
+from evenhand.answers.heldout import held_out_errors, latent_errors, leverages
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import EvenhandError, InputError
 from evenhand.models.fit import Fit, Options
@@ -177,12 +177,13 @@ class Influence(frames.Shown):
         """
         fit, scale = self.fit, self.fit.values.scale
         with np.errstate(invalid="ignore"):
-            if scale is None:
+            if scale is None or fit.model.behind is None:
                 pull = self.own_effect * self.held_out_error
             else:
                 at = fit.values.latent[fit.panel.object_index]
                 points = fit.values.estimate[fit.panel.object_index]
-                moved = self.own_effect * scale.slope(points) / scale.slope(fit.panel.score) * self.held_out_error
+                moved = self.own_effect * scale.slope(points) / scale.slope(fit.fitted)
+                moved *= latent_errors(fit, self.leverage) + fit.model.behind.best.aim
                 pull = points - scale.back(at - moved)
             return np.where(np.isfinite(self.held_out_error), pull, np.inf)
 
@@ -201,7 +202,7 @@ class Influence(frames.Shown):
             "fitted": fit.fitted,
             "residual": panel.score - fit.fitted,
             "leverage": self.leverage,
-            "held_out_error": finite(_in_points(fit, self.held_out_error)),
+            "held_out_error": finite(self.held_out_error),
             "own_effect": self.own_effect,
             "pull": finite(self.pull),
             "confidence_effect": self.confidence_effect,
@@ -234,7 +235,7 @@ def influence(fit: Fit) -> Influence:
     if fit.values.scale is not None:  # from the scale of the model to points
         slope = fit.values.scale.slope
         at = slope(fit.values.estimate)[fit.panel.object_index]
-        own, turned = own * slope(fit.panel.score) / at, turned / at
+        own, turned = own * slope(fit.fitted) / at, turned / at
     return Influence(fit, leverage, held_out_errors(fit, leverage), own * fit.weight, turned * fit.weight)
 
 
@@ -250,15 +251,6 @@ def _own_response(fit: Fit) -> Floats:
     along = solver.responses_along(gauge.value_weight, gauge.bias_weight)
     level = along / gauge.slope[gauge.object_component[panel.object_index]]
     return np.asarray(own - level, dtype=np.float64)
-
-
-def _in_points(fit: Fit, deviation: Floats) -> Floats:
-    """Return deviations of scores on the scale of the model as points."""
-    scale, score = fit.values.scale, fit.panel.score
-    if scale is None:
-        return deviation
-    with np.errstate(invalid="ignore"):
-        return np.asarray(score - scale.back(scale.forward(score) - deviation))
 
 
 @dataclass(frozen=True, slots=True)

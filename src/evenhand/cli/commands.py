@@ -185,7 +185,7 @@ def compare(options: CompareOptions) -> None:
 
     Shows residuals, uncertainties, evidence and how well held-out scores are predicted, how well the methods agree,
     and which one these data support. Refinements that suit the panel are tried by themselves; what only you know,
-    such as the ends of the scale, say with --bounds, --step, --log-scores or --covariate.
+    such as the ends of the scale, say with --bounds, --step, --log-scores, --ordinal or --covariate.
     """
     from evenhand.answers.advice import applicable
     from evenhand.answers.compare import compare as compare_methods
@@ -201,6 +201,8 @@ def compare(options: CompareOptions) -> None:
         candidates.append(Refinements(shrink=True, step=options.scores.step))
     if (scale := options.scores.scale()) is not None:
         candidates.append(Refinements(shrink=True, scores=scale))
+    if options.scores.ordinal is not None:
+        candidates.append(Refinements(shrink=True, ordinal=options.scores.ordinal))
     if panel.covariates:
         candidates.append(Refinements(shrink=True, covariates=tuple(panel.covariates)))
     gauge, per_component = options.gauging.parsed(), options.gauging.per_component

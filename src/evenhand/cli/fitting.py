@@ -184,12 +184,18 @@ class Scores(Options, heading="Refinements of cwc and iba"):
 
     step: float | None = ask.number("X", "Scores were rounded to multiples of X, such as 10.")
     bounds: tuple[float, ...] = ask.text(
-        "A,B", "Marks end at A and B, such as 0,100: biases fade towards the ends.", callback=ask.numbers
+        "A,B",
+        "Marks end at A and B, such as 0,100: biases fade towards the ends, and a mark at an end says 'at least'. "
+        "Shrinks.",
+        callback=ask.numbers,
     )
     map_: Literal["logit", "rational"] | None = ask.choice(
         ["logit", "rational"], "How the ends of --bounds are stretched.  [default: logit]"
     )
-    log_scores: bool = ask.flag("Biases are factors, as of prices: work with logarithms of scores.")
+    log_scores: bool = ask.flag("Biases are factors, as of prices: they add up on a logarithmic scale. Shrinks.")
+    ordinal: Literal["probit", "logit"] | None = ask.choice(
+        ["probit", "logit"], "Scores are ordered categories, such as 1 to 5, of which only the order counts. Shrinks."
+    )
 
     def check(self) -> None:
         """Refuse a scale that makes no sense."""
@@ -199,7 +205,14 @@ class Scores(Options, heading="Refinements of cwc and iba"):
             raise click.UsageError("--bounds and --log-scores are different scales: choose one of the two.")
         if typed("bounds") and len(self.bounds) != 2:
             raise click.UsageError(f"--bounds takes two numbers, A,B, not {len(self.bounds)}.")
+        if self.ordinal is not None and (self.bounds or self.log_scores):
+            raise click.UsageError("--ordinal takes scores for categories, which have no other scale: leave that out.")
         self.scale()
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether values and biases are shrunk without being asked for, since such a scale needs it."""
+        return bool(self.bounds) or self.log_scores or self.ordinal is not None
 
     def scale(self) -> ScoreMap | None:
         """Return the map of the scores, where one was asked for."""
@@ -244,11 +257,11 @@ class Refining(Options, heading="Refinements of cwc and iba"):
             raise click.UsageError("--shrink draws biases too: leave --shrink-biases out.")
         if self.freedom is not None and self.tails != "student":
             raise click.UsageError("--freedom is of Student's noise: use it with --tails student.")
-        if self.value_sd is not None and not self.shrink:
+        if self.value_sd is not None and not (self.shrink or self.scores.shrinks):
             raise click.UsageError("--value-sd is the spread of a prior of values: use it with --shrink.")
-        if self.bias_sd is not None and not (self.shrink or self.shrink_biases):
+        if self.bias_sd is not None and not (self.shrink or self.shrink_biases or self.scores.shrinks):
             raise click.UsageError("--bias-sd is the spread of a prior of biases: use it with --shrink.")
-        if self.scale and not self.shrink:
+        if self.scale and not (self.shrink or self.scores.shrinks):
             raise click.UsageError("--scale cannot tell scales from values and biases without priors: use --shrink.")
         self.refinements()
 
@@ -269,6 +282,7 @@ class Refining(Options, heading="Refinements of cwc and iba"):
             freedom=4.0 if self.freedom is None else None if self.freedom == "estimated" else self.freedom,
             step=self.scores.step,
             scores=self.scores.scale(),
+            ordinal=self.scores.ordinal,
         )
 
 
@@ -288,7 +302,7 @@ class _Fitting(Input):
             return
         if not plain.uses_confidence and typed("power"):
             raise click.UsageError(f"--method {method} is --power 0: leave one of the two out.")
-        for shrinking in typed("shrink", "shrink_biases"):
+        for shrinking in typed("shrink", "shrink_biases", "bounds", "log_scores", "ordinal"):
             without = f"has no effect with {shrinking}, which"
             ask.refuse(f"{without} puts zero where biases centre.", "gauge", "reference", "known")
             ask.refuse(f"{without} makes all groups comparable.", "per_component")

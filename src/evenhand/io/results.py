@@ -27,7 +27,10 @@ _BAD_IN_FILE_NAME = re.compile(r"[^\w.-]+")
 _SETTINGS = ("objective", "method", "gauge", "noise", "interval", "criterion", "now", "top", "draws", "seed")
 _SIDES = ("objects", "assessors")
 
-_FURTHER = ("variances", "covariates", "scales", "noise_factors", "outlying", "criteria", "correlation")
+_FURTHER = (
+    *("variances", "covariates", "scales", "noise_factors", "thresholds", "latent", "outlying", "criteria"),
+    "correlation",
+)
 """Tables of refined models and of criteria, written wherever a summary has them."""
 
 

@@ -45,6 +45,8 @@ REFINEMENT_NAMES: Final = {
     "logit": "bounded scale (logit)",
     "rational": "bounded scale (rational)",
     "log": "log scores",
+    "ordinal-probit": "ordered categories (probit)",
+    "ordinal-logit": "ordered categories (logit)",
     "covariates": "covariates",
     "medians": "medians",
     "criteria": "several criteria",
@@ -326,10 +328,7 @@ class Fit(Asked, frames.Shown):
     @cached_property
     def fitted(self) -> Floats:
         """What the model expects of each score, in points."""
-        scale = self.values.scale
-        if scale is None:
-            return np.asarray(self.panel.score - self.residuals)
-        return scale.back(scale.forward(self.panel.score) - self.residuals)
+        return np.asarray(self.panel.score - self.residuals)
 
     @property
     def residual_scaled(self) -> float:

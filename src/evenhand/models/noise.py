@@ -322,6 +322,9 @@ def noise_asked(noise: Noise) -> NoiseKind | NoisePrior:
 LEAST: Final = 1e-6
 """A score keeps this part of its precision at least, so that no object or assessor is left without any."""
 
+MOST: Final = 10.0
+"""And weighs no more than this many times its precision."""
+
 
 class Tilted(NamedTuple):
     """What a score says where all others expect a residual r = s - fitted of ``away``, with a variance u.
@@ -345,14 +348,25 @@ class Likelihood(Protocol):
         """Whether one weighted least-squares fit is the answer."""
 
     @property
-    def least(self) -> float:
+    def least(self) -> Floats | float:
         """The smallest part of its precision that a score weighs."""
+
+    @property
+    def most(self) -> float:
+        """The largest part of its precision that a score weighs."""
+
+    @property
+    def first(self) -> Floats | float:
+        """The part of its precision that a score weighs at first."""
 
     def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
         """Return what each score says beside what all others expect."""
 
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log density of each residual."""
+
+    def expected(self, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the mean of a recorded score where what the model is additive in is normal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,6 +375,8 @@ class Normal:
 
     is_normal: bool = True
     least: float = LEAST
+    most: float = MOST
+    first: float = 1.0
 
     def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
         """Return the product of two normal densities."""
@@ -372,6 +388,34 @@ class Normal:
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log density of each residual."""
         return log_normal(residual, w / precision)
+
+    def expected(self, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the mean of a score: where it is expected."""
+        return mean
+
+    def log_between(self, low: Floats, high: Floats) -> Floats:
+        """Return the log probability of standard normal noise between two ends."""
+        from scipy.special import log_ndtr
+
+        low, high = lower_half(low, high)
+        below, up_to = log_ndtr(low), log_ndtr(high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = up_to + np.log(-np.expm1(below - up_to))
+        return np.where(up_to == -np.inf, -np.inf, found)
+
+    def fall(self, z: Floats) -> Floats:
+        """Return minus the derivative of the log density in log z."""
+        return np.square(z)
+
+    def partial_mean(self, z: Floats) -> Floats:
+        """Return the integral of z times its density up to a point."""
+        return np.asarray(-np.exp(-np.square(z) / 2) / np.sqrt(2 * pi))
+
+
+def lower_half(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return an interval, or its image about zero, with most of it below, where differences of tails keep digits."""
+    turned = high > -low
+    return np.where(turned, -high, low), np.where(turned, -low, high)
 
 
 def log_normal(away: Floats, variance: Floats) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, Literal, Unpack
 
 import numpy as np
@@ -12,13 +12,14 @@ import numpy as np
 from evenhand import frames
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem
-from evenhand.models.bounded import ScoreMap, map_scores
+from evenhand.models.bounded import Mapped, ScoreMap
 from evenhand.models.confidences import factor_table, power_unknown, strength_unknown
 from evenhand.models.covariates import code_covariates
-from evenhand.models.effects import Table, both_sides
+from evenhand.models.effects import Scale, Table, both_sides
 from evenhand.models.family import INTERVAL
 from evenhand.models.fit import Fit, Model, Options, Question, outlying_notes
 from evenhand.models.noise import Likelihood, NoiseKind, NoisePrior, Normal
+from evenhand.models.ordinal import Laplace, Link, code_categories
 from evenhand.models.posterior import Alternative, Marginal, Posterior
 from evenhand.models.robust import Huber, Student, freedom_unknown
 from evenhand.models.rounded import Rounded
@@ -63,7 +64,11 @@ class Refinements:
     step
         Step to which scores were rounded.
     scores
-        A map of bounded or positive scores to a scale without ends.
+        A map of bounded or positive scores to a scale without ends. Values and biases are then shrunk too.
+    ordinal
+        ``"probit"`` or ``"logit"`` where scores are ordered categories. Values and biases are then shrunk too, and
+        their standard deviations are on the latent scale, on which noise has standard deviation 1 (or that of the
+        logistic density).
     covariates
         Names of covariates of the assessments.
     """
@@ -78,19 +83,21 @@ class Refinements:
     freedom: float | None = 4.0
     step: float | None = None
     scores: ScoreMap | None = None
+    ordinal: Link | None = None
     covariates: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Short names of what is assumed, as they stand in the name of the method."""
         chosen = {
-            "shrunk": self.shrink is not False,
+            "shrunk": self.shrink is not False or self.scores is not None or self.ordinal is not None,
             "scaled": self.scale,
             "confidences": self.calibrate_confidence,
             "power": self.power not in (0.0, 1.0),
             self.tails or "": self.tails is not None,
             "rounded": self.step is not None,
             self.scores.name if self.scores is not None else "": self.scores is not None,
+            f"ordinal-{self.ordinal}": self.ordinal is not None,
             "covariates": bool(self.covariates),
         }
         return tuple(name for name, wanted in chosen.items() if wanted)
@@ -117,6 +124,8 @@ class Refined(Model):
         Names of the covariates' columns.
     interval
         Probability of intervals.
+    laplace
+        The likelihood of ordered categories, where scores are that.
     """
 
     panel: Panel
@@ -124,6 +133,7 @@ class Refined(Model):
     search: Search = field(repr=False)
     names: tuple[str, ...] = ()
     interval: float = INTERVAL
+    laplace: Laplace | None = field(default=None, repr=False)
 
     @property
     def method(self) -> str:
@@ -138,7 +148,10 @@ class Refined(Model):
     @property
     def tables(self) -> dict[str, Table | None]:
         """What it found beside values and biases."""
-        return {name: getattr(self, name) for name in ("variances", "covariates", "scales", "noise_factors")}
+        names = ("variances", "covariates", "scales", "noise_factors")
+        return {
+            name: getattr(self, name) for name in (*names, *(() if self.laplace is None else ("thresholds", "latent")))
+        }
 
     @property
     def behind(self) -> Search:
@@ -168,7 +181,10 @@ class Refined(Model):
             )
         if question == "log_evidence":
             names = [one.name for one in self.search.unknowns]
-            if names != ["value_ratio", "bias_ratio"] or self.names:  # coefficients have no prior of their own
+            normal = self.node.setting.likelihood.is_normal
+            if (
+                names != ["value_ratio", "bias_ratio"] or self.names or not normal
+            ):  # coefficients have no prior of their own
                 return f"no log-evidence for {self.method}: it is defined for the four methods, and for them shrunk."
             if self.node.freedom <= 2:
                 return f"no log-evidence for {self.method}: there are too few scores."
@@ -183,7 +199,7 @@ class Refined(Model):
     def credible(self) -> list[tuple[float, Floats, Node]]:
         """Other variances that the scores leave credible, with probabilities; none for large panels."""
         small = min(self.panel.n_objects, self.panel.n_assessors) <= _LARGE
-        if not self.search.unknowns or not small:
+        if not self.search.unknowns or not small or self.laplace is not None:
             return []
         return self.search.credible(self.search.point)
 
@@ -194,7 +210,26 @@ class Refined(Model):
     @property
     def surprise(self) -> Floats:
         """For every score how many standard deviations it lies from what is expected."""
-        return np.asarray(self.node.residuals * np.sqrt(self.node.precision / self.node.w))
+        if self.laplace is not None:
+            return self.residuals / self.laplace.deviation(-self.node.residuals)
+        return np.asarray(self.residuals * np.sqrt(self.node.precision / self.node.w))
+
+    @cached_property
+    def scale(self) -> Scale | None:
+        """How the scale on which the model is additive is read off in points, where it is not in points itself."""
+        return self.refinements.scores if self.laplace is None else self.laplace.best.likelihood
+
+    @cached_property
+    def residuals(self) -> Floats:
+        """Scores less what is expected of them, in points."""
+        node, scale = self.node, self.scale
+        if scale is None:
+            return node.residuals
+        place = self.search.work.panel.score - node.residuals
+        if self.laplace is None:
+            return np.asarray(self.panel.score - scale.back(place))
+        sure = np.zeros_like(place)
+        return np.asarray(self.panel.score - node.setting.likelihood.expected(place, sure, node.precision, node.w))
 
     @cached_property
     def covariates(self) -> Table | None:
@@ -223,7 +258,22 @@ class Refined(Model):
     @cached_property
     def variances(self) -> Table:
         """Whatever numbers of the model the scores had to tell: standard deviations, power, degrees of freedom."""
+        if self.laplace is not None:
+            return self.laplace.variances(self.interval, self.panel.backend)
         return _variance_table(self.node, self.search.unknowns, self.credible, self.interval, self.panel.backend)
+
+    @cached_property
+    def thresholds(self) -> Table | None:
+        """Where the latent scale of ordered categories is cut."""
+        return None if self.laplace is None else self.laplace.cuts(self.interval, self.panel.backend)
+
+    @cached_property
+    def latent(self) -> Table | None:
+        """Values on the latent scale of ordered categories."""
+        if self.laplace is None:
+            return None
+        parts = [(1.0, self.node, self.node.values, np.sqrt(self.node.solver.diagonal()[0]))]
+        return self._table("object", self.panel.objects, self.node.values, parts)
 
     def _table(
         self,
@@ -297,25 +347,42 @@ def find_refined(
 ) -> tuple[Refined, Connectivity]:
     """Return the model with the variances that the scores tell, and how the panel hangs together."""
     chosen = _checked(panel, chosen, noise, interval)
-    seen = panel
     if chosen.scores is not None:
         chosen.scores.refuse(panel)
-        scores = chosen.scores.fitted_to(panel)
-        chosen, seen = replace(chosen, scores=scores), map_scores(panel, scores)
-    equal = panel.with_equal_confidence()
-    equal = equal if chosen.scores is None else map_scores(equal, chosen.scores)
-    parts = connectivity(seen if chosen.power != 0 else equal, solver)
+        chosen = replace(chosen, scores=chosen.scores.fitted_to(panel))
+    parts = connectivity(panel if chosen.power != 0 else panel.with_equal_confidence(), solver)
+    if chosen.ordinal is not None:
+        return _find_ordinal(panel, chosen, chosen.ordinal, interval, Work(panel, parts, solver=solver)), parts
     if chosen.shrink is False and not per_component:
         parts.require_connected()
     coding = code_covariates(panel, chosen.covariates)
-    work = Work(seen, parts, None if coding is None else coding.columns, solver, panel.precision)
-    base, unknowns = _unknowns(work, chosen, noise)
+    seen = panel if chosen.scores is None else replace(panel, score=Mapped.of(panel, chosen.scores).at)
+    work = Work(seen, parts, None if coding is None else coding.columns, solver)
+    base, unknowns = _unknowns(panel, work, chosen, noise)
     search = Search(work, base, unknowns)
     refuse_untold(panel, unknowns)
     point = search.peak() if unknowns else np.zeros(0)
     refuse_perfect(point, unknowns, chosen.step)
     search.end(point)
     return Refined(panel, chosen, search, () if coding is None else coding.names, interval), parts
+
+
+def _find_ordinal(panel: Panel, chosen: Refinements, link: Link, interval: float, work: Work) -> Refined:
+    """Return the model of ordered categories with the thresholds and variances that the scores tell."""
+    likelihood = code_categories(panel, link)
+    unknowns = [
+        ratio_unknown(name, 0.0, may_vanish=False)
+        for name, given in (("value_ratio", chosen.value_sd), ("bias_ratio", chosen.bias_sd))
+        if given is None
+    ]
+    refuse_untold(panel, unknowns)
+    declared = work.precision(float(chosen.power))
+    precision = declared / np.exp(np.log(declared).mean())
+    work = replace(work, panel=replace(panel, score=np.zeros(panel.n_assessments)))
+    laplace = Laplace(work, likelihood, precision, (chosen.value_sd, chosen.bias_sd))
+    search = Search(work, Setting(w=1.0, likelihood=likelihood), unknowns)
+    search.point, search.best = laplace.climb()
+    return Refined(panel, chosen, search, (), interval, laplace)
 
 
 def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind | NoisePrior, interval: float) -> Refinements:
@@ -332,8 +399,7 @@ def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind | NoisePrior, i
         chosen = replace(chosen, shrink=bool(shrink))
     if isinstance(covariates, str):
         chosen = replace(chosen, covariates=(covariates,))
-    if chosen.scores is not None and (isinstance(chosen.scores, type) or not hasattr(chosen.scores, "forward")):
-        refuse(f"scores is a map such as Bounded(0, 100) or Logarithm(), not {chosen.scores!r}.")
+    chosen = _scaled(chosen, noise)
     if chosen.power != "estimated" and not (_is_number(chosen.power) and -3 <= chosen.power <= 5):
         refuse(f"The power of confidence is a number from -3 to 5 or 'estimated', not {chosen.power!r}.")
     if not 0 < interval < 1:
@@ -354,7 +420,7 @@ def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind | NoisePrior, i
         if chosen.tails is not None:
             refuse("Rounded scores and heavy tails both change how a score scatters: choose one of the two.")
         if chosen.scores is not None:
-            refuse("Rounding is a step in points, and a map of bounded or log scores bends it: choose one of the two.")
+            refuse("Bounded and log scores are taken to be recorded on the grid that they lie on: leave the step out.")
         off = np.flatnonzero(np.abs(panel.score / chosen.step - np.round(panel.score / chosen.step)) > 1e-6)
         if off.size:
             at = int(off[0])
@@ -375,26 +441,69 @@ def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind | NoisePrior, i
     return chosen
 
 
+def _scaled(chosen: Refinements, noise: NoiseKind | NoisePrior) -> Refinements:
+    """Return refinements with the priors that maps and categories need, and refuse what does not go with them.
+
+    Marks at the ends alone would otherwise put a value at infinity.
+    """
+    if chosen.scores is None and chosen.ordinal is None:
+        return chosen
+    if chosen.scores is not None and (isinstance(chosen.scores, type) or not hasattr(chosen.scores, "forward")):
+        message = f"scores is a map such as Bounded(0, 100) or Logarithm(), not {chosen.scores!r}."
+        raise InputError(message, kind="bad_option")
+    if chosen.shrink == "biases":
+        message = "Where scores are bounded, logarithmic or categories, values need a prior too: ask for shrink."
+        raise InputError(message, kind="bad_option")
+    if chosen.ordinal is not None:
+        _check_ordinal(chosen, noise)
+    return replace(chosen, shrink=True)
+
+
+def _check_ordinal(chosen: Refinements, noise: NoiseKind | NoisePrior) -> None:
+    """Refuse what does not go with ordered categories, in a sentence."""
+    if chosen.ordinal not in ("probit", "logit"):
+        raise InputError(f"Ordered categories are by probit or logit, not {chosen.ordinal!r}.", kind="bad_option")
+    others = {
+        "scales of assessors": chosen.scale,
+        "calibrated confidences": chosen.calibrate_confidence,
+        "an estimated power of confidence": chosen.power == "estimated",
+        "heavy tails": chosen.tails is not None,
+        "a step": chosen.step is not None,
+        "a map of scores": chosen.scores is not None,
+        "covariates": bool(chosen.covariates),
+        "declared noise": noise == "declared",
+    }
+    refused = [name for name, asked in others.items() if asked]
+    if refused:
+        raise InputError(f"Ordered categories do not go with {' or '.join(refused)}: leave it out.", kind="bad_option")
+
+
 def _is_number(given: object) -> bool:
     return isinstance(given, int | float | np.number) and not isinstance(given, bool) and bool(np.isfinite(given))
 
 
-def _unknowns(work: Work, chosen: Refinements, noise: NoiseKind | NoisePrior) -> tuple[Setting, list[Unknown]]:
+def _likelihood(panel: Panel, chosen: Refinements, freedom: float) -> Likelihood:
+    """Return how scores scatter; Student's noise with so many degrees of freedom."""
+    if chosen.step is not None:
+        return Rounded(chosen.step)
+    noise = Normal() if chosen.tails is None else Huber() if chosen.tails == "huber" else Student(freedom)
+    if chosen.scores is None:
+        return noise
+    return Mapped.of(panel, chosen.scores, noise)
+
+
+def _unknowns(
+    panel: Panel, work: Work, chosen: Refinements, noise: NoiseKind | NoisePrior
+) -> tuple[Setting, list[Unknown]]:
     """Return what is given, and what the scores must tell."""
-    likelihood: Likelihood = Normal()
-    if chosen.tails == "student":
-        likelihood = Student(chosen.freedom if chosen.freedom is not None else 4.0)
-    elif chosen.tails == "huber":
-        likelihood = Huber()
-    elif chosen.step is not None:
-        likelihood = Rounded(chosen.step)
+    likelihood = _likelihood(panel, chosen, 4.0 if chosen.freedom is None else chosen.freedom)
     power = 1.0 if chosen.power == "estimated" else float(chosen.power)
     base = Setting(power=power, likelihood=likelihood)
     unknowns: list[Unknown] = []
     shrinks_values = chosen.shrink is True
     given = {"value_ratio": chosen.value_sd, "bias_ratio": chosen.bias_sd}
     explicit = not likelihood.is_normal or any(sd is not None for sd in given.values())
-    begin = starts(work)
+    begin = starts(replace(work, panel=replace(work.panel, precision=work.panel.precision * likelihood.first)))
     if noise == "declared":
         base = replace(base, w=1.0, is_declared=True)
     elif explicit:
@@ -413,7 +522,7 @@ def _unknowns(work: Work, chosen: Refinements, noise: NoiseKind | NoisePrior) ->
         (power_unknown(), chosen.power == "estimated"),
         (scale_unknown(work), chosen.scale),
         (strength_unknown(), chosen.calibrate_confidence),
-        (freedom_unknown(), chosen.tails == "student" and chosen.freedom is None),
+        (freedom_unknown(partial(_likelihood, panel, chosen)), chosen.tails == "student" and chosen.freedom is None),
     )
     return base, [*unknowns, *(unknown for unknown, is_asked in asked if is_asked)]
 
@@ -430,9 +539,10 @@ def make_refined(
         return tuple(_alternative(share, node, values, biases, fixed, parts) for share, _, node in refined.credible)
 
     posterior = Posterior(best.noise, parts.panel.object_confidence, panel.n_assessors, best.solver, fixed, others)
-    estimates = (values if chosen.scores is None else chosen.scores.back(values)), biases
+    scale, residuals = refined.scale, refined.residuals
+    estimates = (values if scale is None else scale.back(values)), biases
     groups = (parts.object_component, parts.assessor_component) if chosen.shrink is False else None
-    of_values, of_biases = both_sides(panel, parts.panel, estimates, groups, posterior, refined.interval, chosen.scores)
+    of_values, of_biases = both_sides(panel, parts.panel, estimates, groups, posterior, refined.interval, scale)
     return Fit(
         panel=panel,
         model=refined,
@@ -440,12 +550,12 @@ def make_refined(
         values=of_values,
         biases=of_biases,
         weight=best.weight,
-        residual=float(best.precision @ np.square(best.residuals)),
+        residual=float(best.precision @ np.square(residuals)),
         degrees_of_freedom=best.freedom,
         connectivity=parts,
         posterior=posterior,
         notes=(*panel.notes, *_notes(panel, chosen, best, refined, parts)),
-        given_residuals=best.residuals,
+        given_residuals=residuals,
         per_component=per_component,
         precision=best.precision,
     )
@@ -515,8 +625,11 @@ def _notes(panel: Panel, chosen: Refinements, best: Node, refined: Refined, part
             notes.append(Problem("no_spread", message))
     if best.noise.reason is not None:
         notes.append(Problem("uncertainty", f"{best.noise.reason}."))
-    if chosen.scores is not None:
-        notes.append(Problem("mapped", f"{chosen.scores.words}."))
+    words = chosen.scores.words if refined.laplace is None and chosen.scores is not None else None
+    if refined.laplace is not None:
+        words = refined.laplace.best.likelihood.words
+    if words is not None:
+        notes.append(Problem("mapped", f"{words}."))
     if chosen.shrink is not False and not parts.is_connected:
         message = (
             f"the panel falls into {parts.n_components} groups, which are compared through the priors alone: on the "

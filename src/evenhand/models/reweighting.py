@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
 from evenhand.models.confidences import factor_level, next_factors
-from evenhand.models.noise import EstimatedNoise, KnownNoise, Noise, Tilted
+from evenhand.models.noise import EstimatedNoise, KnownNoise, Likelihood, Noise, Tilted
 from evenhand.models.scaled import next_scales, scale_border
 from evenhand.models.setting import Fitted, Node, Setting, Work
 from evenhand.models.shrunk import prior_precisions
@@ -53,9 +53,6 @@ _PATIENCE: Final = 80
 _CALMED: Final = 0.3
 """Steps after which sites that still move are moved by a part of the way only, and that part."""
 
-_MOST: Final = 10.0
-"""No score weighs more than this many times its precision."""
-
 _BRIDGE: Final = 1e-9
 """What other scores are taken to expect of one that nothing else can check: next to nothing."""
 
@@ -76,11 +73,11 @@ class _State:
         parts = (self.share, self.lift / unit, self.log_scale, np.log(self.noise_factor))
         return np.concatenate(parts)
 
-    def unpacked(self, vector: Floats, unit: float, least: float) -> _State:
+    def unpacked(self, vector: Floats, unit: float, likelihood: Likelihood) -> _State:
         """Return the state that a vector stands for."""
         sizes = np.cumsum([self.share.size, self.lift.size, self.log_scale.size])
         share, lift, log_scale, factor = np.split(vector, sizes)
-        share = np.clip(share, least, _MOST)
+        share = np.clip(share, likelihood.least, likelihood.most)
         return _State(log_scale, np.exp(np.clip(factor, -20.0, 20.0)), share, lift * unit, self.residuals)
 
     def distance(self, other: _State, unit: float) -> float:
@@ -105,10 +102,10 @@ def settle(work: Work, setting: Setting, start: Node | None = None) -> Node:
     if start is not None:
         log_scale = none if setting.scale_ratio is None else start.log_scale
         factor = np.exp(none) if setting.strength is None else start.noise_factor
-        share = np.clip(start.weight / start.precision, setting.likelihood.least, _MOST)
+        share = np.clip(start.weight / start.precision, setting.likelihood.least, setting.likelihood.most)
         state = _State(log_scale, factor, share, share * start.aim, start.residuals)
-    else:  # from the plain fit
-        state = _State(none, np.exp(none), np.exp(each), each, np.full(panel.n_assessments, np.inf))
+    else:
+        state = _State(none, np.exp(none), setting.likelihood.first + each, each, np.full(panel.n_assessments, np.inf))
     slack = 1.0 if setting.likelihood.is_normal else _ROUGH
     once = setting.likelihood.is_normal and setting.strength is None and setting.scale_ratio is None
     mixing = Mixing()
@@ -121,7 +118,7 @@ def settle(work: Work, setting: Setting, start: Node | None = None) -> Node:
         before, ahead = state.packed(work.spread), after.packed(work.spread)
         restless = count >= _PATIENCE and not setting.likelihood.is_normal
         mixed = before + _CALMED * (ahead - before) if restless else mixing.next(before, ahead)
-        state = after.unpacked(mixed, work.spread, setting.likelihood.least)
+        state = after.unpacked(mixed, work.spread, setting.likelihood)
     raise SolveError(
         f"The fit did not come to rest in {STEPS} steps (fitted scores still move by {moved:.2g}): there is no "
         "result. Leave out a refinement, or ask for fewer at a time."
@@ -165,7 +162,7 @@ def _step(work: Work, setting: Setting, state: _State, precision: Floats) -> tup
         spread = w / weight * leverage / slack
         tilted = likelihood.tilted(without, spread, precision, w)
         sites = _Sites(weight, aim, leverage, tilted)
-        share, lift = _next_sites(tilted, without, spread, precision, w, likelihood.least)
+        share, lift = _next_sites(tilted, without, spread, precision, w, likelihood)
     factor, log_scale = state.noise_factor, state.log_scale
     if setting.strength is not None:
         squares, left_over = _scatter(work, setting, found, precision, state, sites)
@@ -177,11 +174,11 @@ def _step(work: Work, setting: Setting, state: _State, precision: Floats) -> tup
 
 
 def _next_sites(
-    tilted: Tilted, without: Floats, spread: Floats, precision: Floats, w: float, least: float
+    tilted: Tilted, without: Floats, spread: Floats, precision: Floats, w: float, likelihood: Likelihood
 ) -> tuple[Floats, Floats]:
     """Return share and lift of the sites that have the effect of the scores: the same mean and variance after them."""
     weight = w * tilted.bend / np.maximum(1.0 - spread * tilted.bend, 1e-12)
-    share = np.clip(weight / precision, least, _MOST)
+    share = np.clip(weight / precision, likelihood.least, likelihood.most)
     mean = without - spread * tilted.slope  # which it has after the score, whatever the weight
     return share, np.asarray(w / precision * tilted.slope - share * mean)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import exp, lgamma, log, pi
 from typing import Final
@@ -9,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from evenhand.compiled import Floats
-from evenhand.models.noise import LEAST, Tilted, log_normal
+from evenhand.models.noise import LEAST, MOST, Likelihood, Tilted, log_normal, lower_half
 from evenhand.models.setting import Setting, Unknown
 
 _HIGH: Final = 200.0
@@ -23,6 +24,8 @@ class Student:
     freedom: float = 4.0  # degrees of freedom; the fewer, the heavier the tails
     is_normal: bool = False
     least: float = 0.03  # an outlier makes the fit less sure, which no positive weight can
+    most: float = MOST
+    first: float = 1.0
 
     def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
         """Return a mixture of normal products: the noise variance of each score is w/c over a gamma variable."""
@@ -64,6 +67,30 @@ class Student:
         squares = precision * np.square(residual) / w
         return np.asarray(level + np.log(precision) / 2 - (nu + 1) / 2 * np.log1p(squares / nu))
 
+    def expected(self, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the mean of a score: where it is expected."""
+        return mean
+
+    def log_between(self, low: Floats, high: Floats) -> Floats:
+        """Return the log probability of noise of unit scale between two ends."""
+        from scipy.special import stdtr
+
+        low, high = lower_half(low, high)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(stdtr(self.freedom, high) - stdtr(self.freedom, low)))
+
+    def fall(self, z: Floats) -> Floats:
+        """Return minus the derivative of the log density in log z."""
+        return np.asarray((self.freedom + 1) * np.square(z) / (self.freedom + np.square(z)))
+
+    def partial_mean(self, z: Floats) -> Floats:
+        """Return the integral of z times its density up to a point."""
+        nu = self.freedom
+        if nu == 1:
+            return np.asarray(np.log1p(np.square(z)) / (2 * pi))
+        density = np.exp(self.log_density(z, np.ones_like(z), 1.0))
+        return np.asarray(-density * (nu + np.square(z)) / (nu - 1))
+
 
 @dataclass(frozen=True, slots=True)
 class Huber:
@@ -72,6 +99,8 @@ class Huber:
     bend: float = 1.345  # where it bends; 1.345 keeps 95 % of the efficiency on normal scores
     is_normal: bool = False
     least: float = LEAST
+    most: float = MOST
+    first: float = 1.0
 
     @property
     def _area(self) -> float:
@@ -112,6 +141,36 @@ class Huber:
         loss = np.where(size <= k, np.square(size) / 2, k * size - k**2 / 2)
         return np.asarray(np.log(precision / w) / 2 - np.log(self._area) - loss)
 
+    def expected(self, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the mean of a score: where it is expected."""
+        return mean
+
+    def log_between(self, low: Floats, high: Floats) -> Floats:
+        """Return the log probability of noise of unit scale between two ends."""
+        low, high = lower_half(low, high)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self._below(high) - self._below(low)))
+
+    def _below(self, z: Floats) -> Floats:
+        from scipy.special import ndtr
+
+        k = self.bend
+        tail = np.exp(np.minimum(k * (k / 2 - np.abs(z)), -(k**2) / 2)) / (k * self._area)
+        middle = 0.5 + np.sqrt(2 * pi) * (ndtr(np.clip(z, -k, k)) - 0.5) / self._area
+        return np.where(z < -k, tail, np.where(z > k, 1.0 - tail, middle))
+
+    def fall(self, z: Floats) -> Floats:
+        """Return minus the derivative of the log density in log z."""
+        return np.minimum(np.square(z), self.bend * np.abs(z))
+
+    def partial_mean(self, z: Floats) -> Floats:
+        """Return the integral of z times its density up to a point."""
+        k, size = self.bend, np.abs(z)
+        beyond = np.maximum(size, k)
+        tail = -np.exp(k * (k / 2 - beyond)) * (beyond / k + 1 / k**2)
+        middle = np.where(size < k, np.exp(-(k**2) / 2) - np.exp(-np.square(np.minimum(size, k)) / 2), 0.0)
+        return np.asarray((tail + middle) / self._area)
+
 
 def _piece(mean: Floats, variance: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
     """Return log mass, mean and variance of a normal density between two ends."""
@@ -132,10 +191,10 @@ def _piece(mean: Floats, variance: Floats, low: Floats, high: Floats) -> tuple[F
     return log_mass, np.clip(centre, low, high), variance * left
 
 
-def freedom_unknown() -> Unknown:
+def freedom_unknown(likelihood: Callable[[float], Likelihood]) -> Unknown:
     """Return the degrees of freedom of Student's noise, in logarithms, as a number that the scores must tell."""
 
     def put(setting: Setting, x: float) -> Setting:
-        return replace(setting, likelihood=Student(exp(x)))
+        return replace(setting, likelihood=likelihood(exp(x)))
 
     return Unknown("freedom", put, log(5.0), log(1.5), log(200.0), lambda x: 2 * x - 0.1 * exp(x))

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from evenhand.compiled import Floats
-from evenhand.models.noise import LEAST, Tilted
+from evenhand.models.noise import LEAST, MOST, Tilted
 
 _FINE: Final = 0.02
 """A step below this part of the noise is treated as noise with its variance."""
@@ -22,6 +22,8 @@ class Rounded:
     step: float  # the step, such as 1 for whole points and 0.5 for half points
     is_normal: bool = False
     least: float = LEAST
+    most: float = MOST
+    first: float = 1.0
 
     def _slopes(self, residual: Floats, precision: Floats, w: float) -> tuple[Floats, Floats, Floats]:
         """Return the log probability of each interval, and its first and minus its second derivative in the fit."""
@@ -57,3 +59,7 @@ class Rounded:
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log probability of each interval, per unit of the step."""
         return self._slopes(residual, precision, w)[0] - log(self.step)
+
+    def expected(self, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the mean of a score: where it is expected."""
+        return mean

@@ -42,12 +42,10 @@ class Setting:
 class Work:
     """What stays the same in all fits of a panel."""
 
-    panel: Panel  # with scores on the scale of the model
+    panel: Panel  # with places of the scores on the scale of the model
     parts: Components  # its groups
     columns: sp.csr_array[Any] | None = None  # covariates, a row for each assessment; None for none
     solver: SolverKind = "auto"  # how the equations are solved
-    # precisions as they were declared, where those of the panel have been scaled by the slope of a map
-    declared: Floats | None = None
 
     @cached_property
     def centre(self) -> float:
@@ -62,7 +60,7 @@ class Work:
     @cached_property
     def log_precision(self) -> Floats:
         """Logarithms of the declared precisions about their mean, so that the power does not change their level."""
-        logs = np.log(self.panel.precision if self.declared is None else self.declared)
+        logs = np.log(self.panel.precision)
         return np.asarray(logs - logs.mean())
 
     def precision(self, power: float) -> Floats:
@@ -70,7 +68,7 @@ class Work:
         if power == 1.0:
             return self.panel.precision
         if power == 0.0:
-            return np.ones(self.panel.n_assessments) if self.declared is None else self.panel.precision / self.declared
+            return np.ones(self.panel.n_assessments)
         return np.asarray(self.panel.precision * np.exp((power - 1.0) * self.log_precision))
 
 

@@ -45,6 +45,10 @@ class Simulation(Shown):
 class Scale(Protocol):
     """A map between points and a scale on which bias is additive, such as :class:`~evenhand.Bounded`."""
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the scale in points."""
+
     def forward(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return where points lie on the scale of the model."""
 
@@ -107,7 +111,8 @@ def simulate_panel(  # noqa: PLR0913
     effects
         Covariates by name, each a standard normal number for every assessment, and their effects in points.
     scores
-        A map: values, biases and noise add up on its scale, and scores are what it makes of them.
+        A map: values and biases add up on its scale, and noise is in points about what it makes of them; scores
+        beyond the ends of its scale are cut off there.
 
     Examples
     --------
@@ -155,13 +160,14 @@ def simulate_panel(  # noqa: PLR0913
     typical = np.exp(np.log(uncertainty).mean())
     true = typical * (uncertainty / typical) ** power * np.sqrt(factors[assessor_index])
     score = value_mean + scales[assessor_index] * (values[object_index] - value_mean) + biases[assessor_index]
-    score = score + true * white
+    if scores is None:
+        score = score + true * white
     covariates = {}
     for name, effect in (effects or {}).items():
         covariates[name] = generator.standard_normal(count)
         score = score + effect * covariates[name]
     if scores is not None:
-        score, values = scores.back(score), scores.back(values)
+        score, values = np.clip(scores.back(score) + true * white, *scores.ends), scores.back(values)
     if bounds is not None:
         score = np.clip(score, *bounds)
     if step is not None:

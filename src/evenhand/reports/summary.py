@@ -55,7 +55,8 @@ def summarise_fit(
     With ``top`` each object also has ``p_top``, ``expected_rank``, ``rank_lower`` and ``rank_upper``; with ``grades``
     the probability of each class between those cut-offs, in ``grades``. The log-evidence takes time and notes of its
     own and can be left out. Refined models have ``variances``, ``covariates``, ``scales``, ``noise_factors`` and
-    ``outlying`` too. With several criteria all this is of the combined fit, and ``criteria`` has that of each.
+    ``outlying`` too, those of categories ``thresholds`` and ``latent``. With several criteria all this is of the
+    combined fit, and ``criteria`` has that of each.
     """
     fit = found.combined
     panel = fit.panel

@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.compiled import Codes, Floats
+from evenhand.compiled import Codes, Floats, sum_by
 from evenhand.panel.graph import Components
 from evenhand.panel.panel import Panel
-from evenhand.solve.base import Sides, Solution, Wrapped
+from evenhand.solve.base import LowRank, Sides, Solution, Wrapped
 from evenhand.solve.choose import AutoSolver, SolverKind, choose_solver
 from evenhand.solve.equations import make_system
 
@@ -121,3 +121,55 @@ class PriorSolver(Wrapped):
         values, biases, own = self._level
         cross = self.base.edges()[1][: self.panel.n_assessments]
         return np.asarray(cross + values[objects] - biases[assessors] - own)
+
+    @cached_property
+    def with_mean(self) -> Sides:
+        """Covariances, for w = 1, of values and of biases with the mean of all values."""
+        of_objects, of_assessors = np.zeros(self.larger.n_objects), np.zeros(self.larger.n_assessors)
+        of_assessors[-1] = -1.0
+        return self._told(*self.base.apply(*self._ground(of_objects, of_assessors)))
+
+    def draw_with_mean(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats, Floats]:
+        """Return draws (count rows) of values, of biases and of the mean of all values."""
+        drawn = self.base.draw(generator, count)
+        values, biases = self._told(drawn[0].T, drawn[1].T)
+        return values.T, biases.T, -(drawn[1][:, -1] + drawn[0][:, self.panel.n_objects])
+
+
+@dataclass(frozen=True, eq=False)
+class CentredSolver(Wrapped):
+    """The same where the mean of all values is known to be zero."""
+
+    base: PriorSolver
+
+    @cached_property
+    def low_rank(self) -> LowRank:
+        """What values and biases owed to not knowing the mean, taken away."""
+        values, biases = self.base.with_mean
+        return LowRank(values[:, None], biases[:, None], np.array([[-1.0 / self.base.mean_variance]]))
+
+    @property
+    def mean_variance(self) -> float:
+        """Variance of the mean of the values' prior: none."""
+        return 0.0
+
+    def solve(self, score: Floats) -> Solution:
+        """Fit values and biases to N scores."""
+        panel = self.base.panel
+        pull = panel.precision * score
+        of_objects, of_assessors = (
+            sum_by(index, pull, count)
+            for index, count in ((panel.object_index, panel.n_objects), (panel.assessor_index, panel.n_assessors))
+        )
+        return Solution(*self.apply(of_objects, of_assessors))
+
+    def log_determinant(self) -> float:
+        """Return log det of L with priors about zero."""
+        return self.base.log_determinant() + float(np.log(self.base.mean_variance))
+
+    def draw(self, generator: np.random.Generator, count: int) -> Sides:
+        """Return draws (count rows) of values and biases about zero with covariance L^-."""
+        values, biases, mean = self.base.draw_with_mean(generator, count)
+        share = mean / self.base.mean_variance
+        with_values, with_biases = self.base.with_mean
+        return values - np.outer(share, with_values), biases - np.outer(share, with_biases)

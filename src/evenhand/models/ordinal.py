@@ -1,0 +1,546 @@
+"""Scores that are categories: cumulative probit or logit with common thresholds, values and biases shrunk.
+
+A category is what a latent score u + noise falls into, for u = v + b and thresholds that are the same for all. Values
+and biases are integrated out by Laplace's method; thresholds and the two variances are where that likelihood is
+highest, as in R's ordinal::clmm. Its slope needs no differences: how the mode moves takes one solve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from math import log, pi
+from typing import Final, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand import frames
+from evenhand.compiled import Floats, sum_by
+from evenhand.errors import InputError, SolveError
+from evenhand.models.effects import Table
+from evenhand.models.noise import LEAST, MOST, KnownNoise, Normal, Tilted
+from evenhand.models.setting import Node, Setting, Work
+from evenhand.models.shrunk import starts
+from evenhand.panel.panel import Panel
+from evenhand.progress import report
+from evenhand.solve.priors import CentredSolver, PriorSolver
+
+Link = Literal["probit", "logit"]
+
+_STILL: Final = 1e-7
+"""The mode is found when no linear predictor moves by more than this; the step after would be its square."""
+
+_STEPS, _CLIMBS = 60, 200
+"""Newton's steps to a mode, and steps of the search, after which it is given up."""
+
+_FLAT: Final = 1e-9
+"""Where a step would raise the log-likelihood by less than this, the peak is reached."""
+
+_LOWEST, _HIGHEST = -7.0, 7.0
+"""Logarithms of the smallest and largest standard deviation that is tried."""
+
+_DIFFERENCE: Final = 1e-3
+"""Step of the differences of slopes that give the curvature at the peak."""
+
+_MOST_CATEGORIES: Final = 100
+
+_PLACES, _SHARES = np.polynomial.hermite_e.hermegauss(40)
+
+
+class _Shape(Protocol):
+    """A density of unit scale: how probable an interval is, and how the density changes."""
+
+    def log_between(self, low: Floats, high: Floats) -> Floats:
+        """Return the log probability between two ends."""
+
+    def shape(self, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the log density f, f'/f and the derivative of that."""
+
+    def quantile(self, share: Floats) -> Floats:
+        """Return where so much of the density lies below."""
+
+    @property
+    def variance(self) -> float:
+        """Its variance."""
+
+
+class _Probit(Normal):
+    """The standard normal density."""
+
+    variance = 1.0
+
+    def shape(self, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the log density f, f'/f and the derivative of that."""
+        return -(np.square(z) + log(2 * pi)) / 2, -z, -np.ones_like(z)
+
+    def quantile(self, share: Floats) -> Floats:
+        """Return where so much of the density lies below."""
+        from scipy.special import ndtri
+
+        return np.asarray(ndtri(share))
+
+
+class _Logit:
+    """The logistic density."""
+
+    variance = pi**2 / 3
+
+    def log_between(self, low: Floats, high: Floats) -> Floats:
+        """Return the log probability between two ends."""
+        from scipy.special import log_expit
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = log_expit(high) + log_expit(-low) + np.log(-np.expm1(low - high))
+        return np.where(high > low, found, -np.inf)
+
+    def shape(self, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the log density f, f'/f and the derivative of that."""
+        from scipy.special import log_expit
+
+        log_f = log_expit(z) + log_expit(-z)
+        return log_f, -np.tanh(z / 2), -2 * np.exp(log_f)
+
+    def quantile(self, share: Floats) -> Floats:
+        """Return where so much of the density lies below."""
+        return np.asarray(np.log(share / (1 - share)))
+
+
+_SHAPES: Final[dict[Link, _Shape]] = {"probit": _Probit(), "logit": _Logit()}
+
+
+class _Slopes(NamedTuple):
+    """The log probability of each category, and its derivatives in u and in the thresholds above and below it."""
+
+    log_p: Floats
+    # slope, bend, twist: its first derivative in u, minus its second, and minus its third
+    slope: Floats
+    bend: Floats
+    twist: Floats
+    # upper, lower: first derivatives in the two thresholds, and those of the first and second derivative in u
+    upper: tuple[Floats, Floats, Floats]
+    lower: tuple[Floats, Floats, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Ordinal:
+    """How categories scatter, and what points they stand for: a likelihood, and a scale to read values off.
+
+    Points of the latent scale are the expected scores of an assessor without bias.
+    """
+
+    link: Link
+    category: Floats  # the categories, as scores
+    thresholds: Floats  # between them
+    code: NDArray[np.int64]  # the category of each score
+    step: float  # by which probabilities of categories are divided to compare them with densities
+    is_normal: bool = False
+    least: float = LEAST
+    most: float = MOST
+    first: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """Its name in the name of a method."""
+        return f"ordinal-{self.link}"
+
+    @property
+    def words(self) -> str:
+        """What it does, in a few words."""
+        return f"{self.category.size} ordered categories by a cumulative {self.link}; values are expected scores"
+
+    @cached_property
+    def _edges(self) -> Floats:
+        return np.concatenate([[-np.inf], self.thresholds, [np.inf]])
+
+    def slopes(self, u: Floats, root: Floats) -> _Slopes:
+        """Return the log probability of each category and its derivatives, for noise of scale 1/root."""
+        shape, ends = _SHAPES[self.link], []
+        low, high = ((self._edges[self.code + at] - u) * root for at in (0, 1))
+        log_p = shape.log_between(low, high)
+        for z in (high, low):
+            known = np.isfinite(z)
+            log_f, turn, change = shape.shape(np.where(known, z, 0.0))
+            density = root * np.exp(np.where(known, log_f - log_p, -np.inf))
+            ends.append((density, -root * turn, np.square(root) * change))
+        (upper, turn_up, change_up), (lower, turn_low, change_low) = ends
+        slope = lower - upper
+        upper_1, lower_1 = upper * (turn_up - slope), lower * (turn_low - slope)
+        bend = upper_1 - lower_1
+        upper_2 = upper_1 * (turn_up - slope) + upper * (change_up + bend)
+        lower_2 = lower_1 * (turn_low - slope) + lower * (change_low + bend)
+        return _Slopes(log_p, slope, bend, upper_2 - lower_2, (upper, upper_1, upper_2), (-lower, -lower_1, -lower_2))
+
+    def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
+        """Return what each category says beside what all others expect of u, by points of Gauss and Hermite."""
+        root = np.sqrt(precision / w)[:, None]
+        left = np.sqrt(variance)[:, None] * _PLACES
+        low, high = ((self._edges[self.code + at][:, None] + away[:, None] - left) * root for at in (0, 1))
+        part = np.exp(_SHAPES[self.link].log_between(low, high)) * _SHARES
+        mass = part.sum(axis=1)
+        part /= mass[:, None]
+        moved = (part * left).sum(axis=1)
+        spread = (part * np.square(left - moved[:, None])).sum(axis=1)
+        level = log(2 * pi) / 2 + log(self.step)
+        bend = (1.0 - spread / variance) / variance
+        return Tilted(np.log(mass) - level, moved / variance, bend, np.ones_like(mass))
+
+    def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
+        """Return the log probability of each category, per unit of the step, where u is minus the residual."""
+        return np.asarray(self.slopes(-residual, np.sqrt(precision / w)).log_p - log(self.step))
+
+    def below(self, x: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the probability that a recorded score is at most x, where u is normal."""
+        edge = self._edges[np.searchsorted(self.category, np.asarray(x) + 1e-9 * self.step, side="right")]
+        edge, mean, variance, precision = np.broadcast_arrays(edge, mean, variance, precision)
+        z = (edge[..., None] - mean[..., None] - np.sqrt(variance)[..., None] * _PLACES) * np.sqrt(precision / w)[
+            ..., None
+        ]
+        part = np.exp(_SHAPES[self.link].log_between(np.full_like(z, -np.inf), z))
+        return np.asarray((part * _SHARES).sum(axis=-1) / np.sqrt(2 * pi))
+
+    def expected(self, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the mean of a recorded score where u is normal."""
+        gaps = np.diff(self.category)
+        below = (self.below(x, mean, variance, precision, w) for x in self.category[:-1])
+        return np.asarray(self.category[-1] - sum(gap * one for gap, one in zip(gaps, below, strict=True)))
+
+    def back(self, latent: Floats) -> Floats:
+        """Return the expected scores at places of the latent scale."""
+        latent = np.asarray(latent, dtype=np.float64)
+        z = self.thresholds - latent[..., None]
+        below = np.exp(_SHAPES[self.link].log_between(np.full_like(z, -np.inf), z))
+        return np.asarray(self.category[-1] - below @ np.diff(self.category))
+
+    def forward(self, points: Floats) -> Floats:
+        """Return where scores are expected on the latent scale; the ends, and what is beyond, at infinity."""
+        points = np.asarray(points, dtype=np.float64)
+        low, high = np.full(points.shape, self.thresholds[0] - 40.0), np.full(points.shape, self.thresholds[-1] + 40.0)
+        for _ in range(70):
+            middle = (low + high) / 2
+            is_below = self.back(middle) < points
+            low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
+        found = (low + high) / 2
+        return np.where(points <= self.category[0], -np.inf, np.where(points >= self.category[-1], np.inf, found))
+
+    def slope(self, points: Floats) -> Floats:
+        """Return the derivative of the latent place in the expected score."""
+        z = self.thresholds - self.forward(points)[..., None]
+        known = np.isfinite(z)
+        density = np.where(known, np.exp(_SHAPES[self.link].shape(np.where(known, z, 0.0))[0]), 0.0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / (density @ np.diff(self.category)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """The mode of values and biases for given parameters, and Laplace's likelihood with its slope there."""
+
+    likelihood: Ordinal
+    sd: tuple[float, float]  # of values and of biases
+    values: Floats
+    biases: Floats
+    slopes: _Slopes
+    solver: CentredSolver
+    variance: Floats  # of each linear predictor
+    height: float
+    slope: Floats  # in the parameters
+
+
+@dataclass(eq=False)
+class Laplace:
+    """Laplace's likelihood of a panel of categories, as a function of thresholds and standard deviations.
+
+    Parameters are the first threshold, the logarithms of the gaps between thresholds, and the logarithms of the
+    standard deviations of values and of biases; those that are given stay as they are.
+    """
+
+    work: Work  # whose panel has no scores but zeros
+    likelihood: Ordinal  # without thresholds of its own
+    precision: Floats
+    given: tuple[float | None, float | None] = (None, None)  # standard deviations that are known
+    calls: int = 0
+    nearest: tuple[Floats, Floats] | None = field(default=None, repr=False)
+    # point, best: where the likelihood is highest, once that has been found
+    point: Floats = field(init=False)
+    best: _Point = field(init=False)
+
+    @property
+    def count(self) -> int:
+        """Number of thresholds."""
+        return self.likelihood.category.size - 1
+
+    def thresholds(self, point: Floats) -> Floats:
+        """Return the thresholds that parameters mean."""
+        return np.asarray(point[0] + np.concatenate([[0.0], np.cumsum(np.exp(point[1 : self.count]))]))
+
+    def _turn(self, point: Floats) -> Floats:
+        """Return the derivatives of the thresholds (rows) in their parameters."""
+        turn = np.tril(np.ones((self.count, self.count)))
+        turn[:, 1:] *= np.exp(point[1 : self.count])
+        return turn
+
+    def at(self, point: Floats) -> _Point:
+        """Return the mode, the likelihood and its slope for some parameters."""
+        likelihood = replace(self.likelihood, thresholds=self.thresholds(point))
+        sd = float(np.exp(point[-2])), float(np.exp(point[-1]))
+        values, biases, slopes, solver = self._mode(likelihood, sd)
+        self.nearest = values, biases
+        self.calls += 1
+        report("estimating thresholds and variances", self.calls, None)
+        panel = self.work.panel
+        variance = solver.fitted_variances()
+        of_values, of_biases = solver.diagonal()
+        height = float(slopes.log_p.sum()) - solver.log_determinant() / 2
+        # what the curvature takes from the likelihood as the mode moves
+        pull = variance * slopes.twist
+        back = solver.apply(*_sums(panel, pull))
+        moved = back[0][panel.object_index] + back[1][panel.assessor_index]
+        code, slope = self.likelihood.code, np.zeros(self.count)
+        for at, (own, first, second) in ((1, slopes.upper), (0, slopes.lower)):
+            each = own + (variance * second - moved * first) / 2
+            slope += sum_by(code + at, each, self.count + 2)[1:-1]
+        ends = []
+        for side, unsure, other, scale in zip((values, biases), (of_values, of_biases), back, sd, strict=True):
+            height -= float(np.square(side / scale).sum()) / 2 + side.size * log(scale)
+            ends.append(float((np.square(side) + unsure - other * side).sum()) / scale**2 - side.size)
+        return _Point(
+            likelihood,
+            sd,
+            values,
+            biases,
+            slopes,
+            solver,
+            variance,
+            height,
+            np.concatenate([slope @ self._turn(point), ends]),
+        )
+
+    def _mode(self, likelihood: Ordinal, sd: tuple[float, float]) -> tuple[Floats, Floats, _Slopes, CentredSolver]:
+        """Return values and biases of the highest joint density, by Newton's method with steps that never fall."""
+        panel, root = self.work.panel, np.sqrt(self.precision)
+        objects, assessors = panel.object_index, panel.assessor_index
+        value_prior, bias_prior = (
+            np.full(count, scale**-2) for count, scale in zip((panel.n_objects, panel.n_assessors), sd, strict=True)
+        )
+
+        def joint(values: Floats, biases: Floats) -> tuple[float, _Slopes]:
+            found = likelihood.slopes(values[objects] + biases[assessors], root)
+            own = value_prior @ np.square(values) + bias_prior @ np.square(biases)
+            return float(found.log_p.sum() - own / 2), found
+
+        values, biases = self.nearest or (np.zeros(panel.n_objects), np.zeros(panel.n_assessors))
+        height, slopes = joint(values, biases)
+        for _ in range(_STEPS):
+            weight = np.maximum(slopes.bend, LEAST * self.precision)
+            u = values[objects] + biases[assessors]
+            solver = CentredSolver(
+                PriorSolver(replace(panel, precision=weight), value_prior, bias_prior, self.work.solver)
+            )
+            found = solver.solve(u + slopes.slope / weight)
+            steps, size = (found.values - values, found.biases - biases), 1.0
+            way = float(np.abs(steps[0][objects] + steps[1][assessors]).max())
+            while True:
+                moved = values + size * steps[0], biases + size * steps[1]
+                risen, after = joint(*moved)
+                if risen >= height - 1e-9 * (1 + abs(height)) or size < 1e-6:
+                    break
+                size /= 2
+            values, biases, height, slopes = *moved, risen, after
+            if way < _STILL:
+                return values, biases, slopes, solver
+        raise SolveError("The most probable values and biases could not be found: the fit did not come to rest.")
+
+    def climb(self) -> tuple[Floats, Node]:
+        """Find the highest likelihood, and return where it is, in logarithms of variances, and the fit there."""
+        self.point, self.best = self.peak()
+        return 2 * self.point[-2:][[sd is None for sd in self.given]], node_of(self, self.best)
+
+    @cached_property
+    def _covariance(self) -> Floats:
+        """The covariance of the parameters at the peak."""
+        kept = self.nearest
+        found = self.covariance(self.point)
+        self.nearest = kept
+        return found
+
+    def cuts(self, interval: float, backend: frames.Backend) -> Table:
+        """Return the thresholds with their uncertainty, variances of values and biases unknown."""
+        turn = self._turn(self.point)
+        sd = np.sqrt(np.diagonal(turn @ self._covariance[: self.count, : self.count] @ turn.T))
+        estimate, reach = self.best.likelihood.thresholds, KnownNoise().quantile((1 + interval) / 2)
+        names = [f"{low:g}|{high:g}" for low, high in pairwise(self.likelihood.category.tolist())]
+        return Table("threshold", names, estimate, sd, estimate - reach * sd, estimate + reach * sd, backend)
+
+    def variances(self, interval: float, backend: frames.Backend) -> Table:
+        """Return the standard deviations of values and biases on the latent scale with their uncertainty."""
+        rows = [at for at, sd in enumerate(self.given) if sd is None]
+        estimate = np.array(self.best.sd)[rows]
+        sd = np.sqrt(np.diagonal(self._covariance)[-2:][rows])
+        reach = np.exp(KnownNoise().quantile((1 + interval) / 2) * sd)
+        names = [("value_sd", "bias_sd")[at] for at in rows]
+        return Table("variance", names, estimate, estimate * sd, estimate / reach, estimate * reach, backend)
+
+    def deviation(self, u: Floats) -> Floats:
+        """Return the standard deviation of a recorded score where u is known."""
+        best, none = self.best.likelihood, np.zeros_like(u)
+        mean = best.expected(u, none, self.precision, 1.0)
+        squares = replace(best, category=np.square(best.category - best.category[0]))
+        second = squares.expected(u, none, self.precision, 1.0)
+        return np.asarray(np.sqrt(np.maximum(second - np.square(mean - best.category[0]), 1e-300)))
+
+    def start(self) -> Floats:
+        """Return where the search starts: spreads as of numbers, and thresholds that give categories their shares."""
+        panel, code, shape = self.work.panel, self.likelihood.code, _SHAPES[self.likelihood.link]
+        begin = starts(
+            replace(self.work, panel=replace(panel, score=code.astype(np.float64), precision=self.precision))
+        )
+        spread = [
+            np.clip(begin[name] / 2 + log(shape.variance) / 2, -2.0, 1.5) for name in ("value_ratio", "bias_ratio")
+        ]
+        spread = [one if sd is None else log(sd) for one, sd in zip(spread, self.given, strict=True)]
+        share = np.cumsum(np.bincount(code, minlength=self.count + 1))[:-1] / code.size
+        wider = np.sqrt(1 + float(np.exp(2 * np.array(spread)).sum()) / shape.variance)
+        ends = shape.quantile(share) * wider
+        return np.concatenate([ends[:1], np.log(np.diff(ends)), spread])
+
+    def peak(self) -> tuple[Floats, _Point]:
+        """Return the parameters of the highest likelihood, and the mode there; by BFGS."""
+        point = self.start()
+        low, high = self._limits
+        here = self.at(point)
+        bend = self._first_bend(point, here)
+        for _ in range(_CLIMBS):
+            free = ~(((point <= low) & (here.slope <= 0)) | ((point >= high) & (here.slope >= 0)))
+            step = np.zeros(point.size)
+            step[free] = np.linalg.solve(bend[np.ix_(free, free)], here.slope[free])
+            if step @ here.slope < _FLAT:
+                return point, here
+            step *= min(1.0, 2.0 / float(np.abs(step).max()))
+            there, moved = self._risen(point, here, step, low, high)
+            if there is None:
+                return point, here
+            way, change = moved - point, here.slope - there.slope
+            if way @ change > 1e-12:
+                pushed = bend @ way
+                bend = bend + np.outer(change, change) / (way @ change) - np.outer(pushed, pushed) / (way @ pushed)
+            point, here = moved, there
+        raise SolveError("Thresholds and variances could not be found: the scores do not determine them.")
+
+    def _risen(
+        self, point: Floats, here: _Point, step: Floats, low: Floats, high: Floats
+    ) -> tuple[_Point | None, Floats]:
+        """Return a place in the direction of a step that is higher; None where there is none but for rounding."""
+        size, nearest = 1.0, self.nearest
+        while size > 1e-4:
+            moved = np.clip(point + size * step, low, high)
+            try:
+                there = self.at(moved)
+                if there.height > here.height:
+                    return there, moved
+            except SolveError:
+                pass
+            self.nearest = nearest
+            size /= 3
+        return None, point
+
+    def _first_bend(self, point: Floats, here: _Point) -> Floats:
+        """Return about how the likelihood bends: the information on thresholds, and on spreads what sides can tell."""
+        bend = np.eye(point.size)
+        turn = self._turn(point)
+        bend[: self.count, : self.count] = turn.T @ self.information(here) @ turn
+        diagonal = here.solver.diagonal()
+        for at, unsure, scale in zip((-2, -1), diagonal, here.sd, strict=True):
+            bend[at, at] = max(2 * float(np.square(1 - np.minimum(unsure / scale**2, 1.0)).sum()), 0.5)
+        return bend
+
+    def information(self, here: _Point) -> Floats:
+        """Return minus the second derivatives in the thresholds of the joint density, at its mode in all else."""
+        code, panel, count = self.likelihood.code, self.work.panel, self.count
+        (upper, upper_1, _), (lower, lower_1, _) = here.slopes.upper, here.slopes.lower
+        both, every = -upper * lower, np.arange(count)
+        own = np.zeros((count, count))
+        own[every, every] = (sum_by(code + 1, upper_1 + both, count + 2) + sum_by(code, lower_1 + both, count + 2))[
+            1:-1
+        ]
+        own[every[:-1], every[1:]] = own[every[1:], every[:-1]] = -sum_by(code, both, count + 1)[1:-1]
+        force = np.zeros((code.size, count + 2))
+        force[np.arange(code.size), code + 1] = upper_1
+        force[np.arange(code.size), code] = lower_1
+        columns = [_sums(panel, force[:, at]) for at in range(1, count + 1)]
+        of_objects, of_assessors = (np.stack(side, axis=1) for side in zip(*columns, strict=True))
+        values, biases = here.solver.apply(of_objects, of_assessors)
+        return np.asarray(own - of_objects.T @ values - of_assessors.T @ biases)
+
+    def covariance(self, point: Floats) -> Floats:
+        """Return the covariance of the parameters, from differences of slopes; nan for what is at an end."""
+        free = np.flatnonzero(self._free(point))
+        bend = np.empty((free.size, free.size))
+        for row, at in enumerate(free.tolist()):
+            step = np.where(np.arange(point.size) == at, _DIFFERENCE, 0.0)
+            change = self.at(point - step).slope - self.at(point + step).slope
+            bend[row] = change[free] / (2 * _DIFFERENCE)
+        found = np.full((point.size, point.size), np.nan)
+        found[np.ix_(free, free)] = np.linalg.inv((bend + bend.T) / 2)
+        return found
+
+    def _free(self, point: Floats) -> NDArray[np.bool_]:
+        """Return which parameters are neither given nor at an end of the search."""
+        low, high = self._limits
+        return (point > low + 0.1) & (point < high - 0.1)
+
+    @property
+    def _limits(self) -> tuple[Floats, Floats]:
+        ends = [(_LOWEST, _HIGHEST) if sd is None else (log(sd), log(sd)) for sd in self.given]
+        return (
+            np.concatenate([np.full(self.count, -np.inf), [low for low, _ in ends]]),
+            np.concatenate([np.full(self.count, np.inf), [high for _, high in ends]]),
+        )
+
+
+def _sums(panel: Panel, each: Floats) -> tuple[Floats, Floats]:
+    """Return sums over the scores of each object and of each assessor."""
+    return sum_by(panel.object_index, each, panel.n_objects), sum_by(panel.assessor_index, each, panel.n_assessors)
+
+
+def code_categories(panel: Panel, link: Link) -> Ordinal:
+    """Return the categories of a panel, as a likelihood that lacks its thresholds."""
+    category, code = np.unique(panel.score, return_inverse=True)
+    if not 2 <= category.size <= _MOST_CATEGORIES:
+        few = "all scores are the same" if category.size < 2 else f"there are {category.size:,} different scores"
+        raise InputError(f"Ordered categories need from 2 to {_MOST_CATEGORIES} of them, and {few}.", kind="bad_score")
+    step = float(np.diff(category).mean())
+    return Ordinal(link, category, np.zeros(category.size - 1), code.astype(np.int64), step)
+
+
+def node_of(laplace: Laplace, here: _Point) -> Node:
+    """Return the mode as the fit of a refined model."""
+    panel, slopes = laplace.work.panel, here.slopes
+    u = here.values[panel.object_index] + here.biases[panel.assessor_index]
+    weight = here.solver.base.panel.precision
+    aim = u + slopes.slope / weight  # what each site stands for; the place of each score is zero
+    leverage = np.clip(weight * here.variance, 1e-12, 1.0 - 1e-9)
+    without = -u + (aim - u) * leverage / (1 - leverage)
+    tilted = here.likelihood.tilted(without, here.variance / (1 - leverage), laplace.precision, 1.0)
+    setting = Setting(value_ratio=here.sd[0] ** 2, bias_ratio=here.sd[1] ** 2, w=1.0, likelihood=here.likelihood)
+    return Node(
+        setting=setting,
+        values=here.values,
+        biases=here.biases,
+        coefficients=np.zeros(0),
+        log_scale=np.zeros(panel.n_assessors),
+        noise_factor=np.ones(panel.n_assessors),
+        weight=weight,
+        precision=laplace.precision,
+        residuals=-u,
+        residual=float("nan"),
+        freedom=panel.n_assessments - laplace.count,
+        solver=here.solver,
+        noise=KnownNoise(1.0, "estimated"),
+        log_marginal=here.height,
+        mean=0.0,
+        border=None,
+        aim=aim,
+        log_predictive=tilted.log_mass,
+    )
