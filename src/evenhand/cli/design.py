@@ -13,8 +13,7 @@ from evenhand.cli.options import Options, Output, Summary, command, part
 
 if TYPE_CHECKING:
     from evenhand.design.inputs import Members
-    from evenhand.design.outlook import Outlook
-    from evenhand.design.result import Design
+    from evenhand.design.result import Design, Outlook
     from evenhand.errors import Problem
     from evenhand.panel.confidence import Form
     from evenhand.panel.graph import Side
@@ -386,7 +385,7 @@ def _members(given: str, side: Side) -> Members:
 
 def _outlook(found: Design, *, wanted: bool) -> tuple[Outlook | None, list[Problem]]:
     """Return what to expect beyond the design itself, and a note where it is too large for that."""
-    from evenhand.design.outlook import outlook
+    from evenhand.design.result import outlook
     from evenhand.errors import Problem
 
     if not wanted:

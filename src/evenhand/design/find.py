@@ -11,11 +11,9 @@ import numpy as np
 
 from evenhand.compiled import Codes
 from evenhand.design.balanced import balanced_blocks, balanced_objects
-from evenhand.design.exchange import Found, search
-from evenhand.design.impossible import no_connection, no_design
-from evenhand.design.inverse import Inverse, coarse
+from evenhand.design.exchange import Found, Inverse, coarse, search
 from evenhand.design.spread import spread
-from evenhand.design.start import join, least_cost, parts_of
+from evenhand.design.start import join, least_cost, no_connection, no_design, parts_of
 from evenhand.design.task import Aim, Flags, Task
 from evenhand.errors import LimitError, NoDesignError, Problem
 from evenhand.progress import report

@@ -13,8 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from evenhand.design.outlook import Outlook, RandomDesigns
-from evenhand.design.result import Design
+from evenhand.design.result import Design, Outlook, RandomDesigns
 from evenhand.errors import EvenhandError, InputError, Problem
 from evenhand.frames import records_of
 from evenhand.io.results import harmless, write_tables, write_whole
