@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from evenhand.cli import options as ask
-from evenhand.cli.options import Options, Output, Summary, command, part
+from evenhand.cli.options import Options, Output, command, part
+from evenhand.cli.showing import Summary, number_text, say, say_notes, show_next_step, show_table
+from evenhand.words import printable
 
 if TYPE_CHECKING:
     from evenhand.design.inputs import Members
@@ -356,7 +358,6 @@ def design(options: DesignOptions) -> None:
     When a first round of scores is in, evenhand design --extend scores.csv --add 20 says where further assessments
     would help most. Sheets and files for HotCRP then have only these.
     """
-    from evenhand.cli.showing import show_next_step
     from evenhand.reports.designs import not_numbers, summarise_design, with_facts
 
     found, titles = options.found()
@@ -407,7 +408,6 @@ def _pairs(found: Design, *, only_new: bool) -> list[tuple[str, str]]:
 
 def _show(summary: Summary, rows: int, *, only_new: bool) -> None:
     """Print what decides, how more or less work would do, and who reads what: all of it, or what was added."""
-    from evenhand.cli.showing import number_text, printable, say, say_notes, show_table
     from evenhand.reports.designs import describe_design
 
     say(*map(printable, describe_design(summary)))
