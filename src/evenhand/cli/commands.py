@@ -17,31 +17,19 @@ import click
 
 from evenhand import __version__
 from evenhand.cli import options as ask
+from evenhand.cli import terminal
 from evenhand.cli.design import design
 from evenhand.cli.fitting import CriteriaFitting, Fitting, Gauging, Input, Scores
-from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, EvenhandCommand, Options, Output, command, part, typed
+from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, command, part, typed
 from evenhand.cli.reports import Drawing, Lottery, Reporting, report, template
 from evenhand.cli.showing import Summary, show_json
 from evenhand.cli.studies import reproduce, simulate
-from evenhand.cli.terminal import (
-    show_check,
-    show_comparison,
-    show_demo,
-    show_distributed,
-    show_fit,
-    show_influence,
-    show_next,
-    show_packed,
-    show_problems,
-    show_ranking,
-)
+from evenhand.errors import EvenhandError, InputError, MissingPackageError
 from evenhand.words import printable
 
 
 class EvenhandGroup(click.Group):
     """The commands, with every error as one line on stderr and never a traceback."""
-
-    command_class = EvenhandCommand
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command; exit with 0 (fine), 1 (the answer is no) or 2 (bad input)."""
@@ -87,8 +75,6 @@ class EvenhandGroup(click.Group):
             _say("Error: there is not enough memory for this panel on this machine.")
             return EXIT_NO
         except Exception as error:
-            from evenhand.errors import EvenhandError, InputError, MissingPackageError
-
             if not isinstance(error, EvenhandError):
                 raise
             _say(f"Error: {error}")
@@ -185,15 +171,16 @@ def calibrate(options: CalibrateOptions) -> None:
     pages = options.reporting.write(found, **draws)
     options.output.give(
         summary,
-        lambda shown: show_fit(shown, options.rows, calibrated=found.model.is_calibrated),
+        lambda shown: terminal.show_fit(shown, options.rows, calibrated=found.model.is_calibrated),
         detailed,
         pages,
     )
 
 
+_READ_ON_A_CLUSTER: Final = ("assessor", "score", "uncertainty", "confidence", "level", "factor", "duplicates")
 _ON_A_CLUSTER: Final = (
     *("file", "cluster", "out", "as_json", "method", "noise", "interval", "seed", "gauge", "reference", "known"),
-    *("object_", "assessor", "score", "uncertainty", "confidence", "level", "factor", "duplicates", "rows"),
+    *("object_", *_READ_ON_A_CLUSTER, "rows"),
 )
 """The options that mean something there."""
 
@@ -221,15 +208,9 @@ def _calibrate_on_cluster(options: CalibrateOptions, cluster: str) -> None:
         interval=estimating.interval,
         seed=options.drawing.seed,
         object=reading.object_,
-        assessor=reading.assessor,
-        score=reading.score,
-        uncertainty=reading.uncertainty,
-        confidence=reading.confidence,
-        level=reading.level,
-        factor=reading.factor,
-        duplicates=reading.duplicates,
+        **{name: given for name, given in vars(reading).items() if name in _READ_ON_A_CLUSTER},
     )
-    show_json(fit.summary) if options.output.as_json else show_distributed(fit, options.rows)
+    show_json(fit.summary) if options.output.as_json else terminal.show_distributed(fit, options.rows)
 
 
 class CheckOptions(Input):
@@ -246,7 +227,6 @@ def check(options: CheckOptions) -> int:
     comparisons hang by a thread, and which further assessments would mend it. Exit code 1 if the panel is not
     connected, 2 if the file cannot be read as a panel.
     """
-    from evenhand.errors import InputError
     from evenhand.reports.summary import summarise_check, summarise_refusal
 
     try:
@@ -255,9 +235,9 @@ def check(options: CheckOptions) -> int:
         if options.as_json:
             show_json(summarise_refusal(error))
         elif len(error.problems) > 1:
-            show_problems(summarise_refusal(error))
+            terminal.show_problems(summarise_refusal(error))
         raise InputError(error.problems[:1]) from error
-    show_json(summary) if options.as_json else show_check(summary)
+    show_json(summary) if options.as_json else terminal.show_check(summary)
     return 0 if summary["ok"] else EXIT_NO
 
 
@@ -308,7 +288,7 @@ def compare(options: CompareOptions) -> None:
         candidates.append(Refinements(shrink=True, covariates=tuple(panel.covariates)))
     gauge, per_component = options.gauging.parsed(), options.gauging.per_component
     found = compare_methods(panel, gauge=gauge, per_component=per_component, priors=priors, candidates=candidates)
-    options.output.give(summarise_comparison(found), show_comparison)
+    options.output.give(summarise_comparison(found), terminal.show_comparison)
 
 
 class RankOptions(Options):
@@ -335,7 +315,9 @@ def rank(options: RankOptions) -> None:
     fit = options.fitting.fit().combined
     ranking = rank_fit(fit, top=lottery.top, draws=lottery.draws, seed=lottery.seed)
     decision = None if lottery.top is None else decide(ranking, lottery.top, lottery_seed=lottery.lottery_seed)
-    options.output.give(summarise_ranking(ranking, decision), lambda summary: show_ranking(summary, options.rows))
+    options.output.give(
+        summarise_ranking(ranking, decision), lambda summary: terminal.show_ranking(summary, options.rows)
+    )
 
 
 class InfluenceOptions(Options):
@@ -357,7 +339,7 @@ def influence(options: InfluenceOptions) -> None:
     from evenhand.reports.summary import summarise_influence
 
     summary = summarise_influence(options.fitting.fit(), top=options.top)
-    options.output.give(summary, lambda shown: show_influence(shown, options.rows, options.top))
+    options.output.give(summary, lambda shown: terminal.show_influence(shown, options.rows, options.top))
 
 
 class NextOptions(Options):
@@ -388,7 +370,7 @@ def next_assessments(options: NextOptions) -> None:
     found = next_best(
         options.fitting.fit(), top=options.top, confidence=options.expected, conflicts=forbidden, most=options.most
     )
-    options.output.give(summarise_next(found, options.top), show_next)
+    options.output.give(summarise_next(found, options.top), terminal.show_next)
 
 
 class PackOptions(Input):
@@ -416,7 +398,7 @@ def pack(options: PackOptions) -> None:
     if options.as_json:
         show_json({"packed": str(options.place), **manifest_of(options.place)})
     else:
-        show_packed(panel, options.place, options.parts)
+        terminal.show_packed(panel, options.place, options.parts)
 
 
 class DemoOptions(Options):
@@ -445,8 +427,8 @@ def demo(options: DemoOptions) -> None:
     fit, averages = CWC(panel), SA(panel)
 
     def show(summary: dict[str, object]) -> None:
-        show_fit(summary, 0)
-        show_demo(fit, averages, options.save)
+        terminal.show_fit(summary, 0)
+        terminal.show_demo(fit, averages, options.save)
 
     pages = options.reporting.write(fit, top=10, candidates=(), title="A small grant competition")
     summary = summarise_fit(fit)

@@ -11,12 +11,12 @@ import click
 from evenhand.cli import options as ask
 from evenhand.cli.options import Options, Output, command, part
 from evenhand.cli.showing import Summary, number_text, say, say_notes, show_next_step, show_table
+from evenhand.errors import InputError, Problem
 from evenhand.words import printable
 
 if TYPE_CHECKING:
     from evenhand.design.inputs import Members
     from evenhand.design.result import Design, Outlook
-    from evenhand.errors import Problem
     from evenhand.panel.confidence import Form
     from evenhand.panel.graph import Side
 
@@ -169,7 +169,6 @@ class _Handouts(Options, heading="What to hand out"):
 
     def check_places(self, output: Output) -> None:
         """Refuse, before any work is done, files that cannot or must not be written."""
-        from evenhand.errors import InputError
         from evenhand.io.results import targets_of
         from evenhand.reports.template import refuse_filled
 
@@ -232,7 +231,6 @@ class _Handouts(Options, heading="What to hand out"):
 
 
 def _check_sheets(place: Path) -> None:
-    from evenhand.errors import InputError
 
     if place.suffix.lower() == ".xlsx":
         ask.check_place(place, (".xlsx",))
@@ -387,7 +385,6 @@ def _members(given: str, side: Side) -> Members:
 def _outlook(found: Design, *, wanted: bool) -> tuple[Outlook | None, list[Problem]]:
     """Return what to expect beyond the design itself, and a note where it is too large for that."""
     from evenhand.design.result import outlook
-    from evenhand.errors import Problem
 
     if not wanted:
         return None, []

@@ -11,6 +11,7 @@ from evenhand.cli import options as ask
 from evenhand.cli.fitting import CriteriaFitting
 from evenhand.cli.options import EXIT_NO, Options, command, part
 from evenhand.cli.showing import say, show_json, show_next_step, show_written
+from evenhand.errors import InputError
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
@@ -121,7 +122,6 @@ def _verify(options: ReportOptions, given: str) -> int:
 
 def _marks(given: str) -> tuple[str, str | None]:
     """Return the fingerprint that was given, or those that stand in a report: of the whole, and of the data."""
-    from evenhand.errors import InputError
     from evenhand.reports.page import fingerprints_in
 
     if not given.lower().endswith((".html", ".htm")):

@@ -44,8 +44,6 @@ class Found:
     """The outcome of a search."""
 
     chosen: Flags
-    height: float
-    """Its objective; less is better."""
     descents: int
     """How often the search went down to where no exchange helps."""
     in_time: bool
@@ -61,12 +59,13 @@ def search(
     shakes: int,
     looks: int,
     time_limit: float | None = None,
-    tell: Callable[[float], None] = lambda height: None,
+    tell: Callable[[int], None] = lambda _looked: None,
 ) -> Found:
     """Return the best design that exchanges reach from some starts that keep all rules.
 
     Each is disturbed by moves at random and improved again, ``shakes`` times; in all, assessments are looked at
-    ``looks`` times for a better one to take their place. The best so far is returned when time is over, and told often.
+    ``looks`` times for a better one to take their place, and each look is told. The best so far is returned when time
+    is over.
     """
     generator = np.random.default_rng(seed)
     end = np.inf if time_limit is None else time.monotonic() + time_limit
@@ -76,7 +75,7 @@ def search(
     def is_over() -> bool:
         nonlocal looked
         looked += 1
-        tell(lowest)
+        tell(looked)
         return looked > looks or time.monotonic() > end
 
     for start in starts:
@@ -98,10 +97,10 @@ def search(
             if _is_lower(level, lowest):
                 best, lowest = kept, level
             if is_over():
-                return Found(kept if best is None else best, lowest, descents, in_time=looked > looks)
+                return Found(kept if best is None else best, descents, in_time=looked > looks)
     if best is None:
         raise ValueError("a search needs a start")
-    return Found(best, lowest, descents, in_time=True)
+    return Found(best, descents, in_time=True)
 
 
 class Exchange:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -41,15 +40,15 @@ REPLACED: Final = 20
 def find(task: Task, aim: Aim, *, seed: int, effort: float, time_limit: float | None) -> Found:
     """Return a good connected design, by the method that the size of the task calls for."""
     if aim.expertise_weight == 1:
-        return Found(next(_starts(task, seed, ["expertise"])), math.nan, 0, in_time=True)
+        return Found(next(_starts(task, seed, ["expertise"])), 0, in_time=True)
     if task.n_objects + task.n_assessors > LARGEST_INVERSE:
         chosen = next(_starts(task, seed, ["expertise" if task.expertise is not None else "people"]))
         report("exchanging assessments", 0, None)
         chosen = spread(task, chosen, weight=aim.expertise_weight, seed=seed)
-        return Found(chosen, math.nan, 1, in_time=True)
+        return Found(chosen, 1, in_time=True)
     built = _built(task, seed)
     if built is not None and aim.expertise_weight == 0 and aim.objective != "top":
-        return Found(built, math.nan, 0, in_time=True)
+        return Found(built, 0, in_time=True)
     starts = _starts(task, seed, ["pairs", "people"] * (2 if task.total <= 60 else 1))
     return searched(task, starts, aim, seed=seed, effort=effort, time_limit=time_limit)
 
@@ -63,13 +62,10 @@ def searched(
     looks = round(effort * min(max(100 * free, 3_000), 12_000))
     if not aim.is_linear and aim.objective != "determinant":
         looks //= 3  # each look takes longer
-    done = 0
 
-    def tell(_: float) -> None:
-        nonlocal done
-        done += 1
-        if done % 20 == 0:
-            report("exchanging assessments", min(done, looks), looks)
+    def tell(looked: int) -> None:
+        if looked % 20 == 0:
+            report("exchanging assessments", min(looked, looks), looks)
 
     return search(task, starts, aim, seed=seed, shakes=shakes, looks=looks, time_limit=time_limit, tell=tell)
 
@@ -219,7 +215,7 @@ def cheapest(
         best = _replaced(task, _settled(task, best, aim, target_sd), aim, target_sd)
         if _price(task, best) >= before - 1e-9:
             break
-    return replace(task, total=int(best.sum())), Found(best, first.height, first.descents + 1, in_time=True)
+    return replace(task, total=int(best.sum())), Found(best, first.descents + 1, in_time=True)
 
 
 def _settled(task: Task, chosen: Flags, aim: Aim, target_sd: float) -> Flags:

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.answers.decision import decide
 from evenhand.answers.ranking import Ranking, ranking_of
 from evenhand.compiled import Floats, sum_by
-from evenhand.errors import InputError
+from evenhand.errors import InputError, bad_option
 from evenhand.models.effects import Effects
 from evenhand.models.fit import Fit, method_name
 from evenhand.plots import style
@@ -250,7 +250,7 @@ def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) 
     ranking = ranking_of(given, k, seed)
     places, chance = ranking.top, ranking.p_top
     if places is None or chance is None:
-        raise InputError("Say how many places there are: top(fit, 10).", kind="bad_option")
+        raise bad_option("Say how many places there are: top(fit, 10).")
     decision = decide(ranking, places)
     names = style.drawable(ranking.fit.values.labels)
     order = np.argsort(ranking.expected_rank, kind="stable")

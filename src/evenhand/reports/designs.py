@@ -26,9 +26,6 @@ from evenhand.words import count_of, is_or_are, name_some
 _Pairs = Sequence[tuple[str, str]]
 """Who reads what: assessor, object."""
 
-TABLES: Final = ("assignments", "objects", "assessors", "lost", "by_readings")
-"""The tables of a summary, the main one first."""
-
 _ADDRESS = re.compile(r"[^\s@,;<>\"]+@[^\s@,;<>\"]+")
 _BAD_IN_FILE_NAME = re.compile(r"[^\w.-]+")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)

@@ -19,7 +19,7 @@ from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Decision, decide
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
 from evenhand.answers.ranking import DRAWS, Ranking, rank
-from evenhand.errors import EvenhandError, InputError, NotRankableError, Problem
+from evenhand.errors import EvenhandError, NotRankableError, Problem, bad_option
 from evenhand.models.average import SA, simple_average
 from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit, method_name
@@ -150,7 +150,7 @@ def _ranks(
 ) -> tuple[Ranking | None, Decision | None, str]:
     """Return ranks and the decision, or None and the reason."""
     if top is None and lottery_seed is not None:
-        raise InputError("A lottery needs a number of places.", kind="bad_option")
+        raise bad_option("A lottery needs a number of places.")
     try:
         ranking = rank(fit, top=top, seed=seed, draws=draws)
     except NotRankableError as error:
@@ -423,7 +423,7 @@ def refuse_pdf(path: Path) -> None:
     """Say what to do for a PDF."""
     if path.suffix.lower() == ".pdf":
         message = "Reports are written as HTML, laid out for A4: write a .html file and print it to PDF from a browser."
-        raise InputError(message, kind="bad_option", where=str(path))
+        raise bad_option(message, where=str(path))
 
 
 @cache

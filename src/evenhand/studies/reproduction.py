@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from evenhand.answers.evidence import Priors, evidence
-from evenhand.errors import InputError
+from evenhand.errors import InputError, bad_option
 from evenhand.frames import Shown
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
@@ -252,7 +252,7 @@ def case_study_1(study: SimulationStudy, published: Published | None = None) -> 
     other = [name for name, usual in _SETTING.items() if study.numbers[name] != usual]
     if other and published is not None:
         names = ", ".join(other)
-        raise InputError(f"The study differs from the paper's in {names}: it cannot be compared.", kind="bad_option")
+        raise bad_option(f"The study differs from the paper's in {names}: it cannot be compared.")
     if published is None:
         notes.append("The published errors were not at hand, so that nothing is compared.")
     elif study.runs == 1:

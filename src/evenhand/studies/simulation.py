@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from evenhand.compiled import Floats
-from evenhand.errors import EvenhandError, InputError, NotConnectedError
+from evenhand.errors import EvenhandError, NotConnectedError, bad_option
 from evenhand.frames import Shown
 from evenhand.models.additive import calibrate, incomplete_block
 from evenhand.models.average import simple_average
@@ -164,13 +164,12 @@ def simulation_study(  # noqa: PLR0913
         "step": step,
     }
     if min(n_objects, n_assessors, runs, jobs) < 1 or seed < 0 or not chosen or not counts:
-        raise InputError(
+        raise bad_option(
             "A study needs objects, assessors, a profile, assessors per object, runs and a process: at least one of "
-            "each, and a seed that is not negative.",
-            kind="bad_option",
+            "each, and a seed that is not negative."
         )
     if (step is not None and not 0 < step < math.inf) or (bounds is not None and not bounds[0] < bounds[1]):
-        raise InputError("A step must be positive, and bounds must be in order.", kind="bad_option")
+        raise bad_option("A step must be positive, and bounds must be in order.")
     tasks = [(p, r, run) for p in range(len(chosen)) for r in range(len(counts)) for run in range(runs)]
     errors = np.empty((len(chosen), len(counts), runs, len(METHODS), len(MEASURES)))
     work = n_objects * runs * len(chosen) * sum(counts)
@@ -217,10 +216,9 @@ def one_run(seed: int, run: int, profile: Profile, per_object: int, numbers: Map
     try:
         fits = compared_fits(panel)
     except NotConnectedError as error:
-        raise InputError(
+        raise bad_option(
             f"A random panel of {panel.n_objects:,} objects with {per_object} of {numbers['n_assessors']} assessors "
-            "each fell into groups that cannot be compared: take more objects, or more assessors per object.",
-            kind="bad_option",
+            "each fell into groups that cannot be compared: take more objects, or more assessors per object."
         ) from error
     found = np.full((len(METHODS), len(MEASURES)), np.nan)
     for row, fit in zip(found, fits.values(), strict=True):
@@ -388,11 +386,9 @@ def plan(
     For an sd of 5, 4 assessors per object (sd 4.23), which is about 80 objects for each of 10 assessors.
     """
     if not target_sd > 0:
-        raise InputError("The standard deviation that is wanted must be positive.", kind="bad_option")
+        raise bad_option("The standard deviation that is wanted must be positive.")
     if n_assessors < 2 or n_objects < 2 or seed < 0:
-        raise InputError(
-            "A plan needs two objects and two assessors at least, and a seed that is not negative.", kind="bad_option"
-        )
+        raise bad_option("A plan needs two objects and two assessors at least, and a seed that is not negative.")
     designs = min(100, max(3, math.ceil(_OBJECTS / n_objects)))
     steps: list[PlanStep] = []
     for per_object in range(2, n_assessors + 1):
