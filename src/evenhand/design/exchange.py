@@ -338,7 +338,7 @@ def _at(pairs: list[Codes], at: int) -> list[int]:
     return [int(one[0] if one.size == 1 else one[at]) for one in pairs]
 
 
-# --- the inverse of the Laplacian ------------------------------------------------------------------
+# --- the inverse of the Laplacian ----------------------------------------------------------------
 
 
 class Inverse:

@@ -140,15 +140,14 @@ def require_inverse(task: Task, what: str) -> None:
         raise LimitError(f"{what} is computed for up to {LARGEST_WHOLE:,} objects and assessors together.")
 
 
-def grow(task: Task, aim: Aim, start: Flags | None = None) -> Flags | None:
-    """Return a design of all assessments that are wanted, added to the fixed ones or to another start one at a time.
+def grow(task: Task, aim: Aim) -> Flags | None:
+    """Return a design of all assessments that are wanted, added to the fixed ones one at a time.
 
     Each is the one that lowers the mean variance of values most, objects weighted as the aim has it. Returns None where
     the rules leave no room for so many.
     """
-    chosen = task.fixed if start is None else start
-    inverse = Inverse(task, chosen)
-    missing = task.total - int(chosen.sum())
+    inverse = Inverse(task, task.fixed)
+    missing = task.total - int(task.fixed.sum())
     for count in range(missing):
         report("adding assessments", count, missing)
         if aim.objective in ("worst", "top"):

@@ -231,7 +231,7 @@ class Design(frames.Shown):
         return made + frames.html_lines(self.remarks())
 
 
-# --- the outlook -----------------------------------------------------------------------------------
+# --- the outlook ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -302,7 +302,7 @@ def _exactly(task: Task) -> Flags | None:
     return chosen if not task.broken(chosen) and parts_of(task, chosen)[0] == 1 else None
 
 
-# --- why there is none -----------------------------------------------------------------------------
+# --- why there is none ---------------------------------------------------------------------------
 
 
 def no_design(task: Task) -> NoDesignError:

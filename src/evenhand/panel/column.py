@@ -170,13 +170,13 @@ def factorise(name: str, cells: Sequence[Cell], *, is_categorical: bool = False)
     return Column(name, coder.cells, coder.encode(cells), is_categorical=is_categorical)
 
 
-def of_numbers(name: str, numbers: Floats, *, is_categorical: bool = False) -> Column:
+def of_numbers(name: str, numbers: Floats) -> Column:
     """Return a column of numbers, in which NaN means an empty cell."""
     codes = np.full(numbers.size, NO_CODE, np.uint32)
     odd = np.flatnonzero(~np.isfinite(numbers))
     coder = Coder()
     codes[odd] = coder.encode([None if math.isnan(number) else number for number in numbers[odd].tolist()])
-    return Column(name, coder.cells, codes, numbers, is_categorical)
+    return Column(name, coder.cells, codes, numbers)
 
 
 class Vocabulary(Sequence[Cell]):

@@ -223,7 +223,7 @@ def _shortened(part: Any) -> Any:
     return float(f"{part:.{DIGITS}g}") if isinstance(part, float) else part
 
 
-# --- sentences: the decision, and how it was made, for minutes -------------------------------------
+# --- sentences: the decision, and how it was made, for minutes -----------------------------------
 
 
 def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
@@ -366,7 +366,7 @@ def _noise(fit: Fit) -> str:
     return f"The noise was estimated from the scores ({count_of(fit.degrees_of_freedom, 'degree')} of freedom)."
 
 
-# --- the page --------------------------------------------------------------------------------------
+# --- the page ------------------------------------------------------------------------------------
 
 
 def render(report: Report, *, made: datetime | None = None) -> str:

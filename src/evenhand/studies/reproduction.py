@@ -120,7 +120,7 @@ def beside(
     return PrintedNumber(place, row, column, number, ours, None, verdict, note, label)
 
 
-# --- figure 1 --------------------------------------------------------------------------------------
+# --- figure 1 ------------------------------------------------------------------------------------
 
 GRAPHS: Final = {
     # one object for each pair of assessors
@@ -177,7 +177,7 @@ def figure_1() -> Reproduction:
     return Reproduction("figure-1", "Figure 1 and App. C: three graphs of assessments", tuple(numbers), tuple(notes))
 
 
-# --- case study 1: simulated panels ----------------------------------------------------------------
+# --- case study 1: simulated panels --------------------------------------------------------------
 
 Published = Mapping[tuple[str, int], Mapping[str, float]]
 """Published errors by profile and assessors per object, then by column such as ``cwc_mean_error``."""
@@ -297,8 +297,7 @@ def _errors(
                 continue  # not published
             title = f"{words} of {method.upper()}" if of_biases else method.upper()
             printed, note = cell.get(column.format(method)), _BIASES if of_biases else ""
-            error = _widened(study, spreads[m, k])
-            yield _compare(place, row, title, printed, float(means[m, k]), error, _band(study.runs), note)
+            yield _compare(study, spreads[m, k], place, row, title, printed, float(means[m, k]), note)
 
 
 def _ratios(
@@ -316,8 +315,7 @@ def _ratios(
             spread = float(np.std(above - ratio * below, ddof=1) / below.mean()) if study.runs > 1 else math.nan
             over, under = cell.get(column.format(method)), cell.get(column.format("sa"))
             printed = None if over is None or under is None else over / under
-            title, error = f"{words}, {method.upper()}/SA", _widened(study, spread)
-            yield _compare("figure 4", row, title, printed, ratio, error, _band(study.runs))
+            yield _compare(study, spread, "figure 4", row, f"{words}, {method.upper()}/SA", printed, ratio)
 
 
 def _band(runs: int) -> float:
@@ -333,32 +331,29 @@ def _band(runs: int) -> float:
     return -float(stdtrit(runs - 1, math.erfc(_MOST_STANDARD_ERRORS / math.sqrt(2)) / 2))
 
 
-def _widened(study: SimulationStudy, spread: float) -> float:
-    """Return the standard error of the difference between our mean and a published one."""
-    return float(spread) * math.sqrt(1 / study.runs + 1 / PUBLISHED_RUNS)
-
-
 def _compare(
+    study: SimulationStudy,
+    spread: float,
     place: str,
     row: str,
     column: str,
     printed: float | None,
     ours: float,
-    standard_error: float,
-    band: float,
     note: str = "",
 ) -> PrintedNumber:
+    """Return a published mean beside ours; the spread between runs tells how far apart the two may be."""
+    standard_error = float(spread) * math.sqrt(1 / study.runs + 1 / PUBLISHED_RUNS)
     if printed is None or math.isnan(standard_error):
         return PrintedNumber(place, row, column, printed, ours)
     apart = abs(ours - printed) / standard_error if standard_error > 0 else math.inf
     verdict: Verdict = "agrees"
-    if apart > band:
+    if apart > _band(study.runs):
         verdict = "known" if note else "differs"
     words = "" if verdict == "agrees" else note or f"{apart:.1f} standard errors apart"
     return PrintedNumber(place, row, column, printed, ours, standard_error, verdict, words)
 
 
-# --- case study 2: grant proposals -----------------------------------------------------------------
+# --- case study 2: grant proposals ---------------------------------------------------------------
 
 RANKS: Final = {
     "sa": "OH 87.0, OP 87.0, OC 86.0, OS 84.0, OA 80.5, OM 80.5, OZ 80.5, OF 79.5, OA1 78.5, OI 78.0",

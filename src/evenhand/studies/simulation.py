@@ -280,7 +280,7 @@ def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-# --- how many assessors per object a panel needs ---------------------------------------------------
+# --- how many assessors per object a panel needs -------------------------------------------------
 
 _OBJECTS: Final = 3000
 """Objects to average over, in as many random designs as that takes: at least 3, at most 100."""
