@@ -20,19 +20,13 @@ Side = Literal["object", "assessor"]
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Groups that share neither assessor nor object with each other.
-
-    Attributes
-    ----------
-    n_components
-        Number of groups; 1 is what calibration needs.
-    object_component, assessor_component
-        The group of each object and of each assessor; group 0 has the most assessments.
-    """
+    """Groups that share neither assessor nor object with each other."""
 
     n_components: int
+    """Number of groups; 1 is what calibration needs."""
     object_component: Whole
     assessor_component: Whole
+    """The group of each object and of each assessor; group 0 has the most assessments."""
 
     @property
     def is_connected(self) -> bool:
@@ -42,13 +36,7 @@ class Components:
 
 @dataclass(frozen=True, eq=False)
 class AssessmentGraph(Components):
-    """The graph of a panel, in which every assessment joins its object to its assessor.
-
-    Attributes
-    ----------
-    panel
-        The panel.
-    """
+    """The graph of a panel, in which every assessment joins its object to its assessor."""
 
     panel: Panel
 
