@@ -339,8 +339,8 @@ class TextFile:
             if not end and not is_last and len(pending) > 2**20:
                 end, is_plain = self._rows_with_quotes(pending), False
                 if not end and len(pending) > _LONGEST_ROW:
-                    message = "A row has more than 64 MiB: put quotation marks around cells with line breaks, and close"
-                    raise self._refusal(f"{message} them.", "too_large")
+                    advice = "put quotation marks around cells with line breaks, and close them."
+                    raise self._refusal(f"A row has more than 64 MiB: {advice}", "too_large")
             data, pending = pending[:end], pending[end:]
             if data:
                 yield data, rows, is_plain and not data.startswith(codecs.BOM_UTF8)

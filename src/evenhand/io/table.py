@@ -128,10 +128,10 @@ def header_names(header: Iterable[Cell]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def no_cells(source: str) -> InputError:
-    """Return the error for a file or sheet without a single cell."""
-    message = "The file is empty: it needs a header row (object, assessor, score) and one row per assessment."
-    return InputError(message, kind="empty_file", where=source)
+def no_cells(source: str, finding: str = "The file is empty") -> InputError:
+    """Return the error for a file or sheet without a single cell; ``finding`` says what was found."""
+    needed = "it needs a header row (object, assessor, score) and one row per assessment."
+    return InputError(f"{finding}: {needed}", kind="empty_file", where=source)
 
 
 def no_rows(source: str) -> InputError:
