@@ -238,17 +238,17 @@ class Panel:
         panel.__dict__.update(object_assessments=_frozen(of_objects), assessor_assessments=_frozen(of_assessors))
         return panel
 
-    @property
+    @cached_property
     def n_objects(self) -> int:
         """Number of objects."""
         return len(self.objects)
 
-    @property
+    @cached_property
     def n_assessors(self) -> int:
         """Number of assessors."""
         return len(self.assessors)
 
-    @property
+    @cached_property
     def n_assessments(self) -> int:
         """Number N of assessments."""
         return int(self.score.size)
