@@ -101,31 +101,13 @@ class _Rows(NamedTuple):
 
 
 def read_delimited(path: str | os.PathLike[str], *, max_bytes: int = MAX_UNPACKED) -> Table:
-    r"""Read a text file of cells: csv, tsv or txt.
+    """Read a text file of cells, csv, tsv or txt, of at most so many bytes.
 
     The delimiter is the one of ``, ; tab |`` that gives a header with known names and rows of its length,
     unless the first line says it (``sep=;``, as Excel writes). The text may be UTF-8 with or without a byte
     order mark, UTF-16 or UTF-32 with one, or else Windows-1252, which is noted. Cells stay text: ``007`` stays
-    ``007``.
-
-    Parameters
-    ----------
-    path
-        Where the file is.
-    max_bytes
-        Largest file that is read.
-
-    Returns
-    -------
-    Table
-        The cells, with ``decimal_comma`` set where the delimiter is not a comma and numbers such as ``7,5``
-        occur but none such as ``7.5``.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not text, is empty, has a quotation mark that is not closed, or a row
-        longer than its header.
+    ``007``. Commas are decimal marks where the delimiter is not a comma and numbers such as ``7,5`` occur in a column
+    but none such as ``7.5``.
     """
     return read_whole(TextFile(path, quick=False, max_bytes=max_bytes, max_cells=MAX_CELLS))
 

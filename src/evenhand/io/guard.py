@@ -408,12 +408,9 @@ class _Pass:
         raise NotImplementedError
 
     def _forbid(self, *_: object) -> None:
-        raise InputError(
-            "The workbook declares XML entities or a document type, which no spreadsheet program writes: it is not "
-            "read, since such files are used for attacks; save the table as csv.",
-            kind="forbidden_xml",
-            where=self.found.source,
-        )
+        what = "The workbook declares XML entities or a document type, which no spreadsheet program writes"
+        message = f"{what}: it is not read, since such files are used for attacks; save the table as csv."
+        raise InputError(message, kind="forbidden_xml", where=self.found.source)
 
 
 class _OfficeOpenPass(_Pass):

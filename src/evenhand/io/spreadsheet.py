@@ -71,7 +71,9 @@ def _read(workbook: CalamineWorkbook, facts: Mapping[str, SheetFacts], wanted: s
         others = [other for other in names[position + 1 :] if other not in facts or facts[other].filled]
         if wanted is None and (not filled or (filled == 1 and any(other in facts for other in others))):
             continue  # blank, or one line of text before the sheet that holds the table
-        notes += _others_note(name, others, place.name)
+        if others:
+            read = f"Only the sheet {name!r} was read, not {', '.join(map(repr, others))}"
+            notes.append(Problem("sheets", f"{read}: choose another one with --sheet.", place.name))
         return arrange(rows, first_row, source=f"{place.name}, sheet {name}", notes=notes)
     raise no_cells(place.name, "Every sheet of the workbook is blank")
 
@@ -161,11 +163,3 @@ def _claims(facts: SheetFacts, source: str) -> list[Problem]:
 def _letters(column: int) -> str:
     """Return the letters that a spreadsheet program shows for a column, counted from 0."""
     return ("" if column < 26 else _letters(column // 26 - 1)) + chr(ord("A") + column % 26)
-
-
-def _others_note(name: str, others: Sequence[str], file: str) -> list[Problem]:
-    """Return the note on sheets that were not read."""
-    if not others:
-        return []
-    which = ", ".join(map(repr, others))
-    return [Problem("sheets", f"Only the sheet {name!r} was read, not {which}: choose another one with --sheet.", file)]
