@@ -169,7 +169,6 @@ def chooser(index: Codes, count: int) -> sp.csr_array[Any]:
 
 def condition(gauge: Gauge, panel: Panel, parts: Components) -> Condition:
     """Return the conditions that a gauge means for each component of a panel with the precisions of the method."""
-    value_weight = np.zeros(panel.n_objects)
     constant = np.zeros(parts.n_components)
     simple = shares(gauge)
     match gauge:
@@ -180,15 +179,16 @@ def condition(gauge: Gauge, panel: Panel, parts: Components) -> Condition:
                 constant = gauge.value * sum_by(parts.object_component, value_weight, parts.n_components)
         case Affine(beta, gamma):
             _finite(gamma, "constant of the affine gauge")
+            value_weight = np.zeros(panel.n_objects)
             bias_weight = _affine_weights(beta, panel)
             constant = np.full(parts.n_components, float(gamma))
         case Anchor(assessor=label, bias=bias) if label is not None:
             _finite(bias, "bias of the anchor")
-            bias_weight = np.zeros(panel.n_assessors)
+            value_weight, bias_weight = np.zeros(panel.n_objects), np.zeros(panel.n_assessors)
             bias_weight[_find(label, panel.assessors, "assessor")] = 1.0
             constant = np.full(parts.n_components, float(bias))
         case Anchor(values=known):
-            bias_weight = np.zeros(panel.n_assessors)
+            value_weight, bias_weight = np.zeros(panel.n_objects), np.zeros(panel.n_assessors)
             for label, value in known.items():
                 _finite(value, f"known value of {label}")
                 index = _find(label, panel.objects, "object")

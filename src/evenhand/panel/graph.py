@@ -120,9 +120,9 @@ def find_components(panel: Panel) -> Components:
     >>> find_components(Panel.from_arrays([0, 1], [0, 1], [1.0, 2.0])).n_components
     2
     """
-    n_objects = panel.n_objects
+    n_objects, n_assessors = panel.n_objects, panel.n_assessors
     find = join if wants_loops(panel.n_assessments) else _join
-    of_objects, of_assessors = find(panel.object_index, panel.assessor_index, n_objects, panel.n_assessors)
+    of_objects, of_assessors = find(panel.object_index, panel.assessor_index, n_objects, n_assessors)
     root = np.concatenate([of_objects, of_assessors])
     if not root.any():
         return Components(1, root[:n_objects], root[n_objects:])
