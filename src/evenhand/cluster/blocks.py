@@ -76,6 +76,14 @@ class Block:
         """Return the means, in each row, of vectors (columns) on the smaller side."""
         return np.asarray(self.matrix(vectors.shape[0]) @ vectors) / self.total[:, None]
 
+    def between(self, first: int, last: int) -> Block:
+        """Return the block of some rows that follow each other."""
+        labels = None if self.labels is None else self.labels[first:last]
+        part = slice(int(self.start[first]), int(self.start[last]))
+        weight = None if self.weight is None else self.weight[part]
+        start = self.start[first : last + 1] - part.start
+        return Block(start, self.other[part], self.score[part], weight, self.code[first:last], labels)
+
     def __sizeof__(self) -> int:
         arrays = (self.start, self.other, self.score, self.weight, self.code)
         labels = 0 if self.labels is None else 32 * self.rows
@@ -133,22 +141,34 @@ def add(tallies: Sequence[Tally]) -> Tally:
 def tally_block(block: Block, size: int) -> Tally:
     """Return what a block adds to the totals and to the equations: all but the matrix.
 
-    ``gradient`` is sum c (s - mean of the row), ``residual`` sum c (s - mean of the row)^2, ``share`` sum c / C,
-    ``diagonal`` that of the Schur complement.
+    ``gradient`` is sum c (s - mean of the row), ``residual`` sum c (s - mean of the row)^2, ``share`` sum c / C.
     """
-    total, confidence, share, diagonal, count = compiled(_count)(block.start, block.other, block.weights, size)
+    weight, row = block.weights, block.row
+    total = np.bincount(row, weight, block.rows)
     return sweep(block, np.zeros(size)) | {
-        "leader": join(block.other, block.row, size, block.rows)[0],
-        "confidence": confidence,
-        "share": share,
-        "diagonal": diagonal,
-        "count": count,
+        "leader": join(block.other, row, size, block.rows)[0],
+        "confidence": np.bincount(block.other, weight, size),
+        "share": np.bincount(block.other, weight / total[row], size),
+        "count": np.bincount(block.other, minlength=size),
         "rows": block.rows,
         "assessments": int(block.score.size),
         "log_confidence": float(np.log(total).sum()),
         "inverse_confidence": float((1.0 / total).sum()),
         "largest_score": float(np.abs(block.score).max(initial=0.0)),
     }
+
+
+def diagonal_of(block: Block, size: int) -> Tally:
+    """Return the ``diagonal`` of the Schur complement, sum c (C - c) / C, in which pairs that repeat count as one."""
+    row, other = block.row, block.other
+    first = np.flatnonzero(np.diff(row, prepend=-1) | np.diff(other, prepend=-1))
+    row, other = row[first], other[first]
+    own = np.add.reduceat(block.weights, first)
+    total = np.bincount(row, own, block.rows)
+    most = own > 0.5 * total[row]
+    others = np.bincount(row, np.where(most, 0.0, own), block.rows)  # no subtraction of what is nearly the whole
+    rest = np.where(most, others[row], total[row] - own)
+    return {"diagonal": np.bincount(other, own * (rest / total[row]), size)}
 
 
 def sweep(block: Block, estimate: Floats) -> Tally:
@@ -263,40 +283,6 @@ def mean_squares(block: Block, vectors: NDArray[np.float32], at_once: int = 16) 
     for at in range(0, vectors.shape[1], at_once):
         squares += np.square(block.means(vectors[:, at : at + at_once].astype(np.float64))).sum(axis=1)
     return np.asarray(squares / vectors.shape[1], dtype=np.float64)
-
-
-def _count(start: Whole, other: Codes, weight: Floats, size: int) -> tuple[Floats, Floats, Floats, Floats, Whole]:
-    """Sum totals of rows, and confidences, shares, the diagonal and counts of columns.
-
-    Pairs that repeat stand side by side and count as one in the diagonal.
-    """
-    total = np.zeros(start.size - 1)
-    confidence, share, diagonal = np.zeros(size), np.zeros(size), np.zeros(size)
-    count = np.zeros(size, np.int64)
-    for row in range(start.size - 1):
-        whole = 0.0
-        for at in range(start[row], start[row + 1]):
-            whole += weight[at]
-        total[row] = whole
-        at = start[row]
-        while at < start[row + 1]:
-            column = other[at]
-            own = 0.0
-            while at < start[row + 1] and other[at] == column:
-                own += weight[at]
-                count[column] += 1
-                at += 1
-            rest = 0.0
-            if own < 0.5 * whole:
-                rest = whole - own
-            else:  # no subtraction of what is nearly the whole
-                for place in range(start[row], start[row + 1]):
-                    if other[place] != column:
-                        rest += weight[place]
-            confidence[column] += own
-            share[column] += own / whole
-            diagonal[column] += own * (rest / whole)
-    return total, confidence, share, diagonal, count
 
 
 def _sweep(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -16,7 +16,7 @@ from evenhand.cluster.blocks import Block
 from evenhand.cluster.crew import Crew, open_crew, watch
 from evenhand.cluster.reading import Source, load_labelled, load_packed
 from evenhand.cluster.solve import Solved, check_gauge, smaller_of, solve_blocks
-from evenhand.compiled import Floats
+from evenhand.compiled import Floats, Whole
 from evenhand.errors import InputError, Problem
 from evenhand.io.panels import is_packed
 from evenhand.io.results import replacing_directory, write_summary, write_whole
@@ -164,14 +164,8 @@ def calibrate_distributed(  # noqa: PLR0913
     """
     _check_options(method, noise, interval)
     check_gauge(gauge)
-    names = {
-        "object": object,
-        "assessor": assessor,
-        "score": score,
-        "uncertainty": uncertainty,
-        "confidence": confidence,
-        "level": level,
-    }
+    names = {"object": object, "assessor": assessor, "score": score}
+    names |= {"uncertainty": uncertainty, "confidence": confidence, "level": level}
     packed = is_packed(source)
     given = [name for name, column in names.items() if column is not None]
     if packed and given:
@@ -251,8 +245,11 @@ def _check_options(method: str, noise: object, interval: float) -> None:
         raise InputError(f"An interval needs a probability between 0 and 1, not {interval:g}.", kind="bad_option")
 
 
-def _within(estimate: Floats, unit_variance: Floats, noise: Noise, interval: float) -> dict[str, Floats | None]:
-    """Return standard deviations and the ends of intervals; None where there are none."""
+Within = dict[str, Floats | None]
+"""Standard deviations and the ends of intervals by name; None where there are none."""
+
+
+def _within(estimate: Floats, unit_variance: Floats, noise: Noise, interval: float) -> Within:
     marginal = Marginal.single(noise, unit_variance)
     ends = marginal.interval(interval)
     lower, upper = (None, None) if ends is None else (estimate + ends[0], estimate + ends[1])
@@ -260,12 +257,7 @@ def _within(estimate: Floats, unit_variance: Floats, noise: Noise, interval: flo
 
 
 def _columns(
-    side: Side,
-    labels: Any,
-    estimate: Floats,
-    within: dict[str, Floats | None],
-    assessments: NDArray[np.int64],
-    confidence: Floats,
+    side: Side, labels: Any, estimate: Floats, within: Within, assessments: Whole, confidence: Floats
 ) -> dict[str, Any]:
     columns: dict[str, Any] = {side: labels, "value" if side == "object" else "bias": estimate}
     columns |= {name: [None] * len(estimate) if cells is None else cells for name, cells in within.items()}
@@ -311,10 +303,7 @@ def _summary(crew: Crew, read: Source, solved: Solved, noise: Noise, asked: dict
             "sd_error": error,
         },
         "tables": {"objects": "objects", "assessors": "assessors", "residuals": "residuals"},
-        "notes": [
-            {"kind": note.kind, "message": note.message, "where": note.where}
-            for note in (*read.notes, *_notes(solved, noise, error))
-        ],
+        "notes": [asdict(note) for note in (*read.notes, *_notes(solved, noise, error))],
     }
 
 
@@ -365,10 +354,7 @@ def _write(
     shape = (read.larger, read.label_file, noise, interval, str(place))
 
     def question(sent: Any) -> list[Any]:
-        futures = [
-            crew.submit(write_block, block, sent, read.small, number, *shape)
-            for number, block in enumerate(crew.blocks)
-        ]
+        futures = crew.on_blocks(write_block, sent, read.small, *shape, each=range(len(crew.blocks)))
         watch(futures, "writing")
         return futures
 
@@ -386,9 +372,9 @@ def _write(
 
 def write_block(
     block: Block,
+    number: int,
     solved: Solved,
     small: pl.Series | None,
-    number: int,
     larger: Side,
     label_file: str | None,
     noise: Noise,

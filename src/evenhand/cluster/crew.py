@@ -109,6 +109,11 @@ class Crew:
         """Return the results of futures."""
         return self.ask(lambda _: futures)
 
+    def on_blocks(self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None) -> list[Any]:
+        """Return the futures of function(block, [each,] *arguments) for all blocks."""
+        own = [()] * len(self.blocks) if each is None else [(one,) for one in each]
+        return [self.submit(function, block, *one, *arguments) for block, one in zip(self.blocks, own, strict=True)]
+
     def sum(
         self,
         function: Callable[..., Tally],
@@ -116,16 +121,11 @@ class Crew:
         shared: Floats | None = None,
         each: Sequence[Any] | None = None,
     ) -> Tally:
-        """Return the sum over all blocks of function(block, [shared,] [each,] *arguments)."""
+        """Return the sum over all blocks of function(block, [each,] [shared,] *arguments)."""
 
         def question(sent: Any) -> Any:
-            given = [] if sent is None else [sent]
-            own = [[]] * len(self.blocks) if each is None else [[one] for one in each]
-            futures = [
-                self.submit(function, block, *given, *one, *arguments)
-                for block, one in zip(self.blocks, own, strict=True)
-            ]
-            return self.reduce(add, futures)
+            given = () if sent is None else (sent,)
+            return self.reduce(add, self.on_blocks(function, *given, *arguments, each=each))
 
         tally: Tally = self.ask(question, shared)
         return tally

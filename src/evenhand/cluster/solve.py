@@ -168,7 +168,7 @@ def solve_blocks(
     totals = sum_up(crew, size) if is_dense else crew.sum(kernel.tally_block, size)
     _check_comparable(totals, labels, smaller_of(larger))
     why = f", more than {dense_limit:,}" if size > dense_limit else ", too many for a dense matrix in a worker's memory"
-    solver = Dense(totals, larger) if is_dense else Descent(crew, totals, seed)
+    solver = Dense(totals, larger) if is_dense else Descent(crew, crew.sum(kernel.diagonal_of, size)["diagonal"], seed)
     freedom = int(totals["assessments"]) - int(totals["rows"]) - size + 1
     rounding = float(8 * np.finfo(np.float64).eps * totals["largest_score"])
 
@@ -326,8 +326,8 @@ class Descent:
 
     name: Final = "iterative"
 
-    def __init__(self, crew: Crew, totals: Tally, seed: int) -> None:
-        self._crew, self._diagonal, self._seed = crew, totals["diagonal"], seed
+    def __init__(self, crew: Crew, diagonal: Floats, seed: int) -> None:
+        self._crew, self._diagonal, self._seed = crew, diagonal, seed
         self._smallest = 1.0
         self.rounds = 0
 
