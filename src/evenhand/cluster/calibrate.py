@@ -178,20 +178,15 @@ def calibrate_distributed(  # noqa: PLR0913
             read = load_packed(crew, source, weighted=weighted)
         else:
             read = load_labelled(crew, source, weighted=weighted, columns=names, factor=factor, duplicates=duplicates)
-        if noise == "declared" and read.form not in ("uncertainty", "confidence"):
+        declared = noise == "declared"
+        if declared and read.form not in ("uncertainty", "confidence"):
             raise InputError(
                 "The noise cannot be taken as declared: the panel has nothing that tells its size in points; use "
                 "noise estimated.",
                 kind="bad_option",
             )
         solved = solve_blocks(
-            crew,
-            read.labels,
-            read.larger,
-            gauge=gauge,
-            declared=noise == "declared",
-            seed=seed,
-            dense_limit=dense_limit,
+            crew, read.labels, read.larger, gauge=gauge, declared=declared, seed=seed, dense_limit=dense_limit
         )
         rows = solved.totals["rows"]
         if read.larger_count not in (None, rows):
@@ -308,20 +303,14 @@ def _summary(crew: Crew, read: Source, solved: Solved, noise: Noise, asked: dict
 
 
 def _notes(solved: Solved, noise: Noise, error: float | None) -> list[Problem]:
-    notes = []
-    if noise.reason is not None:
-        notes.append(Problem("uncertainty", f"{noise.reason}."))
+    notes = [] if noise.reason is None else [Problem("uncertainty", f"{noise.reason}.")]
     if solved.draws is not None and error is not None:
-        notes.append(
-            Problem(
-                "drawn_uncertainty",
-                f"standard deviations come from {count_of(solved.draws.shape[1], 'draw')}, with a Monte Carlo error of "
-                f"at most {100 * error:.2g} % (one standard error); values and biases are exact.",
-            )
+        drawn = (
+            f"standard deviations come from {count_of(solved.draws.shape[1], 'draw')}, with a Monte Carlo error of "
+            f"at most {100 * error:.2g} % (one standard error); values and biases are exact."
         )
-        notes.append(
-            Problem("mu2", "spectral gap, determinant and typical uncertainty need a dense matrix: not computed.")
-        )
+        not_dense = "spectral gap, determinant and typical uncertainty need a dense matrix: not computed."
+        notes += [Problem("drawn_uncertainty", drawn), Problem("mu2", not_dense)]
     return notes
 
 

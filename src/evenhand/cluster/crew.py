@@ -75,11 +75,11 @@ class Crew:
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
         return min((float(worker["memory_limit"] or np.inf) for worker in workers), default=np.inf)
 
-    def reduce(self, function: Callable[..., Any], futures: list[Any], *arguments: Any, fan_in: int = _FAN_IN) -> Any:
+    def reduce(self, function: Callable[..., Any], futures: list[Any], *, fan_in: int = _FAN_IN) -> Any:
         """Return the future of a tree of calls on lists of results, always in the same order."""
         while len(futures) > 1:
             parts = [futures[at : at + fan_in] for at in range(0, len(futures), fan_in)]
-            futures = [part[0] if len(part) == 1 else self.submit(function, part, *arguments) for part in parts]
+            futures = [part[0] if len(part) == 1 else self.submit(function, part) for part in parts]
         return futures[0]
 
     def ask(self, question: Callable[[Any], Any], shared: Any = None) -> Any:

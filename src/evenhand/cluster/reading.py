@@ -209,12 +209,10 @@ def load_labelled(
     if duplicates == "error":
         _refuse_repeats(crew, labels, larger)
     missing = sum(one.missing for one in facts)
-    notes = []
-    if missing:
-        has = "row has no score and counts" if missing == 1 else "rows have no score and count"
-        notes.append(Problem("not_assessed", f"{missing:,} {has} as not assessed."))
+    has = "row has no score and counts" if missing == 1 else "rows have no score and count"
+    note = Problem("not_assessed", f"{missing:,} {has} as not assessed.")
     of_level = float(factor) if forms[0] == "level" else None
-    return Source(larger, labels, forms[0], of_level, small=small, notes=tuple(notes))
+    return Source(larger, labels, forms[0], of_level, small=small, notes=(note,) if missing else ())
 
 
 def _code_all(crew: Crew, source: Any, columns: Mapping[str, str | None], options: Options) -> list[Any]:
