@@ -84,6 +84,7 @@ REFINED: dict[str, dict[str, Any]] = {
     "--bounds 0,100": {"scores": eh.Bounded(0.0, 100.0)},
     "--bounds 0,100 --map rational": {"scores": eh.Bounded(0.0, 100.0, "rational")},
     "--log-scores": {"scores": eh.Logarithm()},
+    "--ordinal probit": {"ordinal": "probit"},
     "--covariate order": {"covariates": ("order",)},
     "--method iba --shrink": {"shrink": True, "power": 0.0},
 }
@@ -133,7 +134,7 @@ def test_a_score_that_is_far_off_is_listed_with_what_was_expected(scores: Path) 
 
 
 def test_what_is_not_a_number_becomes_null(scores: Path) -> None:
-    found = answer("calibrate", scores, "--bounds", "0,100")
+    found = answer("calibrate", scores, "--covariate", "order")
     assert found["variances"] == [
         {
             "variance": "noise_sd",

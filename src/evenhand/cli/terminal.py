@@ -146,7 +146,7 @@ def _show_model(summary: Summary, rows: int) -> None:
     tell("covariates", "covariate", ("covariate", "points"), summary.get("covariates", []), most)
     for key, column in (("scales", "scale"), ("noise_factors", "noise factor")):
         tell(key, "assessor", ("assessor", column), sorted(summary.get(key, []), key=_away_from_one), most)
-    tell("thresholds", "threshold", ("threshold", "latent"), summary.get("thresholds", []), most)
+    tell("thresholds", "threshold", ("threshold", "latent"), summary.get("thresholds", []))
     if summary.get("outlying"):
         show_table(
             ["outlying score", "by", "on", "expected", "standard deviations"],
