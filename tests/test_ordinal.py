@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 import evenhand as eh
-from evenhand.errors import InputError, SolveError
+from evenhand.errors import InputError
 from evenhand.models.ordinal import Laplace, Ordinal, code_categories
 from evenhand.models.setting import Work
 from evenhand.panel.panel import Panel
@@ -309,23 +309,20 @@ def test_perfect_agreement_puts_categories_in_order() -> None:
 
 
 @pytest.mark.study
-def test_categories_are_ranked_better_than_by_numbers_and_intervals_cover() -> None:
-    """Two hundred panels of 30 objects, 8 assessors, 3 scores each, most marks in the highest of five categories."""
+def test_categories_have_smaller_errors_than_numbers_and_intervals_cover() -> None:
+    """Two hundred panels of 30 objects, 8 assessors and 4 scores each, two thirds of them at the ends."""
     errors, covered = [], []
-    cut = np.array([-2.5, -1.8, -1.2, -0.4])
+    cut = np.array([-2.0, -1.0, 0.0, 0.5])
+    options: Any = {"value_mean": 0.0, "value_sd": 2.0, "bias_sd": 1.5, "uncertainties": (1.0,)}
     for seed in range(200):
-        options: Any = {"value_mean": 0.0, "value_sd": 1.2, "bias_sd": 0.7, "uncertainties": (1.0,)}
-        made = eh.simulate_panel(30, 8, 3, seed=seed, bounds=None, step=None, **options)
+        made = eh.simulate_panel(30, 8, 4, seed=seed, bounds=None, step=None, **options)
         panel = replace(made.panel, score=np.searchsorted(cut, made.panel.score) + np.float64(1.0))
         chance = np.diff(stats.norm.cdf(cut[None] - made.values[:, None]), prepend=0.0, append=1.0, axis=1)
         true = chance @ np.arange(1.0, 6.0)
-        try:
-            fits = refine(panel, ordinal="probit"), refine(panel, shrink=True)
-        except (SolveError, InputError):
-            continue
+        fits = refine(panel, ordinal="probit"), refine(panel, shrink=True)
         errors.append([np.sqrt(np.square(fit.values.estimate - true).mean()) for fit in fits])
         covered.append(((fits[0].values.lower <= true) & (true <= fits[0].values.upper)).mean())
     ordinal, plain = np.array(errors).T
-    assert len(errors) >= 190
-    assert ordinal.mean() < plain.mean()
-    assert np.mean(covered) > 0.84
+    assert ordinal.mean() < 0.95 * plain.mean()
+    assert (ordinal < plain).mean() > 0.7
+    assert 0.86 < np.mean(covered) < 0.92

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from math import log, pi
 from typing import Final, Literal, NamedTuple, Protocol
 
@@ -22,7 +22,7 @@ from evenhand.errors import InputError, SolveError
 from evenhand.models.effects import Table
 from evenhand.models.noise import LEAST, MOST, KnownNoise, Normal, Tilted
 from evenhand.models.setting import Node, Setting, Work
-from evenhand.models.shrunk import starts
+from evenhand.models.shrunk import ratio_prior, starts
 from evenhand.panel.panel import Panel
 from evenhand.progress import report
 from evenhand.solve.priors import CentredSolver, PriorSolver
@@ -45,6 +45,12 @@ _DIFFERENCE: Final = 1e-3
 """Step of the differences of slopes that give the curvature at the peak."""
 
 _MOST_CATEGORIES: Final = 100
+
+_GRID: Final = (-2.2, -1.1, 0.0, 1.1, 2.2)
+"""Where other variances are looked at, in standard deviations of their logarithms."""
+
+_CLOSEST: Final = 1e-3
+"""Least gap between thresholds there."""
 
 _PLACES, _SHARES = np.polynomial.hermite_e.hermegauss(40)
 
@@ -405,11 +411,11 @@ class Laplace:
         ends = shape.quantile(share) * wider
         return np.concatenate([ends[:1], np.log(np.diff(ends)), spread])
 
-    def peak(self) -> tuple[Floats, _Point]:
-        """Return the parameters of the highest likelihood, and the mode there; by BFGS."""
-        point = self.start()
+    def peak(self, start: Floats | None = None, *, prior: bool = False) -> tuple[Floats, _Point]:
+        """Return the parameters of the highest likelihood, or posterior, and the mode there; by BFGS."""
+        point = self.start() if start is None else start
         low, high = self._limits
-        here = self.at(point)
+        here = self._judged(point, prior=prior)
         bend = self._first_bend(point, here)
         for _ in range(_CLIMBS):
             free = ~(((point <= low) & (here.slope <= 0)) | ((point >= high) & (here.slope >= 0)))
@@ -418,7 +424,7 @@ class Laplace:
             if step @ here.slope < _FLAT:
                 return point, here
             step *= min(1.0, 2.0 / float(np.abs(step).max()))
-            there, moved = self._risen(point, here, step, low, high)
+            there, moved = self._risen(point, here, step, prior=prior)
             if there is None:
                 return point, here
             way, change = moved - point, here.slope - there.slope
@@ -428,15 +434,13 @@ class Laplace:
             point, here = moved, there
         raise SolveError("Thresholds and variances could not be found: the scores do not determine them.")
 
-    def _risen(
-        self, point: Floats, here: _Point, step: Floats, low: Floats, high: Floats
-    ) -> tuple[_Point | None, Floats]:
+    def _risen(self, point: Floats, here: _Point, step: Floats, *, prior: bool) -> tuple[_Point | None, Floats]:
         """Return a place in the direction of a step that is higher; None where there is none but for rounding."""
         size, nearest = 1.0, self.nearest
         while size > 1e-4:
-            moved = np.clip(point + size * step, low, high)
+            moved = np.clip(point + size * step, *self._limits)
             try:
-                there = self.at(moved)
+                there = self._judged(moved, prior=prior)
                 if there.height > here.height:
                     return there, moved
             except SolveError:
@@ -444,6 +448,71 @@ class Laplace:
             self.nearest = nearest
             size /= 3
         return None, point
+
+    def _judged(self, point: Floats, *, prior: bool) -> _Point:
+        """Return the mode and the likelihood for some parameters, times the prior of unknown variances if asked."""
+        here = self.at(point)
+        if not prior:
+            return here
+        height, slope = here.height, here.slope.copy()
+        for at, sd in zip((-2, -1), self.given, strict=True):
+            if sd is None:
+                x = 2 * float(point[at])
+                height += ratio_prior(x)
+                slope[at] += 2 - 3 / (1 + np.exp(-x))
+        return replace(here, height=height, slope=slope)
+
+    def credible(self, best: Node) -> list[tuple[float, Floats, Node]]:
+        """Return other variances that the scores leave credible, with probabilities, and the fits there.
+
+        They are on the latent scale of the best fit: values where the same score is expected of an average assessor.
+        Thresholds follow the variances to first order.
+        """
+        rows = [at for at, sd in zip((-2, -1), self.given, strict=True) if sd is None]
+        if not rows:
+            return []
+        kept = self.nearest
+        point, _ = self.peak(self.point, prior=True)
+        covariance = self.covariance(point, prior=True)
+        block = covariance[np.ix_(rows, rows)]
+        if not np.isfinite(block).all() or np.linalg.eigvalsh(block).min() <= 0:
+            return []
+        size, axes = np.linalg.eigh(block)
+        follow = self._turn(point) @ covariance[: self.count, rows] @ np.linalg.inv(block)
+        found = []
+        for place in product(_GRID, repeat=len(rows)):
+            way = axes @ (np.sqrt(size) * np.array(place))
+            moved, cut = point.copy(), self.thresholds(point) + follow @ way
+            moved[0], moved[1 : self.count] = cut[0], np.log(np.maximum(np.diff(cut), _CLOSEST))
+            moved[rows] += way
+            moved = np.clip(moved, *self._limits)
+            try:
+                found.append((moved, self._judged(moved, prior=True)))
+            except SolveError:  # far out, where nothing is credible
+                continue
+        self.nearest = kept
+        share = np.exp(np.array([here.height for _, here in found]) - max(here.height for _, here in found))
+        share /= share.sum()
+        return [
+            (float(part), 2 * at[rows], self._beside(best, here))
+            for part, (at, here) in zip(share.tolist(), found, strict=True)
+        ]
+
+    def _beside(self, best: Node, here: _Point) -> Node:
+        """Return a fit with other thresholds on the latent scale of the best one."""
+        own, other = self.best.likelihood, here.likelihood
+        points = other.back(here.values)
+        stretch = float(np.median(own.slope(points) / other.slope(points)))
+        of_values, of_biases = np.square(here.sd).tolist()
+        return replace(
+            best,
+            setting=replace(best.setting, likelihood=other, value_ratio=of_values, bias_ratio=of_biases),
+            values=own.forward(points),
+            biases=stretch * here.biases,
+            solver=here.solver,
+            noise=KnownNoise(stretch**2, "estimated"),
+            log_marginal=here.height,
+        )
 
     def _first_bend(self, point: Floats, here: _Point) -> Floats:
         """Return about how the likelihood bends: the information on thresholds, and on spreads what sides can tell."""
@@ -473,13 +542,14 @@ class Laplace:
         values, biases = here.solver.apply(of_objects, of_assessors)
         return np.asarray(own - of_objects.T @ values - of_assessors.T @ biases)
 
-    def covariance(self, point: Floats) -> Floats:
+    def covariance(self, point: Floats, *, prior: bool = False) -> Floats:
         """Return the covariance of the parameters, from differences of slopes; nan for what is at an end."""
         free = np.flatnonzero(self._free(point))
         bend = np.empty((free.size, free.size))
         for row, at in enumerate(free.tolist()):
             step = np.where(np.arange(point.size) == at, _DIFFERENCE, 0.0)
-            change = self.at(point - step).slope - self.at(point + step).slope
+            down, up = (self._judged(point + sign * step, prior=prior) for sign in (-1, 1))
+            change = down.slope - up.slope
             bend[row] = change[free] / (2 * _DIFFERENCE)
         found = np.full((point.size, point.size), np.nan)
         found[np.ix_(free, free)] = np.linalg.inv((bend + bend.T) / 2)

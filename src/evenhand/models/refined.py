@@ -199,8 +199,10 @@ class Refined(Model):
     def credible(self) -> list[tuple[float, Floats, Node]]:
         """Other variances that the scores leave credible, with probabilities; none for large panels."""
         small = min(self.panel.n_objects, self.panel.n_assessors) <= _LARGE
-        if not self.search.unknowns or not small or self.laplace is not None:
+        if not self.search.unknowns or not small:
             return []
+        if self.laplace is not None:
+            return self.laplace.credible(self.node)
         return self.search.credible(self.search.point)
 
     @property
@@ -272,7 +274,7 @@ class Refined(Model):
         """Values on the latent scale of ordered categories."""
         if self.laplace is None:
             return None
-        parts = [(1.0, self.node, self.node.values, np.sqrt(self.node.solver.diagonal()[0]))]
+        parts = [(share, node, node.values, np.sqrt(node.solver.diagonal()[0])) for share, node in self._nodes]
         return self._table("object", self.panel.objects, self.node.values, parts)
 
     def _table(
