@@ -340,8 +340,9 @@ class Search:
         """Return Newton's step in the coordinates that are free to move."""
         free = ~(((point <= self.low) & (slope < 0)) | ((point >= self.high) & (slope > 0)))
         step = np.zeros(point.size)
-        size, axes = np.linalg.eigh(bend[np.ix_(free, free)])
-        step[free] = axes @ ((axes.T @ slope[free]) / np.maximum(size, 1e-3 * float(size.max(initial=0.0)) + 1e-8))
+        unit = 1.0 / np.sqrt(np.maximum(np.diagonal(bend)[free], 1e-300))
+        size, axes = np.linalg.eigh(bend[np.ix_(free, free)] * np.outer(unit, unit))
+        step[free] = unit * (axes @ ((axes.T @ (unit * slope[free])) / np.maximum(size, 1e-3)))
         return step
 
     def _vanished(self, point: Floats, *, prior: bool) -> Floats:
