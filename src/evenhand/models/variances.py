@@ -32,7 +32,7 @@ _NEAR: Final = 1e-5
 """Where a step would raise the log marginal likelihood by less than this, heights no longer tell whether it is good."""
 
 _FLAT: Final = 1e-12
-_COARSE: Final = 1e-8
+_COARSE: Final = 1e-11
 """Where a step would raise it by less than this the peak is reached; the second where slopes are differences."""
 
 _EVEN: Final = 1e-9
