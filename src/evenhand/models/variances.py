@@ -33,7 +33,9 @@ _NEAR: Final = 1e-5
 
 _FLAT: Final = 1e-12
 _COARSE: Final = 1e-11
-"""Where a step would raise it by less than this the peak is reached; the second where slopes are differences."""
+_COARSER: Final = 1e-7
+"""Where a step would raise it by less than this the peak is reached; the second and third where slopes are differences,
+of fits that are exact or came to rest."""
 
 _EVEN: Final = 1e-9
 """The same where sites stand for scores, whose own tolerance is coarser."""
@@ -57,6 +59,9 @@ _FAR: Final = 1.1
 _NODES: Final = 15
 _BROAD: Final = 1.3
 """Points of an integral to a side, and by how much they reach further than the curvature at the peak says."""
+
+_ROUGH: Final = 0.02
+"""Least information about a number of which no average information is known."""
 
 _TOLD: Final = 2.0
 """With more information than this about the logarithm of a variance, the variance is not zero."""
@@ -253,9 +258,10 @@ class Search:
             bend -= np.outer(shared, shared) / pairs["w", "w"]
         if prior:
             bend += np.diag(self._prior_slopes(point)[1])
-        untold = np.diagonal(bend) <= 0
+        untold = np.diagonal(bend) <= 0  # scales, noise factors, tails: as if it were falling off exponentially
         bend[untold, :] = bend[:, untold] = 0.0
-        return np.asarray(bend + np.diag(np.where(untold, 1.0, 0.0)))
+        rough = np.maximum(np.abs(self._slope(point, node, prior=prior)), _ROUGH) if untold.any() else 0.0
+        return np.asarray(bend + np.diag(np.where(untold, rough, 0.0)))
 
     def errors(self, names: Sequence[str]) -> dict[str, float]:
         """Return standard errors of the logs of standard deviations, and of the power, by their information.
@@ -370,7 +376,7 @@ class Search:
                 learnt = (point - before[0], before[1] - slope)
                 bend = _updated(bend, *learnt)
             step = self._step(point, slope, bend)
-            if float(step @ slope) / 2 < _COARSE:
+            if float(step @ slope) / 2 < (_COARSE if self.base.is_ml else _COARSER):
                 break
             step *= min(1.0, 0.5 / float(np.abs(step).max()))
             for _ in range(4):
