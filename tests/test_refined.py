@@ -717,7 +717,7 @@ def test_slopes_are_those_of_the_marginal_likelihood(asked: dict[str, Any]) -> N
     panel = replace(panel, covariates={"z": np.random.default_rng(1).normal(size=panel.n_assessments)})
     search = refined_of(refine(panel, **asked)).search
     point = search.point + 0.2 * np.random.default_rng(3).normal(size=search.point.size)
-    found = search._slope(point, search.node(point), prior=False)
+    found = search.slope(point)
     for at in range(point.size):
         step = np.zeros(point.size)
         step[at] = 1e-3

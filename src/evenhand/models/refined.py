@@ -85,7 +85,7 @@ class Refinements:
     step: float | None = None
     scores: ScoreMap | None = None
     covariates: tuple[str, ...] = ()
-    likelihood: Criterion = "reml"
+    likelihood: Criterion = field(default="reml", repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -164,7 +164,8 @@ class Refined(Model):
     @property
     def settings(self) -> dict[str, str]:
         """What was assumed."""
-        return {"refinements": repr(self.refinements)}
+        likelihood = self.refinements.likelihood
+        return {"refinements": repr(self.refinements)} | ({} if likelihood == "reml" else {"likelihood": likelihood})
 
     def refit(self, panel: Panel, **options: Unpack[Options]) -> Fit:
         """Return the fit of another panel with the same refinements."""
@@ -325,7 +326,7 @@ def find_refined(
     search = Search(work, base, unknowns)
     refuse_untold(panel, unknowns)
     point = search.peak() if unknowns else np.zeros(0)
-    refuse_perfect(point, unknowns, chosen.step)
+    refuse_perfect(unknowns, point, chosen.step)
     search.end(point)
     names, dropped = ((), ()) if coding is None else (coding.names, coding.dropped)
     return Refined(panel, chosen, search, names, dropped, interval), parts

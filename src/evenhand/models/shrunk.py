@@ -98,12 +98,11 @@ def refuse_untold(panel: Panel, unknowns: Sequence[Unknown]) -> None:
         )
 
 
-def refuse_perfect(point: Floats, unknowns: Sequence[Unknown], step: float | None) -> None:
+def refuse_perfect(unknowns: Sequence[Unknown], point: Floats, step: float | None) -> None:
     """Refuse scores that leave no noise at all."""
     for one, at in zip(unknowns, point.tolist(), strict=True):
-        if (one.name in ("value_ratio", "bias_ratio") and at > one.high - 0.5) or (
-            one.name == "w" and at < one.low + 0.5
-        ):
+        left = {"value_ratio": one.high - at, "bias_ratio": one.high - at, "w": at - one.low}.get(one.name, np.inf)
+        if left < 0.5:
             beyond = "" if step is None else f" beyond rounding to {step:g}"
             instead = "which says the same without priors" if step is None else "or leave the step out"
             raise SolveError(

@@ -66,6 +66,9 @@ _ROUGH: Final = 0.02
 _TOLD: Final = 2.0
 """With more information than this about the logarithm of a variance, the variance is not zero."""
 
+_SUSPECT: Final = 6.0
+"""So near to their largest ratio, in logarithms, variances may stand beside no noise at all."""
+
 _LEAST: Final = 1e-4
 """A part of the mixture less probable than this is left out."""
 
@@ -227,6 +230,10 @@ class Search:
         node = self._rested(point, 1.0)
         return -np.inf if node is None else self._height(point, node, prior=prior)
 
+    def slope(self, point: Floats) -> Floats:
+        """Return the slope of the log marginal likelihood at a point."""
+        return self._slope(point, self.node(point), prior=False)
+
     def _slope(self, point: Floats, node: Node, *, prior: bool) -> Floats:
         """Return the slope at a point from the fit there."""
         rises = slopes(self.work, node)
@@ -352,7 +359,10 @@ class Search:
         return step
 
     def _vanished(self, point: Floats, *, prior: bool) -> Floats:
-        """Return the point with variances at zero, which no number of steps reaches, where that is at least as high."""
+        """Return the point with variances at zero, which no number of steps reaches, where that is at least as high.
+
+        That of the noise is at zero where all others are as large beside it as they may become.
+        """
         told = np.diagonal(self._bend(point, self.node(point), prior=prior)) > _TOLD
         height = self.height(point, prior=prior)
         for at in [at for at, one in enumerate(self.unknowns) if one.may_vanish and not told[at]]:
@@ -362,6 +372,12 @@ class Search:
                 point, height = ended, found
             else:
                 self.nearest = nearest
+        ratios = np.array([one.name in ("value_ratio", "bias_ratio") for one in self.unknowns])
+        room = np.min((self.high - point)[ratios], initial=np.inf)
+        if 0 < room < _SUSPECT:
+            ended = point + np.where(ratios, room, 0.0)
+            if self._tried(ended, prior=prior) >= height:
+                return ended
         return point
 
     def _polished(self, point: Floats, *, prior: bool) -> Floats:
