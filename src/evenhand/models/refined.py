@@ -232,6 +232,22 @@ class Refined(Model):
             return None
         return factor_table(self.panel, self.node, self._nodes, self.interval)
 
+    @property
+    def notes(self) -> list[Problem]:
+        """Who is over-confident, and who under-confident."""
+        table = self.noise_factors
+        if table is None:
+            return []
+        found = []
+        for word, rows in (
+            ("over-confident", np.flatnonzero(table.lower > 1)),
+            ("under-confident", np.flatnonzero(table.upper < 1)),
+        ):
+            if rows.size:
+                names = name_some([self.panel.assessors[at] for at in rows.tolist()])
+                found.append(Problem("confidence", f"{count_of(rows.size, 'assessor')} {word}: {names}."))
+        return found
+
     @cached_property
     def variances(self) -> Table:
         """Whatever numbers of the model the scores had to tell: standard deviations, power, degrees of freedom."""
@@ -488,7 +504,7 @@ def make_refined(
         degrees_of_freedom=best.freedom,
         connectivity=parts,
         posterior=posterior,
-        notes=(*panel.notes, *_notes(panel, chosen, best, refined, parts)),
+        given_notes=(*panel.notes, *_notes(panel, chosen, best, refined, parts)),
         given_residuals=best.residuals,
         per_component=per_component,
         precision=best.precision,
@@ -591,13 +607,4 @@ def _notes(panel: Panel, chosen: Refinements, best: Node, refined: Refined, part
             "compared across groups."
         )
         notes.append(Problem("not_comparable", message))
-    if refined.noise_factors is not None:
-        table = refined.noise_factors
-        for word, rows in (
-            ("over-confident", np.flatnonzero(table.lower > 1)),
-            ("under-confident", np.flatnonzero(table.upper < 1)),
-        ):
-            if rows.size:
-                names = name_some([panel.assessors[at] for at in rows.tolist()])
-                notes.append(Problem("confidence", f"{count_of(rows.size, 'assessor')} {word}: {names}."))
     return notes if chosen.tails is None else [*notes, *outlying_notes(panel, refined)]
