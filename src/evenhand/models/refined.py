@@ -16,9 +16,9 @@ from evenhand.models.bounded import ScoreMap, map_scores
 from evenhand.models.confidences import factor_table, power_unknown, strength_unknown
 from evenhand.models.covariates import code_covariates
 from evenhand.models.effects import Table, both_sides
-from evenhand.models.family import INTERVAL
+from evenhand.models.family import INTERVAL, refuse_criteria, refuse_extreme
 from evenhand.models.fit import Fit, Model, Options, Question, outlying_notes
-from evenhand.models.noise import Likelihood, NoiseKind, NoisePrior, Normal
+from evenhand.models.noise import Likelihood, NoiseKind, NoisePrior, Normal, notes_on
 from evenhand.models.posterior import Alternative, Marginal, Posterior
 from evenhand.models.robust import Huber, Student, freedom_unknown
 from evenhand.models.rounded import Rounded
@@ -33,6 +33,9 @@ from evenhand.solve.connectivity import Connectivity, connectivity
 from evenhand.words import count_of, name_some
 
 Tails = Literal["student", "huber"]
+
+_HUGE: Final = 1e60
+"""Numbers that are given lie within this factor of 1."""
 
 _LARGE: Final = 500
 """With more than this many on the smaller side the scores fix variances so well that their uncertainty is nothing."""
@@ -296,7 +299,9 @@ def find_refined(
     solver: SolverKind = "auto",
 ) -> tuple[Refined, Connectivity]:
     """Return the model with the variances that the scores tell, and how the panel hangs together."""
+    refuse_criteria(panel)
     chosen = _checked(panel, chosen, noise, interval)
+    refuse_extreme(panel, 1.0 if chosen.power == 1.0 else 4.0)
     seen = panel
     if chosen.scores is not None:
         chosen.scores.refuse(panel)
@@ -308,7 +313,8 @@ def find_refined(
     if chosen.shrink is False and not per_component:
         parts.require_connected()
     coding = code_covariates(panel, chosen.covariates)
-    work = Work(seen, parts, None if coding is None else coding.columns, solver, panel.precision)
+    columns, step = None if coding is None else coding.columns, panel.step if chosen.step is None else None
+    work = Work(seen, parts, columns, solver, panel.precision, step)
     base, unknowns = _unknowns(work, chosen, noise)
     search = Search(work, base, unknowns)
     refuse_untold(panel, unknowns)
@@ -348,6 +354,8 @@ def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind | NoisePrior, i
         given = getattr(chosen, name)
         if given is not None and not (_is_number(given) and given > 0):
             refuse(f"{name} must be a positive number, not {given!r}.")
+        if given is not None and not 1 / _HUGE <= given <= _HUGE:
+            refuse(f"{name} is too extreme to compute with: {given!r}.")
     if chosen.tails not in (None, "student", "huber"):
         refuse(f"Tails can be student or huber, not {chosen.tails!r}.")
     if chosen.step is not None:
@@ -513,8 +521,7 @@ def _notes(panel: Panel, chosen: Refinements, best: Node, refined: Refined, part
         if ratio is not None and ratio < 1e-4:
             message = f"the scores show no spread of {name} beyond the noise: its best estimate is zero."
             notes.append(Problem("no_spread", message))
-    if best.noise.reason is not None:
-        notes.append(Problem("uncertainty", f"{best.noise.reason}."))
+    notes += notes_on(best.noise, panel.step)
     if chosen.scores is not None:
         notes.append(Problem("mapped", f"{chosen.scores.words}."))
     if chosen.shrink is not False and not parts.is_connected:

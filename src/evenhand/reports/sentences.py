@@ -7,13 +7,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from evenhand.answers.decision import Decision
+from evenhand.answers.decision import Decision, why_unsafe
 from evenhand.answers.fingerprint import Fingerprint
 from evenhand.answers.ranking import Ranking
 from evenhand.errors import Problem
 from evenhand.models.average import SA
 from evenhand.models.fit import Fit
-from evenhand.words import count_of, name_some, percent
+from evenhand.models.noise import lifted_words
+from evenhand.solve.choose import DENSE
+from evenhand.words import count_of, name_some, percent, sentence
 
 NAMED: Final = 30
 """Up to this many objects are named in a sentence."""
@@ -34,10 +36,11 @@ def sampling_notes(fit: Fit) -> list[Problem]:
     error = 0.0 if solver is None or fit.values.sd is None else solver.diagonal_error / 2
     if error == 0:
         return []
-    message = (
-        f"the panel is too large for exact standard deviations and leverages: they were estimated by sampling, with a "
-        f"typical error of {100 * error:.2g} % of each standard deviation."
-    )
+    off = f"estimated by sampling, with a typical error of {100 * error:.2g} % of each standard deviation"
+    if min(fit.panel.n_objects, fit.panel.n_assessors) > DENSE:
+        message = f"the panel is too large for exact standard deviations and leverages: they were {off}."
+    else:
+        message = f"standard deviations and leverages were {off}: the direct solver has exact ones."
     return [Problem("sampled", message)]
 
 
@@ -114,10 +117,11 @@ def decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, averag
     places, inside, undecided = decision.places, decision.inside, decision.undecided
     share = percent(ranking.interval)
     safe = f"Safely in are {_named(inside)}." if inside else "None of them is safely in."
+    others = "All others are safely out." if decision.outside else "None is safely out."
     said = [
         f"{places:,} of {count_of(fit.panel.n_objects, 'object')} are to be chosen. "
         f"{safe} For {count_of(places - len(inside), 'place')} the scores cannot separate "
-        f"{count_of(len(undecided), 'object')}: {_named(undecided)}. All others are safely out."
+        f"{count_of(len(undecided), 'object')}: {_named(undecided)}. {others}"
         if undecided
         else f"{places:,} of {count_of(fit.panel.n_objects, 'object')} are to be chosen, and the scores separate them "
         f"from all others: {_named(inside)}."
@@ -125,6 +129,8 @@ def decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, averag
     said.append(
         f"“Safely” means that the {share} interval of the rank lies on one side of the line between places {places:,} "
         f"and {places + 1:,}."
+        if decision.caution is None
+        else f"{sentence(decision.caution)}."
     )
     if decision.drawn is not None:
         said.append(
@@ -143,9 +149,11 @@ def _leading(fit: Fit, ranking: Ranking) -> list[str]:
     """Return who is ahead, and who may be."""
     first, *rest = np.argsort(-fit.values.estimate, kind="stable").tolist()
     others = [fit.values.labels[at] for at in rest if ranking.rank_lower[at] == 1]
-    share = percent(ranking.interval)
+    share, caution = percent(ranking.interval), why_unsafe(fit)
     said = f"No other may be first, by the {share} intervals of ranks."
-    if others:
+    if caution is not None:
+        said = f"{sentence(caution)}."
+    elif others:
         said = f"The scores do not rule out ({share} intervals of ranks) that another is first: {_named(others)}."
     return [_highest(fit, first), said]
 
@@ -215,9 +223,11 @@ def method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
 
 
 def _noise(fit: Fit) -> str:
-    kind, variance = fit.posterior.noise.kind, fit.noise_variance
-    if kind == "declared":
+    noise, variance, step = fit.posterior.noise, fit.noise_variance, fit.panel.step
+    if noise.is_lifted and step is not None:
+        return f"{sentence(lifted_words(noise, step))}."
+    if noise.kind == "declared":
         return "Declared uncertainties were taken at face value."
     if variance is None:
-        return f"Standard deviations are not given, since {fit.posterior.noise.reason}."
+        return f"Standard deviations are not given, since {noise.reason}."
     return f"The noise was estimated from the scores ({count_of(fit.degrees_of_freedom, 'degree')} of freedom)."

@@ -196,6 +196,8 @@ def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Sum
             "drawn": None if decision.drawn is None else list(decision.drawn),
             "lottery_seed": decision.lottery_seed,
         }
+        if decision.caution is not None:
+            summary["notes"] += problem_records([Problem("few_degrees", f"{decision.caution}.")])
         drawn = set(decision.drawn or ())
         for record, status in zip(summary["objects"], decision.status, strict=True):
             record["status"] = status
