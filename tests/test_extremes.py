@@ -14,7 +14,7 @@ from evenhand.cli import main
 from evenhand.errors import EvenhandError
 from evenhand.models.refined import refine
 from evenhand.panel.panel import Panel
-from evenhand.reports.sentences import sampling_notes
+from evenhand.reports.summary import summarise_fit
 from evenhand.solve import SolverKind
 from panels import doubles, exact_fit
 
@@ -164,7 +164,7 @@ def test_a_residual_that_rounding_hides_is_found_with_more_digits_or_refused() -
 
 def test_a_small_panel_is_not_called_too_large() -> None:
     fit = eh.calibrate(Panel.from_arrays(*COMPLETE, SCORES), solver="iterative")
-    notes = [note.message for note in sampling_notes(fit)]
+    notes = [note["message"] for note in summarise_fit(fit)["notes"] if note["kind"] == "sampled"]
     assert notes
     assert all("too large" not in note for note in notes)
     assert all("direct solver" in note for note in notes)
