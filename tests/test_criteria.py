@@ -1077,3 +1077,32 @@ def test_what_needs_a_fit_of_one_panel_alone_is_refused(what: str) -> None:
     for one in (fit.combined, *fit.fits.values()):
         with pytest.raises(InputError, match=f"{what} is not for values of several criteria"):
             NOT_FOR_CRITERIA[what](one)
+
+
+# ------------------------------------------------------------------------------------- methods that know no criteria
+
+
+@pytest.mark.parametrize(
+    "fit_by",
+    [
+        *(eh.calibrate, eh.incomplete_block, eh.simple_average, eh.weighted_average, eh.median_polish),
+        *(eh.refine, lambda panel: eh.refine(panel, shrink=True), lambda panel: eh.compare(panel, candidates=[])),
+    ],
+)
+def test_scores_for_several_criteria_are_not_pooled_in_silence(fit_by: Any) -> None:
+    panel = some_panel(61, count=2, missing=0.0)
+    with pytest.raises(InputError, match=r"2 criteria \(merit, style\).*calibrate_criteria\(panel\)") as caught:
+        fit_by(panel)
+    assert caught.value.problems[0].kind == "several_criteria"
+    one = panel.of_criterion("merit")
+    assert fit_by(one) is not None
+
+
+def test_a_panel_of_one_criterion_is_a_panel() -> None:
+    panel = some_panel(62, count=2, missing=0.0)
+    assert panel.criterion is not None
+    alone = panel.restrict(panel.criterion == "merit")
+    assert alone.criteria == ("merit",)
+    np.testing.assert_array_equal(
+        eh.calibrate(alone).values.estimate, eh.calibrate(panel.of_criterion("merit")).values.estimate
+    )

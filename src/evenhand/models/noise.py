@@ -395,11 +395,16 @@ def noise_floor(step: float | None, precision: Floats) -> float:
     if step is None:
         return 0.0
     if precision.strides == (0,):  # all alike
-        level = float(np.log(precision[0]))
-    else:
-        blocks = range(0, precision.size, _BLOCK)
-        level = sum(float(np.log(precision[at : at + _BLOCK]).sum()) for at in blocks) / precision.size
-    log_floor = 2 * float(np.log(step / 2)) + level
+        return floor_at(step, float(np.log(precision[0])))
+    blocks = range(0, precision.size, _BLOCK)
+    return floor_at(step, sum(float(np.log(precision[at : at + _BLOCK]).sum()) for at in blocks) / precision.size)
+
+
+def floor_at(step: float | None, log_confidence: float) -> float:
+    """Return the same for a confidence that is known by its logarithm."""
+    if step is None:
+        return 0.0
+    log_floor = 2 * float(np.log(step / 2)) + log_confidence
     if log_floor > np.log(np.finfo(np.float64).max):
         raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
     return float(np.exp(log_floor))
