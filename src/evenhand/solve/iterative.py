@@ -27,6 +27,9 @@ _NOTHING: Final = 1e-12
 _UNEQUAL: Final = 100.0
 """Confidences more unequal than this are checked for links that the scores say next to nothing about."""
 
+_HIDING: Final = 1e6
+"""Confidences more unequal than this may hide in rounding how far the surest scores lie from what is expected."""
+
 _HIDDEN: Final = 1e-12
 """Confidences smaller than this part of the largest may be lost in the rounding of sums."""
 
@@ -134,7 +137,7 @@ class IterativeSolver(KeptSolver):
         found = self.attempt(score, declared=declared)
         if found is not None:
             return found
-        if self._is_unequal and not self._is_resolved:
+        if not self._is_resolved:
             raise SolveError(
                 "Parts of the panel are joined only by confidences so small beside the others that conjugate gradients "
                 "cannot tell them from rounding: ask for the direct solver, or raise those confidences."
@@ -180,7 +183,7 @@ class IterativeSolver(KeptSolver):
         if not wants_loops(system.n_edges):
             residuals = (score - origin) - kept[system.kept] - gone[system.gone]
             error = float(np.finfo(np.float64).eps) * float(np.abs(values).max() + np.abs(biases).max())
-            if self._is_unequal and not tells_residual(system.weight, residuals, error, score):
+            if self._inequality > _HIDING and not tells_residual(system.weight, residuals, error, score):
                 return None
         elif start is None and left - steps.energy > _EXPLICIT * squares:
             residual = left - steps.energy
@@ -194,7 +197,7 @@ class IterativeSolver(KeptSolver):
 
     def _holds(self, steps: Steps, wanted: float) -> bool:
         """Whether the error is small even if the scores hardly excite the weakest links of very unequal confidences."""
-        if not self._is_unequal:
+        if self._inequality <= _UNEQUAL:
             return True
         if not self._is_resolved:
             return False
@@ -204,17 +207,18 @@ class IterativeSolver(KeptSolver):
             return False
 
     @cached_property
-    def _is_unequal(self) -> bool:
+    def _inequality(self) -> float:
+        """The largest confidence over the smallest."""
         weight = self.system.weight
-        return weight.strides != (0,) and float(weight.max()) > _UNEQUAL * float(weight.min())
+        return 1.0 if weight.strides == (0,) else float(weight.max()) / float(weight.min())
 
     @cached_property
     def _is_resolved(self) -> bool:
         """Whether the panel hangs together as well without the assessments that rounding of the others may hide."""
         system = self.system
-        strong = system.weight >= _HIDDEN * float(system.weight.max())
-        if strong.all():
+        if self._inequality <= 1 / _HIDDEN:
             return True
+        strong = system.weight >= _HIDDEN * float(system.weight.max())
         size = system.n_kept + system.n_gone
         links = sp.csr_array(
             (np.ones(int(strong.sum())), (system.kept[strong], system.n_kept + system.gone[strong])), (size, size)
