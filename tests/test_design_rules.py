@@ -175,7 +175,7 @@ def parted() -> Task:
 
 def in_parts(task: Task) -> np.ndarray:
     """Return a design in two parts: objects 0 to 2 by assessors 0 and 1, the others by 2 and 3."""
-    return (task.object < 3) == (task.assessor < 2)
+    return np.asarray((task.object < 3) == (task.assessor < 2))
 
 
 @pytest.mark.parametrize("status", [1, 4])
