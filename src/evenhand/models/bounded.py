@@ -279,6 +279,9 @@ class Scatter(Protocol):
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log density of each residual."""
 
+    def moved(self, step: float) -> Scatter:
+        """Return the density with the log of its shape moved by a step; itself where it has but one shape."""
+
     def log_between(self, low: Floats, high: Floats) -> Floats:
         """Return the log probability of noise of unit scale between two ends."""
 
@@ -329,6 +332,10 @@ class Mapped:
     def most(self) -> float:
         """The largest part of its precision that a score weighs: where g^-1 is steepest."""
         return MOST * max(1.0, float(self.first.max()))
+
+    def moved(self, step: float) -> Mapped:
+        """Return the density with the log of the noise's shape moved by a step."""
+        return replace(self, noise=self.noise.moved(step))
 
     @property
     def freedom(self) -> float:

@@ -20,7 +20,7 @@ from evenhand import frames
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import InputError, SolveError
 from evenhand.models.effects import Table
-from evenhand.models.noise import LEAST, MOST, KnownNoise, Normal, Tilted
+from evenhand.models.noise import LEAST, MOST, KnownNoise, Normal, OneShape, Tilted
 from evenhand.models.setting import Node, Setting, Work
 from evenhand.models.shrunk import ratio_prior, starts
 from evenhand.panel.panel import Panel
@@ -130,7 +130,7 @@ class _Slopes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Ordinal:
+class Ordinal(OneShape):
     """How categories scatter, and what points they stand for: a likelihood, and a scale to read values off.
 
     Points of the latent scale are the expected scores of an assessor without bias.
@@ -290,7 +290,7 @@ class Laplace:
     def at(self, point: Floats) -> _Point:
         """Return the mode, the likelihood and its slope for some parameters."""
         likelihood = replace(self.likelihood, thresholds=self.thresholds(point))
-        sd = float(np.exp(point[-2])), float(np.exp(point[-1]))
+        sd = float(np.exp(point[-2])), float(np.exp(point[-1])) if self.given[1] != 0 else 0.0
         values, biases, slopes, solver = self._mode(likelihood, sd)
         self.nearest = values, biases
         self.calls += 1
@@ -309,6 +309,9 @@ class Laplace:
             slope += sum_by(code + at, each, self.count + 2)[1:-1]
         ends = []
         for side, unsure, other, scale in zip((values, biases), (of_values, of_biases), back, sd, strict=True):
+            if scale == 0:
+                ends.append(0.0)
+                continue
             height -= float(np.square(side / scale).sum()) / 2 + side.size * log(scale)
             ends.append(float((np.square(side) + unsure - other * side).sum()) / scale**2 - side.size)
         return _Point(
@@ -327,13 +330,13 @@ class Laplace:
         """Return values and biases of the highest joint density, by Newton's method with steps that never fall."""
         panel, root = self.work.panel, np.sqrt(self.precision)
         objects, assessors = panel.object_index, panel.assessor_index
-        value_prior, bias_prior = (
-            np.full(count, scale**-2) for count, scale in zip((panel.n_objects, panel.n_assessors), sd, strict=True)
-        )
+        value_prior = np.full(panel.n_objects, sd[0] ** -2)
+        bias_prior = np.full(panel.n_assessors, sd[1] ** -2) if sd[1] else None
+        graph = self.work.graph(has_values=True, has_biases=bias_prior is not None)
 
         def joint(values: Floats, biases: Floats) -> tuple[float, _Slopes]:
             found = likelihood.slopes(values[objects] + biases[assessors], root)
-            own = value_prior @ np.square(values) + bias_prior @ np.square(biases)
+            own = value_prior @ np.square(values) + (0.0 if bias_prior is None else bias_prior @ np.square(biases))
             return float(found.log_p.sum() - own / 2), found
 
         values, biases = self.nearest or (np.zeros(panel.n_objects), np.zeros(panel.n_assessors))
@@ -341,9 +344,7 @@ class Laplace:
         for _ in range(_STEPS):
             weight = np.maximum(slopes.bend, LEAST * self.precision)
             u = values[objects] + biases[assessors]
-            solver = CentredSolver(
-                PriorSolver(replace(panel, precision=weight), value_prior, bias_prior, self.work.solver)
-            )
+            solver = CentredSolver(PriorSolver(graph, weight, value_prior, bias_prior, self.work.solver))
             found = solver.solve(u + slopes.slope / weight)
             steps, size = (found.values - values, found.biases - biases), 1.0
             way = float(np.abs(steps[0][objects] + steps[1][assessors]).max())
@@ -405,7 +406,7 @@ class Laplace:
         spread = [
             np.clip(begin[name] / 2 + log(shape.variance) / 2, -2.0, 1.5) for name in ("value_ratio", "bias_ratio")
         ]
-        spread = [one if sd is None else log(sd) for one, sd in zip(spread, self.given, strict=True)]
+        spread = [one if sd is None else _log(sd) for one, sd in zip(spread, self.given, strict=True)]
         share = np.cumsum(np.bincount(code, minlength=self.count + 1))[:-1] / code.size
         wider = np.sqrt(1 + float(np.exp(2 * np.array(spread)).sum()) / shape.variance)
         ends = shape.quantile(share) * wider
@@ -521,7 +522,8 @@ class Laplace:
         bend[: self.count, : self.count] = turn.T @ self.information(here) @ turn
         diagonal = here.solver.diagonal()
         for at, unsure, scale in zip((-2, -1), diagonal, here.sd, strict=True):
-            bend[at, at] = max(2 * float(np.square(1 - np.minimum(unsure / scale**2, 1.0)).sum()), 0.5)
+            if scale > 0:
+                bend[at, at] = max(2 * float(np.square(1 - np.minimum(unsure / scale**2, 1.0)).sum()), 0.5)
         return bend
 
     def information(self, here: _Point) -> Floats:
@@ -562,11 +564,16 @@ class Laplace:
 
     @property
     def _limits(self) -> tuple[Floats, Floats]:
-        ends = [(_LOWEST, _HIGHEST) if sd is None else (log(sd), log(sd)) for sd in self.given]
+        ends = [(_LOWEST, _HIGHEST) if sd is None else (_log(sd), _log(sd)) for sd in self.given]
         return (
             np.concatenate([np.full(self.count, -np.inf), [low for low, _ in ends]]),
             np.concatenate([np.full(self.count, np.inf), [high for _, high in ends]]),
         )
+
+
+def _log(sd: float) -> float:
+    """Return the logarithm of a given standard deviation; any number where there are no biases."""
+    return log(sd) if sd else 0.0
 
 
 def _sums(panel: Panel, each: Floats) -> tuple[Floats, Floats]:
@@ -588,7 +595,7 @@ def node_of(laplace: Laplace, here: _Point) -> Node:
     """Return the mode as the fit of a refined model."""
     panel, slopes = laplace.work.panel, here.slopes
     u = here.values[panel.object_index] + here.biases[panel.assessor_index]
-    weight = here.solver.base.panel.precision
+    weight = here.solver.base.weight
     aim = u + slopes.slope / weight  # what each site stands for; the place of each score is zero
     leverage = np.clip(weight * here.variance, 1e-12, 1.0 - 1e-9)
     without = -u + (aim - u) * leverage / (1 - leverage)
