@@ -278,6 +278,7 @@ JSON_EXAMPLES = {
         "calibrate rich.csv --shrink --scale",
         "calibrate rich.csv --power estimated --covariate order",
         "calibrate rich.csv --calibrate-confidence --tails student",
+        "calibrate ring.csv --ordinal probit",
         "calibrate criteria.csv --criterion criterion",
         "demo",
     ),

@@ -19,7 +19,7 @@ from evenhand.models.ordinal import Laplace, Ordinal, code_categories
 from evenhand.models.setting import Work
 from evenhand.panel.panel import Panel
 from evenhand.solve.connectivity import connectivity
-from evenhand.solve.priors import CentredSolver, PriorSolver
+from evenhand.solve.priors import CentredSolver, PriorGraph, PriorSolver
 from panels import random_panel, refined_of
 
 Floats = NDArray[np.float64]
@@ -114,6 +114,26 @@ def test_the_likelihood_is_laplaces_and_its_slope_is_its_derivative(link: Any) -
         assert here.slope[at] == pytest.approx(slope, abs=1e-4)
 
 
+def test_without_biases_the_likelihood_is_that_of_biases_next_to_zero() -> None:
+    panel = random_panel(3, 5, 3, 6)
+    panel = replace(panel, score=np.searchsorted([52.0, 58.0, 66.0], panel.score) + np.float64(1.0))
+    laplace = laplace_of(panel, "probit", (None, 0.0))
+    point = laplace.start()
+    here = laplace.at(point)
+    assert here.height == pytest.approx(dense_height(panel, "probit", np.append(point[:-1], np.log(1e-3))), abs=1e-3)
+    assert not here.biases.any()
+    assert here.slope[-1] == 0
+
+
+def test_assessors_seen_once_have_no_biases_and_a_note_says_so() -> None:
+    panel = panel_of("even")
+    once = Panel.from_arrays(panel.object_index, np.arange(panel.n_assessments), panel.score)
+    fit = refine(once, ordinal="probit")
+    assert not fit.biases.estimate.any()
+    assert [note.kind for note in fit.notes].count("seen_once") == 1
+    close(fit.values.estimate, refine(panel, ordinal="probit", bias_sd=0).values.estimate, atol=1e-6)
+
+
 @pytest.mark.parametrize("link", LINKS)
 def test_derivatives_in_the_latent_score_and_the_thresholds_are_right(link: Any) -> None:
     code, root = np.array([0, 1, 2, 3]), np.array([0.7, 1.0, 1.3, 2.0])
@@ -168,7 +188,7 @@ def test_expected_scores_increase_with_the_latent_value_and_are_undone(link: Any
 def test_a_solver_with_a_known_mean_answers_as_dense_algebra_does() -> None:
     panel = random_panel(5, 7, 4, 9)
     priors = np.full(panel.n_objects, 0.7), np.full(panel.n_assessors, 1.9)
-    solver = CentredSolver(PriorSolver(panel, *priors))
+    solver = CentredSolver(PriorSolver(PriorGraph(panel, True, True), panel.precision, *priors))
     design = np.zeros((panel.n_assessments, panel.n_objects + panel.n_assessors))
     design[np.arange(panel.n_assessments), panel.object_index] = 1.0
     design[np.arange(panel.n_assessments), panel.n_objects + panel.assessor_index] = 1.0

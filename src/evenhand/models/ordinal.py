@@ -400,9 +400,8 @@ class Laplace:
     def start(self) -> Floats:
         """Return where the search starts: spreads as of numbers, and thresholds that give categories their shares."""
         panel, code, shape = self.work.panel, self.likelihood.code, _SHAPES[self.likelihood.link]
-        begin = starts(
-            replace(self.work, panel=replace(panel, score=code.astype(np.float64), precision=self.precision))
-        )
+        numbers = replace(panel, score=code.astype(np.float64), precision=self.precision)
+        begin = starts(replace(self.work, panel=numbers), has_biases=self.given[1] != 0)
         spread = [
             np.clip(begin[name] / 2 + log(shape.variance) / 2, -2.0, 1.5) for name in ("value_ratio", "bias_ratio")
         ]
