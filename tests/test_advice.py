@@ -195,7 +195,7 @@ def test_densities_of_held_out_scores_are_those_of_refits(method: str, seed: int
         spread = np.sqrt(fit.residual / fit.degrees_of_freedom * unit)
         wanted = stats.t.logpdf(error, fit.degrees_of_freedom, scale=spread)
         assert found.error[row] == pytest.approx(error, rel=1e-8, abs=1e-8)
-        assert found.log_density[row] == pytest.approx(wanted, rel=1e-8)
+        assert found.log_score[row] == pytest.approx(wanted, rel=1e-8)
         checked += 1
     assert checked >= 10
 
@@ -227,7 +227,7 @@ def test_densities_with_known_priors_and_noise_are_those_of_a_dense_normal() -> 
     for row in range(panel.n_assessments):
         mean, variance, _ = left_out(covariance, panel.score, row)
         assert found.error[row] == pytest.approx(panel.score[row] - mean, rel=1e-7, abs=1e-7)
-        assert found.log_density[row] == pytest.approx(stats.norm.logpdf(panel.score[row], mean, np.sqrt(variance)))
+        assert found.log_score[row] == pytest.approx(stats.norm.logpdf(panel.score[row], mean, np.sqrt(variance)))
 
 
 def test_densities_with_estimated_priors_are_exact_for_these() -> None:
@@ -240,7 +240,7 @@ def test_densities_with_estimated_priors_are_exact_for_these() -> None:
         mean, variance, squares = left_out(covariance, panel.score, row)
         nu = panel.n_assessments - 2
         wanted = stats.t.logpdf(panel.score[row], nu, mean, np.sqrt(squares / nu * variance))
-        assert found.log_density[row] == pytest.approx(wanted, rel=1e-6)
+        assert found.log_score[row] == pytest.approx(wanted, rel=1e-6)
 
 
 def test_densities_with_heavy_tails_are_close_to_those_of_refits() -> None:
@@ -263,7 +263,7 @@ def test_densities_with_heavy_tails_are_close_to_those_of_refits() -> None:
         density = Student(4.0).log_density(error - unsure * nodes, np.full(40, panel.precision[row]), 1.0)
         errors.append(error)
         densities.append(float(np.log(np.exp(density) @ share / share.sum())))
-    apart = found.log_density - np.array(densities)
+    apart = found.log_score - np.array(densities)
     assert np.corrcoef(found.error, errors)[0, 1] > 0.95
     assert abs(apart.mean()) < 0.1
     assert np.abs(apart).max() < 1.0
