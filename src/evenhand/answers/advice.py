@@ -25,8 +25,9 @@ THIN: Final = 10
 NOTHING: Final = 2.0
 """A difference in log probability, over all scores together, that is next to nothing."""
 
-CLEARLY: Final = 2.0
-"""Squared errors on held-out scores are clearly larger where their mean difference is this many standard errors."""
+CLEARLY, BY = 2.0, 0.01
+"""Squared errors on held-out scores are clearly larger where their mean difference is more than so many of its standard
+errors, and more than this part of their mean."""
 
 SURE, UNSURE = 0.9, 0.75
 """It matters where one method is as sure as this of the order of two objects, and another less sure than that."""
@@ -106,11 +107,11 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
     """Return the simplest method that predicts held-out scores about as well as the best, where that matters.
 
     A method is out of question if its squared errors are clearly larger than another's: their mean difference, score by
-    score, is more than twice its standard error. Of the others the simplest is taken whose mean log probability is
-    within one standard error of the best's (Breiman's rule), the difference, score by score, being not more than twice
-    its own standard error; differences that are next to nothing in all do not count. A simpler one still takes its
-    place if the difference does not matter: if there are no two objects of whose order one of the two methods is 90 %
-    sure and the other less than 75 %.
+    score, is more than twice its standard error (and 1 % of their mean). Of the others the simplest is taken whose mean
+    log probability is within one standard error of the best's (Breiman's rule), the difference, score by score, being
+    not more than twice its own standard error; differences that are next to nothing in all do not count. A simpler one
+    still takes its place if the difference does not matter: if there are no two objects of whose order one of the two
+    methods is 90 % sure and the other less than 75 %.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ def _loss(loss: Floats) -> tuple[float, float]:
 
 def _is_clearly_larger(one: Floats, other: Floats) -> bool:
     mean, error = _loss(one - other)
-    return mean > CLEARLY * error
+    return mean > max(CLEARLY * error, BY * float(other.mean()))
 
 
 def _simplest(sound: Sequence[str], best: str, scores: Mapping[str, Floats]) -> str:
@@ -205,7 +206,7 @@ class Change:
         else:
             moves = (
                 f"{self.moved:,} of {count_of(self.objects, 'object')} {'changes' if self.moved == 1 else 'change'} "
-                f"places, {self.label} furthest, from {self.before} to {self.after}"
+                f"places, {self.label} from {self.before} to {self.after}"
             )
         if self.telling is None:
             return f"{moves}, none that either method is sure of" if self.moved else moves
@@ -287,11 +288,11 @@ def _aside(first: str, best: str, fits: Mapping[str, Fit | None], behind: Mappin
     said = []
     missing = [method for method, fit in fits.items() if fit is None and method in METHODS]
     if missing:
-        said.append(f"{' and '.join(missing)} cannot be computed for this panel, and were not compared.")
+        said.append(f"Not compared: {' and '.join(missing)}, which cannot be computed for this panel.")
     fit = fits[first]
     if fit is not None and not fit.model.is_offered:
         said.append(
-            f"{method_name(first)} predict held-out scores better still, by {behind[best][0]:.2g} per score, but "
+            f"The {method_name(first)} predict held-out scores better still, by {behind[best][0]:.2g} per score, but "
             "cannot say how sure they are."
         )
-    return "".join(f" {one[:1].upper()}{one[1:]}" for one in said)
+    return "".join(f" {one}" for one in said)

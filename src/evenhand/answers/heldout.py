@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 BRIDGE: Final = 1e-9
 """An assessment whose leverage is this close to 1 is a bridge: nothing else can check it."""
 
+_LEAST: Final = 1e-200
+"""A sum of squares that is zero, for those that are divided by it."""
+
 _NARROW: Final = 1e-5
 """Where scores lie on no grid, cells have this part of their spread for a width: their probability is a density."""
 
@@ -110,7 +113,7 @@ def _left_out(fit: Fit) -> tuple[Part, NDArray[np.bool_]]:
         return Part(1.0, noise, Normal(), mean, variance, fit.weight), is_predicted
     residual, nu = (fit.residual, fit.degrees_of_freedom) if node is None else (node.residual, node.freedom)
     # Student's, with the sum of squares that the other scores leave: the unit of the variance
-    unit = np.maximum(residual - fit.weight * np.square(fit.residuals) / slack, np.finfo(np.float64).tiny)
+    unit = np.maximum(residual - fit.weight * np.square(fit.residuals) / slack, _LEAST)
     is_predicted &= nu > 1
     return Part(
         1.0, EstimatedNoise(1.0, max(nu - 1, 1)), Normal(), mean, unit * variance, fit.weight / unit

@@ -28,6 +28,9 @@ _SHOWN_ONLY: Final = (
     "calibrate(panel), or refine(panel, shrink=True, scale=True) where judges spread their scores differently."
 )
 _NO_NOISE: Final = "z-scores have no model of the noise, so there are no standard deviations and no intervals"
+_LEAST: Final = 1e-200
+"""A sum of squares that is zero, for those that are divided by it."""
+
 _FEWEST: Final = 3
 """A judge needs so many scores for one of them to be predicted by the mean and the spread of the others."""
 
@@ -81,7 +84,7 @@ class Standardised(Model):
             expected = mean[judges] - away / left + own_sd * of_object
         missed = np.nan_to_num(np.square(panel.score - expected))
         told = int(np.isfinite(expected).sum())
-        unit = np.maximum(missed.sum() - missed, np.finfo(np.float64).tiny)
+        unit = np.maximum(missed.sum() - missed, _LEAST)
         noise = EstimatedNoise(1.0, max(told - 1, 1))
         return Part(1.0, noise, Normal(), expected, np.zeros(z.size), 1.0 / unit)
 
