@@ -32,6 +32,9 @@ errors, and more than this part of their mean."""
 SURE, UNSURE = 0.9, 0.75
 """It matters where one method is as sure as this of the order of two objects, and another less sure than that."""
 
+NEIGHBOURS: Final = 0.05
+"""And where an object moves by this part of all places or more, and by two at least."""
+
 _OBJECTS, _FEWER = 60, 12
 """Objects, evenly over the ranking, whose order is asked for: all pairs of them; fewer on large panels."""
 
@@ -110,8 +113,9 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
     score, is more than twice its standard error (and 1 % of their mean). Of the others the simplest is taken whose mean
     log probability is within one standard error of the best's (Breiman's rule), the difference, score by score, being
     not more than twice its own standard error; differences that are next to nothing in all do not count. A simpler one
-    still takes its place if the difference does not matter: if there are no two objects of whose order one of the two
-    methods is 90 % sure and the other less than 75 %.
+    still takes its place if the difference does not matter: if no object moves by a twentieth of all places (or by two,
+    if that is more), and there are no two objects of whose order one of the methods is 90 % sure and the other less
+    than 75 %.
 
     Parameters
     ----------
@@ -142,8 +146,9 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
     for simpler in sound[: sound.index(chosen)]:
         change = changes(known[simpler], known[chosen])
         if not change.matters:
+            same = "much the same" if change.moved else "the same"
             reason = (
-                f"{method_name(simpler)} is the simplest, and the ranking would be the same: {method_name(chosen)} "
+                f"{method_name(simpler)} is the simplest, and the ranking would be {same}: {method_name(chosen)} "
                 f"predicts held-out scores better by {_loss(scores[chosen] - scores[simpler])[0]:.2g} per score, and "
                 f"{change.in_words}."
             )
@@ -183,7 +188,7 @@ class Change:
         The object that moves furthest, and its ranks.
     telling
         Two objects of whose order one of the methods is sure and the other is not, and by either the probability that
-        the first is better than the second; None where there are no such two, and the change does not matter.
+        the first is better than the second; None where there are no such two.
     """
 
     moved: int
@@ -195,8 +200,9 @@ class Change:
 
     @property
     def matters(self) -> bool:
-        """Whether there are two such objects."""
-        return self.telling is not None
+        """Whether there are two such objects, or one moves further than neighbours that change places."""
+        far = max(2, self.objects * NEIGHBOURS)
+        return self.telling is not None or abs(self.after - self.before) >= far
 
     @property
     def in_words(self) -> str:
@@ -209,7 +215,7 @@ class Change:
                 f"places, {self.label} from {self.before} to {self.after}"
             )
         if self.telling is None:
-            return f"{moves}, none that either method is sure of" if self.moved else moves
+            return moves
         above, below, old, new = self.telling
         return f"{moves}; that {above} is better than {below} has probability {new:.2f} instead of {old:.2f}"
 

@@ -204,7 +204,8 @@ def compare(
         )
     notes += [
         Problem(
-            "loo_unpredicted", f"{method}: some of the scores that other methods are compared by it cannot predict."
+            "loo_unpredicted",
+            f"{method} cannot predict some of the scores that the others are compared by: no held-out error.",
         )
         for method, one in predicted.items()
         if not one.is_predicted[predictable].all()

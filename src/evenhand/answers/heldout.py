@@ -89,7 +89,8 @@ def _node(fit: Fit) -> Node | None:
 def held_out_predictions(fit: Fit, cell: float | None = None) -> tuple[Predictive, NDArray[np.bool_]]:
     """Return the distribution of each score given all others, and whether it has one, without fitting again.
 
-    For given variances of the model this is exact where noise is normal. The noise variance is that without the score.
+    For given variances of the model this is exact where noise is normal. The noise variance is that without the score;
+    with a prior of one's own for it, that with all scores.
     """
     made = fit.model.left_out(fit)
     part, is_predicted = _left_out(fit) if made is None else (made, np.isfinite(made.mean))
