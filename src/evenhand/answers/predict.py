@@ -136,7 +136,7 @@ def predict(fit: Fit | CriteriaFit, pairs: Pairs) -> Predictions:
     >>> print(predict(calibrate(panel), [("1", "3")]))
     Predictions of 1 prediction
     object  assessor  expected  lower  upper
-         3         1     64.67  55.24  74.09
+         3         1     64.67  56.18  73.15
     """
     table = _table(pairs)
     labels = {side: _labels(table, side) for side in ("object", "assessor")}

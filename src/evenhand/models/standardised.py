@@ -107,7 +107,7 @@ def standardise(panel: Panel, *, interval: float = INTERVAL) -> Fit:
     Examples
     --------
     >>> standardise(Panel.from_arrays([0, 1, 0, 1], [0, 0, 1, 1], [3.0, 4.0, 10.0, 30.0])).values.estimate.round(2)
-    array([ 2.64, 20.86])
+    array([ 2.87, 20.63])
     """
     lone = [panel.assessors[at] for at in np.flatnonzero(panel.assessor_assessments < 2).tolist()]
     if lone:
