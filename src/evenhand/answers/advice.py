@@ -33,7 +33,7 @@ SURE, UNSURE = 0.9, 0.75
 """It matters where one method is as sure as this of the order of two objects, and another less sure than that."""
 
 NEIGHBOURS: Final = 0.05
-"""And where an object moves by this part of all places or more, and by two at least."""
+"""And where an object moves by this part of all places or more."""
 
 _OBJECTS, _FEWER = 60, 12
 """Objects, evenly over the ranking, whose order is asked for: all pairs of them; fewer on large panels."""
@@ -113,9 +113,8 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
     score, is more than twice its standard error (and 1 % of their mean). Of the others the simplest is taken whose mean
     log probability is within one standard error of the best's (Breiman's rule), the difference, score by score, being
     not more than twice its own standard error; differences that are next to nothing in all do not count. A simpler one
-    still takes its place if the difference does not matter: if no object moves by a twentieth of all places (or by two,
-    if that is more), and there are no two objects of whose order one of the methods is 90 % sure and the other less
-    than 75 %.
+    still takes its place if the difference does not matter: if no object moves by a twentieth of all places, and there
+    are no two objects of whose order one of the methods is 90 % sure and the other less than 75 %.
 
     Parameters
     ----------
@@ -148,7 +147,7 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
         if not change.matters:
             same = "much the same" if change.moved else "the same"
             reason = (
-                f"{method_name(simpler)} is the simplest, and the ranking would be {same}: {method_name(chosen)} "
+                f"{method_name(simpler)} is simpler, and the ranking would be {same}: {method_name(chosen)} "
                 f"predicts held-out scores better by {_loss(scores[chosen] - scores[simpler])[0]:.2g} per score, and "
                 f"{change.in_words}."
             )
@@ -201,7 +200,7 @@ class Change:
     @property
     def matters(self) -> bool:
         """Whether there are two such objects, or one moves further than neighbours that change places."""
-        far = max(2, self.objects * NEIGHBOURS)
+        far = max(1, self.objects * NEIGHBOURS)
         return self.telling is not None or abs(self.after - self.before) >= far
 
     @property

@@ -38,7 +38,7 @@ class HeldOut:
         Score less the mean of what is predicted, in points; infinite at bridges.
     log_score
         Log of the probability with which each score was predicted, by the same predictions; of its density where
-        scores lie on no grid. Minus infinity at bridges.
+        scores lie on no grid. Minus infinity at bridges, and where the others do not tell the noise.
     """
 
     error: Floats
@@ -115,10 +115,8 @@ def _left_out(fit: Fit) -> tuple[Part, NDArray[np.bool_]]:
     residual, nu = (fit.residual, fit.degrees_of_freedom) if node is None else (node.residual, node.freedom)
     # Student's, with the sum of squares that the other scores leave: the unit of the variance
     unit = np.maximum(residual - fit.weight * np.square(fit.residuals) / slack, _LEAST)
-    is_predicted &= nu > 1
-    return Part(
-        1.0, EstimatedNoise(1.0, max(nu - 1, 1)), Normal(), mean, unit * variance, fit.weight / unit
-    ), is_predicted
+    noise = EstimatedNoise(1.0, nu - 1)
+    return Part(1.0, noise, Normal(), mean, unit * variance, fit.weight / unit), is_predicted
 
 
 def held_out(fit: Fit, cell: float | None = None) -> HeldOut:
@@ -132,9 +130,10 @@ def held_out(fit: Fit, cell: float | None = None) -> HeldOut:
         The width of the cell that a recorded score stands for; :func:`cell_of` its panel and model where not given.
     """
     predicted, is_predicted = held_out_predictions(fit, cell)
-    score = fit.panel.score
-    with np.errstate(divide="ignore"):
-        log_score = np.log(predicted.probability(score))
+    score, log_score = fit.panel.score, np.full(fit.panel.n_assessments, -np.inf)
+    if predicted.parts[0].noise.cdf(0.0) is not None:  # the other scores leave something to tell the noise by
+        with np.errstate(divide="ignore"):
+            log_score = np.log(predicted.probability(score))
     if fit.panel.step is None and fit.model.step is None:
         log_score -= np.log(predicted.cell)
     return HeldOut(np.where(is_predicted, score - predicted.mean, np.inf), np.where(is_predicted, log_score, -np.inf))
