@@ -399,6 +399,14 @@ def test_declared_confidence_is_read_as_the_panel_declared_it() -> None:
     assert isinstance(found.to_frame(), pl.DataFrame)
     with pytest.raises(eh.errors.InputError, match="'huge' is not a level"):
         eh.predict(fit, {"paper": ["a"], "judge": ["Y"], "level": ["huge"]})
+    again = eh.predict(fit, {"paper": ["a"], "judge": ["Y"], "confidence": [1.75**2]})
+    assert (again.lower[0], again.upper[0]) == (found.lower[0], found.upper[0])
+    for cell in (0.0, -1.0, "much", None, np.inf):
+        with pytest.raises(eh.errors.InputError, match="is not a positive number"):
+            eh.predict(fit, {"paper": ["a"], "judge": ["Y"], "uncertainty": [cell]})
+    plain = eh.calibrate(eh.Panel.from_frame(frame.drop("level")))
+    with pytest.raises(eh.errors.InputError, match="a level of confidence has no size"):
+        eh.predict(plain, given)
 
 
 # --- z-scores -----------------------------------------------------------------------------------------

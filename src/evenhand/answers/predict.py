@@ -241,29 +241,26 @@ def _positions(known: Sequence[str], labels: Sequence[str]) -> Codes:
 
 def _precision(panel: Panel, table: Mapping[str, Sequence[Any]], count: int) -> Floats:
     """Return the precision that each assessor would declare; that typical of the panel where nothing is said."""
-    typical = float(np.exp(np.log(panel.precision).mean()))
-    for role in ("uncertainty", "confidence", "level"):
-        cells = _named(table, role)
-        if cells is None or (role == "level") != (panel.confidence == "level"):
+    own = {name: cells for name, cells in table.items() if name not in panel.covariates}
+    for role in ("level", "uncertainty", "confidence"):
+        cells = _named(own, role)
+        if cells is None:
             continue
-        if role == "level":
-            words = level_words()
-            read: list[float | None] = [words.get(str(cell).strip().casefold()) for cell in cells]
-        else:
-            read = [parse_number(cell) for cell in cells]
-        bad = [cell for cell, one in zip(cells, read, strict=True) if one is None or not np.isfinite(one)]
-        numbers = np.array([0.0 if one is None else one for one in read])
-        if bad or (role != "level" and not (numbers > 0).all()):
-            wrong = bad[0] if bad else cells[int(np.argmin(numbers))]
-            raise InputError(
-                f"{wrong!r} is not {'a level' if role == 'level' else 'a positive number'}.", kind=f"bad_{role}"
-            )
-        if role == "uncertainty":
-            return precision_of_uncertainty(numbers)
-        if role == "level":
-            return precision_of_level(numbers.astype(np.int64), panel.factor or 1.0)
-        return numbers
-    return np.full(count, typical)
+        words = level_words()
+        powers = [words.get(str(cell).strip().casefold()) for cell in cells]
+        if role != "uncertainty" and panel.factor is not None and None not in powers:
+            return precision_of_level(np.array(powers, dtype=np.int64), panel.factor)
+        if role == "level" and panel.factor is None:
+            message = f"The panel has {panel.describe_confidence()}, so that a level of confidence has no size."
+            raise InputError(message, kind="bad_confidence")
+        numbers = np.array([parse_number(cell) or np.nan for cell in cells], dtype=np.float64)
+        wrong = np.flatnonzero(np.array([one is None for one in powers]) if role == "level" else ~(numbers > 0))
+        if wrong.size or not np.isfinite(numbers).all():
+            at = int(wrong[0]) if wrong.size else int(np.argmin(np.isfinite(numbers)))
+            what = "a level: high, medium or low" if role == "level" else "a positive number"
+            raise InputError(f"{cells[at]!r} is not {what}.", kind="bad_confidence", where=f"{role}[{at}]")
+        return precision_of_uncertainty(numbers) if role == "uncertainty" else numbers
+    return np.full(count, float(np.exp(np.log(panel.precision).mean())))
 
 
 def _refuse_turned(panel: Panel, rows: Rows) -> None:
