@@ -74,11 +74,16 @@ def leverages(fit: Fit) -> Floats:
 
 def held_out_errors(fit: Fit, leverage: Floats | None = None) -> Floats:
     """Return the error r/(1 - h) with which all other scores predict each score; infinite at bridges."""
-    slack = 1.0 - (leverages(fit) if leverage is None else leverage)
-    node = _node(fit)
-    move = fit.residuals if node is None else fit.residuals + node.aim  # what a rounded or outlying score stands for
+    return latent_errors(fit, leverages(fit) if leverage is None else leverage)
+
+
+def latent_errors(fit: Fit, leverage: Floats) -> Floats:
+    """Return these errors on the scale of the model."""
+    slack, node = 1.0 - leverage, _node(fit)
+    residuals = fit.residuals if node is None else node.residuals
+    move = residuals if node is None else residuals + node.aim  # what a rounded or outlying score stands for
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(slack > BRIDGE, fit.residuals + move * (1 - slack) / slack, np.inf)
+        return np.where(slack > BRIDGE, residuals + move * (1 - slack) / slack, np.inf)
 
 
 def _node(fit: Fit) -> Node | None:
@@ -95,16 +100,16 @@ def held_out_predictions(fit: Fit, cell: float | None = None) -> tuple[Predictiv
     made = fit.model.left_out(fit)
     part, is_predicted = _left_out(fit) if made is None else (made, np.isfinite(made.mean))
     width = cell_of(fit.panel, [fit.model]) if cell is None else cell
-    return Predictive((part,), width, fit.values.scale), is_predicted
+    return Predictive((part,), width, fit.model.scale), is_predicted
 
 
 def _left_out(fit: Fit) -> tuple[Part, NDArray[np.bool_]]:
     """Return what least squares without each score say of it."""
-    leverage, node = leverages(fit), _node(fit)
-    error = held_out_errors(fit, leverage)
+    leverage, node, search = leverages(fit), _node(fit), fit.model.behind
+    error = latent_errors(fit, leverage)
     is_predicted, slack = np.isfinite(error), np.maximum(1.0 - leverage, BRIDGE)
-    scale, score = fit.values.scale, fit.panel.score
-    mean = np.where(is_predicted, (score if scale is None else scale.forward(score)) - error, 0.0)
+    score = fit.panel.score if search is None else search.work.panel.score
+    mean = np.where(is_predicted, score - error, 0.0)
     variance = leverage / slack / fit.weight
     if node is not None and node.setting.w is not None:
         noise: Noise = KnownNoise(node.setting.w)

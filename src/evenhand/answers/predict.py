@@ -190,7 +190,7 @@ def _distribution(
     )
     _refuse_turned(panel, rows)
     _refuse_groups(fit, rows)
-    return Predictive(fit.model.predict(fit, rows), cell_of(panel, [fit.model]), fit.values.scale)
+    return Predictive(fit.model.predict(fit, rows), cell_of(panel, [fit.model]), fit.model.scale)
 
 
 def _table(pairs: Pairs) -> dict[str, list[Any]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evenhand import frames
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, NotRankableError, Problem
-from evenhand.models.effects import Contrast, Effects, Table
+from evenhand.models.effects import Contrast, Effects, Scale, Table
 from evenhand.models.noise import NoiseKind, NoisePrior, noise_asked
 from evenhand.models.posterior import Posterior
 from evenhand.models.predictive import Part, Rows, plain_parts
@@ -154,6 +154,11 @@ class Model(Protocol):
     @property
     def step(self) -> float | None:
         """The step that scores were rounded to, where the model was told one."""
+        return None
+
+    @property
+    def scale(self) -> Scale | None:
+        """The map onto the scale on which scores scatter, where they were mapped."""
         return None
 
     def predict(self, fit: Fit, rows: Rows) -> tuple[Part, ...]:

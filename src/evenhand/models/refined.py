@@ -161,6 +161,11 @@ class Refined(Model):
         """The step that scores were rounded to, where it was told."""
         return self.refinements.step
 
+    @property
+    def scale(self) -> ScoreMap | None:
+        """The map onto the scale on which scores scatter."""
+        return self.refinements.scores
+
     def predict(self, fit: Fit, rows: Rows) -> tuple[Part, ...]:
         """Return what is said of assessments that have not been made."""
         chosen = self.refinements
