@@ -29,6 +29,9 @@ _DOUBLINGS: Final = 200
 _CELLS: Final = 4096
 """Up to so many scores are averaged over where the mean has no closed form."""
 
+_ROUNDING: Final = 1e-6
+"""A quantile this part of a step away from a recorded score is that score."""
+
 _TAIL: Final = 1e-9
 """Probability in either tail that such an average leaves out."""
 
@@ -141,7 +144,9 @@ class Predictive:
             middle = (low + high) / 2
             is_below = self.below(middle) < probability
             low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
-        return np.asarray((low + high) / 2)
+        found = (low + high) / 2
+        score = np.round(found / self.cell) * self.cell  # of a rounded score, but for rounding of our own
+        return np.where(np.abs(found - score) < _ROUNDING * self.cell, score, found)
 
     def _place(self, x: Floats) -> Floats:
         """Return where points lie on the scale of the model; infinitely far where the scale has ended."""
