@@ -146,7 +146,7 @@ class Predictive:
             low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
         found = (low + high) / 2
         score = np.round(found / self.cell) * self.cell  # of a rounded score, but for rounding of our own
-        return np.where(np.abs(found - score) < _ROUNDING * self.cell, score, found)
+        return np.asarray(np.where(np.abs(found - score) < _ROUNDING * self.cell, score, found))
 
     def _place(self, x: Floats) -> Floats:
         """Return where points lie on the scale of the model; infinitely far where the scale has ended."""
@@ -284,12 +284,13 @@ def _expected(node: Node, work: Work, rows: Rows, columns: Floats) -> tuple[Floa
 
 
 def _precision(node: Node, work: Work, rows: Rows) -> Floats:
-    """Return the precision of each assessment: as declared, to the power of the model, over the noise factor."""
-    power = node.setting.power
-    declared = np.log(work.panel.precision if work.declared is None else work.declared).mean()
-    turned = rows.precision * np.exp((power - 1.0) * (np.log(rows.precision) - declared))
-    precision = np.ones(rows.size) if power == 0 else turned
-    return np.where(rows.assessor_index < 0, precision, precision / node.noise_factor[rows.assessor_index])
+    """Return the precision of each assessment: that typical of the panel, times a power of how much surer it is."""
+    panel = work.panel
+    declared = panel.precision if work.declared is None else work.declared
+    used = node.precision * node.noise_factor[panel.assessor_index] * (declared / panel.precision)
+    power, logs = node.setting.power, np.log(rows.precision) - np.log(declared).mean()
+    precision = np.exp(np.log(used).mean() + power * logs)
+    return np.asarray(precision / np.where(rows.assessor_index < 0, 1.0, node.noise_factor[rows.assessor_index]))
 
 
 def _unseen_factors(node: Node, rows: Rows) -> Floats:
