@@ -29,7 +29,7 @@ _DOUBLINGS: Final = 200
 _CELLS: Final = 4096
 """Up to so many scores are averaged over where the mean has no closed form."""
 
-_ROUNDING: Final = 1e-6
+_ROUNDING: Final = 1e-5
 """A quantile this part of a step away from a recorded score is that score."""
 
 _TAIL: Final = 1e-9
