@@ -194,6 +194,16 @@ def test_priors_predict_objects_and_assessors_that_the_panel_has_not_seen(o: int
     assert (found.lower[0], found.upper[0]) == pytest.approx(wanted)
 
 
+@pytest.mark.parametrize(("o", "a"), [(2, 3), (2, 99), (99, 3)])
+def test_without_biases_an_assessor_makes_no_difference(o: int, a: int) -> None:
+    panel = eh.simulate_panel(9, 4, 2, seed=7, uncertainties=(4.0, 8.0)).panel
+    fit = refine(panel, shrink=True, value_sd=12.0, bias_sd=0.0, noise="declared")
+    found = eh.predict(fit, {"object": [o], "assessor": [a], "uncertainty": [5.0]})
+    mean, variance = dense(panel, (o, a), 144.0, 0.0, 1 / panel.precision)
+    assert found.expected[0] == pytest.approx(mean)
+    assert found.upper[0] == pytest.approx(mean + stats.norm.ppf(0.95) * np.sqrt(variance + 25.0))
+
+
 def test_variances_that_are_unsure_widen_the_interval() -> None:
     panel = eh.simulate_panel(12, 5, 3, seed=5).panel
     fit = refine(panel, shrink=True)
