@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from evenhand.panel.gauge import Gauge, Reference, condition, gauge_name
 from evenhand.panel.panel import Panel
 from evenhand.solve.choose import SolverKind
 from evenhand.solve.connectivity import Connectivity
-from evenhand.words import count_of, name_some
+from evenhand.words import count_of, name_some, sentence
 
 if TYPE_CHECKING:
     from evenhand.models.correlation import Correlation
@@ -187,6 +187,11 @@ class Model(Protocol):
         return {}
 
     @property
+    def notes(self) -> Sequence[Problem]:
+        """What a reader must know of its further tables."""
+        return ()
+
+    @property
     def refusal(self) -> str:
         """The kind of error that a question raises which it cannot answer."""
         return "bad_option"
@@ -290,8 +295,8 @@ class Fit(Asked, frames.Shown):
         How well the panel hangs together, with the precisions that the method used.
     posterior
         How sure everything is.
-    notes
-        What a reader must know.
+    given_notes
+        What a reader must know, as far as that was seen while the fit was made.
     given_residuals
         The residuals, where the solver had them at hand with all their digits.
     per_component
@@ -316,10 +321,15 @@ class Fit(Asked, frames.Shown):
     degrees_of_freedom: int
     connectivity: Connectivity
     posterior: Posterior
-    notes: tuple[Problem, ...] = ()
+    given_notes: tuple[Problem, ...] = ()
     given_residuals: Floats | None = field(default=None, repr=False)
     per_component: bool = False
     precision: Floats | None = field(default=None, repr=False)
+
+    @cached_property
+    def notes(self) -> tuple[Problem, ...]:
+        """What a reader must know, with what the model says of its own findings."""
+        return (*self.given_notes, *self.model.notes)
 
     @property
     def combined(self) -> Fit:
@@ -397,7 +407,10 @@ class Fit(Asked, frames.Shown):
 
     @property
     def noise_variance(self) -> float | None:
-        """The factor w of all variances: w* = R/(nu - 2) where estimated, 1 where declared."""
+        """The factor w of all variances: w* = R/(nu - 2) where estimated, 1 where declared; or half a step of the grid.
+
+        The last, where scores agree more closely than the grid that they were recorded on can show.
+        """
         return self.posterior.noise.variance
 
     @cached_property
@@ -429,11 +442,6 @@ class Fit(Asked, frames.Shown):
         variance = self.noise_variance
         total = float(self.values.total_confidence.sum())
         return None if variance is None else float(np.sqrt(variance * trace / (sides * total)))
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether the scores agree perfectly and the noise, estimated from them, is therefore zero."""
-        return self.residual == 0 and self.posterior.noise.kind == "estimated"
 
     def contrast(
         self, values: Mapping[str, float] | None = None, biases: Mapping[str, float] | None = None
@@ -497,7 +505,7 @@ class Fit(Asked, frames.Shown):
         """Return method and gauge, counts, and the residual."""
         panel, dof = self.panel, self.degrees_of_freedom
         return [
-            f"{_sentence(self.model.name)} ({self.method.upper()})"
+            f"{sentence(self.model.name)} ({self.method.upper()})"
             + (f", gauge {gauge_name(self.gauge)}" if self.gauge is not None else ""),
             f"{count_of(panel.n_objects, 'object')}, {count_of(panel.n_assessors, 'assessor')}, "
             f"{count_of(panel.n_assessments, 'assessment')}, {panel.describe_confidence()}",
@@ -525,8 +533,3 @@ class Fit(Asked, frames.Shown):
 
     def __repr__(self) -> str:
         return f"Fit({self.method}, {self.panel!r}, residual {self.residual:.6g})"
-
-
-def _sentence(words: str) -> str:
-    """Return words with a capital at the beginning."""
-    return words[:1].upper() + words[1:]

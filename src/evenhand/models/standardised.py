@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
 from evenhand.models.effects import both_sides
-from evenhand.models.family import INTERVAL
+from evenhand.models.family import INTERVAL, refuse_criteria
 from evenhand.models.fit import Fit, Model, Options, Question
 from evenhand.models.noise import EstimatedNoise, NoDistribution, Normal
 from evenhand.models.posterior import Posterior
@@ -109,6 +109,7 @@ def standardise(panel: Panel, *, interval: float = INTERVAL) -> Fit:
     >>> standardise(Panel.from_arrays([0, 1, 0, 1], [0, 0, 1, 1], [3.0, 4.0, 10.0, 30.0])).values.estimate.round(2)
     array([ 2.87, 20.63])
     """
+    refuse_criteria(panel)
     lone = [panel.assessors[at] for at in np.flatnonzero(panel.assessor_assessments < 2).tolist()]
     if lone:
         raise SolveError(
@@ -134,7 +135,7 @@ def standardise(panel: Panel, *, interval: float = INTERVAL) -> Fit:
         degrees_of_freedom=panel.n_assessments - panel.n_objects - 2 * (panel.n_assessors - 1),
         connectivity=connectivity(seen),
         posterior=posterior,
-        notes=panel.notes,
+        given_notes=panel.notes,
         given_residuals=residuals,
     )
 
