@@ -185,9 +185,10 @@ def test_a_change_of_ranking_is_counted_within_groups_and_named() -> None:
     found = changes(fit, turned)
     assert (found.moved, found.objects, found.before, found.after) == (4, 6, 1, 2)
     assert found.label == "0"
-    # 8 against 9 with the noise of the only disagreement: hardly any
+    # 8 against 9 with noise of half a step, which is more than the only disagreement leaves
     first, second, old, new = found.telling or ("", "", 0.5, 0.5)
-    w = fit.residual / fit.degrees_of_freedom
+    assert panel.step == 0.5
+    w = max(fit.residual / fit.degrees_of_freedom, 0.25**2)
     assert (first, second) == ("1", "0")
     assert old == pytest.approx(stats.t.cdf(-1.0, fit.degrees_of_freedom, scale=np.sqrt(w * (1 / 2 + 1 / 2))))
     assert new == pytest.approx(1 - old)
