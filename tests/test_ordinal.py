@@ -49,7 +49,7 @@ def panel_of(name: str) -> Panel:
 
 def laplace_of(panel: Panel, link: Any, given_sd: tuple[float | None, float | None] = (None, None)) -> Laplace:
     work = Work(replace(panel, score=np.zeros(panel.n_assessments)), connectivity(panel))
-    return Laplace(work, code_categories(panel, link), panel.precision / panel.precision.mean(), given_sd)
+    return Laplace(work, code_categories(panel, link), panel.precision / panel.precision.mean(), given=given_sd)
 
 
 @pytest.mark.parametrize("link", LINKS)

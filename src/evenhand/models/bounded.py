@@ -378,14 +378,21 @@ class Mapped:
 
     def below(self, x: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
         """Return the probability that a recorded score is at most x, where u is normal."""
-        edge, mean, variance, precision = np.broadcast_arrays(self.recorded.up_to(x), mean, variance, precision)
-        shape, sigma = edge.shape, np.sqrt(w / precision).ravel()
-        edge, mean, sd = edge.ravel(), mean.ravel(), np.sqrt(variance).ravel()
-        lowest = np.full(edge.size, -np.inf)
-        u, log_share = self._nodes(mean, sd, sigma, lowest, edge)
-        log_p = self.noise.log_between(lowest[:, None], (edge[:, None] - self.scores.back(u)) / sigma[:, None])
+        return self.between(np.full_like(x, -np.inf), x, mean, variance, precision, w)
+
+    def between(self, low: Floats, high: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the probability that it is above one number and not above another, to digits of its own."""
+        lower, upper, mean, variance, precision = np.broadcast_arrays(
+            self.recorded.up_to(low), self.recorded.up_to(high), mean, variance, precision
+        )
+        shape, sigma = mean.shape, np.sqrt(w / precision).ravel()
+        lower, upper = lower.ravel(), upper.ravel()
+        u, log_share = self._nodes(mean.ravel(), np.sqrt(variance).ravel(), sigma, lower, upper)
+        expected = self.scores.back(u)
+        log_p = self.noise.log_between(*((edge[:, None] - expected) / sigma[:, None] for edge in (lower, upper)))
         found = np.minimum(np.exp(log_p + log_share).sum(axis=1), 1.0)
-        return np.where(edge == np.inf, 1.0, np.where(edge == -np.inf, 0.0, found)).reshape(shape)
+        everything, nothing = (lower == -np.inf) & (upper == np.inf), lower >= upper
+        return np.where(everything, 1.0, np.where(nothing, 0.0, found)).reshape(shape)
 
     def expected(self, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
         """Return the mean of a recorded score, but for rounding to the grid, where u is normal."""

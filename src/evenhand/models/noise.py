@@ -471,6 +471,12 @@ class Likelihood(Protocol):
     def first(self) -> Floats | float:
         """The part of its precision that a score weighs at first."""
 
+    def below(self, x: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the probability that the recorded score is at most x, where what is expected is normal."""
+
+    def between(self, low: Floats, high: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the probability that it is above one number and not above another, to digits of its own."""
+
     def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
         """Return what each score says beside what all others expect."""
 
@@ -492,14 +498,46 @@ class OneShape:
         return self
 
 
+class Symmetric(Protocol):
+    """Noise that is as likely to either side: a score has for its mean what is expected."""
+
+    def below(self, x: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the probability that the recorded score is at most x, where what is expected is normal."""
+
+    def between(self, low: Floats, high: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the probability that it is above one number and not above another, to digits of its own."""
+        return between_tails(lambda x, centre: self.below(x, centre, variance, precision, w), low, high, mean)
+
+    def expected(self, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the mean of a score: where it is expected."""
+        return mean
+
+
+def between_tails(below: Callable[[Floats, Floats], Floats], low: Floats, high: Floats, mean: Floats) -> Floats:
+    """Return the mass of symmetric densities about their means between two ends, from whichever tail is the smaller.
+
+    Differences of numbers close to 1 would have no digits left.
+    """
+    sign = np.where(low > mean, -1.0, 1.0)
+    first, last = np.where(sign < 0, -high, low), np.where(sign < 0, -low, high)
+    found = below(last, sign * mean)
+    return found if np.all(first == -np.inf) else found - below(first, sign * mean)
+
+
 @dataclass(frozen=True, slots=True)
-class Normal(OneShape):
+class Normal(Symmetric, OneShape):
     """The paper's own: s = fitted + sigma eta."""
 
     is_normal: bool = True
     least: float = LEAST
     most: float = MOST
     first: float = 1.0
+
+    def below(self, x: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the distribution function of the sum of what is expected and its noise."""
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr((x - mean) / np.sqrt(variance + w / precision)), dtype=np.float64)
 
     def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
         """Return the product of two normal densities."""
@@ -511,10 +549,6 @@ class Normal(OneShape):
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log density of each residual."""
         return log_normal(residual, w / precision)
-
-    def expected(self, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
-        """Return the mean of a score: where it is expected."""
-        return mean
 
     def log_between(self, low: Floats, high: Floats) -> Floats:
         """Return the log probability of standard normal noise between two ends."""

@@ -198,13 +198,15 @@ class Ordinal(OneShape):
 
     def below(self, x: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
         """Return the probability that a recorded score is at most x, where u is normal."""
-        edge = self._edges[np.searchsorted(self.category, np.asarray(x) + 1e-9 * self.step, side="right")]
-        edge, mean, variance, precision = np.broadcast_arrays(edge, mean, variance, precision)
-        z = (edge[..., None] - mean[..., None] - np.sqrt(variance)[..., None] * _PLACES) * np.sqrt(precision / w)[
-            ..., None
-        ]
-        part = np.exp(_SHAPES[self.link].log_between(np.full_like(z, -np.inf), z))
-        return np.asarray((part * _SHARES).sum(axis=-1) / np.sqrt(2 * pi))
+        return self.between(np.full_like(x, -np.inf), x, mean, variance, precision, w)
+
+    def between(self, low: Floats, high: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the probability that it is above one number and not above another, to digits of its own."""
+        mean, variance, precision = (one[..., None] for one in np.broadcast_arrays(mean, variance, precision))
+        u, root = mean + np.sqrt(variance) * _PLACES, np.sqrt(precision / w)
+        ends = [np.searchsorted(self.category, np.asarray(x) + 1e-9 * self.step, side="right") for x in (low, high)]
+        part = np.exp(_SHAPES[self.link].log_between(*((self._edges[at][..., None] - u) * root for at in ends)))
+        return np.asarray(np.where(ends[0] < ends[1], (part * _SHARES).sum(axis=-1) / np.sqrt(2 * pi), 0.0))
 
     def expected(self, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
         """Return the mean of a recorded score where u is normal."""
@@ -265,6 +267,7 @@ class Laplace:
     work: Work  # whose panel has no scores but zeros
     likelihood: Ordinal  # without thresholds of its own
     precision: Floats
+    power: float = 1.0  # exponent of the declared confidences in it
     given: tuple[float | None, float | None] = (None, None)  # standard deviations that are known
     calls: int = 0
     nearest: tuple[Floats, Floats] | None = field(default=None, repr=False)
@@ -596,10 +599,8 @@ def node_of(laplace: Laplace, here: _Point) -> Node:
     u = here.values[panel.object_index] + here.biases[panel.assessor_index]
     weight = here.solver.base.weight
     aim = u + slopes.slope / weight  # what each site stands for; the place of each score is zero
-    leverage = np.clip(weight * here.variance, 1e-12, 1.0 - 1e-9)
-    without = -u + (aim - u) * leverage / (1 - leverage)
-    tilted = here.likelihood.tilted(without, here.variance / (1 - leverage), laplace.precision, 1.0)
-    setting = Setting(value_ratio=here.sd[0] ** 2, bias_ratio=here.sd[1] ** 2, w=1.0, likelihood=here.likelihood)
+    of_values, of_biases = np.square(here.sd).tolist()
+    setting = Setting(of_values, of_biases, laplace.power, w=1.0, likelihood=here.likelihood)
     return Node(
         setting=setting,
         values=here.values,
@@ -618,5 +619,4 @@ def node_of(laplace: Laplace, here: _Point) -> Node:
         mean=0.0,
         border=None,
         aim=aim,
-        log_predictive=tilted.log_mass,
     )

@@ -15,13 +15,14 @@ from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem, SolveError
 from evenhand.models.bounded import Mapped, ScoreMap
 from evenhand.models.confidences import factor_table, power_unknown, strength_unknown
-from evenhand.models.covariates import code_covariates
+from evenhand.models.covariates import code_covariates, code_rows
 from evenhand.models.effects import Scale, Table, both_sides
 from evenhand.models.family import INTERVAL, refuse_criteria, refuse_extreme
 from evenhand.models.fit import Fit, Model, Options, Question, outlying_notes
 from evenhand.models.noise import Likelihood, NoiseKind, NoisePrior, Normal, notes_on
 from evenhand.models.ordinal import Laplace, Link, code_categories
 from evenhand.models.posterior import Alternative, Marginal, Posterior
+from evenhand.models.predictive import Part, Rows, refined_parts
 from evenhand.models.robust import Huber, Student, freedom_unknown
 from evenhand.models.rounded import Rounded
 from evenhand.models.scaled import scale_unknown, scales_of
@@ -183,6 +184,17 @@ class Refined(Model):
         likelihood, ordinal = self.refinements.likelihood, self.refinements.ordinal
         further = {"likelihood": likelihood if likelihood != "reml" else None, "ordinal": ordinal}
         return {"refinements": repr(self.refinements)} | {name: one for name, one in further.items() if one is not None}
+
+    @property
+    def step(self) -> float | None:
+        """The step that scores were rounded to, where it was told."""
+        return self.refinements.step
+
+    def predict(self, fit: Fit, rows: Rows) -> tuple[Part, ...]:
+        """Return what is said of assessments that have not been made."""
+        chosen = self.refinements
+        columns = code_rows(self.panel, chosen.covariates, self.names, rows.covariates, rows.precision)
+        return refined_parts(self._nodes, self.search.work, rows, columns)
 
     def refit(self, panel: Panel, **options: Unpack[Options]) -> Fit:
         """Return the fit of another panel with the same refinements."""
@@ -419,7 +431,7 @@ def _find_ordinal(panel: Panel, chosen: Refinements, link: Link, interval: float
     declared = work.precision(float(chosen.power))
     precision = declared / np.exp(np.log(declared).mean())
     work = replace(work, panel=replace(panel, score=np.zeros(panel.n_assessments)))
-    laplace = Laplace(work, likelihood, precision, (chosen.value_sd, bias_sd))
+    laplace = Laplace(work, likelihood, precision, float(chosen.power), (chosen.value_sd, bias_sd))
     search = Search(work, Setting(w=1.0, likelihood=likelihood), unknowns)
     search.point, search.best = laplace.climb()
     return Refined(panel, chosen, search, interval=interval, laplace=laplace)

@@ -376,6 +376,5 @@ def _node(work: Work, setting: Setting, found: Fitted, sites: Sites | None, stat
         mean=mean,
         border=border,
         aim=np.zeros(panel.n_assessments) if sites is None else sites.aim,
-        log_predictive=None if sites is None else sites.tilted.log_mass,
         sites=sites,
     )

@@ -9,14 +9,17 @@ from typing import Final
 import numpy as np
 
 from evenhand.compiled import Floats
-from evenhand.models.noise import LEAST, MOST, OneShape, Tilted
+from evenhand.models.noise import LEAST, MOST, OneShape, Symmetric, Tilted
 
 _FINE: Final = 0.02
 """A step below this part of the noise is treated as noise with its variance."""
 
+_ON: Final = 1e-9
+"""A number this part of a step below a multiple of it is that multiple, but for rounding."""
+
 
 @dataclass(frozen=True, slots=True)
-class Rounded(OneShape):
+class Rounded(Symmetric, OneShape):
     """Normal, and then rounded to a multiple of a step: only the interval that a score stands for is known."""
 
     step: float  # the step, such as 1 for whole points and 0.5 for half points
@@ -24,6 +27,13 @@ class Rounded(OneShape):
     least: float = LEAST
     most: float = MOST
     first: float = 1.0
+
+    def below(self, x: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the mass below the upper end of the interval of the last multiple of the step up to x."""
+        from scipy.special import ndtr
+
+        end = (np.floor(x / self.step + _ON) + 0.5) * self.step
+        return np.asarray(ndtr((end - mean) / np.sqrt(variance + w / precision)), dtype=np.float64)
 
     def _slopes(self, residual: Floats, precision: Floats, w: float) -> tuple[Floats, Floats, Floats]:
         """Return the log probability of each interval, and its first and minus its second derivative in the fit."""
@@ -59,7 +69,3 @@ class Rounded(OneShape):
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log probability of each interval, per unit of the step."""
         return self._slopes(residual, precision, w)[0] - log(self.step)
-
-    def expected(self, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
-        """Return the mean of a score: where it is expected."""
-        return mean

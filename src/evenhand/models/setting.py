@@ -140,7 +140,6 @@ class Node:
     border: BorderedSolver | None  # the solver with covariates and scales, where there are any
     # what each score stands for beside itself: its site's target less the score; zeros where noise is normal
     aim: Floats
-    log_predictive: Floats | None = None  # log density of each score given all others, where noise is not normal
     sites: Sites | None = None  # what stood for the scores, where noise is not normal
 
     @property
