@@ -20,6 +20,8 @@ from .answers.next_best import next_best as next_best
 from .answers.ranking import Ranking as Ranking
 from .answers.ranking import pairwise as pairwise
 from .answers.ranking import rank as rank
+from .answers.reliability import Reliability as Reliability
+from .answers.reliability import reliability as reliability
 from .answers.update import update as update
 from .cluster.calibrate import DistributedFit as DistributedFit
 from .cluster.calibrate import calibrate_distributed as calibrate_distributed

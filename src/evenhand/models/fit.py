@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -25,6 +25,7 @@ from evenhand.words import count_of, name_some
 
 if TYPE_CHECKING:
     from evenhand.models.correlation import Correlation
+    from evenhand.models.setting import Node
     from evenhand.models.variances import Search
 
 METHOD_NAMES: Final[dict[str, str]] = {
@@ -66,6 +67,7 @@ Question = Literal[
     "evidence",
     "log_evidence",
     "next",
+    "reliability",
 ]
 """What may be asked of a fit, and refused by its model."""
 
@@ -142,6 +144,11 @@ class Model(Protocol):
     def behind(self) -> Search | None:
         """The search for its variances, with the least-squares fit that it ended in; None where it has none."""
         return None
+
+    @property
+    def credible(self) -> Sequence[tuple[float, Floats, Node]]:
+        """Other variances that the scores leave credible: probabilities, points of the search, fits; of most, none."""
+        return ()
 
     @property
     def solved_by(self) -> str | None:
