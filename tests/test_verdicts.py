@@ -95,6 +95,7 @@ def test_agreement_slope_and_spread_are_those_of_a_fit_without_the_assessor(
         score = panel.score[own]
         shared = panel.object_assessments[panel.object_index[own]] > 1
         assert one.agreement == pytest.approx(np.corrcoef(score[shared], expected[shared])[0, 1])
+        assert one.agreement is not None
         centre = np.arctanh(one.agreement)
         reach = norm.ppf(0.95) / np.sqrt(shared.sum() - 3)
         assert one.agreement_lower == pytest.approx(np.tanh(centre - reach))
