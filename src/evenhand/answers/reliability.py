@@ -260,8 +260,8 @@ def reliability(found: Fit | CriteriaFit) -> Reliability:
     --------
     >>> from evenhand import calibrate, simulate_panel
     >>> found = reliability(calibrate(simulate_panel(40, 8, 3, seed=1).panel))
-    >>> found.sentence
-    ''
+    >>> found.needed(0.8)
+    {'averages': 5, 'calibrated': 3, 'shrunk': 3}
     """
     fit = found.combined
     fit.require("reliability")
