@@ -21,8 +21,8 @@ import scipy.sparse as sp
 from crowd import flow
 
 import evenhand as eh
-from evenhand.design.inverse import Inverse
-from evenhand.design.outlook import random_designs
+from evenhand.design.exchange import Inverse
+from evenhand.design.result import random_designs
 from evenhand.design.start import parts_of
 from evenhand.design.task import Task
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from designs import all_designs, covariance, mean_variance
 from evenhand.design import find as find_module
-from evenhand.design.outlook import random_designs
+from evenhand.design.result import random_designs
 from evenhand.design.start import parts_of
 from evenhand.design.task import spectral_gap
 from evenhand.errors import InputError, NoDesignError

@@ -8,8 +8,7 @@ import pytest
 
 from designs import all_designs, make_task
 from evenhand.design import start as start_module
-from evenhand.design.impossible import no_design
-from evenhand.design.start import join, least_cost, parts_of
+from evenhand.design.start import join, least_cost, no_design, parts_of
 from evenhand.design.task import Task
 from evenhand.errors import NoDesignError
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.errors import EvenhandError, InputError
 from evenhand.studies import simulation
-from evenhand.studies.case_study_1 import PUBLISHED_RUNS, Published
-from evenhand.studies.reproduction import beside, figure_1_panel
+from evenhand.studies.reproduction import PUBLISHED_RUNS, Published, beside, figure_1_panel
 from evenhand.studies.simulation import MEASURES, METHODS, PROFILES, SimulationStudy, one_run, profile_name
 
 SMALL: dict[str, Any] = {"n_objects": 40, "n_assessors": 5, "per_object": (2, 3), "runs": 3}

@@ -55,7 +55,7 @@ class CommandDirective(FromCode):
 
 def describe_command(name: str, command: click.Command) -> str:
     """Return a command as Markdown."""
-    from evenhand.cli.group import grouped
+    from evenhand.cli.options import grouped
 
     context = click.Context(command, info_name=f"evenhand {name}", parent=None)
     arguments = [part.make_metavar(context) for part in command.params if isinstance(part, click.Argument)]

@@ -27,8 +27,8 @@ from .cluster.calibrate import DistributedFit as DistributedFit
 from .cluster.calibrate import calibrate_distributed as calibrate_distributed
 from .design.assign import assign as assign
 from .design.assign import extend as extend
-from .design.outlook import outlook as outlook
 from .design.result import Design as Design
+from .design.result import outlook as outlook
 from .io.packed import pack_panel as pack_panel
 from .io.panels import read_panel as read_panel
 from .models.additive import calibrate as calibrate

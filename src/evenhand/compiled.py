@@ -125,6 +125,12 @@ def sum_by(index: Codes, terms: NDArray[np.floating[Any]], count: int) -> Floats
     return np.asarray(sums.sum(axis=0))
 
 
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that must not be changed any more."""
+    array.flags.writeable = False
+    return array
+
+
 def dot(one: Floats, other: Floats) -> Any:
     """Return one^T other for a vector and a vector or columns, without BLAS.
 

@@ -70,6 +70,11 @@ class InputError(EvenhandError):
         return self.problems[0].where
 
 
+def bad_option(message: str, *, where: str | None = None) -> InputError:
+    """Return the error for an argument or an option that makes no sense."""
+    return InputError(message, kind="bad_option", where=where)
+
+
 class LimitError(EvenhandError):
     """The request is sound but too large for the limits that are set."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import InputError, MissingPackageError
-from evenhand.words import count_of, digits_of, number
+from evenhand.words import count_of, digits_of, number, printable
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -243,7 +243,7 @@ def _text(cell: Any, digits: int, sign: bool) -> str:
 
 def _short(text: str) -> str:
     """Return the text of a cell, shortened where it is long, with control characters made visible."""
-    return _printable(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
+    return printable(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
 
 
 def _escape(text: str) -> str:
@@ -253,8 +253,4 @@ def _escape(text: str) -> str:
 
 def _visible(text: str) -> str:
     """Return text that stands for itself in HTML."""
-    return html.escape(_printable(text))
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+    return html.escape(printable(text))

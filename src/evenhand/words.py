@@ -28,6 +28,11 @@ def name_some(labels: Sequence[object], most: int = 6) -> str:
     return shown if len(labels) <= most else f"{shown} and {len(labels) - most:,} more"
 
 
+def printable(text: object) -> str:
+    """Return text in one line, with control characters made visible so that no label can steer a terminal."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in str(text))
+
+
 def number(
     value: float | None,
     digits: int = 2,

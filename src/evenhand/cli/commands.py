@@ -1,20 +1,115 @@
-"""The command line: one command per library function, tables for people and JSON for programs."""
+"""The command line: one command per library function, tables for people and JSON for programs.
+
+Every error is one line on stderr, never a traceback; the exit code is 0, 1 or 2.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import sys
+import threading
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from evenhand import __version__
 from evenhand.cli import options as ask
+from evenhand.cli import terminal
 from evenhand.cli.design import design
 from evenhand.cli.fitting import CriteriaFitting, Fitting, Gauging, Input, Scores
-from evenhand.cli.group import EXIT_NO, EvenhandGroup
-from evenhand.cli.options import Options, Output, Summary, command, part, typed
+from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, command, part, typed
 from evenhand.cli.reports import Drawing, Lottery, Reporting, report, template
+from evenhand.cli.showing import Summary, show_json
 from evenhand.cli.studies import reproduce, simulate
+from evenhand.errors import EvenhandError, InputError, MissingPackageError
+from evenhand.words import printable
+
+
+class EvenhandGroup(click.Group):
+    """The commands, with every error as one line on stderr and never a traceback."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command; exit with 0 (fine), 1 (the answer is no) or 2 (bad input)."""
+        kwargs["standalone_mode"] = False
+        _prepare()
+        code = self._run(args, kwargs)
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _leave_quietly()
+        except OSError as error:
+            _say(f"Error: the output cannot be written ({error.strerror}).")
+            _leave_quietly()
+            code = code or EXIT_NO
+        sys.exit(code)
+
+    def _run(self, args: Any, kwargs: Any) -> int:
+        try:
+            return int(super().main(*args, **kwargs) or 0)
+        except click.exceptions.Exit as stop:
+            return stop.exit_code
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message())
+            return 0
+        except click.Abort:
+            _say("Stopped.")
+            return 130
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx is not None else "evenhand"
+            _say(f"Error: {error.format_message().rstrip('.')}. See `{command} --help`.")
+            return EXIT_BAD_INPUT
+        except click.ClickException as error:
+            _say(f"Error: {error.format_message()}")
+            return EXIT_BAD_INPUT
+        except BrokenPipeError:
+            _leave_quietly()  # the reader of our output went away: no fault of ours, and nobody is left to tell
+            return EXIT_NO
+        except OSError as error:
+            _say(f"Error: the output cannot be written ({error.strerror or error}).")
+            _leave_quietly()
+            return EXIT_NO
+        except MemoryError:
+            _say("Error: there is not enough memory for this panel on this machine.")
+            return EXIT_NO
+        except Exception as error:
+            if not isinstance(error, EvenhandError):
+                raise
+            _say(f"Error: {error}")
+            return EXIT_BAD_INPUT if isinstance(error, InputError | MissingPackageError) else EXIT_NO
+
+
+def _prepare() -> None:
+    """Make sure that there is somewhere to write to, in any encoding, and that an end from outside cleans up."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # kept until the end
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGTERM", "SIGHUP"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), _stop)
+
+
+def _stop(number: int, _frame: object) -> None:
+    """End as by an exception, so that nothing half-written is left behind."""
+    sys.exit(128 + number)
+
+
+def _leave_quietly() -> None:
+    """Drop what could not be written, so that the interpreter does not try once more on its way out."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(message: str) -> None:
+    """Write one line to stderr, whatever a label may contain."""
+    with contextlib.suppress(OSError):
+        click.echo(printable(message), err=True)
 
 
 @click.group(
@@ -60,7 +155,6 @@ def calibrate(options: CalibrateOptions) -> None:
     Refinements assume more, or less: that few scores are not to be trusted far (--shrink), that a few are far off
     (--tails), that marks have ends (--bounds). The command compare says which of them the scores support.
     """
-    from evenhand.cli.terminal import show_fit
     from evenhand.reports.summary import summarise_fit
 
     def detailed() -> Summary:
@@ -77,23 +171,22 @@ def calibrate(options: CalibrateOptions) -> None:
     pages = options.reporting.write(found, **draws)
     options.output.give(
         summary,
-        lambda shown: show_fit(shown, options.rows, calibrated=found.model.is_calibrated),
+        lambda shown: terminal.show_fit(shown, options.rows, calibrated=found.model.is_calibrated),
         detailed,
         pages,
     )
 
 
+_READ_ON_A_CLUSTER: Final = ("assessor", "score", "uncertainty", "confidence", "level", "factor", "duplicates")
 _ON_A_CLUSTER: Final = (
     *("file", "cluster", "out", "as_json", "method", "noise", "interval", "seed", "gauge", "reference", "known"),
-    *("object_", "assessor", "score", "uncertainty", "confidence", "level", "factor", "duplicates", "rows"),
+    *("object_", *_READ_ON_A_CLUSTER, "rows"),
 )
 """The options that mean something there."""
 
 
 def _calibrate_on_cluster(options: CalibrateOptions, cluster: str) -> None:
     """Run the calibration on a cluster and show a short summary."""
-    from evenhand.cli.showing import show_json
-    from evenhand.cli.terminal import show_distributed
     from evenhand.cluster.calibrate import calibrate_distributed
 
     meaningful = typed(*_ON_A_CLUSTER)
@@ -115,15 +208,9 @@ def _calibrate_on_cluster(options: CalibrateOptions, cluster: str) -> None:
         interval=estimating.interval,
         seed=options.drawing.seed,
         object=reading.object_,
-        assessor=reading.assessor,
-        score=reading.score,
-        uncertainty=reading.uncertainty,
-        confidence=reading.confidence,
-        level=reading.level,
-        factor=reading.factor,
-        duplicates=reading.duplicates,
+        **{name: given for name, given in vars(reading).items() if name in _READ_ON_A_CLUSTER},
     )
-    show_json(fit.summary) if options.output.as_json else show_distributed(fit, options.rows)
+    show_json(fit.summary) if options.output.as_json else terminal.show_distributed(fit, options.rows)
 
 
 class CheckOptions(Input):
@@ -140,9 +227,6 @@ def check(options: CheckOptions) -> int:
     comparisons hang by a thread, and which further assessments would mend it. Exit code 1 if the panel is not
     connected, 2 if the file cannot be read as a panel.
     """
-    from evenhand.cli.showing import show_json
-    from evenhand.cli.terminal import show_check, show_problems
-    from evenhand.errors import InputError
     from evenhand.reports.summary import summarise_check, summarise_refusal
 
     try:
@@ -151,9 +235,9 @@ def check(options: CheckOptions) -> int:
         if options.as_json:
             show_json(summarise_refusal(error))
         elif len(error.problems) > 1:
-            show_problems(summarise_refusal(error))
+            terminal.show_problems(summarise_refusal(error))
         raise InputError(error.problems[:1]) from error
-    show_json(summary) if options.as_json else show_check(summary)
+    show_json(summary) if options.as_json else terminal.show_check(summary)
     return 0 if summary["ok"] else EXIT_NO
 
 
@@ -190,7 +274,6 @@ def compare(options: CompareOptions) -> None:
     from evenhand.answers.advice import applicable
     from evenhand.answers.compare import compare as compare_methods
     from evenhand.answers.evidence import Priors
-    from evenhand.cli.terminal import show_comparison
     from evenhand.models.refined import Refinements
     from evenhand.reports.summary import summarise_comparison
 
@@ -205,7 +288,7 @@ def compare(options: CompareOptions) -> None:
         candidates.append(Refinements(shrink=True, covariates=tuple(panel.covariates)))
     gauge, per_component = options.gauging.parsed(), options.gauging.per_component
     found = compare_methods(panel, gauge=gauge, per_component=per_component, priors=priors, candidates=candidates)
-    options.output.give(summarise_comparison(found), show_comparison)
+    options.output.give(summarise_comparison(found), terminal.show_comparison)
 
 
 class RankOptions(Options):
@@ -226,14 +309,15 @@ def rank(options: RankOptions) -> None:
     """
     from evenhand.answers.decision import decide
     from evenhand.answers.ranking import rank as rank_fit
-    from evenhand.cli.terminal import show_ranking
     from evenhand.reports.summary import summarise_ranking
 
     lottery = options.lottery
     fit = options.fitting.fit().combined
     ranking = rank_fit(fit, top=lottery.top, draws=lottery.draws, seed=lottery.seed)
     decision = None if lottery.top is None else decide(ranking, lottery.top, lottery_seed=lottery.lottery_seed)
-    options.output.give(summarise_ranking(ranking, decision), lambda summary: show_ranking(summary, options.rows))
+    options.output.give(
+        summarise_ranking(ranking, decision), lambda summary: terminal.show_ranking(summary, options.rows)
+    )
 
 
 class InfluenceOptions(Options):
@@ -252,11 +336,10 @@ def influence(options: InfluenceOptions) -> None:
     Why values differ from plain averages, which scores are far from what all others predict, which pull their
     object's value the most, and what would change without each assessor.
     """
-    from evenhand.cli.terminal import show_influence
     from evenhand.reports.summary import summarise_influence
 
     summary = summarise_influence(options.fitting.fit(), top=options.top)
-    options.output.give(summary, lambda shown: show_influence(shown, options.rows, options.top))
+    options.output.give(summary, lambda shown: terminal.show_influence(shown, options.rows, options.top))
 
 
 class NextOptions(Options):
@@ -280,7 +363,6 @@ def next_assessments(options: NextOptions) -> None:
     side of the line.
     """
     from evenhand.answers.next_best import next_best
-    from evenhand.cli.terminal import show_next
     from evenhand.io.designs import read_pairs
     from evenhand.reports.summary import summarise_next
 
@@ -288,7 +370,7 @@ def next_assessments(options: NextOptions) -> None:
     found = next_best(
         options.fitting.fit(), top=options.top, confidence=options.expected, conflicts=forbidden, most=options.most
     )
-    options.output.give(summarise_next(found, options.top), show_next)
+    options.output.give(summarise_next(found, options.top), terminal.show_next)
 
 
 class PackOptions(Input):
@@ -308,8 +390,6 @@ def pack(options: PackOptions) -> None:
     DIR holds the labels, the assessments as codes and numbers, and panel.json, which says what there is. What the
     input options say about FILE need not be said again when DIR is read.
     """
-    from evenhand.cli.showing import show_json
-    from evenhand.cli.terminal import show_packed
     from evenhand.io.packed import check_place, manifest_of, pack_panel
 
     check_place(options.place)
@@ -318,7 +398,7 @@ def pack(options: PackOptions) -> None:
     if options.as_json:
         show_json({"packed": str(options.place), **manifest_of(options.place)})
     else:
-        show_packed(panel, options.place, options.parts)
+        terminal.show_packed(panel, options.place, options.parts)
 
 
 class DemoOptions(Options):
@@ -332,7 +412,6 @@ class DemoOptions(Options):
 @command(DemoOptions, epilog="Example: evenhand demo --save scores.csv, then evenhand calibrate scores.csv")
 def demo(options: DemoOptions) -> None:
     """Calibrate a small grant competition that ships with evenhand: 40 proposals, 11 assessors."""
-    from evenhand.cli.terminal import show_demo, show_fit
     from evenhand.data import demo_path
     from evenhand.io import read_panel
     from evenhand.io.results import check_target, copy_file
@@ -348,8 +427,8 @@ def demo(options: DemoOptions) -> None:
     fit, averages = CWC(panel), SA(panel)
 
     def show(summary: dict[str, object]) -> None:
-        show_fit(summary, 0)
-        show_demo(fit, averages, options.save)
+        terminal.show_fit(summary, 0)
+        terminal.show_demo(fit, averages, options.save)
 
     pages = options.reporting.write(fit, top=10, candidates=(), title="A small grant competition")
     summary = summarise_fit(fit)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from evenhand.cli import options as ask
-from evenhand.cli.options import Options, Output, Summary, command, part
+from evenhand.cli.options import Options, Output, command, part
+from evenhand.cli.showing import Summary, number_text, say, say_notes, show_next_step, show_table
+from evenhand.errors import InputError, Problem
+from evenhand.words import printable
 
 if TYPE_CHECKING:
     from evenhand.design.inputs import Members
-    from evenhand.design.outlook import Outlook
-    from evenhand.design.result import Design
-    from evenhand.errors import Problem
+    from evenhand.design.result import Design, Outlook
     from evenhand.panel.confidence import Form
     from evenhand.panel.graph import Side
 
@@ -168,7 +169,6 @@ class _Handouts(Options, heading="What to hand out"):
 
     def check_places(self, output: Output) -> None:
         """Refuse, before any work is done, files that cannot or must not be written."""
-        from evenhand.errors import InputError
         from evenhand.io.results import targets_of
         from evenhand.reports.template import refuse_filled
 
@@ -231,7 +231,6 @@ class _Handouts(Options, heading="What to hand out"):
 
 
 def _check_sheets(place: Path) -> None:
-    from evenhand.errors import InputError
 
     if place.suffix.lower() == ".xlsx":
         ask.check_place(place, (".xlsx",))
@@ -357,7 +356,6 @@ def design(options: DesignOptions) -> None:
     When a first round of scores is in, evenhand design --extend scores.csv --add 20 says where further assessments
     would help most. Sheets and files for HotCRP then have only these.
     """
-    from evenhand.cli.showing import show_next_step
     from evenhand.reports.designs import not_numbers, summarise_design, with_facts
 
     found, titles = options.found()
@@ -386,8 +384,7 @@ def _members(given: str, side: Side) -> Members:
 
 def _outlook(found: Design, *, wanted: bool) -> tuple[Outlook | None, list[Problem]]:
     """Return what to expect beyond the design itself, and a note where it is too large for that."""
-    from evenhand.design.outlook import outlook
-    from evenhand.errors import Problem
+    from evenhand.design.result import outlook
 
     if not wanted:
         return None, []
@@ -408,7 +405,6 @@ def _pairs(found: Design, *, only_new: bool) -> list[tuple[str, str]]:
 
 def _show(summary: Summary, rows: int, *, only_new: bool) -> None:
     """Print what decides, how more or less work would do, and who reads what: all of it, or what was added."""
-    from evenhand.cli.showing import number_text, printable, say, say_notes, show_table
     from evenhand.reports.designs import describe_design
 
     say(*map(printable, describe_design(summary)))

@@ -369,7 +369,7 @@ class CriteriaFitting(_Fitting):
     def check(self) -> None:
         """Refuse options of criteria without them, and refinements without effect."""
         self._check_refinements()
-        if typed("criterion"):
+        if self.reading.criterion is not None:
             ask.refuse("has no meaning with --criterion: leave it out.", "solver")
         else:
             ask.refuse("is about several criteria: use it with --criterion COLUMN.", "weights", "uncorrelated")
@@ -377,7 +377,7 @@ class CriteriaFitting(_Fitting):
     def fit(self) -> Fit | CriteriaFit:
         """Read and fit, each criterion and all together where there are several."""
         panel = self.reading.read()
-        if not typed("criterion"):
+        if self.reading.criterion is None:
             return self._fit(panel)
         from evenhand.models.criteria import calibrate_criteria
 

@@ -7,19 +7,57 @@ group of its own (:func:`part`). Checks that need several options stand in ``che
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self, TypeVar, dataclass_transform
 
 import click
 from click.core import ParameterSource
 
-from evenhand.cli.group import EvenhandCommand, HeadedOption
+from evenhand.cli.showing import Summary, show_json, show_written, shown
 
-Summary = dict[str, Any]
+EXIT_NO: Final = 1
+EXIT_BAD_INPUT: Final = 2
+"""What a command returns where the answer is no, and where it was asked or given something wrong."""
+
+_REST: Final = "The answer"
+"""The heading of options that have no heading of their own."""
 
 _EXTREME: Final = 1e50
 """Numbers that are larger, or closer to zero than one over this, leave no room to compute with."""
+
+
+class HeadedOption(click.Option):
+    """An option that --help lists under a heading, with others of its kind; ``reads`` where it names an input."""
+
+    def __init__(self, *args: Any, heading: str | None, reads: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.heading = heading
+        self.reads = reads
+
+
+def grouped(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
+    """Return the options of a command by their headings: those of the answer, which have none, last."""
+    groups: dict[str, list[click.Option]] = {}
+    rest: list[click.Option] = []
+    for option in parameters:
+        if isinstance(option, HeadedOption) and option.heading is not None:
+            groups.setdefault(option.heading, []).append(option)
+        elif isinstance(option, click.Option):
+            rest.append(option)
+    return groups | {_REST: rest}
+
+
+class EvenhandCommand(click.Command):
+    """A command whose --help lists options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options."""
+        groups = grouped(self.get_params(ctx))
+        for heading, options in groups.items():
+            records = [option.get_help_record(ctx) for option in options]
+            with formatter.section(heading if len(groups) > 1 else "Options"):
+                formatter.write_dl([record for record in records if record is not None])
 
 
 class _Parameter(NamedTuple):
@@ -93,12 +131,12 @@ def part(group: type[Options], **fixed: object) -> Any:
 
 def option(help: str, *names: str, reads: bool = False, **attributes: Any) -> Any:
     """Return a field that is an option, by default of the field's own name; results never overwrite what it reads."""
-    shown = attributes.get("default") is not None
+    has_default = attributes.get("default") is not None
 
     def make(name: str, heading: str | None) -> click.Option:
         declared = names or (f"--{name.rstrip('_').replace('_', '-')}",)
         return HeadedOption(
-            [*declared, name], heading=heading, reads=reads, help=help, show_default=shown, **attributes
+            [*declared, name], heading=heading, reads=reads, help=help, show_default=has_default, **attributes
         )
 
     return _Parameter(make)
@@ -177,8 +215,6 @@ def command(
     def make(run: Callable[[Group], int | None]) -> click.Command:
         @functools.wraps(run)
         def wrapped(**given: object) -> int | None:
-            from evenhand.cli.showing import shown
-
             with shown(verbose=bool(given.get("verbose"))):
                 return run(group.told(given))
 
@@ -252,8 +288,6 @@ class Output(Options):
 
         ``also`` has files that were written before, to be named with it.
         """
-        from evenhand.cli.showing import show_json, show_written
-
         written = [] if self.out is None else self._write(self.out, summary, detailed)
         if self.as_json:
             show_json(summary)

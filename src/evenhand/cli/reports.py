@@ -9,8 +9,9 @@ import click
 
 from evenhand.cli import options as ask
 from evenhand.cli.fitting import CriteriaFitting
-from evenhand.cli.group import EXIT_NO
-from evenhand.cli.options import Options, command, part
+from evenhand.cli.options import EXIT_NO, Options, command, part
+from evenhand.cli.showing import say, show_json, show_next_step, show_written
+from evenhand.errors import InputError
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
@@ -86,7 +87,6 @@ def report(options: ReportOptions) -> int:
     --verify report.html, or --verify with its fingerprint, checks a report against the data: exit code 0 if nothing
     has changed, 1 if something has. Give the options that the report was written with.
     """
-    from evenhand.cli.showing import say, show_json
     from evenhand.io.results import write_text
     from evenhand.reports.page import make_report, render
 
@@ -106,7 +106,6 @@ def report(options: ReportOptions) -> int:
 def _verify(options: ReportOptions, given: str) -> int:
     """Say whether the data, the options and this version give a fingerprint, or that of a report."""
     from evenhand.answers.fingerprint import fingerprint
-    from evenhand.cli.showing import say, show_json
 
     whole, data = _marks(given)
     mark = fingerprint(options.fitting.fit().combined, **vars(options.lottery))
@@ -123,7 +122,6 @@ def _verify(options: ReportOptions, given: str) -> int:
 
 def _marks(given: str) -> tuple[str, str | None]:
     """Return the fingerprint that was given, or those that stand in a report: of the whole, and of the data."""
-    from evenhand.errors import InputError
     from evenhand.reports.page import fingerprints_in
 
     if not given.lower().endswith((".html", ".htm")):
@@ -179,7 +177,6 @@ def template(options: TemplateOptions) -> None:
     It checks what is typed, and colours rows in which an assessor scores the same object twice. Filled in, it is a
     FILE for every other command as it is.
     """
-    from evenhand.cli.showing import show_next_step, show_written
     from evenhand.reports.template import template as write_template
 
     write_template(

@@ -5,18 +5,17 @@ Nothing in a label can steer the terminal.
 
 from __future__ import annotations
 
-import json
-import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from evenhand import words
+from evenhand.progress import listening
+from evenhand.words import count_of, name_some, number, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,43 +89,39 @@ def _start() -> Progress:
 @contextmanager
 def shown(*, verbose: bool) -> Iterator[None]:
     """Show progress where a person watches, and with ``verbose`` how the equations are solved and why."""
-    from evenhand.progress import listening
-
-    log = logging.getLogger("evenhand")
-    handler = _Lines()
-    if verbose:
-        log.addHandler(handler)
-        level, log.level = log.level, logging.INFO
     bar = Bar()
     _bars.append(bar)
     try:
-        if sys.stderr.isatty():
-            with listening(bar):
-                yield
-        else:
+        with _explained() if verbose else nullcontext(), listening(bar) if sys.stderr.isatty() else nullcontext():
             yield
     finally:
         bar.close()
         _bars.remove(bar)
-        if verbose:
-            log.removeHandler(handler)
-            log.setLevel(level)
 
 
-class _Lines(logging.Handler):
-    """Writes each message as a line on standard error."""
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Write each message of the log as a line on standard error."""
+    import logging
 
-    def emit(self, record: logging.LogRecord) -> None:
-        click.echo(f"{record.getMessage()}.", err=True)
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            click.echo(f"{record.getMessage()}.", err=True)
 
-
-def printable(text: object) -> str:
-    """Return text in one line, with control characters made visible so that no label can steer the terminal."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in str(text))
+    log, handler = logging.getLogger("evenhand"), Lines()
+    log.addHandler(handler)
+    level, log.level = log.level, logging.INFO
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 def show_json(summary: Summary) -> None:
     """Print the summary as JSON: UTF-8, full precision, null where something cannot be computed."""
+    import json
+
     text = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2)
     hide()
     sys.stdout.flush()
@@ -176,9 +171,9 @@ def show_table(
     say_left_out(len(records) - (most or len(records)), what)
 
 
-def number_text(number: float | None, *, sign: bool = False, digits: int = 2) -> str:
+def number_text(value: float | None, *, sign: bool = False, digits: int = 2) -> str:
     """Return a number with some decimals; more where it would look like zero, a dash where there is none."""
-    return words.number(number, digits, signed=sign, small=True)
+    return number(value, digits, signed=sign, small=True)
 
 
 def interval_text(record: Summary, digits: int, *, sign: bool = False) -> str:
@@ -190,13 +185,13 @@ def interval_text(record: Summary, digits: int, *, sign: bool = False) -> str:
 
 def some(labels: list[str]) -> str:
     """Return up to eight labels, and how many more there are."""
-    return printable(words.name_some(labels, 8))
+    return printable(name_some(labels, 8))
 
 
 def say_left_out(count: int, what: str) -> None:
     """Say how many more rows there are, if any."""
     if count > 0:
-        say(f"... and {words.count_of(count, f'more {what}')}; --out FILE or --json has all.")
+        say(f"... and {count_of(count, f'more {what}')}; --out FILE or --json has all.")
 
 
 def say_notes(notes: Iterable[Summary], before: str = "Note: ") -> None:

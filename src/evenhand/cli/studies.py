@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import click
 
 from evenhand.cli import options as ask
-from evenhand.cli.group import EXIT_NO
-from evenhand.cli.options import Options, Output, Summary, command, part
+from evenhand.cli.options import EXIT_NO, Options, Output, command, part
+from evenhand.cli.showing import Summary, number_text, say, say_notes, show_table
+from evenhand.words import printable
 
 if TYPE_CHECKING:
     from evenhand.studies import Reproduction
@@ -317,8 +318,6 @@ def _cores() -> int:
 
 def _show_study(summary: Summary) -> None:
     """Print the errors of the methods by profile and assessors per object."""
-    from evenhand.cli.showing import number_text, say, show_table
-
     setting, errors = summary["setting"], ("value_mean_error", "value_max_error")
     say(
         f"{setting['objects']:,} objects, {setting['assessors']:,} assessors, {summary['runs']:,} simulated "
@@ -341,8 +340,6 @@ def _show_study(summary: Summary) -> None:
 
 def _show_plans(summary: Summary, setting: str) -> None:
     """Print what the plan is for, what each number of assessors per object gives, and the answer for each profile."""
-    from evenhand.cli.showing import number_text, say, show_table
-
     say(setting)
     show_table(
         ["profile", "per object", "sd", "sd of plain averages", "objects per assessor"],
@@ -359,8 +356,6 @@ def _show_plans(summary: Summary, setting: str) -> None:
 
 def _show_reproductions(summary: Summary) -> None:
     """Print the paper's tables beside ours, the differences by name, and a count of both."""
-    from evenhand.cli.showing import printable, say, say_notes
-
     for block in summary["parts"]:
         mine = [one for one in summary["numbers"] if one["part"] == block["part"]]
         say(block["source"], "")
@@ -380,8 +375,6 @@ def _show_reproductions(summary: Summary) -> None:
 
 def _show_place(place: str, found: list[Summary]) -> None:
     """Print one table or figure: for each column, the paper's number and ours."""
-    from evenhand.cli.showing import number_text, printable, say, show_table
-
     say(_TITLES.get(place, place))
     has_printed = any(one["printed"] is not None for one in found)
     in_paper, in_ours = _DIGITS.get(place, (2, 2))
@@ -404,7 +397,6 @@ def _show_place(place: str, found: list[Summary]) -> None:
 
 def _differences(found: list[Summary], in_paper: int, in_ours: int) -> Iterator[str]:
     """Yield a sentence for each difference, or one for many of the same name."""
-    from evenhand.cli.showing import number_text
 
     def sentence(one: Summary) -> str:
         printed, ours = number_text(one["printed"], digits=in_paper), number_text(one["ours"], digits=in_ours)
@@ -423,7 +415,5 @@ def _differences(found: list[Summary], in_paper: int, in_ours: int) -> Iterator[
 
 
 def _say_figures(summary: Summary) -> None:
-    from evenhand.cli.showing import printable, say
-
     if summary["figures"]:
         say(f"Drawn: {', '.join(printable(path) for path in summary['figures'])}.")

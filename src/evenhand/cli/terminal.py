@@ -14,7 +14,6 @@ from evenhand.cli.showing import (
     interval_text,
     number_text,
     open_console,
-    printable,
     say,
     say_left_out,
     say_notes,
@@ -22,7 +21,7 @@ from evenhand.cli.showing import (
     show_written,
     some,
 )
-from evenhand.words import count_of, digits_of, percent
+from evenhand.words import count_of, digits_of, percent, printable
 
 if TYPE_CHECKING:
     from evenhand.cluster.calibrate import DistributedFit

@@ -11,11 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from evenhand.compiled import Codes, Floats, Whole, compiled
+from evenhand.compiled import Codes, Floats, Whole, compiled, join
 from evenhand.panel.graph import roots
 
 Tally = dict[str, Any]
-"""Sums by name; names that begin with ``largest`` are maxima. Arrays are those of the smaller side."""
+"""Sums by name; names that begin with ``largest`` are maxima. Arrays are those of the smaller side.
+
+``leader`` is the first member of the group that each member belongs to, and becomes that of all blocks together.
+"""
 
 _ENTRIES_AT_ONCE: Final = 100_000
 """Assessments are sorted by column this many at a time, which stays in a core's cache."""
@@ -73,6 +76,14 @@ class Block:
         """Return the means, in each row, of vectors (columns) on the smaller side."""
         return np.asarray(self.matrix(vectors.shape[0]) @ vectors) / self.total[:, None]
 
+    def between(self, first: int, last: int) -> Block:
+        """Return the block of some rows that follow each other."""
+        labels = None if self.labels is None else self.labels[first:last]
+        part = slice(int(self.start[first]), int(self.start[last]))
+        weight = None if self.weight is None else self.weight[part]
+        start = self.start[first : last + 1] - part.start
+        return Block(start, self.other[part], self.score[part], weight, self.code[first:last], labels)
+
     def __sizeof__(self) -> int:
         arrays = (self.start, self.other, self.score, self.weight, self.code)
         labels = 0 if self.labels is None else 32 * self.rows
@@ -118,33 +129,46 @@ def add(tallies: Sequence[Tally]) -> Tally:
     total = dict(tallies[0])
     for tally in tallies[1:]:
         for name, amount in tally.items():
-            total[name] = max(total[name], amount) if name.startswith("largest") else total[name] + amount
+            if name == "leader":
+                every = np.arange(amount.size)
+                leaders = np.concatenate([total[name], amount])
+                total[name] = roots(leaders, np.concatenate([every, every]), amount.size)
+            else:
+                total[name] = max(total[name], amount) if name.startswith("largest") else total[name] + amount
     return total
 
 
 def tally_block(block: Block, size: int) -> Tally:
     """Return what a block adds to the totals and to the equations: all but the matrix.
 
-    ``gradient`` is sum c (s - mean of the row), ``residual`` sum c (s - mean of the row)^2, ``share`` sum c / C,
-    ``diagonal`` that of the Schur complement.
+    ``gradient`` is sum c (s - mean of the row), ``residual`` sum c (s - mean of the row)^2, ``share`` sum c / C.
     """
-    weight = block.weights
-    tally = sweep(block, np.zeros(size))
-    confidence, share, diagonal = np.zeros((3, size))
-    count = np.zeros(size, dtype=np.int64)
-    total = np.zeros(block.rows)
-    compiled(_count)(block.start, block.other, weight, total, confidence, share, diagonal, count)
-    return tally | {
-        "confidence": confidence,
-        "share": share,
-        "diagonal": diagonal,
-        "count": count,
+    weight, row = block.weights, block.row
+    total = np.bincount(row, weight, block.rows)
+    return sweep(block, np.zeros(size)) | {
+        "leader": join(block.other, row, size, block.rows)[0],
+        "confidence": np.bincount(block.other, weight, size),
+        "share": np.bincount(block.other, weight / total[row], size),
+        "count": np.bincount(block.other, minlength=size),
         "rows": block.rows,
         "assessments": int(block.score.size),
         "log_confidence": float(np.log(total).sum()),
         "inverse_confidence": float((1.0 / total).sum()),
         "largest_score": float(np.abs(block.score).max(initial=0.0)),
     }
+
+
+def diagonal_of(block: Block, size: int) -> Tally:
+    """Return the ``diagonal`` of the Schur complement, sum c (C - c) / C, in which pairs that repeat count as one."""
+    row, other = block.row, block.other
+    first = np.flatnonzero(np.diff(row, prepend=-1) | np.diff(other, prepend=-1))
+    row, other = row[first], other[first]
+    own = np.add.reduceat(block.weights, first)
+    total = np.bincount(row, own, block.rows)
+    most = own > 0.5 * total[row]
+    others = np.bincount(row, np.where(most, 0.0, own), block.rows)  # no subtraction of what is nearly the whole
+    rest = np.where(most, others[row], total[row] - own)
+    return {"diagonal": np.bincount(other, own * (rest / total[row]), size)}
 
 
 def sweep(block: Block, estimate: Floats) -> Tally:
@@ -161,11 +185,9 @@ def sweep(block: Block, estimate: Floats) -> Tally:
 
 def fit_rows(block: Block, estimate: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return level, total precision, residuals and gradient at an estimate of the smaller side."""
-    level, total = np.zeros((2, block.rows))
-    residual, gradient = np.zeros(block.score.size), np.zeros(estimate.size)
     arrays = (block.start, block.other, block.score, block.weights, np.ascontiguousarray(estimate))
-    compiled(_sweep)(*arrays, level, total, residual, gradient)
-    return level, total, residual, gradient
+    found: tuple[Floats, Floats, Floats, Floats] = compiled(_sweep)(*arrays)
+    return found
 
 
 def schur_of(blocks: Sequence[Block], size: int) -> Tally:
@@ -185,7 +207,7 @@ def _add_links(block: Block, links: Floats) -> None:
     """Add the products of all pairs of assessments within each row to the upper triangle."""
     size, weight = links.shape[0], block.weights
     for _, part, columns in _by_column(block, size):
-        compiled(_pairs)(*columns, block.other[part], weight[part], links)
+        compiled(_pairs)(columns, block.other[part], weight[part], links)
     for _, dense in _dense_rows(block, weight, size):
         scaled = dense / np.sqrt(dense.sum(axis=1, keepdims=True))
         links += np.triu(scaled.T @ scaled, 1)
@@ -196,7 +218,7 @@ def variances_of(block: Block, spread: Floats) -> Floats:
     size, share = spread.shape[0], block.weights / np.repeat(block.total, np.diff(block.start))
     found = np.zeros(block.rows)
     for rows, part, columns in _by_column(block, size):
-        compiled(_quadratic)(*columns, block.other[part], share[part], spread, found[rows])
+        compiled(_quadratic)(columns, block.other[part], share[part], spread, found[rows])
     for some, dense in _dense_rows(block, share, size):
         found[some] = ((dense @ spread) * dense).sum(axis=1)
     return found
@@ -206,12 +228,13 @@ def _is_long(block: Block, size: int) -> NDArray[np.bool_]:
     return np.asarray(np.diff(block.start) * _DENSE_ROW > size)
 
 
-def _by_column(block: Block, size: int) -> Iterator[tuple[slice, slice, tuple[Codes, Codes, Codes, Codes, Codes]]]:
-    """Give rows, about as many at a time as a cache holds, their assessments, and these in the order of columns.
+Columns = tuple[Codes, Codes, Codes, Codes, Codes]
+"""Of some rows, where each starts and how many assessments it has, none for long rows, which are skipped by it; of the
+columns, where each begins; and the position and the row of each assessment in the order of columns."""
 
-    The arrays are, of the rows, where each starts and how many assessments it has, none for long rows, which are
-    skipped by it; of the columns, where each begins; and the position and the row of each assessment.
-    """
+
+def _by_column(block: Block, size: int) -> Iterator[tuple[slice, slice, Columns]]:
+    """Give rows, about as many at a time as a cache holds, their assessments, and these in the order of columns."""
     start, long = block.start, _is_long(block, size)
     marks = np.searchsorted(start, np.arange(0, int(start[-1]), _ENTRIES_AT_ONCE))
     for first, last in pairwise(np.unique([0, *np.minimum(marks, block.rows), block.rows]).tolist()):
@@ -262,121 +285,12 @@ def mean_squares(block: Block, vectors: NDArray[np.float32], at_once: int = 16) 
     return np.asarray(squares / vectors.shape[1], dtype=np.float64)
 
 
-def links_of(block: Block, size: int) -> Whole:
-    """Return the fewest pairs of codes of the smaller side that connect what a block connects."""
-    first = block.other[block.start[:-1]].astype(np.int64)
-    return merge_links([np.stack([first[block.row], block.other.astype(np.int64)])], size)
-
-
-def merge_links(pairs: Sequence[Whole], size: int) -> Whole:
-    """Return the fewest pairs that join what all of these pairs join, each code with the lowest of its group."""
-    one, two = np.concatenate(list(pairs), axis=1)
-    leader = roots(one, two, size)
-    joined = np.flatnonzero(leader != np.arange(size))
-    return np.stack([leader[joined], joined])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Level:
-    """What the gauge makes of both sides, for the members of the larger with weights alpha C + beta.
-
-    The condition is sum (alpha C + beta) y over the larger side, plus sum weight x over the smaller, = constant. It
-    becomes ``pull`` on the smaller side once the larger is eliminated, and changes by ``slope`` when the larger side
-    rises by 1 and the smaller falls by 1; ``common`` is the variance, for w = 1, that all estimates share through it.
-    """
-
-    alpha: float
-    beta: float
-    weight: Floats
-    pull: Floats
-    slope: float
-    common: float
-    constant: float
-
-    def settle(self, estimate: Floats, tally: Tally) -> Floats:
-        """Return the estimate shifted so that the gauge holds."""
-        left = self.alpha * tally["weighted_level"] + self.beta * tally["level"] + float(self.weight @ estimate)
-        return np.asarray(estimate - (self.constant - left) / self.slope, dtype=np.float64)
-
-    def project(self, vectors: Floats) -> Floats:
-        """Return vectors (columns) less their part along the common shift."""
-        return np.asarray(vectors - (self.pull @ vectors) / self.pull.sum(), dtype=np.float64)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """What every block needs to work out its side: estimates of the other, covariance or draws of them, and gauge."""
-
-    estimate: Floats
-    spread: Floats | None
-    draws: NDArray[np.float32] | None
-    level: Level
-
-    def __sizeof__(self) -> int:
-        return 200 + sum(0 if array is None else array.nbytes for array in (self.estimate, self.spread, self.draws))
-
-
-def finish(block: Block, answer: Answer) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return estimates, total confidences, variances for w = 1 and residuals of a block's side."""
-    estimates, total, residual, _ = fit_rows(block, answer.estimate)
-    if answer.spread is not None:
-        through = variances_of(block, answer.spread)
-    else:
-        assert answer.draws is not None  # noqa: S101  # one of the two is there
-        through = mean_squares(block, answer.draws)
-    level = answer.level
-    unit = 1.0 / total + through + level.common - 2.0 * (level.alpha + level.beta / total) / level.slope
-    return estimates, total, np.maximum(unit, 0.0), residual
-
-
-def _count(
-    start: Whole,
-    other: Codes,
-    weight: Floats,
-    total: Floats,
-    confidence: Floats,
-    share: Floats,
-    diagonal: Floats,
-    count: Whole,
-) -> None:
-    """Sum confidences, shares and the diagonal; pairs that repeat stand side by side and count as one there."""
-    for row in range(start.size - 1):
-        whole = 0.0
-        for at in range(start[row], start[row + 1]):
-            whole += weight[at]
-        total[row] = whole
-        at = start[row]
-        while at < start[row + 1]:
-            column = other[at]
-            own = 0.0
-            while at < start[row + 1] and other[at] == column:
-                own += weight[at]
-                count[column] += 1
-                at += 1
-            rest = 0.0
-            if own < 0.5 * whole:
-                rest = whole - own
-            else:  # no subtraction of what is nearly the whole
-                for place in range(start[row], start[row + 1]):
-                    if other[place] != column:
-                        rest += weight[place]
-            confidence[column] += own
-            share[column] += own / whole
-            diagonal[column] += own * (rest / whole)
-
-
 def _sweep(
-    start: Whole,
-    other: Codes,
-    score: Floats,
-    weight: Floats,
-    estimate: Floats,
-    level: Floats,
-    total: Floats,
-    residual: Floats,
-    gradient: Floats,
-) -> None:
+    start: Whole, other: Codes, score: Floats, weight: Floats, estimate: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Fit the level of each row, with residuals and their weighted sums by column."""
+    level, total = np.zeros(start.size - 1), np.zeros(start.size - 1)
+    residual, gradient = np.zeros(score.size), np.zeros(estimate.size)
     for row in range(start.size - 1):
         low, high = start[row], start[row + 1]
         base = score[low] - estimate[other[low]]
@@ -391,12 +305,12 @@ def _sweep(
             rest = score[at] - estimate[other[at]] - level[row]
             residual[at] = rest
             gradient[other[at]] += weight[at] * rest
+    return level, total, residual, gradient
 
 
-def _pairs(
-    start: Codes, sizes: Codes, begin: Codes, place: Codes, rows: Codes, other: Codes, weight: Floats, links: Floats
-) -> None:
+def _pairs(columns: Columns, other: Codes, weight: Floats, links: Floats) -> None:
     """Add c c' / C for each pair within a row; column by column, so that one row of the sum stays at hand."""
+    start, sizes, begin, place, rows = columns
     whole = np.zeros(sizes.size)
     for row in range(sizes.size):
         for at in range(start[row], start[row] + sizes[row]):
@@ -411,18 +325,9 @@ def _pairs(
                     target[other[later]] += scaled * weight[later]
 
 
-def _quadratic(
-    start: Codes,
-    sizes: Codes,
-    begin: Codes,
-    place: Codes,
-    rows: Codes,
-    other: Codes,
-    share: Floats,
-    spread: Floats,
-    found: Floats,
-) -> None:
+def _quadratic(columns: Columns, other: Codes, share: Floats, spread: Floats, found: Floats) -> None:
     """Add up q q' spread over the pairs within each row, column by column as above."""
+    start, sizes, begin, place, rows = columns
     for column in range(spread.shape[0]):
         source = spread[column]
         for spot in range(begin[column], begin[column + 1]):

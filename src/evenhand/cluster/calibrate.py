@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.cluster.blocks import Answer, Block, finish
+from evenhand.cluster.blocks import Block
 from evenhand.cluster.crew import Crew, open_crew, watch
 from evenhand.cluster.reading import Source, load_labelled, load_packed
 from evenhand.cluster.solve import Solved, check_gauge, smaller_of, solve_blocks
-from evenhand.compiled import Floats
+from evenhand.compiled import Floats, Whole
 from evenhand.errors import InputError, Problem
 from evenhand.io.panels import is_packed
-from evenhand.io.results import replacing_directory
+from evenhand.io.results import replacing_directory, write_summary, write_whole
 from evenhand.models.additive import METHODS
 from evenhand.models.family import INTERVAL
-from evenhand.models.fit import Asked, Fit, Model, Options, Question
+from evenhand.models.fit import Asked, Method, Model, Question
 from evenhand.models.noise import Noise, NoiseKind, make_noise
 from evenhand.models.posterior import Marginal
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.gauge import Gauge, gauge_name
 from evenhand.panel.graph import Side
-from evenhand.panel.panel import Panel
 from evenhand.solve.choose import DENSE
 from evenhand.words import count_of
 
@@ -39,25 +37,8 @@ if TYPE_CHECKING:
 FORMAT: Final = "evenhand-results"
 
 
-@dataclass(frozen=True)
-class OnCluster(Model):
+class OnCluster(Method):
     """A method as fitted on a cluster, where the scores stay with the workers."""
-
-    base: Model
-
-    @property
-    def method(self) -> str:
-        """Its short name."""
-        return self.base.method
-
-    @property
-    def uses_confidence(self) -> bool:
-        """Whether scores weigh by declared confidence."""
-        return self.base.uses_confidence
-
-    def refit(self, panel: Panel, **options: Unpack[Options]) -> Fit:
-        """Return the fit of another panel by the same method, on this machine."""
-        return self.base.refit(panel, **options)
 
     def why_not(self, question: Question) -> str:
         """Return why a question cannot be answered."""
@@ -110,13 +91,13 @@ class DistributedFit(Asked, frames.Shown):
 
     def columns(self) -> dict[str, Any]:
         """Return the table of the smaller side as columns, named as in :class:`~evenhand.models.effects.Effects`."""
-        within = (self.sd, self.lower, self.upper)
+        within = {"sd": self.sd, "lower": self.lower, "upper": self.upper}
         return _columns(self.side, self.labels, self.estimate, within, self.assessments, self.total_confidence)
 
     @property
     def model(self) -> Model:
         """What it was made by."""
-        return OnCluster(METHODS[self.summary["method"]])
+        return OnCluster(**vars(METHODS[self.summary["method"]]))
 
 
 def calibrate_distributed(  # noqa: PLR0913
@@ -183,14 +164,8 @@ def calibrate_distributed(  # noqa: PLR0913
     """
     _check_options(method, noise, interval)
     check_gauge(gauge)
-    names = {
-        "object": object,
-        "assessor": assessor,
-        "score": score,
-        "uncertainty": uncertainty,
-        "confidence": confidence,
-        "level": level,
-    }
+    names = {"object": object, "assessor": assessor, "score": score}
+    names |= {"uncertainty": uncertainty, "confidence": confidence, "level": level}
     packed = is_packed(source)
     given = [name for name, column in names.items() if column is not None]
     if packed and given:
@@ -203,20 +178,15 @@ def calibrate_distributed(  # noqa: PLR0913
             read = load_packed(crew, source, weighted=weighted)
         else:
             read = load_labelled(crew, source, weighted=weighted, columns=names, factor=factor, duplicates=duplicates)
-        if noise == "declared" and read.form not in ("uncertainty", "confidence"):
+        declared = noise == "declared"
+        if declared and read.form not in ("uncertainty", "confidence"):
             raise InputError(
                 "The noise cannot be taken as declared: the panel has nothing that tells its size in points; use "
                 "noise estimated.",
                 kind="bad_option",
             )
         solved = solve_blocks(
-            crew,
-            read.labels,
-            read.larger,
-            gauge=gauge,
-            declared=noise == "declared",
-            seed=seed,
-            dense_limit=dense_limit,
+            crew, read.labels, read.larger, gauge=gauge, declared=declared, seed=seed, dense_limit=dense_limit
         )
         rows = solved.totals["rows"]
         if read.larger_count not in (None, rows):
@@ -227,7 +197,20 @@ def calibrate_distributed(  # noqa: PLR0913
             )
         known = make_noise(noise, solved.residual, solved.degrees_of_freedom)
         asked = {"method": method, "gauge": gauge_name(gauge), "noise": known.kind, "interval": interval, "seed": seed}
-        fit = _make_fit(target, read, solved, known, interval, _summary(crew, read, solved, known, asked))
+        fit = DistributedFit(
+            out=target,
+            side=smaller_of(read.larger),
+            labels=read.labels,
+            estimate=solved.estimate,
+            **_within(solved.estimate, solved.unit_variance, known, interval),
+            assessments=solved.totals["count"],
+            total_confidence=solved.totals["confidence"],
+            residual=solved.residual,
+            degrees_of_freedom=solved.degrees_of_freedom,
+            noise_variance=known.variance,
+            mu2=solved.mu2,
+            summary=_summary(crew, read, solved, known, asked),
+        )
         try:
             with replacing_directory(target, check_out) as temporary:
                 _write(crew, temporary, read, solved, fit, known, interval)
@@ -257,54 +240,32 @@ def _check_options(method: str, noise: object, interval: float) -> None:
         raise InputError(f"An interval needs a probability between 0 and 1, not {interval:g}.", kind="bad_option")
 
 
-Within = tuple[Floats | None, Floats | None, Floats | None]
-"""Standard deviations and the ends of intervals; None where there are none."""
+Within = dict[str, Floats | None]
+"""Standard deviations and the ends of intervals by name; None where there are none."""
 
 
 def _within(estimate: Floats, unit_variance: Floats, noise: Noise, interval: float) -> Within:
     marginal = Marginal.single(noise, unit_variance)
     ends = marginal.interval(interval)
-    return (marginal.sd, None, None) if ends is None else (marginal.sd, estimate + ends[0], estimate + ends[1])
+    lower, upper = (None, None) if ends is None else (estimate + ends[0], estimate + ends[1])
+    return {"sd": marginal.sd, "lower": lower, "upper": upper}
 
 
 def _columns(
-    side: Side, labels: Any, estimate: Floats, within: Within, assessments: NDArray[np.int64], confidence: Floats
+    side: Side, labels: Any, estimate: Floats, within: Within, assessments: Whole, confidence: Floats
 ) -> dict[str, Any]:
     columns: dict[str, Any] = {side: labels, "value" if side == "object" else "bias": estimate}
-    for name, cells in zip(("sd", "lower", "upper"), within, strict=True):
-        columns[name] = [None] * len(estimate) if cells is None else cells
+    columns |= {name: [None] * len(estimate) if cells is None else cells for name, cells in within.items()}
     return columns | {"assessments": assessments, "total_confidence": confidence}
-
-
-def _make_fit(
-    target: Path, read: Source, solved: Solved, noise: Noise, interval: float, summary: dict[str, Any]
-) -> DistributedFit:
-    sd, lower, upper = _within(solved.estimate, solved.unit_variance, noise, interval)
-    return DistributedFit(
-        out=target,
-        side=smaller_of(read.larger),
-        labels=read.labels,
-        estimate=solved.estimate,
-        sd=sd,
-        lower=lower,
-        upper=upper,
-        assessments=solved.totals["count"],
-        total_confidence=solved.totals["confidence"],
-        residual=solved.residual,
-        degrees_of_freedom=solved.degrees_of_freedom,
-        noise_variance=noise.variance,
-        mu2=solved.mu2,
-        summary=summary,
-    )
 
 
 def _summary(crew: Crew, read: Source, solved: Solved, noise: Noise, asked: dict[str, Any]) -> dict[str, Any]:
     """Return what ``summary.json`` holds."""
     counts = {read.larger: int(solved.totals["rows"]), smaller_of(read.larger): len(read.labels)}
     assessments, variance = int(solved.totals["assessments"]), noise.variance
-    rms = None
+    confidence, rms = float(solved.totals["confidence"].sum()), None
     if variance is not None and solved.trace is not None:
-        rms = float(np.sqrt(variance * solved.trace / (2 * solved.total_confidence)))
+        rms = float(np.sqrt(variance * solved.trace / (2 * confidence)))
     error = None if solved.draws is None else float(1 / np.sqrt(2 * solved.draws.shape[1]))
     return {
         "format": FORMAT,
@@ -320,7 +281,7 @@ def _summary(crew: Crew, read: Source, solved: Solved, noise: Noise, asked: dict
         **asked,
         "fit": {
             "residual": solved.residual,
-            "residual_scaled": solved.residual * assessments / solved.total_confidence,
+            "residual_scaled": solved.residual * assessments / confidence,
             "degrees_of_freedom": solved.degrees_of_freedom,
             "noise_variance": variance,
             "noise_variance_ml": solved.residual / assessments,
@@ -337,28 +298,19 @@ def _summary(crew: Crew, read: Source, solved: Solved, noise: Noise, asked: dict
             "sd_error": error,
         },
         "tables": {"objects": "objects", "assessors": "assessors", "residuals": "residuals"},
-        "notes": [
-            {"kind": note.kind, "message": note.message, "where": note.where}
-            for note in (*read.notes, *_notes(solved, noise, error))
-        ],
+        "notes": [asdict(note) for note in (*read.notes, *_notes(solved, noise, error))],
     }
 
 
 def _notes(solved: Solved, noise: Noise, error: float | None) -> list[Problem]:
-    notes = []
-    if noise.reason is not None:
-        notes.append(Problem("uncertainty", f"{noise.reason}."))
+    notes = [] if noise.reason is None else [Problem("uncertainty", f"{noise.reason}.")]
     if solved.draws is not None and error is not None:
-        notes.append(
-            Problem(
-                "drawn_uncertainty",
-                f"standard deviations come from {count_of(solved.draws.shape[1], 'draw')}, with a Monte Carlo error of "
-                f"at most {100 * error:.2g} % (one standard error); values and biases are exact.",
-            )
+        drawn = (
+            f"standard deviations come from {count_of(solved.draws.shape[1], 'draw')}, with a Monte Carlo error of "
+            f"at most {100 * error:.2g} % (one standard error); values and biases are exact."
         )
-        notes.append(
-            Problem("mu2", "spectral gap, determinant and typical uncertainty need a dense matrix: not computed.")
-        )
+        not_dense = "spectral gap, determinant and typical uncertainty need a dense matrix: not computed."
+        notes += [Problem("drawn_uncertainty", drawn), Problem("mu2", not_dense)]
     return notes
 
 
@@ -384,43 +336,34 @@ def _write(
     crew: Crew, place: Path, read: Source, solved: Solved, fit: DistributedFit, noise: Noise, interval: float
 ) -> None:
     """Have the workers write the larger side and the residuals; write the smaller side and the summary here."""
+    from scipy.stats import rankdata
+
     for name in ("objects", "assessors", "residuals"):
         (place / name).mkdir()
     shape = (read.larger, read.label_file, noise, interval, str(place))
 
     def question(sent: Any) -> list[Any]:
-        futures = [
-            crew.submit(write_block, block, sent, read.small, number, *shape)
-            for number, block in enumerate(crew.blocks)
-        ]
+        futures = crew.on_blocks(write_block, sent, read.small, *shape, each=range(len(crew.blocks)))
         watch(futures, "writing")
         return futures
 
-    rows = crew.ask(question, shared=Answer(solved.estimate, solved.spread, solved.draws, solved.level))
+    rows = crew.ask(question, shared=replace(solved, totals={}))
     if sum(rows) != solved.totals["rows"]:
         raise AssertionError("a block was not written")
     for left in place.glob("*/.part-*"):  # by a worker that died while it wrote
         left.unlink()
     columns = fit.columns()
-    if fit.side == "object":
-        columns["rank"] = _ranks(fit.estimate)
-    _put(_frame(columns), place / f"{fit.side}s" / "part-00000.parquet")
-    text = json.dumps(fit.summary, ensure_ascii=False, allow_nan=False, indent=2)
-    (place / "summary.json").write_text(f"{text}\n", encoding="utf-8")
-
-
-def _ranks(estimate: Floats) -> NDArray[np.int64]:
-    """Return ranks from 1 for the highest; equal estimates share the better rank."""
-    from scipy.stats import rankdata
-
-    return np.asarray(rankdata(-estimate, method="min"), dtype=np.int64)
+    if fit.side == "object":  # from 1 for the highest; equal estimates share the better rank
+        columns["rank"] = np.asarray(rankdata(-fit.estimate, method="min"), dtype=np.int64)
+    _put(columns, place / f"{fit.side}s" / "part-00000.parquet")
+    write_summary(place / "summary.json", fit.summary, ())
 
 
 def write_block(
     block: Block,
-    answer: Answer,
-    small: pl.Series | None,
     number: int,
+    solved: Solved,
+    small: pl.Series | None,
     larger: Side,
     label_file: str | None,
     noise: Noise,
@@ -434,25 +377,19 @@ def write_block(
     """
     import polars as pl
 
-    estimate, total, unit, residual = finish(block, answer)
+    estimate, total, unit, residual = solved.finish(block)
     labels = block.labels if label_file is None else _some_labels(label_file, block.code)
     within = _within(estimate, unit, noise, interval)
-    table = _frame(_columns(larger, labels, estimate, within, np.diff(block.start), total))
+    table = _columns(larger, labels, estimate, within, np.diff(block.start), total)
     _put(table, Path(place) / f"{larger}s" / f"part-{number:05d}.parquet")
     if small is None:
         own, other = pl.Series(block.code[block.row].astype(np.uint32)), pl.Series(block.other.astype(np.uint32))
     else:
         own, other = labels.gather(block.row), small.gather(block.other)
     columns = {larger: own, smaller_of(larger): other, "score": block.score, "residual": residual}
-    residuals = pl.DataFrame({name: columns[name] for name in ("object", "assessor", "score", "residual")})
+    residuals = {name: columns[name] for name in ("object", "assessor", "score", "residual")}
     _put(residuals, Path(place) / "residuals" / f"part-{number:05d}.parquet")
     return block.rows
-
-
-def _frame(columns: dict[str, Any]) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame(columns, schema_overrides=dict.fromkeys(("sd", "lower", "upper"), pl.Float64))
 
 
 def _some_labels(file: str, codes: NDArray[np.int64]) -> pl.Series:
@@ -464,8 +401,9 @@ def _some_labels(file: str, codes: NDArray[np.int64]) -> pl.Series:
     return labels.cast(pl.String).gather(codes - first)
 
 
-def _put(table: pl.DataFrame, file: Path) -> None:
-    """Write a table under another name and rename it, so that a file that is there is whole."""
-    temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    table.write_parquet(temporary)
-    os.replace(temporary, file)
+def _put(columns: dict[str, Any], file: Path) -> None:
+    """Write a table, whole or not at all."""
+    import polars as pl
+
+    kinds = dict.fromkeys(columns.keys() & {"sd", "lower", "upper"}, pl.Float64)
+    write_whole({file: pl.DataFrame(columns, schema_overrides=kinds).write_parquet})

@@ -75,11 +75,11 @@ class Crew:
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
         return min((float(worker["memory_limit"] or np.inf) for worker in workers), default=np.inf)
 
-    def reduce(self, function: Callable[..., Any], futures: list[Any], *arguments: Any, fan_in: int = _FAN_IN) -> Any:
+    def reduce(self, function: Callable[..., Any], futures: list[Any], *, fan_in: int = _FAN_IN) -> Any:
         """Return the future of a tree of calls on lists of results, always in the same order."""
         while len(futures) > 1:
             parts = [futures[at : at + fan_in] for at in range(0, len(futures), fan_in)]
-            futures = [part[0] if len(part) == 1 else self.submit(function, part, *arguments) for part in parts]
+            futures = [part[0] if len(part) == 1 else self.submit(function, part) for part in parts]
         return futures[0]
 
     def ask(self, question: Callable[[Any], Any], shared: Any = None) -> Any:
@@ -109,6 +109,11 @@ class Crew:
         """Return the results of futures."""
         return self.ask(lambda _: futures)
 
+    def on_blocks(self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None) -> list[Any]:
+        """Return the futures of function(block, [each,] *arguments) for all blocks."""
+        own = [()] * len(self.blocks) if each is None else [(one,) for one in each]
+        return [self.submit(function, block, *one, *arguments) for block, one in zip(self.blocks, own, strict=True)]
+
     def sum(
         self,
         function: Callable[..., Tally],
@@ -116,16 +121,11 @@ class Crew:
         shared: Floats | None = None,
         each: Sequence[Any] | None = None,
     ) -> Tally:
-        """Return the sum over all blocks of function(block, [shared,] [each,] *arguments)."""
+        """Return the sum over all blocks of function(block, [each,] [shared,] *arguments)."""
 
         def question(sent: Any) -> Any:
-            given = [] if sent is None else [sent]
-            own = [[]] * len(self.blocks) if each is None else [[one] for one in each]
-            futures = [
-                self.submit(function, block, *given, *one, *arguments)
-                for block, one in zip(self.blocks, own, strict=True)
-            ]
-            return self.reduce(add, futures)
+            given = () if sent is None else (sent,)
+            return self.reduce(add, self.on_blocks(function, *given, *arguments, each=each))
 
         tally: Tally = self.ask(question, shared)
         return tally

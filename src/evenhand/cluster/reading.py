@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,9 +33,6 @@ from evenhand.words import count_of
 if TYPE_CHECKING:
     import polars as pl
 
-Piece = tuple[Any, NDArray[Any], NDArray[Any], Floats, Floats | None]
-"""Assessments of one range: labels of the larger side or None, codes of both sides, scores, precisions."""
-
 ROWS_PER_BLOCK: Final = 1_000_000
 _BINS: Final = 4096
 _SKETCH: Final = 4096
@@ -44,33 +42,16 @@ _MOST_PROBLEMS: Final = 20
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What is known of a partitioned panel once its blocks are on the workers.
+    """What is known of a partitioned panel once its blocks are on the workers."""
 
-    Attributes
-    ----------
-    larger
-        The side by which the blocks are made.
-    labels
-        Labels of the smaller side.
-    form, factor
-        How confidence was declared.
-    larger_count
-        Size of the larger side, where the source says it.
-    label_file
-        Where the labels of the larger side are, for blocks that have codes only.
-    small
-        Future of the labels of the smaller side, where residuals are written with labels.
-    notes
-        What was noticed.
-    """
-
-    larger: Side
-    labels: list[str]
+    larger: Side  # by which the blocks are made
+    labels: list[str]  # of the smaller side
+    # form, factor: how confidence was declared
     form: Form
     factor: float | None
-    larger_count: int | None = None
-    label_file: str | None = None
-    small: Any = None
+    larger_count: int | None = None  # where the source says it
+    label_file: str | None = None  # where the labels of the larger side are, for blocks that have codes only
+    small: Any = None  # future of the labels of the smaller side, where residuals are written with labels
     notes: tuple[Problem, ...] = ()
 
 
@@ -78,17 +59,7 @@ class Source:
 
 
 def load_packed(crew: Crew, source: str | Path, *, weighted: bool) -> Source:
-    """Read a packed panel onto the workers, cut by its larger side first where it is not yet.
-
-    Parameters
-    ----------
-    crew
-        The cluster; gets the blocks.
-    source
-        A directory with a ``panel.json``.
-    weighted
-        Whether confidences count.
-    """
+    """Read a packed panel onto the workers, cut by its larger side first where it is not yet."""
     import polars as pl
 
     facts, place = manifest_of(Path(source)), Path(source).resolve()
@@ -101,10 +72,10 @@ def load_packed(crew: Crew, source: str | Path, *, weighted: bool) -> Source:
     label_files = {side: regular_file(place / f"{side}s.parquet") for side in counts}
     question = (larger, (counts[larger], counts[smaller]), weighted and facts["confidence"] != "none")
     in_order = all(part["last"] < after["first"] for part, after in itertools.pairwise(facts["parts"]))
-    if facts["partitioned_by"] == larger and in_order:
-        load(crew, [(packed_block, (file, *question)) for file in files], "reading")
-    else:
-        _repartition(crew, files, question, int(facts["assessments"]))
+    load(crew, [(packed_block, (file, *question)) for file in files], "reading")
+    if facts["partitioned_by"] != larger or not in_order:
+        blocks = _number_of_blocks(crew, len(files), int(facts["assessments"]))
+        _cut_again(crew, crew.blocks, _even_edges(crew, crew.blocks, counts[larger], blocks))
     labels = pl.read_parquet(label_files[smaller])["label"].cast(pl.String).to_list()
     if len(labels) != counts[smaller]:
         raise InputError(
@@ -123,8 +94,8 @@ def load_packed(crew: Crew, source: str | Path, *, weighted: bool) -> Source:
     )
 
 
-def read_packed(file: str, larger: Side, counts: tuple[int, int], weighted: bool) -> Piece:
-    """Return one part of a packed panel: codes of the larger and of the smaller side, scores, precisions."""
+def packed_block(file: str, larger: Side, counts: tuple[int, int], weighted: bool) -> Block:
+    """Return one part of a packed panel, of so many members of the larger and of the smaller side, as a block."""
     import polars as pl
 
     smaller = smaller_of(larger)
@@ -151,65 +122,29 @@ def read_packed(file: str, larger: Side, counts: tuple[int, int], weighted: bool
             row = int(np.argmax(bad))
             where = f"{Path(file).name}, row {row + 1}, column {name}"
             raise InputError(f"{frame[name][row]} {message}", kind=f"bad_{name}", where=where)
-    return None, large, other, score, weight
+    return make_block(large, other, score, weight)
 
 
-def packed_block(file: str, larger: Side, counts: tuple[int, int], weighted: bool) -> Block:
-    """Return one part of a packed panel as a block."""
-    return make_block(*read_packed(file, larger, counts, weighted)[1:])
-
-
-def _repartition(crew: Crew, files: list[str], question: tuple[Any, ...], assessments: int) -> None:
-    """Cut each part by ranges of the larger side, and join what belongs together."""
-    parts = [crew.submit(read_packed, file, *question) for file in files]
-    watch(parts, "reading")
-    count = question[1][0]
+def _even_edges(crew: Crew, parts: list[Any], count: int, blocks: int) -> list[int]:
+    """Return the codes at which ranges of the larger side begin that have about as many assessments each."""
     histogram = np.sum(crew.gather([crew.submit(_histogram, part, count) for part in parts]), axis=0)
-    blocks = _number_of_blocks(crew, len(files), assessments)
     totals = np.cumsum(histogram)
     marks = np.searchsorted(totals, totals[-1] * np.arange(1, blocks) / blocks, side="left") + 1
     marks = np.unique(marks[marks < np.searchsorted(totals, totals[-1]) + 1])
-    edges = [-(-int(mark) * count // histogram.size) for mark in marks]
-    _load_pieces(crew, [crew.submit(_split_codes, part, edges) for part in parts], len(edges) + 1)
+    return [-(-int(mark) * count // histogram.size) for mark in marks]
 
 
-def _histogram(part: Piece, count: int) -> NDArray[np.int64]:
+def _histogram(part: Block, count: int) -> Floats:
     bins = min(_BINS, count)
-    return np.bincount(part[1].astype(np.int64) * bins // count, minlength=bins)
-
-
-def _split_codes(part: Piece, edges: Sequence[int]) -> list[Piece]:
-    _, large, other, score, weight = part
-    where = np.searchsorted(np.asarray(edges, dtype=np.int64), large, side="right")
-    order = np.argsort(where, kind="stable")
-    chosen = np.split(order, np.searchsorted(where[order], np.arange(1, len(edges) + 1)))
-    return [(None, large[c], other[c], score[c], None if weight is None else weight[c]) for c in chosen]
+    return np.asarray(np.bincount(part.code * bins // count, np.diff(part.start), bins), dtype=np.float64)
 
 
 # --- files and frames with labels ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
-    """One partition with its labels, in order, and codes in their place; what is wrong with it is in ``problems``."""
-
-    labels: dict[str, Any]
-    codes: dict[str, NDArray[Any]]
-    score: Floats
-    precision: Floats
-    form: Form | None
-    missing: int
-    problems: list[Problem]
-    score_name: str
-
-    def __sizeof__(self) -> int:
-        labels = sum(int(one.estimated_size()) for one in self.labels.values())
-        return 500 + labels + 3 * self.score.nbytes
-
-
-@dataclass(frozen=True, eq=False)
 class Facts:
-    """What the client has to know of a coded partition."""
+    """What the client has to know of a coded partition, with what is wrong with it."""
 
     rows: int
     missing: int
@@ -218,6 +153,21 @@ class Facts:
     score_name: str
     hashes: dict[str, NDArray[np.uint64]]
     samples: dict[str, list[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """One partition with its labels, in order, and codes in their place."""
+
+    facts: Facts
+    labels: dict[str, pl.Series]
+    codes: dict[str, NDArray[Any]]
+    score: Floats
+    precision: Floats
+
+    def __sizeof__(self) -> int:
+        labels = sum(int(one.estimated_size()) for one in self.labels.values())
+        return 500 + labels + 3 * self.score.nbytes
 
 
 def load_labelled(
@@ -229,27 +179,11 @@ def load_labelled(
     factor: float = FACTOR,
     duplicates: Literal["error", "keep"] = "error",
 ) -> Source:
-    """Read Parquet files, or a dask dataframe, with labels onto the workers.
-
-    Parameters
-    ----------
-    crew
-        The cluster; gets the blocks.
-    source
-        A directory of Parquet files, one file, or a dask dataframe.
-    weighted
-        Whether confidences count.
-    columns
-        Names of columns by role, where the user gave them.
-    factor
-        Ratio of the uncertainties of neighbouring levels.
-    duplicates
-        Whether a repeated pair is refused or kept.
-    """
+    """Read a Parquet file, a directory of them, or a dask dataframe, with labels onto the workers."""
     check_factor(factor)
     coded = _code_all(crew, source, columns, Options(factor))
     watch(coded, "reading")
-    facts: list[Facts] = crew.gather([crew.submit(_facts, one) for one in coded])
+    facts: list[Facts] = crew.gather([crew.submit(getattr, one, "facts") for one in coded])
     problems = [problem for one in facts for problem in one.problems]
     if problems:
         raise InputError(problems)
@@ -270,17 +204,15 @@ def load_labelled(
     samples = sorted(label for one in facts for label in one.samples[larger])
     marks = sorted({samples[at * len(samples) // blocks] for at in range(1, blocks)} - {samples[0]})
     use = weighted and forms[0] != "none"
-    _load_pieces(crew, [crew.submit(_split_labels, one, larger, small, marks, use) for one in coded], len(marks) + 1)
+    _cut_again(crew, [crew.submit(_coded_block, one, larger, small, use) for one in coded], marks)
     labels = crew.gather(small).to_list()
     if duplicates == "error":
         _refuse_repeats(crew, labels, larger)
     missing = sum(one.missing for one in facts)
-    notes = []
-    if missing:
-        has = "row has no score and counts" if missing == 1 else "rows have no score and count"
-        notes.append(Problem("not_assessed", f"{missing:,} {has} as not assessed."))
+    has = "row has no score and counts" if missing == 1 else "rows have no score and count"
+    note = Problem("not_assessed", f"{missing:,} {has} as not assessed.")
     of_level = float(factor) if forms[0] == "level" else None
-    return Source(larger, labels, forms[0], of_level, small=small, notes=tuple(notes))
+    return Source(larger, labels, forms[0], of_level, small=small, notes=(note,) if missing else ())
 
 
 def _code_all(crew: Crew, source: Any, columns: Mapping[str, str | None], options: Options) -> list[Any]:
@@ -345,29 +277,25 @@ def _code(columns: tuple[Column, ...], roles: Roles, options: Options, where: st
     collector.add(Table((), columns, np.arange(first_row, first_row + rows), where))
     problems = [replace(problem, where=f"{where}, {problem.where}") for problem in collector.problems()[0]]
     form = collector.form if collector.size else None
-    labels: dict[str, Any] = {}
-    coded: dict[str, NDArray[Any]] = {}
-    if problems:
-        return Coded(labels, coded, np.zeros(0), np.zeros(0), form, 0, problems, columns[2].name)
-    both = collector.labels()
-    *codes, score, precision = collector.arrays()
-    for side, known, code in zip(("object", "assessor"), both, codes, strict=True):
-        series = known.series if isinstance(known, Labels) else pl.Series(list(known), dtype=pl.String)
-        order = series.arg_sort().to_numpy()
-        place = np.empty(order.size, np.uint32)
-        place[order] = np.arange(order.size)
-        labels[side], coded[side] = series.gather(order), place[code] if order.size else code
-    return Coded(labels, coded, score, precision, form, collector.left_out, problems, columns[2].name)
-
-
-def _facts(coded: Coded) -> Facts:
+    labels: dict[str, pl.Series] = {}
+    codes: dict[str, NDArray[Any]] = {}
     hashes, samples = {}, {}
-    for side, labels in coded.labels.items():
-        hashes[side] = labels.hash(seed=0).unique().sort().head(_SKETCH).to_numpy()
-        order = np.sort(coded.codes[side])
-        places = np.unique(np.linspace(0, order.size - 1, min(_SAMPLES, order.size)).astype(np.int64))
-        samples[side] = labels.gather(order[places]).to_list()
-    return Facts(coded.score.size, coded.missing, coded.form, coded.problems, coded.score_name, hashes, samples)
+    score = precision = np.zeros(0)
+    if not problems:
+        known = collector.labels()
+        *indices, score, precision = collector.arrays()
+        for side, own, index in zip(("object", "assessor"), known, indices, strict=True):
+            series = own.series if isinstance(own, Labels) else pl.Series(list(own), dtype=pl.String)
+            order = series.arg_sort().to_numpy()
+            place = np.empty(order.size, np.uint32)
+            place[order] = np.arange(order.size)
+            labels[side], codes[side] = series.gather(order), place[index] if order.size else index
+            hashes[side] = series.hash(seed=0).unique().sort().head(_SKETCH).to_numpy()
+            ordered = np.sort(codes[side])
+            some = np.unique(np.linspace(0, score.size - 1, min(_SAMPLES, score.size)).astype(np.int64))
+            samples[side] = labels[side].gather(ordered[some]).to_list()
+    facts = Facts(score.size, collector.left_out, form, problems, columns[2].name, hashes, samples)
+    return Coded(facts, labels, codes, score, precision)
 
 
 def _distinct(hashes: Sequence[NDArray[np.uint64]]) -> float:
@@ -378,7 +306,7 @@ def _distinct(hashes: Sequence[NDArray[np.uint64]]) -> float:
     return (_SKETCH - 1) / (float(smallest[-1]) / 2.0**64)
 
 
-def _labels(coded: Coded, side: str) -> Any:
+def _labels(coded: Coded, side: str) -> pl.Series:
     return coded.labels[side]
 
 
@@ -388,30 +316,24 @@ def _union(labels: Sequence[pl.Series]) -> pl.Series:
     return pl.concat(list(labels)).unique().sort()
 
 
-def _split_labels(coded: Coded, larger: Side, small: pl.Series, marks: Sequence[str], weighted: bool) -> list[Piece]:
-    """Cut a partition by ranges of the larger side's labels; the smaller side gets its codes for good."""
+def _codes_in(labels: pl.Series, every: pl.Series) -> NDArray[np.uint32]:
+    """Return the place of each label among all of them, which are in order."""
     import polars as pl
 
+    return np.asarray(labels.cast(pl.Enum(every)).to_physical().to_numpy())
+
+
+def _coded_block(coded: Coded, larger: Side, small: pl.Series, weighted: bool) -> Block:
+    """Return a partition as a block, in which the smaller side has its codes for good."""
     smaller = smaller_of(larger)
-    labels = coded.labels[larger]
-    ordered = labels.to_list()
-    cuts = [0, *(bisect.bisect_left(ordered, mark) for mark in marks), len(ordered)]
-    other = coded.labels[smaller].cast(pl.Enum(small)).to_physical().to_numpy()[coded.codes[smaller]]
-    codes = coded.codes[larger].astype(np.int64)
-    order = np.argsort(codes, kind="stable")
-    ends = np.searchsorted(codes[order], cuts)
-    pieces: list[Piece] = []
-    for number in range(len(marks) + 1):
-        chosen = order[ends[number] : ends[number + 1]]
-        names = labels.slice(cuts[number], cuts[number + 1] - cuts[number])
-        weight = coded.precision[chosen] if weighted else None
-        pieces.append((names, codes[chosen] - cuts[number], other[chosen], coded.score[chosen], weight))
-    return pieces
+    other = _codes_in(coded.labels[smaller], small)[coded.codes[smaller]]
+    weight = coded.precision if weighted else None
+    return make_block(coded.codes[larger], other, coded.score, weight, labels=coded.labels[larger])
 
 
 def _refuse_repeats(crew: Crew, labels: Sequence[str], larger: Side) -> None:
     """Refuse an assessor's second score for an object."""
-    found = crew.gather([crew.submit(_repeats, block) for block in crew.blocks])
+    found = crew.gather(crew.on_blocks(_repeats))
     count = sum(one[0] for one in found)
     if not count:
         return
@@ -442,31 +364,28 @@ def _number_of_blocks(crew: Crew, files: int, assessments: int) -> int:
     return max(files, crew.size, -(-assessments // ROWS_PER_BLOCK))
 
 
-def _load_pieces(crew: Crew, splits: list[Any], count: int) -> None:
-    """Make each block from its pieces of all parts."""
-    picked = [[crew.submit(_pick, split, number) for split in splits] for number in range(count)]
+def _cut_again(crew: Crew, parts: list[Any], edges: Sequence[Any]) -> None:
+    """Make blocks of ranges of the larger side, which begin at some labels or codes in order, from any others."""
+    splits = [crew.submit(_split, part, edges) for part in parts]
+    picked = [[crew.submit(operator.getitem, split, at) for split in splits] for at in range(len(edges) + 1)]
     load(crew, [(_join, (pieces,)) for pieces in picked], "joining")
 
 
-def _pick(pieces: Sequence[Piece], number: int) -> Piece:
-    return pieces[number]
+def _split(block: Block, edges: Sequence[Any]) -> list[Block]:
+    known = block.code if block.labels is None else block.labels.to_list()
+    cuts = [0, *(bisect.bisect_left(known, edge) for edge in edges), block.rows]
+    return [block.between(first, last) for first, last in itertools.pairwise(cuts)]
 
 
-def _join(pieces: Sequence[Piece]) -> Block:
-    """Return the block of pieces, whose labels differ from piece to piece where there are labels."""
-    labels = None
-    codes = [piece[1] for piece in pieces]
-    if pieces[0][0] is not None:
-        import polars as pl
-
-        labels = pl.concat([piece[0] for piece in pieces]).unique().sort()
-        kind = pl.Enum(labels)
-        codes = [piece[0].cast(kind).to_physical().to_numpy()[piece[1]] for piece in pieces]
-    weights = [piece[4] for piece in pieces if piece[4] is not None]
+def _join(pieces: Sequence[Block]) -> Block:
+    """Return the block of several, whose labels differ from one to the other where there are labels."""
+    labels = None if pieces[0].labels is None else _union([piece.labels for piece in pieces])
+    codes = [piece.code if labels is None else _codes_in(piece.labels, labels) for piece in pieces]
+    weights = [piece.weight for piece in pieces if piece.weight is not None]
     return make_block(
-        np.concatenate(codes),
-        np.concatenate([piece[2] for piece in pieces]),
-        np.concatenate([piece[3] for piece in pieces]),
+        np.concatenate([code[piece.row] for code, piece in zip(codes, pieces, strict=True)]),
+        np.concatenate([piece.other for piece in pieces]),
+        np.concatenate([piece.score for piece in pieces]),
         np.concatenate(weights) if weights else None,
         labels=labels,
     )

@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.cluster import blocks as kernel
-from evenhand.cluster.blocks import Level, Tally
+from evenhand.cluster.blocks import Block, Tally
 from evenhand.cluster.crew import Crew
 from evenhand.compiled import Floats, Whole, dot
 from evenhand.errors import InputError, NotConnectedError, SolveError
@@ -46,6 +46,66 @@ NOT_ACCURATE: Final = (
     "its confidences."
 )
 
+Allowed = Callable[[float], float]
+"""The largest square of the error in the energy norm, given the residual; |g^T e| <= ||e|| sd(g) for any contrast g."""
+
+
+def smaller_of(larger: Side) -> Side:
+    """Return the other side."""
+    return "assessor" if larger == "object" else "object"
+
+
+def check_gauge(gauge: Gauge) -> None:
+    """Refuse a gauge that a cluster does not know."""
+    if shares(gauge) is None:
+        raise InputError(
+            f"On a cluster the gauge can be weighted, zero_sum or reference, not {gauge_name(gauge)}: a change of "
+            "gauge adds a constant to all values, so shift the results instead.",
+            kind="bad_gauge",
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """What the gauge makes of both sides, for the members of the larger with weights alpha C + beta.
+
+    The condition is sum (alpha C + beta) y over the larger side, plus sum weight x over the smaller, = constant. It
+    becomes ``pull`` on the smaller side once the larger is eliminated, and changes by ``slope`` when the larger side
+    rises by 1 and the smaller falls by 1; ``common`` is the variance, for w = 1, that all estimates share through it.
+    """
+
+    alpha: float
+    beta: float
+    weight: Floats
+    pull: Floats
+    slope: float
+    common: float
+    constant: float
+
+    @classmethod
+    def of(cls, gauge: Gauge, larger: Side, totals: Tally) -> Level:
+        """Return the gauge as weights of both sides and what they do to variances."""
+        confidence, rows = totals["confidence"], totals["rows"]
+        whole = float(confidence.sum())
+        of_values, of_biases = shares(gauge) or (Share(), Share())  # others were refused before any work
+        large, small = (of_values, of_biases) if larger == "object" else (of_biases, of_values)
+        alpha, beta = large.by_confidence, large.even
+        weight = small.of(confidence)
+        slope = alpha * whole + beta * rows - float(weight.sum())
+        spread = alpha**2 * whole + 2 * alpha * beta * rows + beta**2 * totals["inverse_confidence"]
+        pull = weight - alpha * confidence - beta * totals["share"]
+        constant = gauge.value * whole if isinstance(gauge, Reference) else 0.0
+        return cls(alpha, beta, weight, pull, slope, spread / slope**2, constant)
+
+    def settle(self, estimate: Floats, tally: Tally) -> Floats:
+        """Return the estimate shifted so that the gauge holds."""
+        left = self.alpha * tally["weighted_level"] + self.beta * tally["level"] + float(self.weight @ estimate)
+        return np.asarray(estimate - (self.constant - left) / self.slope, dtype=np.float64)
+
+    def project(self, vectors: Floats) -> Floats:
+        """Return vectors (columns) less their part along the common shift."""
+        return np.asarray(vectors - (self.pull @ vectors) / self.pull.sum(), dtype=np.float64)
+
 
 @dataclass(frozen=True, eq=False)
 class Solved:
@@ -58,33 +118,34 @@ class Solved:
     """
 
     estimate: Floats
-    unit_variance: Floats
     totals: Tally
     residual: float
-    solver: Literal["dense", "iterative"]
+    degrees_of_freedom: int
+    solver: str
     reason: str
     rounds: int
     level: Level
+    unit_variance: Floats
     mu2: float | None = None
     log_determinant: float | None = None
     trace: float | None = None
     spread: Floats | None = None
     draws: NDArray[np.float32] | None = None
 
-    @property
-    def total_confidence(self) -> float:
-        """Sum C of all confidences."""
-        return float(self.totals["confidence"].sum())
+    def finish(self, block: Block) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return estimates, total confidences, variances for w = 1 and residuals of a block's side."""
+        estimates, total, residual, _ = kernel.fit_rows(block, self.estimate)
+        if self.spread is not None:
+            through = kernel.variances_of(block, self.spread)
+        else:
+            assert self.draws is not None  # noqa: S101  # one of the two is there
+            through = kernel.mean_squares(block, self.draws)
+        level = self.level
+        unit = 1.0 / total + through + level.common - 2.0 * (level.alpha + level.beta / total) / level.slope
+        return estimates, total, np.maximum(unit, 0.0), residual
 
-    @property
-    def degrees_of_freedom(self) -> int:
-        """Degrees of freedom nu."""
-        return _freedom(self.totals)
-
-
-def smaller_of(larger: Side) -> Side:
-    """Return the other side."""
-    return "assessor" if larger == "object" else "object"
+    def __sizeof__(self) -> int:
+        return 200 + sum(0 if array is None else array.nbytes for array in (self.estimate, self.spread, self.draws))
 
 
 def solve_blocks(
@@ -102,65 +163,59 @@ def solve_blocks(
     ``declared`` says whether w = 1, for the accuracy that is asked for; ``dense_limit`` is the most of the smaller side
     for which a dense matrix is used.
     """
-    check_gauge(gauge)
     size = len(labels)
-    reason = f"{count_of(size, smaller_of(larger))} on the smaller side"
-    if size <= dense_limit and 8.0 * size * size <= 0.2 * crew.memory():
-        return _dense(crew, labels, larger, gauge, declared, f"{reason} fit a dense matrix")
-    why = f"more than {dense_limit:,}" if size > dense_limit else "too many for a dense matrix in a worker's memory"
-    return _iterative(crew, labels, larger, gauge, declared, f"{reason}, {why}", seed)
+    is_dense = size <= dense_limit and 8.0 * size * size <= 0.2 * crew.memory()
+    totals = sum_up(crew, size) if is_dense else crew.sum(kernel.tally_block, size)
+    _check_comparable(totals, labels, smaller_of(larger))
+    why = f", more than {dense_limit:,}" if size > dense_limit else ", too many for a dense matrix in a worker's memory"
+    solver = Dense(totals, larger) if is_dense else Descent(crew, crew.sum(kernel.diagonal_of, size)["diagonal"], seed)
+    freedom = int(totals["assessments"]) - int(totals["rows"]) - size + 1
+    rounding = float(8 * np.finfo(np.float64).eps * totals["largest_score"])
 
+    def allowed(residual: float) -> float:
+        w = 1.0 if declared else max(residual, 0.0) / max(freedom, 1)
+        return max(ACCURACY**2 * w, float(rounding**2 * totals["confidence"].sum()))
 
-def check_gauge(gauge: Gauge) -> None:
-    """Refuse a gauge that a cluster does not know."""
-    if shares(gauge) is None:
-        raise InputError(
-            f"On a cluster the gauge can be weighted, zero_sum or reference, not {gauge_name(gauge)}: a change of "
-            "gauge adds a constant to all values, so shift the results instead.",
-            kind="bad_gauge",
-        )
-
-
-def _level(gauge: Gauge, larger: Side, totals: Tally) -> Level:
-    """Return the gauge as weights of both sides and what they do to variances."""
-    confidence, rows = totals["confidence"], totals["rows"]
-    whole = float(confidence.sum())
-    of_values, of_biases = shares(gauge) or (Share(), Share())  # others were refused before any work
-    large, small = (of_values, of_biases) if larger == "object" else (of_biases, of_values)
-    alpha, beta = large.by_confidence, large.even
-    weight = small.of(confidence)
-    slope = alpha * whole + beta * rows - float(weight.sum())
-    spread = alpha**2 * whole + 2 * alpha * beta * rows + beta**2 * totals["inverse_confidence"]
-    return Level(
-        alpha=alpha,
-        beta=beta,
-        weight=weight,
-        pull=weight - alpha * confidence - beta * totals["share"],
-        slope=slope,
-        common=spread / slope**2,
-        constant=gauge.value * whole if isinstance(gauge, Reference) else 0.0,
+    estimate, tally = np.zeros(size), totals
+    for _ in range(_REFINEMENTS):
+        estimate = estimate + solver.solve(tally, allowed)
+        tally = crew.sum(kernel.sweep, shared=estimate)
+        # exactly 0 where no residual is larger than the rounding of the scores
+        residual = 0.0 if tally["largest_residual"] <= rounding else float(tally["residual"])
+        if solver.square_error(tally["gradient"]) <= allowed(residual):
+            break
+    else:
+        raise SolveError(NOT_ACCURATE)
+    level = Level.of(gauge, larger, totals)
+    uncertainty = solver.uncertainty(level)
+    return Solved(
+        estimate=level.settle(estimate, tally),
+        totals=totals,
+        residual=residual,
+        degrees_of_freedom=freedom,
+        solver=solver.name,
+        reason=f"{count_of(size, smaller_of(larger))} on the smaller side{' fit a dense matrix' if is_dense else why}",
+        rounds=solver.rounds,
+        level=level,
+        **uncertainty,
     )
 
 
-def _check_all_seen(totals: Tally, labels: Sequence[str], larger: Side) -> None:
+def _check_comparable(totals: Tally, labels: Sequence[str], side: Side) -> None:
+    """Refuse a panel in which someone of the smaller side has no assessment, or which is not connected."""
     unseen = np.flatnonzero(totals["count"] == 0)
     if unseen.size:
-        side = smaller_of(larger)
         raise InputError(
             f"{count_of(int(unseen.size), side)} without any assessment: {labels[int(unseen[0])]}; leave such labels "
             "out of the panel.",
             kind="bad_panel",
             where=f"{side} {labels[int(unseen[0])]}",
         )
-
-
-def _refuse_groups(group: Whole, labels: Sequence[str], larger: Side) -> None:
-    """Refuse a panel that is not connected, in a sentence; each member has the number or the first of its group."""
-    names = np.unique(group)
+    leader = totals["leader"]
+    names = np.unique(leader)
     if names.size == 1:
         return
-    side = smaller_of(larger)
-    members = [[labels[at] for at in np.flatnonzero(group == one).tolist()] for one in names[:1000]]
+    members = [[labels[at] for at in np.flatnonzero(leader == one).tolist()] for one in names[:1000]]
     members.sort(key=len, reverse=True)
     shown = "; ".join(
         f"group {at}: {side if len(some) == 1 else side + 's'} {name_some(some, 4)}"
@@ -173,25 +228,6 @@ def _refuse_groups(group: Whole, labels: Sequence[str], larger: Side) -> None:
         components=[([], some) if side == "assessor" else (some, []) for some in members],
         suggestions=(),
     )
-
-
-def _freedom(totals: Tally) -> int:
-    return int(totals["assessments"]) - int(totals["rows"]) - int(totals["confidence"].size) + 1
-
-
-def _rounding(totals: Tally) -> float:
-    return float(8 * np.finfo(np.float64).eps * totals["largest_score"])
-
-
-def _residual(tally: Tally, totals: Tally) -> float:
-    """Return R, or exactly 0 where no residual is larger than the rounding of the scores."""
-    return 0.0 if tally["largest_residual"] <= _rounding(totals) else float(tally["residual"])
-
-
-def _allowed(residual: float, totals: Tally, declared: bool) -> float:
-    """Return the largest square of the error in the energy norm; |g^T e| <= ||e|| sd(g) for every contrast g."""
-    w = 1.0 if declared else max(residual, 0.0) / max(_freedom(totals), 1)
-    return max(ACCURACY**2 * w, float(_rounding(totals) ** 2 * totals["confidence"].sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,18 +260,6 @@ class Reduced(System):
         """Return what the eliminated side sends back of a vector, of which nothing is known on that side."""
         return self.kept_total * of_kept - self.laplacian @ of_kept, np.zeros(0)
 
-    def groups(self) -> Whole:
-        """Return the group of each member, by following links outwards."""
-        group = np.full(self.n_kept, -1, dtype=np.int64)
-        for number in itertools.count():
-            edge = np.flatnonzero(group < 0)[:1]
-            if not edge.size:
-                break
-            while edge.size:
-                group[edge] = number
-                edge = np.flatnonzero((self.laplacian[edge] < 0).any(axis=0) & (group < 0))
-        return group
-
 
 def sum_up(crew: Crew, size: int) -> Tally:
     """Return totals, gradient and links of the smaller side, one matrix from each worker."""
@@ -253,46 +277,39 @@ def sum_up(crew: Crew, size: int) -> Tally:
     return totals
 
 
-def _dense(crew: Crew, labels: Sequence[str], larger: Side, gauge: Gauge, declared: bool, reason: str) -> Solved:
-    size = len(labels)
-    totals = sum_up(crew, size)
-    _check_all_seen(totals, labels, larger)
-    confidence = totals["confidence"]
-    reduced = Reduced.of(totals.pop("links"), confidence, totals["count"], larger)
-    _refuse_groups(reduced.groups(), labels, larger)
-    solver = DirectSolver(reduced)
-    estimate = solver.solve_kept(totals["gradient"])
-    rounds = 1
-    for _ in range(_REFINEMENTS):
-        rounds += 1
-        tally = crew.sum(kernel.sweep, shared=estimate)
-        correction = solver.solve_kept(tally["gradient"])
-        residual = _residual(tally, totals)
-        if float(tally["gradient"] @ correction) <= _allowed(residual, totals, declared):
-            break
-        estimate = estimate + correction
-    else:
-        raise SolveError(NOT_ACCURATE)
-    level = _level(gauge, larger, totals)
-    inverse = solver.full_inverse
-    along = inverse @ confidence / confidence.sum()
-    reference = np.diagonal(inverse) - 2 * along + float(confidence @ along) / float(confidence.sum())
-    spread = _projected(inverse, level.pull)
-    return Solved(
-        estimate=level.settle(estimate, tally),
-        unit_variance=np.maximum(np.diagonal(spread) + level.common, 0.0),
-        totals=totals,
-        residual=residual,
-        solver="dense",
-        reason=reason,
-        rounds=rounds,
-        level=level,
-        mu2=solver.mu2() if size > 1 else 1.0,
-        log_determinant=solver.log_determinant() + totals["log_confidence"],
-        # Tr M^+ in the reference gauge; sum C q^T X q over the larger side is Tr X (diag(C) - S)
-        trace=totals["rows"] - size + 0.5 + 2.0 * float(confidence @ reference),
-        spread=spread,
-    )
+class Dense:
+    """The one-machine solver on the sum of all blocks."""
+
+    name: Final = "dense"
+
+    def __init__(self, totals: Tally, larger: Side) -> None:
+        self._totals = totals
+        self._solver = DirectSolver(Reduced.of(totals.pop("links"), totals["confidence"], totals["count"], larger))
+        self.rounds = 1
+
+    def solve(self, tally: Tally, _: Allowed) -> Floats:
+        """Return the step to the solution from where the tally was taken."""
+        self.rounds += 1
+        return self._solver.solve_kept(tally["gradient"])
+
+    def square_error(self, gradient: Floats) -> float:
+        """Return the square of the error in the energy norm."""
+        return float(gradient @ self._solver.solve_kept(gradient))
+
+    def uncertainty(self, level: Level) -> dict[str, Any]:
+        """Return what is known of variances, spectral gap and determinant."""
+        confidence, inverse = self._totals["confidence"], self._solver.full_inverse
+        along = inverse @ confidence / confidence.sum()
+        reference = np.diagonal(inverse) - 2 * along + float(confidence @ along) / float(confidence.sum())
+        spread = _projected(inverse, level.pull)
+        return {
+            "unit_variance": np.maximum(np.diagonal(spread) + level.common, 0.0),
+            "mu2": self._solver.mu2() if confidence.size > 1 else 1.0,
+            "log_determinant": self._solver.log_determinant() + self._totals["log_confidence"],
+            # Tr M^+ in the reference gauge; sum C q^T X q over the larger side is Tr X (diag(C) - S)
+            "trace": self._totals["rows"] - confidence.size + 0.5 + 2.0 * float(confidence @ reference),
+            "spread": spread,
+        }
 
 
 def _projected(inverse: Floats, pull: Floats) -> Floats:
@@ -305,47 +322,44 @@ def _projected(inverse: Floats, pull: Floats) -> Floats:
 
 
 class Descent:
-    """Conjugate gradients on S, preconditioned by its diagonal; each step is one round over the blocks.
+    """Conjugate gradients on S, preconditioned by its diagonal; each step is one round over the blocks."""
 
-    ``apply`` returns S times vectors (columns).
-    """
+    name: Final = "iterative"
 
-    def __init__(self, apply: Callable[[Floats], Floats], diagonal: Floats) -> None:
-        self._apply = apply
-        self.diagonal = diagonal
-        self.smallest = 1.0
+    def __init__(self, crew: Crew, diagonal: Floats, seed: int) -> None:
+        self._crew, self._diagonal, self._seed = crew, diagonal, seed
+        self._smallest = 1.0
         self.rounds = 0
 
     def _image(self, vectors: Floats) -> Floats:
         """Return S times a vector or columns, without what rounding leaves along the null vector."""
         self.rounds += 1
-        image = self._apply(np.ascontiguousarray(vectors.reshape(vectors.shape[0], -1))).reshape(vectors.shape)
+        columns = np.ascontiguousarray(vectors.reshape(vectors.shape[0], -1))
+        image = self._crew.sum(kernel.apply_schur, shared=columns)["image"].reshape(vectors.shape)
         return np.asarray(image - image.mean(axis=0))
 
     def _scaled(self, vectors: Floats) -> Floats:
         """Return the preconditioner, in the space of vectors without a mean, times a vector or columns."""
-        scaled = vectors / (self.diagonal if vectors.ndim == 1 else self.diagonal[:, None])
+        scaled = vectors / (self._diagonal if vectors.ndim == 1 else self._diagonal[:, None])
         return np.asarray(scaled - scaled.mean(axis=0))
 
-    def bound(self, gradient: Floats) -> float:
-        """Return a bound of the error in the energy norm, by the smallest Ritz value met so far."""
+    def square_error(self, gradient: Floats) -> float:
+        """Return the square of a bound of the error in the energy norm, by the smallest Ritz value met so far."""
         left = gradient - gradient.mean()
-        return SAFETY * float(np.sqrt(max(float(dot(left, self._scaled(left))), 0.0) / self.smallest))
+        return float(SAFETY * np.sqrt(max(float(dot(left, self._scaled(left))), 0.0) / self._smallest)) ** 2
 
-    def solve(self, right: Floats, enough: Callable[[float], float]) -> Floats:
-        """Return the solution for a right-hand side that adds up to zero but for rounding.
-
-        The energy norm of its error is what ``enough`` allows, given how far the residual sum has dropped.
-        """
+    def solve(self, tally: Tally, allowed: Allowed) -> Floats:
+        """Return the step to the solution from where the tally was taken, as exact as is asked for."""
+        right = tally["gradient"]
         steps = conjugate_gradients(
             lambda x: (self._image(x), np.zeros(0)),
             right - right.mean(),
-            target=enough,
+            target=lambda drop: float(np.sqrt(allowed(tally["residual"] - drop))),
             most=_MOST_ROUNDS,
             precondition=self._scaled,
             report=lambda done, forecast: report("solving", done, forecast),
         )
-        self.smallest = min(self.smallest, steps.smallest)
+        self._smallest = min(self._smallest, steps.smallest)
         if not steps.converged:
             raise SolveError(
                 f"The equations were not solved in {steps.count:,} rounds over the blocks: the panel hangs together "
@@ -353,71 +367,33 @@ class Descent:
             )
         return steps.answer
 
-    def draw(self, right: Floats) -> Floats:
+    def uncertainty(self, level: Level) -> dict[str, Any]:
+        """Return draws of the smaller side, for w = 1, and its variances."""
+        diagonal, blocks = self._diagonal, len(self._crew.blocks)
+        size, own = diagonal.size, 1.0 - level.pull / level.pull.sum()
+        spread, draws = np.zeros(size), np.zeros((size, DRAWS), dtype=np.float32)
+        report("drawing", 0, DRAWS)
+        for at in range(0, DRAWS, _DRAWN_AT_ONCE):
+            seeds = [(self._seed, number, at) for number in range(blocks)]
+            noise = self._crew.sum(kernel.noise_gradient, size, _DRAWN_AT_ONCE, each=seeds)["gradient"]
+            drawn = level.project(self._draw(noise))
+            # given all others, each varies by own^2 / diagonal; draws are needed for the rest only
+            spread += np.square(drawn - (own / diagonal)[:, None] * noise).sum(axis=1)
+            draws[:, at : at + _DRAWN_AT_ONCE] = drawn
+            report("drawing", at + _DRAWN_AT_ONCE, DRAWS)
+        unit_variance = np.maximum(own**2 / diagonal + spread / DRAWS + level.common, 0.0)
+        return {"unit_variance": unit_variance, "draws": draws}
+
+    def _draw(self, right: Floats) -> Floats:
         """Return solutions for random right-hand sides (columns), of which three digits are enough."""
         answer, converged = conjugate_gradients_columns(
             self._image,
             right - right.mean(axis=0),
             tolerance=_DRAWN,
-            smallest=self.smallest,
+            smallest=self._smallest,
             most=_MOST_ROUNDS,
             precondition=self._scaled,
         )
         if not converged:
             raise SolveError(NOT_ACCURATE)
         return answer
-
-
-def _iterative(
-    crew: Crew, labels: Sequence[str], larger: Side, gauge: Gauge, declared: bool, reason: str, seed: int
-) -> Solved:
-    size = len(labels)
-    totals = crew.sum(kernel.tally_block, size)
-    _check_all_seen(totals, labels, larger)
-    links = crew.ask(
-        lambda _: crew.reduce(
-            kernel.merge_links, [crew.submit(kernel.links_of, block, size) for block in crew.blocks], size
-        )
-    )
-    leader = np.arange(size)
-    leader[links[1]] = links[0]
-    _refuse_groups(leader, labels, larger)
-    diagonal = totals["diagonal"]
-    descent = Descent(lambda vectors: crew.sum(kernel.apply_schur, shared=vectors)["image"], diagonal)
-    estimate, tally = np.zeros(size), totals
-    for _ in range(_REFINEMENTS):
-        rest = tally["residual"]
-
-        def enough(drop: float, rest: float = rest) -> float:
-            return float(np.sqrt(_allowed(rest - drop, totals, declared)))
-
-        estimate = estimate + descent.solve(tally["gradient"], enough)
-        tally = crew.sum(kernel.sweep, shared=estimate)
-        residual = _residual(tally, totals)
-        if descent.bound(tally["gradient"]) ** 2 <= _allowed(residual, totals, declared):
-            break
-    else:
-        raise SolveError(NOT_ACCURATE)
-    level = _level(gauge, larger, totals)
-    own = 1.0 - level.pull / level.pull.sum()
-    spread, draws = np.zeros(size), np.zeros((size, DRAWS), dtype=np.float32)
-    report("drawing", 0, DRAWS)
-    for at in range(0, DRAWS, _DRAWN_AT_ONCE):
-        seeds = [(seed, number, at) for number in range(len(crew.blocks))]
-        noise = crew.sum(kernel.noise_gradient, size, _DRAWN_AT_ONCE, each=seeds)["gradient"]
-        drawn = level.project(descent.draw(noise))
-        # given all others, each varies by own^2 / diagonal; draws are needed for the rest only
-        spread += np.square(drawn - (own / diagonal)[:, None] * noise).sum(axis=1)
-        draws[:, at : at + _DRAWN_AT_ONCE] = drawn
-        report("drawing", at + _DRAWN_AT_ONCE, DRAWS)
-    return Solved(
-        estimate=level.settle(estimate, tally),
-        unit_variance=np.maximum(own**2 / diagonal + spread / DRAWS + level.common, 0.0),
-        totals=totals,
-        residual=residual,
-        solver="iterative",
-        reason=reason,
-        rounds=descent.rounds,
-        level=level,
-        draws=draws,
-    )

@@ -23,7 +23,7 @@ from evenhand.design.inputs import (
 )
 from evenhand.design.result import LARGEST_EXACT, Design
 from evenhand.design.task import Aim, Objective, Task
-from evenhand.errors import InputError, NoDesignError, Problem
+from evenhand.errors import InputError, NoDesignError, Problem, bad_option
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.panel import Panel
 from evenhand.words import count_of
@@ -144,7 +144,7 @@ def assign(  # noqa: PLR0913
     task = pose(*sides, given, is_open=target_sd is not None, seed=seed)
     notes: list[Problem] = []
     if task.expertise is None and expertise_weight > 0:
-        raise InputError("A weight of expertise needs expertise: give it, or topics.", kind="bad_option")
+        raise bad_option("A weight of expertise needs expertise: give it, or topics.")
     if target_sd is not None:
         require_inverse(task, "The cheapest design")
         task, outcome = cheapest(task, aim, target_sd, seed=seed, effort=effort, time_limit=time_limit)
@@ -195,7 +195,7 @@ def extend(
         As for :func:`assign`. For ``"top"``, expected values may be those of a fit.
     """
     if count < 1:
-        raise InputError("The number of assessments to add must be at least 1.", kind="bad_option")
+        raise bad_option("The number of assessments to add must be at least 1.")
     _check_options(seed, effort, time_limit, None)
     objects = Members("object", tuple(panel.objects), {}, panel.backend)
     assessors = Members("assessor", tuple(panel.assessors), {})
@@ -208,7 +208,7 @@ def extend(
             kind="too_large",
         )
     if uncertainty is not None and not (math.isfinite(uncertainty) and uncertainty > 0):
-        raise InputError("The uncertainty of a score must be positive.", kind="bad_option")
+        raise bad_option("The uncertainty of a score must be positive.")
     typical = float(np.exp(np.log(panel.precision).mean()))
     precision = panel.precision
     if uncertainty is not None and panel.confidence in ("level", "none"):  # then it is that of a medium assessment
@@ -259,13 +259,13 @@ def extend(
 
 def _check_options(seed: int, effort: float, time_limit: float | None, target_sd: float | None) -> None:
     if seed < 0:
-        raise InputError("The seed must not be negative.", kind="bad_option")
+        raise bad_option("The seed must not be negative.")
     if not 0 < effort <= 1_000:
-        raise InputError("The effort must be positive and at most 1000.", kind="bad_option")
+        raise bad_option("The effort must be positive and at most 1000.")
     if time_limit is not None and not time_limit > 0:
-        raise InputError("The time limit must be a positive number of seconds.", kind="bad_option")
+        raise bad_option("The time limit must be a positive number of seconds.")
     if target_sd is not None and not (target_sd > 0 and math.isfinite(target_sd)):
-        raise InputError("The standard deviation that is wanted must be positive.", kind="bad_option")
+        raise bad_option("The standard deviation that is wanted must be positive.")
 
 
 def _aim(
@@ -277,14 +277,11 @@ def _aim(
     expertise_weight: float,
 ) -> Aim:
     if objective == "top" and not (top is not None and 1 <= top < len(objects.labels)):
-        raise InputError(
-            f"A decision on a top k needs k from 1 to {len(objects.labels) - 1}, the number of objects less one.",
-            kind="bad_option",
+        raise bad_option(
+            f"A decision on a top k needs k from 1 to {len(objects.labels) - 1}, the number of objects less one."
         )
     if objective == "top" and value_sd is None:
-        raise InputError(
-            "A decision on a top k depends on how far values spread: give their standard deviation.", kind="bad_option"
-        )
+        raise bad_option("A decision on a top k depends on how far values spread: give their standard deviation.")
     values = floats_of(expected, objects, "expected")
     return Aim(objective, values, 1.0 if value_sd is None else value_sd, top or 0, expertise_weight)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -11,11 +10,9 @@ import numpy as np
 
 from evenhand.compiled import Codes
 from evenhand.design.balanced import balanced_blocks, balanced_objects
-from evenhand.design.exchange import Found, search
-from evenhand.design.impossible import no_connection, no_design
-from evenhand.design.inverse import Inverse, coarse
+from evenhand.design.exchange import Found, Inverse, coarse, search
 from evenhand.design.spread import spread
-from evenhand.design.start import join, least_cost, parts_of
+from evenhand.design.start import join, least_cost, no_connection, no_design, parts_of
 from evenhand.design.task import Aim, Flags, Task
 from evenhand.errors import LimitError, NoDesignError, Problem
 from evenhand.progress import report
@@ -43,15 +40,15 @@ REPLACED: Final = 20
 def find(task: Task, aim: Aim, *, seed: int, effort: float, time_limit: float | None) -> Found:
     """Return a good connected design, by the method that the size of the task calls for."""
     if aim.expertise_weight == 1:
-        return Found(next(_starts(task, seed, ["expertise"])), math.nan, 0, in_time=True)
+        return Found(next(_starts(task, seed, ["expertise"])), 0, in_time=True)
     if task.n_objects + task.n_assessors > LARGEST_INVERSE:
         chosen = next(_starts(task, seed, ["expertise" if task.expertise is not None else "people"]))
         report("exchanging assessments", 0, None)
         chosen = spread(task, chosen, weight=aim.expertise_weight, seed=seed)
-        return Found(chosen, math.nan, 1, in_time=True)
+        return Found(chosen, 1, in_time=True)
     built = _built(task, seed)
     if built is not None and aim.expertise_weight == 0 and aim.objective != "top":
-        return Found(built, math.nan, 0, in_time=True)
+        return Found(built, 0, in_time=True)
     starts = _starts(task, seed, ["pairs", "people"] * (2 if task.total <= 60 else 1))
     return searched(task, starts, aim, seed=seed, effort=effort, time_limit=time_limit)
 
@@ -65,13 +62,10 @@ def searched(
     looks = round(effort * min(max(100 * free, 3_000), 12_000))
     if not aim.is_linear and aim.objective != "determinant":
         looks //= 3  # each look takes longer
-    done = 0
 
-    def tell(_: float) -> None:
-        nonlocal done
-        done += 1
-        if done % 20 == 0:
-            report("exchanging assessments", min(done, looks), looks)
+    def tell(looked: int) -> None:
+        if looked % 20 == 0:
+            report("exchanging assessments", min(looked, looks), looks)
 
     return search(task, starts, aim, seed=seed, shakes=shakes, looks=looks, time_limit=time_limit, tell=tell)
 
@@ -146,15 +140,14 @@ def require_inverse(task: Task, what: str) -> None:
         raise LimitError(f"{what} is computed for up to {LARGEST_WHOLE:,} objects and assessors together.")
 
 
-def grow(task: Task, aim: Aim, start: Flags | None = None) -> Flags | None:
-    """Return a design of all assessments that are wanted, added to the fixed ones or to another start one at a time.
+def grow(task: Task, aim: Aim) -> Flags | None:
+    """Return a design of all assessments that are wanted, added to the fixed ones one at a time.
 
     Each is the one that lowers the mean variance of values most, objects weighted as the aim has it. Returns None where
     the rules leave no room for so many.
     """
-    chosen = task.fixed if start is None else start
-    inverse = Inverse(task, chosen)
-    missing = task.total - int(chosen.sum())
+    inverse = Inverse(task, task.fixed)
+    missing = task.total - int(task.fixed.sum())
     for count in range(missing):
         report("adding assessments", count, missing)
         if aim.objective in ("worst", "top"):
@@ -221,7 +214,7 @@ def cheapest(
         best = _replaced(task, _settled(task, best, aim, target_sd), aim, target_sd)
         if _price(task, best) >= before - 1e-9:
             break
-    return replace(task, total=int(best.sum())), Found(best, first.height, first.descents + 1, in_time=True)
+    return replace(task, total=int(best.sum())), Found(best, first.descents + 1, in_time=True)
 
 
 def _settled(task: Task, chosen: Flags, aim: Aim, target_sd: float) -> Flags:

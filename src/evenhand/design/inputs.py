@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from evenhand import frames
 from evenhand.compiled import Codes, Floats
 from evenhand.design.task import Task
-from evenhand.errors import InputError, NoDesignError
+from evenhand.errors import InputError, NoDesignError, bad_option
 from evenhand.panel.confidence import check_factor, level_words
 from evenhand.panel.graph import Side
 from evenhand.panel.roles import SYNONYMS, fold
@@ -78,7 +78,7 @@ def members_of(given: object, side: Side) -> Members:
     if isinstance(given, Members):
         return given
     if isinstance(given, bool | str | bytes):
-        raise InputError(f"Give the {side}s as labels, as a table, or as their number.", kind="bad_option")
+        raise bad_option(f"Give the {side}s as labels, as a table, or as their number.")
     if isinstance(given, int | np.integer):
         if given < 1:
             raise InputError(f"A design needs at least one {side}.", kind="empty")
@@ -154,18 +154,16 @@ def whole_numbers(given: object, members: Members, role: str, default: int) -> C
     if cells is None:
         return np.full(count, default)
     if len(cells) != count:
-        raise InputError(
-            f"{_IN_WORDS[role]} needs a number for each of {count_of(count, members.side)}, not {len(cells)}.",
-            kind="bad_option",
+        raise bad_option(
+            f"{_IN_WORDS[role]} needs a number for each of {count_of(count, members.side)}, not {len(cells)}."
         )
     numbers = []
     for label, cell in zip(members.labels, cells, strict=True):
         number = default if cell is None or cell == "" else parse_number(cell)
         if number is None or not float(number).is_integer() or number < 0 or number > 2**31:
-            raise InputError(
+            raise bad_option(
                 f"{_IN_WORDS[role]} of {members.side} {label} must be a whole number that is not negative, "
                 f"not {cell!r}.",
-                kind="bad_option",
                 where=f"{members.side} {label}",
             )
         numbers.append(int(number))
@@ -178,17 +176,12 @@ def floats_of(given: object, members: Members, role: str) -> Floats | None:
     if cells is None:
         return None
     if len(cells) != len(members.labels):
-        raise InputError(
-            f"{_IN_WORDS[role]} needs a number for each of {count_of(len(members.labels), members.side)}.",
-            kind="bad_option",
-        )
+        raise bad_option(f"{_IN_WORDS[role]} needs a number for each of {count_of(len(members.labels), members.side)}.")
     numbers = [parse_number(cell) for cell in cells]
     for label, number in zip(members.labels, numbers, strict=True):
         if number is None or not np.isfinite(number):
-            raise InputError(
-                f"{_IN_WORDS[role]} of {members.side} {label} must be a number.",
-                kind="bad_option",
-                where=f"{members.side} {label}",
+            raise bad_option(
+                f"{_IN_WORDS[role]} of {members.side} {label} must be a number.", where=f"{members.side} {label}"
             )
     return np.asarray(numbers, dtype=np.float64)
 
@@ -203,7 +196,7 @@ def pairs_of(given: Pairs, objects: Members, assessors: Members, what: str) -> C
         columns = _columns(given)
         listed = list(zip(*(columns[_labels_column(columns, side)] for side in ("assessor", "object")), strict=True))
     else:
-        raise InputError(f"Give {what} as pairs (assessor, object) or as a table.", kind="bad_option")
+        raise bad_option(f"Give {what} as pairs (assessor, object) or as a table.")
     keys = [
         _position(assessor, assessors, what) + _position(object_, objects, what) * len(assessors.labels)
         for assessor, object_ in listed
@@ -250,10 +243,9 @@ def expected_of(given: Any, objects: Members, assessors: Members, *, form: str, 
 
 def _check_shape(shape: tuple[int, ...], objects: Members, assessors: Members, form: str) -> None:
     if shape != (len(assessors.labels), len(objects.labels)):
-        raise InputError(
+        raise bad_option(
             f"A matrix of {form} must have a row for each of {count_of(len(assessors.labels), 'assessor')} and a "
-            f"column for each of {count_of(len(objects.labels), 'object')}, not the shape {shape}.",
-            kind="bad_option",
+            f"column for each of {count_of(len(objects.labels), 'object')}, not the shape {shape}."
         )
 
 
@@ -272,11 +264,11 @@ def _rated(key: Codes, number: Floats, form: str, factor: float) -> Expected:
     """Return what numbers say of pairs."""
     if form == "uncertainty":
         if not (np.isfinite(number) & (number > 0)).all():
-            raise InputError("Uncertainties must be positive numbers of points.", kind="bad_option")
+            raise bad_option("Uncertainties must be positive numbers of points.")
         precision = 1 / np.square(number)
         return Expected(key, precision, None, float(precision.min()))
     if not ((number >= 0) & (number <= 1)).all():
-        raise InputError("Expertise must be a level or a number from 0 to 1.", kind="bad_option")
+        raise bad_option("Expertise must be a level or a number from 0 to 1.")
     precision = precision_of_expertise(number, factor)
     return Expected(key, precision, number, float(check_factor(factor) ** -2))
 
@@ -382,9 +374,8 @@ def _rating(cell: Any, pair: tuple[Any, Any], form: str, words: Mapping[str, int
 def _bad_rating(cell: Any, pair: tuple[Any, Any], form: str) -> InputError:
     assessor, object_ = map(label_text, pair)
     wanted = "a level or a number from 0 to 1" if form == "expertise" else "a positive number of points"
-    return InputError(
+    return bad_option(
         f"The {form} of {assessor} on {object_} must be {wanted}, not {cell!r}.",
-        kind="bad_option",
         where=f"assessor {assessor}, object {object_}",
     )
 
@@ -445,9 +436,8 @@ def flags_of(given: object, members: Members, role: str) -> Codes:
         if word in _TRUE:
             marked.append(at)
         elif word not in _FALSE:
-            raise InputError(
+            raise bad_option(
                 f"Whether {members.side} {members.labels[at]} is {role} must be yes or no, not {cell!r}.",
-                kind="bad_option",
                 where=f"{members.side} {members.labels[at]}",
             )
     return np.asarray(marked, dtype=np.int64)
@@ -494,15 +484,11 @@ def pose(objects: Members, assessors: Members, given: Given, *, is_open: bool, s
     n_objects, n_assessors = len(objects.labels), len(assessors.labels)
     is_said = given.per_object is not None or "per_object" in objects.columns
     if not is_said and not is_open:
-        raise InputError(
-            "Say how many assessments each object needs: per_object, or a column of that name.", kind="bad_option"
-        )
+        raise bad_option("Say how many assessments each object needs: per_object, or a column of that name.")
     most = whole_numbers(given.per_object, objects, "per_object", -1) if is_said else np.full(n_objects, n_assessors)
     if (most < 1).any():
         label = objects.labels[int(np.argmin(most))]
-        raise InputError(
-            f"Object {label} needs at least one assessment to have a value.", kind="bad_option", where=f"object {label}"
-        )
+        raise bad_option(f"Object {label} needs at least one assessment to have a value.", where=f"object {label}")
     taken = pairs_of(given.conflicts, objects, assessors, "conflicts")
     must = pairs_of(given.fixed, objects, assessors, "fixed pairs")
     _refuse_both(taken, must, objects, assessors)
@@ -511,13 +497,13 @@ def pose(objects: Members, assessors: Members, given: Given, *, is_open: bool, s
     must = np.union1d(must, linked)
     known = _expected(objects, assessors, given)
     if given.only_listed and known is None:
-        raise InputError("Only listed pairs may be chosen, and none are listed: give expertise.", kind="bad_option")
+        raise bad_option("Only listed pairs may be chosen, and none are listed: give expertise.")
     keys = _possible((n_objects, n_assessors), known, taken, must, only_listed=given.only_listed, seed=seed)
     object_, assessor = np.divmod(keys, n_assessors)
     precision, skill, in_points = _expectations(keys, known, given.uncertainty)
     prices = floats_of(given.cost, assessors, "cost")
     if prices is not None and (prices < 0).any():
-        raise InputError("Costs must not be negative.", kind="bad_option")
+        raise bad_option("Costs must not be negative.")
     least = np.ones(n_objects, dtype=np.int64) if is_open else most.copy()
     least[everybody] = most[everybody] = np.bincount(linked // n_assessors, minlength=n_objects)[everybody]
     return Task(
@@ -557,7 +543,7 @@ def _expected(objects: Members, assessors: Members, given: Given) -> Expected | 
     """Return what is known of pairs: uncertainties, expertise or topics, whichever was given."""
     by_pair = given.uncertainty is not None and not isinstance(given.uncertainty, int | float | np.number)
     if given.expertise is not None and (given.topics is not None or by_pair):
-        raise InputError("Give one of expertise, topics and uncertainties by pair.", kind="bad_option")
+        raise bad_option("Give one of expertise, topics and uncertainties by pair.")
     if by_pair:
         return expected_of(given.uncertainty, objects, assessors, form="uncertainty", factor=given.factor)
     if given.expertise is not None:
@@ -588,7 +574,7 @@ def _expectations(keys: Codes, known: Expected | None, uncertainty: Any) -> tupl
     in_points = isinstance(uncertainty, int | float | np.number)
     if in_points:
         if not (np.isfinite(uncertainty) and uncertainty > 0):
-            raise InputError("The uncertainty of a score must be positive.", kind="bad_option")
+            raise bad_option("The uncertainty of a score must be positive.")
         usual = 1 / float(uncertainty) ** 2
     if known is None:
         return np.full(keys.size, usual), None, in_points

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtr, ndtri, owens_t
 
 from evenhand.compiled import Codes, Floats
-from evenhand.errors import InputError
+from evenhand.errors import bad_option
 
 Flags = NDArray[np.bool_]
 
@@ -145,13 +145,11 @@ class Aim:
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
-            raise InputError(
-                f"There is no objective {self.objective!r}: use one of {', '.join(OBJECTIVES)}.", kind="bad_option"
-            )
+            raise bad_option(f"There is no objective {self.objective!r}: use one of {', '.join(OBJECTIVES)}.")
         if not 0 <= self.expertise_weight <= 1:
-            raise InputError("The weight of expertise must be from 0 to 1.", kind="bad_option")
+            raise bad_option("The weight of expertise must be from 0 to 1.")
         if not (np.isfinite(self.value_sd) and self.value_sd > 0):
-            raise InputError("The spread of values must be positive.", kind="bad_option")
+            raise bad_option("The spread of values must be positive.")
 
     @property
     def is_linear(self) -> bool:

@@ -55,21 +55,11 @@ SPACES = (
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which columns of a file are read, and how.
+    """Which columns of a file are read, and how."""
 
-    Attributes
-    ----------
-    used
-        Their indices in the file; the third is that of the scores.
-    numeric
-        Those among them that hold numbers, as far as one knows.
-    words
-        Numbers, in lower case, that are words in this file.
-    """
-
-    used: tuple[int, ...]
-    numeric: frozenset[int]
-    words: frozenset[str]
+    used: tuple[int, ...]  # their indices in the file; the third is that of the scores
+    numeric: frozenset[int]  # those among them that hold numbers, as far as one knows
+    words: frozenset[str]  # numbers, in lower case, that are words in this file
 
 
 def wanted_of(roles: Roles, options: Options, categories: Collection[int] = ()) -> Wanted:
@@ -81,18 +71,9 @@ def wanted_of(roles: Roles, options: Options, categories: Collection[int] = ()) 
 
 
 class Factoriser:
-    """Makes columns of series of polars, portion by portion.
+    """Makes the wanted columns of a file of about so many rows of series of polars, portion by portion.
 
-    Parameters
-    ----------
-    names
-        The names of all columns of the file.
-    wanted
-        Which of them are read.
-    rows
-        How many rows the file has, about.
-    by_hash
-        Whether the table of hashes may be used.
+    With ``by_hash`` the table of hashes may be used.
     """
 
     def __init__(self, names: Sequence[str], wanted: Wanted, rows: int = 0, *, by_hash: bool = True) -> None:
@@ -128,10 +109,8 @@ class _Maker:
             series = series.fill_null("")
         if self._numeric and not categorical and (dtype == pl.String or dtype.is_numeric()):
             return self._numbers(series, decimal_comma)
-        is_hashed = (
-            series.dtype == pl.String or dtype.is_float() or (dtype.is_integer() and not str(dtype).endswith("128"))
-        )
-        if not self._by_hash or not is_hashed:
+        is_small = dtype.is_float() or (dtype.is_integer() and not str(dtype).endswith("128"))
+        if not self._by_hash or not (series.dtype == pl.String or is_small):
             codes = self._coder.encode(series.to_list())
             return Column(self._name, self._coder.cells, codes, is_categorical=categorical)
         self._hashes = self._hashes or HashCoder()

@@ -14,7 +14,7 @@ import os
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from evenhand import progress
 from evenhand.errors import InputError, Problem
 from evenhand.io import coding
 from evenhand.io.coding import SPACES, CollisionError, Factoriser, Wanted
-from evenhand.io.paths import MAX_UNPACKED, regular_file
+from evenhand.io.paths import MAX_UNPACKED, regular_file, unreadable
 from evenhand.io.table import MAX_CELLS, BlankRows, header_names, no_cells, no_rows, read_whole
 from evenhand.panel.column import NO_CODE, Coders, Column, Table
 from evenhand.panel.roles import is_known
@@ -62,62 +62,61 @@ _OTHER_FORMATS: Final = (
     (b"%PDF", "a PDF", "save the table as csv"),
 )
 
+_BINARY: Final = "The file is not text but binary data: save the table as csv."
+_WITH_NUL: Final = (
+    "The file contains NUL characters, so it is not text in a known encoding: save it again as csv in UTF-8."
+)
+_NOT_UTF_8: Final = (
+    "The file is not UTF-8 and was read as Windows-1252 (Western European): check labels with accents, or save it as "
+    "csv in UTF-8."
+)
+_BAD_QUOTES: Final = {
+    "field larger": (
+        "unclosed_quote",
+        "A cell in this row is longer than {:,} characters, most likely because a quotation mark is not closed: add "
+        "the missing one or shorten the cell.",
+    ),
+    "unexpected end": (
+        "unclosed_quote",
+        "A quotation mark that begins in this row is not closed: add the missing one.",
+    ),
+    "": (
+        "bad_quote",
+        "Text follows a closing quotation mark: double each quotation mark that stands inside a quoted cell.",
+    ),
+}
+"""By what Python's reader says, the kind of error and its sentence."""
+
+T = TypeVar("T")
 TextPart: TypeAlias = "list[str] | pl.Series"
 """The cells of one column in some rows."""
 
 
+class _Rows(NamedTuple):
+    """Rows split into columns: their cells by column, their numbers, and those of blank rows among them."""
+
+    parts: Sequence[TextPart]
+    numbers: NDArray[np.int64]
+    blank: NDArray[np.int64]
+
+
 def read_delimited(path: str | os.PathLike[str], *, max_bytes: int = MAX_UNPACKED) -> Table:
-    r"""Read a text file of cells: csv, tsv or txt.
+    """Read a text file of cells, csv, tsv or txt, of at most so many bytes.
 
     The delimiter is the one of ``, ; tab |`` that gives a header with known names and rows of its length,
     unless the first line says it (``sep=;``, as Excel writes). The text may be UTF-8 with or without a byte
     order mark, UTF-16 or UTF-32 with one, or else Windows-1252, which is noted. Cells stay text: ``007`` stays
-    ``007``.
-
-    Parameters
-    ----------
-    path
-        Where the file is.
-    max_bytes
-        Largest file that is read.
-
-    Returns
-    -------
-    Table
-        The cells, with ``decimal_comma`` set where the delimiter is not a comma and numbers such as ``7,5``
-        occur but none such as ``7.5``.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not text, is empty, has a quotation mark that is not closed, or a row
-        longer than its header.
+    ``007``. Commas are decimal marks where the delimiter is not a comma and numbers such as ``7,5`` occur in a column
+    but none such as ``7.5``.
     """
     return read_whole(TextFile(path, quick=False, max_bytes=max_bytes, max_cells=MAX_CELLS))
 
 
 class TextFile:
-    """A text file of cells, read portion by portion.
+    """A text file of cells as a :class:`evenhand.io.table.Source`; its rows are estimated from the first ones.
 
-    Parameters
-    ----------
-    path
-        Where the file is.
-    quick
-        Whether polars may split it where it is large.
-    max_bytes, max_cells
-        Largest file that is read, and most cells of one; None for any.
-
-    Attributes
-    ----------
-    source
-        What to call the file in messages.
-    names
-        The header, as the user wrote it, once the file is open.
-    rows
-        The number of rows, estimated from the first ones.
-    most_problems
-        Most problems that are listed; None for all.
+    Polars may split it where it is large, if ``quick``. The largest file that is read has ``max_bytes`` and
+    ``max_cells``; None for any.
     """
 
     def __init__(
@@ -144,14 +143,12 @@ class TextFile:
         try:
             self._stream = self._path.open("rb")
             if not self._encodings:
-                marked = _marked_encoding(self._stream.read(8), self.source)
-                self._encodings = [marked] if marked else ["utf-8", *_WESTERN]
+                self._encodings = self._possible_encodings(self._stream.read(8))
                 self._stream.seek(0)
         except OSError as error:
-            raise self._unreadable(error) from None
-        self._controls = self._characters = self._cells = 0
+            raise unreadable(self.source, error) from None
+        self._controls = self._characters = self._cells = self._count_long = 0
         self._long_rows: list[Problem] = []
-        self._count_long = 0
         self._portion = min(max(self._size // 64, LEAST_PORTION), PORTION)
         self._chunks = self._read(self._stream)
         try:
@@ -167,33 +164,30 @@ class TextFile:
 
     def notes(self) -> list[Problem]:
         """Return what a reader of the file should know, once all portions were read."""
-        found = [_encoding_note(self.source)] if self._encodings[0] in _WESTERN else []
+        found = [Problem("encoding", _NOT_UTF_8, self.source)] if self._encodings[0] in _WESTERN else []
         return found + self._marks.notes() + self._blank.note()
 
     def portions(self, wanted: Wanted | None) -> Iterator[Table]:
         """Yield the rows below the header, a portion at a time; without columns where none is wanted."""
-        factoriser = coders = None
+        used = () if wanted is None else wanted.used
+        coders = Coders([self.names[at] for at in used])
+        factoriser = None
         if wanted is not None:
             self._marks.numeric = wanted.numeric
-            coders = Coders([self.names[at] for at in wanted.used])
             if self._quick:
                 factoriser = Factoriser(self.names, wanted, self.rows, by_hash=self._by_hash)
         number, comma = self._first_row, self._comma
         try:
-            for data, rows, is_plain in self._cut():
-                split = self._split(data, rows, number) if is_plain else None
-                parts, numbers, blank, number = split or self._split_slowly(data, number)
-                self._marks.watch(parts)
+            for data, count, is_plain in self._cut():
+                rows = (self._split(data, count, number) if is_plain else None) or self._split_slowly(data, number)
+                number += rows.numbers.size + rows.blank.size
+                self._marks.watch(rows.parts)
                 if comma is None:
                     comma = self._marks.decimal_comma
-                columns: tuple[Column, ...] = ()
-                used: Any = [] if wanted is None else [parts[at] for at in wanted.used]
-                if factoriser is not None:
-                    columns = factoriser.columns(used, decimal_comma=comma)
-                elif coders is not None:
-                    columns = coders.columns(used)
-                self._blank.add(*self._blank_rows(parts, columns, numbers, blank))
-                yield Table(self.names, columns, numbers, self.source, comma)
+                parts: Any = [rows.parts[at] for at in used]
+                columns = factoriser.columns(parts, decimal_comma=comma) if factoriser else coders.columns(parts)
+                self._note_blank(rows, columns)
+                yield Table(self.names, columns, rows.numbers, self.source, comma)
         except CollisionError:
             self._by_hash = False
             raise
@@ -222,15 +216,11 @@ class TextFile:
             try:
                 piece = stream.read(self._portion)
             except OSError as error:
-                raise self._unreadable(error) from None
-            if not piece and done:
-                break
+                raise unreadable(self.source, error) from None
+            if not piece:
+                return
             if not marked and b"\0" in piece:
-                raise _not_text(
-                    self.source,
-                    "The file contains NUL characters, so it is not text in a known encoding: save it again as csv in "
-                    "UTF-8.",
-                )
+                raise self._refusal(_WITH_NUL)
             held = len(decoder.getstate()[0])
             try:
                 if encoding == "utf-8" and piece.isascii() and not held:
@@ -243,79 +233,63 @@ class TextFile:
                     self._encodings.pop(0)
                     raise ReadAgainError from None
                 at = done - held + error.start - (3 if encoding == "utf-8-sig" and done else 0)
-                said = encoding.removesuffix("-sig").upper()
-                raise _not_text(
-                    self.source,
-                    f"The file says that it is {said} but is damaged at byte {at}: save it again as csv in UTF-8.",
-                ) from None
+                said = f"The file says that it is {encoding.removesuffix('-sig').upper()} but is damaged at byte {at}"
+                raise self._refusal(f"{said}: save it again as csv in UTF-8.") from None
             done += len(piece)
             self._characters += characters
             self._controls += count_controls(text)
             if b"\0" in text:
-                raise _is_binary(self.source)
+                raise self._refusal(_BINARY)
             yield text
-            if not piece:
-                break
+
+    def _possible_encodings(self, start: bytes) -> list[str]:
+        """Return the encodings that the first bytes allow, and refuse files of another kind by these."""
+        for magic, what, advice in _OTHER_FORMATS:
+            if start.startswith(magic):
+                raise self._refusal(f"The file is {what}, not text: {advice}.")
+        marked = [encoding for mark, encoding in _BYTE_ORDER_MARKS if start.startswith(mark)]
+        return marked[:1] or ["utf-8", *_WESTERN]
 
     def _refuse_binary(self) -> None:
         if self._controls > max(2, self._characters // 200):
-            raise _is_binary(self.source)
+            raise self._refusal(_BINARY)
 
-    def _unreadable(self, error: OSError) -> InputError:
-        return InputError(f"The file cannot be read: {error.strerror}.", kind="unreadable", where=self.source)
+    def _refusal(self, message: str, kind: str = "not_text") -> InputError:
+        return InputError(message, kind=kind, where=self.source)
 
     # --- the header ------------------------------------------------------------------------------
 
     def _begin(self) -> None:
         """Find the header, wherever it is, and what separates its cells."""
-        head, rows, delimiter = self._more(b"", _HEAD), 0, None
+        head, skipped = self._more(b"", _HEAD), 0
         said = _SEPARATOR_LINE.match(head[:_SAMPLE].decode("utf-8", "ignore"))
         if said:
-            delimiter, head = said[1], head[len(said[0].encode()) :]
-        while True:
-            head, skipped = _without_leading_blanks(head)
-            rows += skipped
-            more = self._more(b"", 1) if not head.strip() else b""
-            if not more:
-                break
-            head += more
+            head = head[len(said[0].encode()) :]
         preferred = "\t" if self._path.suffix.lower() == ".tsv" else None
         while True:
-            text = codecs.getincrementaldecoder("utf-8")().decode(head)
-            delimiter = delimiter or sniff(text, preferred=preferred)
-            lines = _Lines(text)
-            reader = csv.reader(lines, delimiter=delimiter, strict=True)
-            header: list[str] | None = None
-            count = rows
-            try:
-                for row in reader:
-                    count += 1
-                    if not _is_blank_row(row):
-                        header = row
-                        break
-                is_whole = header is not None and lines.used < len(text)
-            except csv.Error:
-                is_whole = False
-            if is_whole or not (more := self._more(b"", 1)):
+            head, blank = _without_leading_blanks(head)
+            skipped += blank
+            text = _decoded(head)
+            self._delimiter = said[1] if said else sniff(text, preferred=preferred)
+            lines, reader = self._reader(text)
+            rows = ((number, row) for number, row in enumerate(reader, skipped + 1) if not _is_blank_row(row))
+            number, header = next(_until_error(rows), (0, None))
+            end = lines.tell()
+            if (header is not None and end < len(text)) or not (more := self._more(b"", 1)):
                 break
             if len(head) > _LONGEST_ROW:
-                raise InputError(
-                    "There is no header of less than 64 MiB: write the names of the columns into the first row.",
-                    kind="too_large",
-                    where=self.source,
-                )
-            head, delimiter = head + self._more(more, len(head)), said[1] if said else None
+                message = "There is no header of less than 64 MiB: write the names of the columns into the first row."
+                raise self._refusal(message, "too_large")
+            head += self._more(more, len(head))
         if header is None:
-            for _ in _checked(csv.reader(_Lines(text), delimiter=delimiter, strict=True), self.source, rows):
+            for _ in self._checked(text, skipped):
                 pass  # what is wrong with a quotation mark is said
             raise no_cells(self.source)
-        self._delimiter, self._first_row = delimiter, count + 1
-        self._start = head[len(text[: lines.used].encode()) :]
-        self.names = header_names(header)
+        self._first_row, self._start = number + 1, head[len(text[:end].encode()) :]
+        self._blank, self.names = BlankRows(), header_names(header)
         sample = list(itertools.islice(_until_error(reader), 200)) if self._quick else []
         self._width = max(len(header), len(self.names), *map(len, sample), 1)
-        self._marks = _Marks(delimiter)
-        self._blank = BlankRows()
+        self._marks = _Marks(self._delimiter)
         first = self._start[:_HEAD]
         count_lines = first.count(b"\n") or first.count(b"\r") or 1
         self.rows = int(self._size / max(len(first) / count_lines, 1.0))
@@ -344,8 +318,11 @@ class TextFile:
             if len(pending) < step and not is_last:
                 continue
             end, rows, is_plain = self._whole_rows(pending, is_last)
-            if not end and not is_last and len(pending) > 2**20 and self._is_endless(pending):
-                end, is_plain = len(pending), False
+            if not end and not is_last and len(pending) > 2**20:
+                end, is_plain = self._rows_with_quotes(pending), False
+                if not end and len(pending) > _LONGEST_ROW:
+                    advice = "put quotation marks around cells with line breaks, and close them."
+                    raise self._refusal(f"A row has more than 64 MiB: {advice}", "too_large")
             data, pending = pending[:end], pending[end:]
             if data:
                 yield data, rows, is_plain and not data.startswith(codecs.BOM_UTF8)
@@ -356,11 +333,8 @@ class TextFile:
             return
         self._cells += piece.count(self._delimiter.encode()) + piece.count(b"\n")
         if self._cells > self._max_cells:
-            raise InputError(
-                f"The file has more than {self._max_cells:,} cells: keep only the columns that are needed.",
-                kind="too_large",
-                where=self.source,
-            )
+            message = f"The file has more than {self._max_cells:,} cells: keep only the columns that are needed."
+            raise self._refusal(message, "too_large")
 
     def _whole_rows(self, data: bytes, is_last: bool) -> tuple[int, int, bool]:
         """Return where the whole rows at the beginning end, how many they are, and whether polars may split them."""
@@ -374,41 +348,39 @@ class TextFile:
         return end, _count_lines(data), self._quick and _has_short_lines(data)
 
     def _rows_with_quotes(self, data: bytes) -> int:
-        """Return where the whole rows end in a portion with quotation marks, found by Python's reader."""
-        text = codecs.getincrementaldecoder("utf-8")().decode(data)
-        lines = _Lines(text)
+        """Return where the whole rows of a portion end, found by Python's reader: all of it where that will refuse."""
+        text = _decoded(data)
+        lines, reader = self._reader(text)
         ends = [0]
         try:
-            for _ in csv.reader(lines, delimiter=self._delimiter, strict=True):
-                ends.append(lines.used)  # noqa: PERF401  row by row, up to an error
+            for _ in reader:
+                ends.append(lines.tell())  # noqa: PERF401  row by row, up to an error
         except csv.Error as error:
             if "unexpected end" not in str(error):
-                return len(data)  # it will be refused
+                return len(data)
         return len(text[: ends[-1] if ends[-1] < len(text) else ends[-2]].encode())
 
-    def _is_endless(self, data: bytes) -> bool:
-        """Say whether a cell is over the limit, most likely because a quotation mark is not closed."""
-        text = codecs.getincrementaldecoder("utf-8")().decode(data)
-        try:
-            for _ in csv.reader(_Lines(text), delimiter=self._delimiter, strict=True):
-                pass
-        except csv.Error as error:
-            return "field larger" in str(error)
-        if len(data) > _LONGEST_ROW:
-            raise InputError(
-                "A row has more than 64 MiB: put quotation marks around cells with line breaks, and close them.",
-                kind="too_large",
-                where=self.source,
-            )
-        return False
+    def _reader(self, text: str) -> tuple[io.StringIO, Iterator[list[str]]]:
+        """Return the lines of a text, which know how far they were read, and the rows that Python reads there."""
+        lines = io.StringIO(text, newline="")
+        return lines, csv.reader(lines, delimiter=self._delimiter, strict=True)
 
-    def _split(
-        self, data: bytes, rows: int, number: int
-    ) -> tuple[list[TextPart], NDArray[np.int64], NDArray[np.int64], int] | None:
-        """Split rows into columns, or return None where polars would not do it as Python does."""
+    def _checked(self, text: str, done: int) -> Iterator[list[str]]:
+        """Yield the rows of a text; what cannot be read is refused with the number of its row, after so many."""
+        try:
+            for row in self._reader(text)[1]:
+                done += 1
+                yield row
+        except csv.Error as error:
+            kind, message = next(found for reason, found in _BAD_QUOTES.items() if reason in str(error))
+            message = message.format(csv.field_size_limit())
+            raise InputError(message, kind=kind, where=f"{self.source}, row {done + 1}") from None
+
+    def _split(self, data: bytes, count: int, number: int) -> _Rows | None:
+        """Split so many rows into columns, or return None where polars would not do it as Python does."""
         import polars as pl
 
-        numbers, blank = np.arange(number, number + rows), np.zeros(0, np.int64)
+        numbers, blank = np.arange(number, number + count), np.zeros(0, np.int64)
         has_quotes = b'"' in data
         if not has_quotes:
             if b"\r" in data:
@@ -429,33 +401,28 @@ class TextFile:
         if frame.height != numbers.size:
             return None
         frame = frame.with_columns(pl.col(name).fill_null("") for name in names if frame[name].null_count()).rechunk()
-        parts: list[TextPart] = list(frame.get_columns())
-        if any((part != "").any() for part in frame.get_columns()[len(self.names) :]):
+        parts = frame.get_columns()
+        if any((part != "").any() for part in parts[len(self.names) :]):
             return None
-        return parts, numbers, blank, number + rows
+        return _Rows(parts, numbers, blank)
 
-    def _split_slowly(
-        self, data: bytes, number: int
-    ) -> tuple[list[TextPart], NDArray[np.int64], NDArray[np.int64], int]:
+    def _split_slowly(self, data: bytes, number: int) -> _Rows:
         """Split rows into columns as Python does, and take note of rows that are too long or blank."""
-        # a portion that ends within a character is one that will be refused
-        text = codecs.getincrementaldecoder("utf-8")().decode(data)
-        reader = csv.reader(_Lines(text), delimiter=self._delimiter, strict=True)
         width, rows, numbers, blank = len(self.names), list[list[str]](), array("q"), array("q")
-        for row in _checked(reader, self.source, number - 1):
+        for at, row in enumerate(self._checked(_decoded(data), number - 1), number):
             if _is_blank_row(row):
-                blank.append(number)
-            else:
-                self._check_length(row, number)
-                rows.append(row if len(row) == width else [*row[:width], *[""] * (width - len(row))])
-                numbers.append(number)
-            number += 1
-        parts: list[TextPart] = [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)]
+                blank.append(at)
+                continue
+            if len(row) > width:
+                self._check_length(row, at)
+            rows.append(row if len(row) == width else [*row[:width], *[""] * (width - len(row))])
+            numbers.append(at)
+        parts: list[Any] = [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)]
         if self._quick:
             import polars as pl
 
             parts = [pl.Series(part, dtype=pl.String) for part in parts]
-        return parts, np.frombuffer(numbers, np.int64), np.frombuffer(blank, np.int64), number
+        return _Rows(parts, np.frombuffer(numbers, np.int64), np.frombuffer(blank, np.int64))
 
     def _check_length(self, row: list[str], number: int) -> None:
         """Take note of a row with more cells than the header."""
@@ -479,42 +446,28 @@ class TextFile:
             return InputError(message, kind="long_row", where=self.source)
         return shortened(self._long_rows, self._count_long, None)
 
-    def _blank_rows(
-        self, parts: Sequence[TextPart], columns: Sequence[Column], numbers: NDArray[np.int64], blank: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], int]:
-        """Return the numbers of all blank rows of a portion, and of its last row that is not."""
+    def _note_blank(self, found: _Rows, columns: Sequence[Column]) -> None:
+        """Take note of all blank rows of a portion, and of its last row that is not."""
         rows = np.zeros(0, np.int64)
         if self._quick and columns:
             rows = np.flatnonzero(columns[2].codes != NO_CODE)
         elif self._quick and not self._blank.last:
-            rows = np.arange(numbers.size)
-        for part in parts:
+            rows = np.arange(found.numbers.size)
+        for part in found.parts:
             if not rows.size or isinstance(part, list):
                 break
             rows = rows[(part.gather(rows).str.strip_chars(SPACES) == "").to_numpy()]
-        filled = np.delete(numbers, rows) if rows.size else numbers
-        both = np.union1d(blank, numbers[rows]) if rows.size else blank
-        return both, int(filled[-1]) if filled.size else 0
+        filled = np.delete(found.numbers, rows) if rows.size else found.numbers
+        blank = np.union1d(found.blank, found.numbers[rows]) if rows.size else found.blank
+        self._blank.add(blank, int(filled[-1]) if filled.size else 0)
 
 
 def sniff(text: str, *, preferred: str | None = None) -> str:
-    r"""Find the delimiter of a text from its first rows.
+    """Find the delimiter of a text from its first rows: one of ``DELIMITERS``, a comma where none splits the header.
 
     For each candidate the first rows are read with its quotation marks respected. The candidate wins whose
     header has most names that :mod:`evenhand.panel.roles` knows, then whose rows agree best with the header in
     their number of cells, then the preferred one, then the one that makes most columns.
-
-    Parameters
-    ----------
-    text
-        The text of a file.
-    preferred
-        The delimiter that the suffix of the file suggests.
-
-    Returns
-    -------
-    str
-        One of ``DELIMITERS``; a comma where no candidate splits the header.
     """
     sample = text[:_SAMPLE]
     if len(text) > _SAMPLE:
@@ -534,56 +487,17 @@ def sniff(text: str, *, preferred: str | None = None) -> str:
     return best
 
 
-class _Lines:
-    """Lines of a text, and how many characters were used so far."""
-
-    def __init__(self, text: str) -> None:
-        self._lines = io.StringIO(text, newline="")
-        self.used = 0
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self._lines)
-        self.used += len(line)
-        return line
+def _decoded(data: bytes) -> str:
+    """Return bytes of UTF-8 as text; a portion that ends within a character is one that will be refused."""
+    return codecs.getincrementaldecoder("utf-8")().decode(data)
 
 
-def _until_error(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+def _until_error(rows: Iterator[T]) -> Iterator[T]:
     """Yield rows up to the first that cannot be read."""
     try:
-        yield from reader
+        yield from rows
     except csv.Error:
         return
-
-
-def _checked(reader: Iterator[list[str]], source: str, done: int) -> Iterator[list[str]]:
-    """Yield the rows of a reader of csv; what it refuses is refused with the number of the row, after ``done`` rows."""
-    try:
-        for row in reader:
-            done += 1
-            yield row
-    except csv.Error as error:
-        where = f"{source}, row {done + 1}"
-        if "field larger" in str(error):
-            raise InputError(
-                f"A cell in this row is longer than {csv.field_size_limit():,} characters, most likely because a "
-                "quotation mark is not closed: add the missing one or shorten the cell.",
-                kind="unclosed_quote",
-                where=where,
-            ) from None
-        if "unexpected end" in str(error):
-            raise InputError(
-                "A quotation mark that begins in this row is not closed: add the missing one.",
-                kind="unclosed_quote",
-                where=where,
-            ) from None
-        raise InputError(
-            "Text follows a closing quotation mark: double each quotation mark that stands inside a quoted cell.",
-            kind="bad_quote",
-            where=where,
-        ) from None
 
 
 def _is_blank_row(row: list[str]) -> bool:
@@ -668,58 +582,62 @@ _NUMBERS: Final = {
 """For each decimal mark, patterns of a number with it, and of one in which it may separate thousands."""
 
 
+class _Marked(NamedTuple):
+    """The first number with a decimal mark, and whether the mark may separate thousands in every such number."""
+
+    row: int
+    text: str
+    only_thousands: bool
+
+
 class _Marks:
     """Numbers with a comma or a point in a file whose delimiter is no comma, by column, seen so far."""
 
     def __init__(self, delimiter: str) -> None:
         self.numeric: frozenset[int] = frozenset()
         self._delimiter = delimiter
-        self._columns: dict[str, set[int]] = {",": set(), ".": set()}
-        self._not_thousands: dict[str, set[int]] = {",": set(), ".": set()}
-        self._first: dict[str, dict[int, tuple[int, str]]] = {",": {}, ".": {}}
+        self._seen: dict[str, dict[int, _Marked]] = {",": {}, ".": {}}
         self._rows = 0
 
     @property
     def decimal_comma(self) -> bool:
         """Whether some column has numbers with a comma and none with a point."""
-        return bool(self._columns[","] - self._columns["."])
+        return not self._seen[","].keys() <= self._seen["."].keys()
 
     def watch(self, parts: Sequence[TextPart]) -> None:
         """Look through the cells of a portion."""
         if self._delimiter == ",":
             return
         for at, part in enumerate(parts):
-            for mark, seen in self._columns.items():
-                if at in seen and at in self._not_thousands[mark]:
+            for mark, seen in self._seen.items():
+                first = seen.get(at)
+                if first is not None and not first.only_thousands:
                     continue
                 found = _numbers_with(part, mark)
                 if found is not None:
-                    row, text, only_thousands = found
-                    self._first[mark].setdefault(at, (self._rows + row, text))
-                    seen.add(at)
-                    if not only_thousands:
-                        self._not_thousands[mark].add(at)
+                    first = first or found._replace(row=self._rows + found.row)
+                    seen[at] = first._replace(only_thousands=found.only_thousands)
         self._rows += len(parts[0]) if parts else 0
 
     def notes(self) -> list[Problem]:
         """Return the note that commas are decimal marks, and a warning where they, or points, may be none."""
-        if self.decimal_comma:
-            return [self._note(",", self._columns[","], "decimal_comma", "commas")]
-        points = self._columns["."] & self.numeric if self._delimiter == ";" else set()
-        if points and not points & self._not_thousands["."]:
-            return [self._note(".", points, "decimal_point", "points")]
-        return []
-
-    def _note(self, mark: str, columns: set[int], kind: str, what: str) -> Problem:
-        _, _, text = min((self._first[mark][at][0], at, self._first[mark][at][1]) for at in columns)
-        message = f"{what} are read as decimal marks, as in {text}."
-        if not columns & self._not_thousands[mark]:
+        kind, what, columns = "decimal_comma", "commas", self._seen[","]
+        if not self.decimal_comma:
+            read = self.numeric if self._delimiter == ";" else frozenset()
+            kind, what = "decimal_point", "points"
+            columns = {at: first for at, first in self._seen["."].items() if at in read}
+        only_thousands = all(first.only_thousands for first in columns.values())
+        if not columns or (kind == "decimal_point" and not only_thousands):
+            return []
+        first = columns[min(columns, key=lambda at: (columns[at].row, at))]
+        message = f"{what} are read as decimal marks, as in {first.text}."
+        if only_thousands:
             message += " Every one has three digits behind it: if they separate thousands, take them out."
-        return Problem(kind, message)
+        return [Problem(kind, message)]
 
 
-def _numbers_with(part: TextPart, mark: str) -> tuple[int, str, bool] | None:
-    """Return the row of the first number with a decimal mark, that number, and whether all may have thousands."""
+def _numbers_with(part: TextPart, mark: str) -> _Marked | None:
+    """Return the first number with a decimal mark in some cells of a column."""
     number, thousands = _NUMBERS[mark]
     if isinstance(part, list):
         kinds = {cell: cell.strip() for cell in dict.fromkeys(part) if mark in cell}
@@ -727,39 +645,11 @@ def _numbers_with(part: TextPart, mark: str) -> tuple[int, str, bool] | None:
         if not numbers:
             return None
         first = next(iter(numbers))
-        return part.index(first), numbers[first], all(re.match(thousands, text) for text in numbers.values())
+        return _Marked(part.index(first), numbers[first], all(re.match(thousands, text) for text in numbers.values()))
     at = part.str.contains(mark, literal=True).arg_true()
     texts = part.gather(at).str.strip_chars(SPACES)
     matches = texts.str.contains(number)
     if not matches.any():
         return None
     found = texts.filter(matches)
-    return int(at[int(matches.arg_true()[0])]), str(found[0]), bool(found.str.contains(thousands).all())
-
-
-# --- what is no text -----------------------------------------------------------------------------
-
-
-def _marked_encoding(content: bytes, source: str) -> str | None:
-    """Return the encoding that a byte order mark says, and refuse files of another kind by their first bytes."""
-    for magic, what, advice in _OTHER_FORMATS:
-        if content.startswith(magic):
-            raise _not_text(source, f"The file is {what}, not text: {advice}.")
-    return next((encoding for mark, encoding in _BYTE_ORDER_MARKS if content.startswith(mark)), None)
-
-
-def _encoding_note(source: str) -> Problem:
-    return Problem(
-        "encoding",
-        "The file is not UTF-8 and was read as Windows-1252 (Western European): check labels with accents, or "
-        "save it as csv in UTF-8.",
-        source,
-    )
-
-
-def _is_binary(source: str) -> InputError:
-    return _not_text(source, "The file is not text but binary data: save the table as csv.")
-
-
-def _not_text(source: str, message: str) -> InputError:
-    return InputError(message, kind="not_text", where=source)
+    return _Marked(int(at[int(matches.arg_true()[0])]), str(found[0]), bool(found.str.contains(thousands).all()))

@@ -20,7 +20,7 @@ from evenhand.design.inputs import (
 )
 from evenhand.errors import InputError, Problem
 from evenhand.io.panels import read_table
-from evenhand.io.table import Cell, Table, is_blank
+from evenhand.io.table import Cell, Table
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.graph import Side
 from evenhand.panel.roles import SYNONYMS, fold
@@ -42,41 +42,26 @@ def numbered(count: int, side: Side) -> Members:
     ('O1', 'O2', 'O3')
     """
     if not 1 <= count <= _MOST_NUMBERED:
-        raise InputError(
-            f"The number of {side}s must be from 1 to {_MOST_NUMBERED:,}, not {count:,}.", kind="bad_option"
-        )
+        message = f"The number of {side}s must be from 1 to {_MOST_NUMBERED:,}, not {count:,}."
+        raise InputError(message, kind="bad_option")
     width = len(str(count))
     return Members(side, tuple(f"{side[0].upper()}{number:0{width}d}" for number in range(1, count + 1)), {})
 
 
 def read_members(path: str | os.PathLike[str], side: Side) -> Members:
-    """Return the objects or the assessors of a file, with what its other columns say about them.
+    """Return the objects or the assessors of a file, one a row, with what its other columns say about them.
 
-    Parameters
-    ----------
-    path
-        A file with a column of labels, one a row; further columns are recognised as in :func:`evenhand.assign`.
-    side
-        Which of both.
-
-    Raises
-    ------
-    InputError
-        If there is no such column, a label stands twice, or a cell of another column makes no sense.
+    These are recognised as in :func:`evenhand.assign`. A label that stands twice is refused, and so is a cell of
+    another column that makes no sense.
     """
     table = read_table(path)
-    label = _column(table, side)
     first: dict[str, int] = {}
-    for row, cell in enumerate(table.columns[label]):
-        if is_blank(cell):
+    for row, (text,) in _labels(table, side):
+        if text is None:
             continue
-        text = label_text(cell)
         if text in first:
-            raise InputError(
-                f"{side.capitalize()} {text} is listed twice, here and in {table.where(first[text])}: list it once.",
-                kind="duplicate",
-                where=f"{table.source}, {table.where(row)}",
-            )
+            twice = f"{side.capitalize()} {text} is listed twice, here and in {table.where(first[text])}"
+            raise InputError(f"{twice}: list it once.", kind="duplicate", where=f"{table.source}, {table.where(row)}")
         first[text] = row
     found = members_from(side, _columns(table), source=table.source)
     columns = dict(found.columns)
@@ -97,37 +82,23 @@ def read_members(path: str | os.PathLike[str], side: Side) -> Members:
 def read_design_pairs(
     path: str | os.PathLike[str], objects: Members, assessors: Members, what: str
 ) -> list[tuple[str, str]]:
-    """Return the pairs (assessor, object) of a file, all of them known.
-
-    Parameters
-    ----------
-    path
-        A file with columns of assessors and objects.
-    objects, assessors
-        Those of the design.
-    what
-        What the pairs are, for messages: ``"conflicts"``.
-    """
+    """Return the pairs (assessor, object) of a file, all of them known; ``what`` they are is said in messages."""
     table = read_table(path)
-    sides = ((assessors, _column(table, "assessor")), (objects, _column(table, "object")))
-    known = [members.index for members, _ in sides]
     pairs: list[tuple[str, str]] = []
-    problems: list[Problem] = []
-    for row in range(len(table)):
-        cells = [table.columns[column][row] for _, column in sides]
+    for row, (assessor, object_) in _labels(table, *_SIDES):
         where = f"{table.source}, {table.where(row)}"
-        if all(map(is_blank, cells)):
+        if assessor is None and object_ is None:
             continue
-        if any(map(is_blank, cells)):
-            problems.append(Problem("empty_label", "A pair needs both an assessor and an object: fill in both.", where))
-            continue
-        texts = [label_text(cell) for cell in cells]
-        unknown = [at for at in (0, 1) if texts[at] not in known[at]]
-        problems += [_unknown(texts[at], sides[at][0], what, where) for at in unknown[:1]]
-        if not unknown:
-            pairs.append((texts[0], texts[1]))
-    if problems:
-        raise InputError(problems[:1])
+        if assessor is None or object_ is None:
+            message = "A pair needs both an assessor and an object: fill in both."
+            raise InputError(message, kind="empty_label", where=where)
+        for label, members in ((assessor, assessors), (object_, objects)):
+            if label not in members.index:
+                who = "whom" if members.side == "assessor" else "which"
+                known = f"the {members.side}s are {name_some(members.labels)}."
+                message = f"There is no {members.side} {label}, {who} the {what} name: {known}"
+                raise InputError(message, kind="unknown_label", where=where)
+        pairs.append((assessor, object_))
     return pairs
 
 
@@ -141,17 +112,8 @@ def read_expected(
 ) -> Expected:
     """Return what a file says of how well assessors know objects, or how uncertain their scores will be.
 
-    Parameters
-    ----------
-    path
-        A long table with columns of assessors, objects and one named expertise, level or uncertainty; or a wide one
-        with assessors down and objects across, or the other way round.
-    objects, assessors
-        Those of the design.
-    form
-        What the cells of a wide table are.
-    factor
-        Ratio of the uncertainties of neighbouring levels.
+    It has columns of assessors, objects and one named expertise, level or uncertainty; or it is wide, with assessors
+    down and objects across, or the other way round, and ``form`` says what its cells are.
     """
     table = read_table(path)
     named = [name for name in table.names if name in {*objects.labels, *assessors.labels}]
@@ -165,35 +127,20 @@ def read_expected(
 
 
 def read_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
-    """Return the pairs (assessor, object) of a file with these two columns, under any name that scores files may use.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, or a row has one label without the other.
-    """
+    """Return the pairs (assessor, object) of a file with these two columns, under any name that scores may have."""
     table = read_table(path)
-    columns = [table.columns[_column(table, role)] for role in _SIDES]
-    problems = [
-        Problem("empty_label", "a pair needs both an assessor and an object: fill in the other.", table.where(row))
-        for row, (assessor, object_) in enumerate(zip(*columns, strict=True))
-        if (assessor is None) != (object_ is None)
-    ]
-    if problems:
-        raise InputError(problems)
-    return [(label_text(a), label_text(o)) for a, o in zip(*columns, strict=True) if a is not None]
+    rows = list(_labels(table, *_SIDES))
+    message = "a pair needs both an assessor and an object: fill in the other."
+    halves = [row for row, (assessor, object_) in rows if (assessor is None) != (object_ is None)]
+    if halves:
+        raise InputError([Problem("empty_label", message, table.where(row)) for row in halves])
+    return [(assessor, object_) for _, (assessor, object_) in rows if assessor is not None and object_ is not None]
 
 
 def read_labels(path: str | os.PathLike[str], side: Side) -> list[str]:
-    """Return the labels of objects or of assessors that a file lists, each once, in their order.
-
-    Raises
-    ------
-    InputError
-        If no column has a name by which that side is recognised, or it has no label.
-    """
+    """Return the labels of objects or of assessors that a file lists, each once, in their order; at least one."""
     table = read_table(path)
-    labels = list(dict.fromkeys(label_text(cell) for cell in table.columns[_column(table, side)] if not is_blank(cell)))
+    labels = list(dict.fromkeys(text for _, (text,) in _labels(table, side) if text is not None))
     if not labels:
         raise InputError(f"There are no {side}s in it: write one a row.", kind="empty", where=table.source)
     return labels
@@ -211,16 +158,21 @@ def placed(source: str) -> Iterator[None]:
         raise InputError(problems) from None
 
 
+def _labels(table: Table, *sides: Side) -> Iterator[tuple[int, list[str | None]]]:
+    """Yield each row with its labels of some sides, None where the cell is empty."""
+    columns = [table.columns[_column(table, side)] for side in sides]
+    for row, cells in enumerate(zip(*columns, strict=True)):
+        yield row, [None if cell is None else label_text(cell) for cell in cells]
+
+
 def _column(table: Table, side: Side) -> int:
     """Return which column has the labels of one side."""
     for at, name in enumerate(table.names):
         if fold(name) in SYNONYMS[side]:
             return at
-    raise InputError(
-        f"There is no column of {side}s; the columns are {name_some(table.names, 12)}: name one of them {side}.",
-        kind="missing_column",
-        where=table.source,
-    )
+    columns = f"the columns are {name_some(table.names, 12)}"
+    message = f"There is no column of {side}s; {columns}: name one of them {side}."
+    raise InputError(message, kind="missing_column", where=table.source)
 
 
 def _columns(table: Table) -> dict[str, Sequence[Cell]]:
@@ -237,13 +189,3 @@ def _number(cell: Cell, table: Table) -> Cell:
         return cell
     number = parse_number(cell, decimal_comma=True)
     return cell if number is None else number
-
-
-def _unknown(label: str, members: Members, what: str, where: str) -> Problem:
-    who = "whom" if members.side == "assessor" else "which"
-    return Problem(
-        "unknown_label",
-        f"There is no {members.side} {label}, {who} the {what} name: the {members.side}s are "
-        f"{name_some(members.labels)}.",
-        where,
-    )

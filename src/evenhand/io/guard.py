@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from xml.parsers import expat
 
 from evenhand.errors import InputError
-from evenhand.io.paths import MAX_UNPACKED, in_bytes, regular_file, too_large
+from evenhand.io.paths import MAX_UNPACKED, in_bytes, regular_file, too_large, unreadable
 from evenhand.io.table import MAX_CELLS
 
 if TYPE_CHECKING:
@@ -52,12 +52,11 @@ _TAGS_OF_A_VALUE = 20  # more than a text in several fonts has
 _OLE_MAGIC = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
 _END_RECORD = struct.Struct("<4s4H2LH")
-_CELLS_ELEMENT = b"sheetData"
+_PART_MAGIC = b"PK\x03\x04"
 # Parts of an OpenDocument file that its reader never opens; macros there carry a document type by rights.
 _UNREAD_FOLDERS = ("basic/", "dialogs/", "scripts/", "configurations2/")
 _XML_TARGETS = ("officeDocument", "worksheet", "chartsheet", "dialogsheet", "macrosheet", "sharedStrings", "styles")
 _SAVE_AGAIN = "open it in a spreadsheet program and save it again."
-_LOCKED = "The workbook is protected by a password: open it, remove the password and save a copy."
 _INCOMPLETE = (
     "The workbook is damaged or only part of it has arrived: copy or download it again, or open it in a spreadsheet "
     "program and save it as .xlsx."
@@ -106,50 +105,30 @@ def inspect_workbook(
     """
     place = regular_file(path)
     found = _Findings(place.name, max_text=max_unpacked, max_cells=max_cells)
-    is_open_document = place.suffix.lower() == ".ods"
     try:
         with place.open("rb") as file:
-            parts = _open(file, place, max_unpacked)
-            left = max_unpacked
-            for part in sorted(parts.values(), key=_urgency):
-                left = _inspect(file, part, found, left, is_open_document=is_open_document)
+            archive = _Archive(file, place, max_unpacked)
+            for part in sorted(archive.parts.values(), key=_urgency):
+                _inspect(archive, part, found)
+            archive.left = max_unpacked  # parts are unpacked again, one at a time
             for name in found.suspects():
-                _SecondPass(found, name).run(_unpack(file, parts[name], found.source))
+                _SecondPass(found, name).run(archive.unpack(archive.parts[name]))
     except OSError as error:
-        raise InputError(f"The file cannot be read: {error.strerror}.", kind="unreadable", where=place.name) from None
-    except _TooLarge:
-        message = f"The workbook unpacks to more than {max_unpacked:,} bytes"
-        raise too_large(place.name, message, max_unpacked) from None
+        raise unreadable(place.name, error) from None
     return found.by_name()
 
 
-class _TooLarge(Exception):  # noqa: N818  a signal, not an error that anyone sees
-    """The parts hold more than the limit."""
-
-
-def _inspect(file: BinaryIO, part: zipfile.ZipInfo, found: _Findings, left: int, *, is_open_document: bool) -> int:
-    """Look through one part and return how many more bytes may follow."""
-
-    def counted() -> Iterator[bytes]:
-        nonlocal left
-        for chunk in _unpack(file, part, found.source):
-            left -= len(chunk)
-            if left < 0:
-                raise _TooLarge
-            yield chunk
-
-    name = part.filename.lower()
-    if is_open_document and name == "content.xml":
-        _OpenDocumentPass(found, part.filename).run(counted())
-    elif name.endswith((".xml", ".rels")) and not (is_open_document and name.startswith(_UNREAD_FOLDERS)):
-        _OfficeOpenPass(found, part.filename).run(counted())
-    else:
-        before = b""
-        for chunk in counted():
-            if _CELLS_ELEMENT in before + chunk and not is_open_document:
-                raise _unusual_name("cells", part.filename, found.source)
-            before = chunk[-len(_CELLS_ELEMENT) :]
-    return left
+def _inspect(archive: _Archive, part: zipfile.ZipInfo, found: _Findings) -> None:
+    """Look through one part, to its end."""
+    name, chunks = part.filename.lower(), archive.unpack(part)
+    if archive.is_open_document and name == "content.xml":
+        _OpenDocumentPass(found, part.filename).run(chunks)
+    elif name.endswith((".xml", ".rels")) and not (archive.is_open_document and name.startswith(_UNREAD_FOLDERS)):
+        _OfficeOpenPass(found, part.filename).run(chunks)
+    elif not archive.is_open_document and _holds(chunks, b"sheetData"):
+        raise _unusual_name("cells", part.filename, found.source)
+    for _ in chunks:
+        pass
 
 
 def _urgency(part: zipfile.ZipInfo) -> int:
@@ -158,129 +137,143 @@ def _urgency(part: zipfile.ZipInfo) -> int:
     return 0 if name.endswith(("manifest.xml", ".rels")) else 1 if name.endswith("workbook.xml") else 2
 
 
-def _open(file: BinaryIO, place: Path, max_unpacked: int) -> dict[str, zipfile.ZipInfo]:
-    """Return the parts of the archive by lower-case name, after every check that needs only its directory."""
-    source = place.name
-    magic = file.read(4)
-    if magic == _OLE_MAGIC:
-        raise _old_format(file, source)
-    if magic != b"PK\x03\x04":
-        what = f"The file is not a workbook although its name ends in {place.suffix}"
-        raise _damaged(f"{what}: save it from a spreadsheet program as .xlsx, or give it its true suffix.", source)
-    try:
-        listed = zipfile.ZipFile(file).infolist()
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, EOFError, OSError):
-        raise _damaged(_INCOMPLETE, source) from None
-    _check_end(file, source)
-    if any(part.flag_bits & 0x1 for part in listed):
-        raise InputError(_LOCKED, kind="password", where=source)
-    _check_count(len(listed), "parts", source)
-    if any(part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for part in listed):
-        what = "The workbook is packed in a way that spreadsheet programs do not use"
-        raise _damaged(f"{what}: save it again from one.", source)
-    parts = {part.filename.lower(): part for part in listed}
-    if len(parts) < len(listed):
-        raise _damaged(f"The workbook is damaged, with two parts of one name: {_SAVE_AGAIN}", source)
-    declared = sum(part.file_size for part in listed)
-    if declared > max_unpacked:
-        raise too_large(source, f"The workbook unpacks to {declared:,} bytes", max_unpacked)
-    is_open_document, is_office_open = "content.xml" in parts, "[content_types].xml" in parts
-    if not (is_open_document if place.suffix.lower() == ".ods" else is_office_open):
-        raise _other_kind(place, is_open_document=is_open_document, is_office_open=is_office_open)
-    return parts
-
-
-def _other_kind(place: Path, *, is_open_document: bool, is_office_open: bool) -> InputError:
-    """Return the error for an archive that is not the kind of workbook that its suffix says."""
-    ending = f"although its name ends in {place.suffix}"
-    if is_open_document:
-        return _damaged(f"The file is an OpenDocument file {ending}: if it is a workbook, name it .ods.", place.name)
-    if is_office_open:
-        return _damaged(f"The file is an Office file {ending}: if it is a workbook, name it .xlsx.", place.name)
-    return _damaged(f"The file is a zip archive, not a workbook, {ending}: unpack it first.", place.name)
-
-
-def _check_end(file: BinaryIO, source: str) -> None:
-    """Refuse an archive with bytes before its first part or after its directory.
-
-    Readers disagree about where the directory of such a file is, so that one could be shown something else
-    than what was inspected.
-    """
-    size = file.seek(0, os.SEEK_END)
-    file.seek(size - _END_RECORD.size)
-    magic, _, _, _, _, length, offset, comment = _END_RECORD.unpack(file.read(_END_RECORD.size))
-    is_large = offset == 0xFFFFFFFF or length == 0xFFFFFFFF
-    if magic != b"PK\x05\x06" or comment or not (is_large or offset + length in (size - 22, size - 22 - 76)):
-        raise _damaged(_INCOMPLETE, source)
-
-
-def _unpack(file: BinaryIO, part: zipfile.ZipInfo, source: str) -> Iterator[bytes]:
-    """Yield a part in chunks, by its true length; the declared length and checksum must agree with it."""
-    file.seek(part.header_offset)
-    head = file.read(30)
-    if len(head) < 30 or not head.startswith(b"PK\x03\x04"):
-        raise _damaged(_INCOMPLETE, source)
-    file.seek(sum(struct.unpack("<HH", head[26:30])), os.SEEK_CUR)
-    is_packed = part.compress_type == zipfile.ZIP_DEFLATED
-    count = checksum = 0
-    for chunk in _inflate(file, part.compress_size, source) if is_packed else _read(file, part.compress_size, source):
-        count += len(chunk)
-        checksum = zlib.crc32(chunk, checksum)
-        yield chunk
-        if count > part.file_size:
-            raise _damaged(
-                f"The workbook says that its part {part.filename!r} unpacks to {part.file_size:,} bytes but it "
-                "holds more: it is damaged or made to deceive; save the table as csv.",
-                source,
-            )
-    if count != part.file_size or checksum != part.CRC:
-        raise _damaged(_INCOMPLETE, source)
-
-
-def _read(file: BinaryIO, size: int, source: str) -> Iterator[bytes]:
-    """Yield so many bytes of a file in chunks."""
-    while size:
-        chunk = file.read(min(CHUNK, size))
-        if not chunk:
-            raise _damaged(_INCOMPLETE, source)
-        size -= len(chunk)
-        yield chunk
-
-
-def _inflate(file: BinaryIO, size: int, source: str) -> Iterator[bytes]:
-    """Yield in chunks what so many bytes of a file unpack to."""
-    inflate = zlib.decompressobj(-15)
-    try:
-        for packed in _read(file, size, source):
-            chunk = inflate.decompress(packed, CHUNK)
-            while chunk:
-                yield chunk
-                chunk = inflate.decompress(inflate.unconsumed_tail, CHUNK)
-            if inflate.eof:
-                return
-    except zlib.error:
-        pass
-    raise _damaged(_INCOMPLETE, source)
-
-
-def _old_format(file: BinaryIO, source: str) -> InputError:
-    """Tell a workbook with a password from one in the format of Excel 97."""
+def _holds(chunks: Iterable[bytes], wanted: bytes) -> bool:
+    """Say whether something is found in chunks, wherever they are cut."""
     before = b""
-    while chunk := file.read(1 << 20):
-        if _ENCRYPTED_STREAM in before + chunk:
-            return InputError(_LOCKED, kind="password", where=source)
-        before = chunk[-len(_ENCRYPTED_STREAM) :]
-    message = "The file is a workbook in the old .xls format: open it and save it as .xlsx."
-    return InputError(message, kind="unknown_format", where=source)
+    for chunk in chunks:
+        if wanted in before + chunk:
+            return True
+        before = chunk[-len(wanted) :]
+    return False
+
+
+class _Archive:
+    """The parts of a workbook by lower-case name, once all is checked that needs only the directory of the archive."""
+
+    def __init__(self, file: BinaryIO, place: Path, max_unpacked: int) -> None:
+        self._file, self._source, self._max_unpacked = file, place.name, max_unpacked
+        self.left = max_unpacked  # how many more bytes parts may unpack to
+        self.is_open_document = place.suffix.lower() == ".ods"
+        ending = f"although its name ends in {place.suffix}"
+        magic = file.read(4)
+        if magic == _OLE_MAGIC:
+            raise self._old_format()
+        if magic != _PART_MAGIC:
+            true = "save it from a spreadsheet program as .xlsx, or give it its true suffix."
+            raise self._damaged(f"The file is not a workbook {ending}: {true}")
+        try:
+            listed = zipfile.ZipFile(file).infolist()
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, EOFError, OSError):
+            raise self._damaged() from None
+        self._check_end()
+        if any(part.flag_bits & 0x1 for part in listed):
+            raise _locked(self._source)
+        _check_count(len(listed), "parts", self._source)
+        if any(part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for part in listed):
+            what = "The workbook is packed in a way that spreadsheet programs do not use"
+            raise self._damaged(f"{what}: save it again from one.")
+        self.parts = {part.filename.lower(): part for part in listed}
+        if len(self.parts) < len(listed):
+            raise self._damaged(f"The workbook is damaged, with two parts of one name: {_SAVE_AGAIN}")
+        declared = sum(part.file_size for part in listed)
+        if declared > max_unpacked:
+            raise too_large(self._source, f"The workbook unpacks to {declared:,} bytes", max_unpacked)
+        if ("content.xml" if self.is_open_document else "[content_types].xml") not in self.parts:
+            what, advice = "a zip archive, not a workbook,", "unpack it first."
+            if "content.xml" in self.parts:
+                what, advice = "an OpenDocument file", "if it is a workbook, name it .ods."
+            elif "[content_types].xml" in self.parts:
+                what, advice = "an Office file", "if it is a workbook, name it .xlsx."
+            raise self._damaged(f"The file is {what} {ending}: {advice}")
+
+    def unpack(self, part: zipfile.ZipInfo) -> Iterator[bytes]:
+        """Yield a part in chunks, by its true length; the declared length and checksum must agree with it."""
+        self._file.seek(part.header_offset)
+        head = self._file.read(30)
+        if len(head) < 30 or not head.startswith(_PART_MAGIC):
+            raise self._damaged()
+        self._file.seek(sum(struct.unpack("<HH", head[26:30])), os.SEEK_CUR)
+        read = self._inflate if part.compress_type == zipfile.ZIP_DEFLATED else self._read
+        count = checksum = 0
+        for chunk in read(part.compress_size):
+            count += len(chunk)
+            checksum = zlib.crc32(chunk, checksum)
+            self.left -= len(chunk)
+            if self.left < 0:
+                finding = f"The workbook unpacks to more than {self._max_unpacked:,} bytes"
+                raise too_large(self._source, finding, self._max_unpacked)
+            yield chunk
+            if count > part.file_size:
+                said = f"The workbook says that its part {part.filename!r} unpacks to {part.file_size:,} bytes"
+                truth = "but it holds more: it is damaged or made to deceive; save the table as csv."
+                raise self._damaged(f"{said} {truth}")
+        if count != part.file_size or checksum != part.CRC:
+            raise self._damaged()
+
+    def _read(self, size: int) -> Iterator[bytes]:
+        """Yield so many bytes of the file in chunks."""
+        while size:
+            chunk = self._file.read(min(CHUNK, size))
+            if not chunk:
+                raise self._damaged()
+            size -= len(chunk)
+            yield chunk
+
+    def _inflate(self, size: int) -> Iterator[bytes]:
+        """Yield in chunks what so many bytes of the file unpack to."""
+        inflate = zlib.decompressobj(-15)
+        try:
+            for packed in self._read(size):
+                chunk = inflate.decompress(packed, CHUNK)
+                while chunk:
+                    yield chunk
+                    chunk = inflate.decompress(inflate.unconsumed_tail, CHUNK)
+                if inflate.eof:
+                    return
+        except zlib.error:
+            pass
+        raise self._damaged()
+
+    def _check_end(self) -> None:
+        """Refuse an archive with bytes before its first part or after its directory.
+
+        Readers disagree about where the directory of such a file is, so that one could be shown something else
+        than what was inspected.
+        """
+        size = self._file.seek(0, os.SEEK_END)
+        self._file.seek(size - _END_RECORD.size)
+        magic, _, _, _, _, length, offset, comment = _END_RECORD.unpack(self._file.read(_END_RECORD.size))
+        is_large = offset == 0xFFFFFFFF or length == 0xFFFFFFFF
+        if magic != b"PK\x05\x06" or comment or not (is_large or offset + length in (size - 22, size - 22 - 76)):
+            raise self._damaged()
+
+    def _old_format(self) -> InputError:
+        """Tell a workbook with a password from one in the format of Excel 97."""
+        if _holds(iter(lambda: self._file.read(1 << 20), b""), _ENCRYPTED_STREAM):
+            return _locked(self._source)
+        message = "The file is a workbook in the old .xls format: open it and save it as .xlsx."
+        return InputError(message, kind="unknown_format", where=self._source)
+
+    def _damaged(self, message: str = _INCOMPLETE) -> InputError:
+        return _damaged(message, self._source)
 
 
 def _damaged(message: str, where: str) -> InputError:
     return InputError(message, kind="damaged", where=where)
 
 
+def _broken(how: str, where: str) -> InputError:
+    return _damaged(f"The workbook is damaged: {how}; {_SAVE_AGAIN}", where)
+
+
 def _unusual_name(what: str, name: str, source: str) -> InputError:
     again = "save it again from a spreadsheet program."
     return _damaged(f"The workbook keeps {what} under the unusual name {name!r}: {again}", source)
+
+
+def _locked(source: str) -> InputError:
+    message = "The workbook is protected by a password: open it, remove the password and save a copy."
+    return InputError(message, kind="password", where=source)
 
 
 def _over(message: str, where: str) -> InputError:
@@ -359,10 +352,8 @@ class _Findings:
     def check_text(self, count: int, where: str) -> None:
         """Refuse texts that are repeated beyond the limit."""
         if count > self.max_text:
-            much = (
-                f"The cells would hold more than {in_bytes(self.max_text)} of text once repeated texts are written out"
-            )
-            raise _over(f"{much}: keep only the columns that are needed.", where)
+            much = f"more than {in_bytes(self.max_text)} of text once repeated texts are written out"
+            raise _over(f"The cells would hold {much}: keep only the columns that are needed.", where)
 
 
 def _local_name(name: str) -> str:
@@ -405,27 +396,21 @@ class _Pass:
                 size += len(chunk)
                 tags += chunk.count(b"<")
                 if tags > self.max_idle + _TAGS_OF_A_VALUE * self.facts.filled + 2 * self.facts.spread:
-                    idle = (
-                        f"The part {self.part} holds more than {self.max_idle:,} empty cells or other tags without data"
-                    )
+                    idle = f"more than {self.max_idle:,} empty cells or other tags without data"
                     clear = "clear the formats below and beside the table, or copy the table to a new workbook."
-                    raise _over(f"{idle}: {clear}", self.found.place(self.part))
+                    raise _over(f"The part {self.part} holds {idle}: {clear}", self.found.place(self.part))
             if size:
                 self.parser.Parse(b"", True)
         except (expat.ExpatError, ValueError, LookupError) as error:
-            broken = f"its part {self.part} is not well-formed XML ({error})"
-            raise _damaged(f"The workbook is damaged: {broken}; {_SAVE_AGAIN}", self.found.source) from None
+            raise _broken(f"its part {self.part} is not well-formed XML ({error})", self.found.source) from None
 
     def _start(self, name: str, attributes: _Attributes) -> None:
         raise NotImplementedError
 
     def _forbid(self, *_: object) -> None:
-        raise InputError(
-            "The workbook declares XML entities or a document type, which no spreadsheet program writes: it is not "
-            "read, since such files are used for attacks; save the table as csv.",
-            kind="forbidden_xml",
-            where=self.found.source,
-        )
+        what = "The workbook declares XML entities or a document type, which no spreadsheet program writes"
+        message = f"{what}: it is not read, since such files are used for attacks; save the table as csv."
+        raise InputError(message, kind="forbidden_xml", where=self.found.source)
 
 
 class _OfficeOpenPass(_Pass):
@@ -466,7 +451,7 @@ class _OfficeOpenPass(_Pass):
         elif local == "Relationship" and attributes.get("TargetMode") != "External":
             self.found.add_relationship(self.part, attributes)
         elif local == "encryption-data":
-            raise InputError(_LOCKED, kind="password", where=self.found.source)
+            raise _locked(self.found.source)
 
     def _enter_sheet(self) -> None:
         self.facts = self.found.add_sheet(self.part.lower())
@@ -558,7 +543,7 @@ class _OfficeOpenPass(_Pass):
             raise self._broken("the value of a cell is interrupted by what is no text")
 
     def _broken(self, how: str) -> InputError:
-        return _damaged(f"The workbook is damaged: {how}; {_SAVE_AGAIN}", self.found.place(self.part))
+        return _broken(how, self.found.place(self.part))
 
     def _start_in_texts(self, name: str, _: _Attributes) -> None:
         if _local_name(name) == "si":
@@ -665,8 +650,7 @@ class _OpenDocumentPass(_Pass):
             self._in_cell = True
 
     def _interrupt(self, *_: object) -> None:
-        message = f"The workbook is damaged: the text of a cell is interrupted by what is no text; {_SAVE_AGAIN}"
-        raise _damaged(message, self._where)
+        raise _broken("the text of a cell is interrupted by what is no text", self._where)
 
     def _text(self, data: str) -> None:
         self._count_text(len(data))
@@ -697,6 +681,5 @@ class _OpenDocumentPass(_Pass):
         """Return how often something is repeated, once where nothing is said."""
         said = _attribute(attributes, name) or "1"
         if not (said.isascii() and said.isdecimal() and len(said) < 19):
-            many = f"it repeats something {said[:40]!r} times"
-            raise _damaged(f"The workbook is damaged: {many}; {_SAVE_AGAIN}", self.found.source)
+            raise _broken(f"it repeats something {said[:40]!r} times", self.found.source)
         return int(said)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 FORMAT = "evenhand-panel"
 VERSION = 1
+_SIDES = ("objects.parquet", "assessors.parquet")
 _PIECE = 2**20
 _BATCH = 250_000
 
@@ -67,17 +68,13 @@ def pack_panel(panel: Panel, path: str | os.PathLike[str], *, parts: int = 1) ->
     import polars as pl
 
     if panel.covariates or panel.criterion is not None:
-        raise InputError(
-            "A packed panel has no room for covariates or criteria: read the file without them to pack it.",
-            kind="bad_option",
-        )
+        message = "A packed panel has no room for covariates or criteria: read the file without them to pack it."
+        raise InputError(message, kind="bad_option")
     place = Path(path)
     larger = max(panel.n_objects, panel.n_assessors)
     if not 1 <= parts <= larger:
-        raise InputError(
-            f"A panel whose larger side has {larger:,} members can be packed in 1 to {larger:,} parts, not {parts:,}.",
-            kind="bad_option",
-        )
+        side = f"A panel whose larger side has {larger:,} members"
+        raise InputError(f"{side} can be packed in 1 to {larger:,} parts, not {parts:,}.", kind="bad_option")
     check_place(place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -92,26 +89,19 @@ def pack_panel(panel: Panel, path: str | os.PathLike[str], *, parts: int = 1) ->
 def check_place(place: Path) -> None:
     """Refuse to write over anything that is not a packed panel."""
     if place.is_symlink() or (place.exists() and not _is_ours(place)):
-        raise InputError(
-            "There is something else at this place, which is not overwritten: choose another name for the directory.",
-            kind="exists",
-            where=str(place),
-        )
+        what = "There is something else at this place, which is not overwritten"
+        raise InputError(f"{what}: choose another name for the directory.", kind="exists", where=str(place))
 
 
 def _is_ours(place: Path) -> bool:
     """Say whether a directory holds a packed panel and nothing else."""
     try:
         names = {str(entry.relative_to(place)) for entry in place.rglob("*")}
-        manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        _said(place)
+    except (OSError, InputError):
         return False
-    ours = {MANIFEST, "objects.parquet", "assessors.parquet", "parts"}
-    return (
-        isinstance(manifest, dict)
-        and manifest.get("format") == FORMAT
-        and all(name in ours or re.fullmatch(r"parts.part-\d{5,}\.parquet", name) for name in names)
-    )
+    ours = {MANIFEST, *_SIDES, "parts"}
+    return all(name in ours or re.fullmatch(r"parts.part-\d{5,}\.parquet", name) for name in names)
 
 
 def read_packed(path: str | os.PathLike[str]) -> Panel:
@@ -131,19 +121,18 @@ def _load(place: Path, facts: dict[str, Any]) -> Panel:
     import polars as pl
 
     n_objects, n_assessors, size = facts["objects"], facts["assessors"], facts["assessments"]
-    declared = facts["confidence"] != "none"
-    names = ["object", "assessor", "score", *(["confidence"] if declared else [])]
+    types: dict[str, Any] = {"object": pl.UInt32, "assessor": pl.UInt32, "score": pl.Float64}
+    if facts["confidence"] != "none":
+        types["confidence"] = pl.Float64
     parts = _there(place, *(part["file"] for part in facts["parts"]))
-    sides = _there(place, "objects.parquet", "assessors.parquet")
+    sides = _there(place, *_SIDES)
     if facts["fingerprint"] != _fingerprint([*sides, *parts]):  # else it could end the library that reads it
         raise _changed(place, f"the files are not those that {MANIFEST} was written for")
     objects, assessors = _labels(place, sides[0], n_objects), _labels(place, sides[1], n_assessors)
-    memory.require(8 * (len(names) - 1) * size, f"the {size:,} assessments of {place.name}")
-    object_index, assessor_index = np.empty(size, np.uint32), np.empty(size, np.uint32)
-    score = np.empty(size, np.float64)
-    precision = np.empty(size, np.float64) if declared else np.broadcast_to(np.float64(1.0), size).view()
-    targets = dict(zip(names, (object_index, assessor_index, score, precision), strict=False))
-    types = dict(zip(names, (pl.UInt32, pl.UInt32, pl.Float64, pl.Float64), strict=False))
+    memory.require(8 * (len(types) - 1) * size, f"the {size:,} assessments of {place.name}")
+    targets: dict[str, NDArray[Any]] = {
+        name: np.empty(size, np.uint32 if kind == pl.UInt32 else np.float64) for name, kind in types.items()
+    }
     seen = {"object": np.zeros(n_objects, np.bool_), "assessor": np.zeros(n_assessors, np.bool_)}
     done = 0
     for part, file in zip(facts["parts"], parts, strict=True):
@@ -172,16 +161,17 @@ def _load(place: Path, facts: dict[str, Any]) -> Panel:
     for name, used in seen.items():
         if not used.all():
             raise _changed(place, f"an {name} has no assessment")
-    if not np.isfinite(score).all():
+    if not np.isfinite(targets["score"]).all():
         raise _changed(place, "a score is not finite")
-    if declared and not (np.isfinite(precision).all() and precision.min() >= np.finfo(float).tiny):
+    precision = targets.get("confidence", np.broadcast_to(np.float64(1.0), size).view())
+    if "confidence" in targets and not (np.isfinite(precision).all() and precision.min() >= np.finfo(float).tiny):
         raise _changed(place, "a confidence is not positive and finite")
     return Panel(
         objects=objects,
         assessors=assessors,
-        object_index=object_index,
-        assessor_index=assessor_index,
-        score=score,
+        object_index=targets["object"],
+        assessor_index=targets["assessor"],
+        score=targets["score"],
         precision=precision,
         confidence=facts["confidence"],
         factor=facts["factor"],
@@ -194,13 +184,12 @@ def _write(panel: Panel, work: Path, parts: int) -> None:
     import polars as pl
 
     (work / "parts").mkdir()
-    for name, labels in (("objects", panel.objects), ("assessors", panel.assessors)):
+    for name, labels in zip(_SIDES, (panel.objects, panel.assessors), strict=True):
         texts = labels.series if isinstance(labels, Labels) else pl.Series(list(labels), dtype=pl.String)
-        pl.DataFrame({"label": texts}).write_parquet(work / f"{name}.parquet")
+        pl.DataFrame({"label": texts}).write_parquet(work / name)
     by_object = panel.n_objects >= panel.n_assessors
     side: str | None = ("object" if by_object else "assessor") if parts > 1 else None
     order, cuts = _partition(panel, parts, by_object=by_object)
-    declared = panel.confidence != "none"
     written: list[dict[str, Any]] = []
     for number in range(parts):
         progress.report("packing", number, parts)
@@ -210,7 +199,7 @@ def _write(panel: Panel, work: Path, parts: int) -> None:
             "assessor": panel.assessor_index[rows].astype(np.uint32, copy=False),
             "score": panel.score[rows],
         }
-        if declared:
+        if panel.confidence != "none":
             columns["confidence"] = np.ascontiguousarray(panel.precision[rows])
         name = f"parts/part-{number:05d}.parquet"
         pl.DataFrame(columns).write_parquet(work / name)
@@ -228,9 +217,7 @@ def _write(panel: Panel, work: Path, parts: int) -> None:
         "partitioned_by": side,
         "parts": written,
         "notes": [{"kind": note.kind, "message": note.message, "where": note.where} for note in panel.notes],
-        "fingerprint": _fingerprint(
-            [work / name for name in ("objects.parquet", "assessors.parquet", *(part["file"] for part in written))]
-        ),
+        "fingerprint": _fingerprint([work / name for name in (*_SIDES, *(part["file"] for part in written))]),
     }
     (work / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -239,11 +226,8 @@ def _partition(panel: Panel, parts: int, *, by_object: bool) -> tuple[NDArray[np
     """Return the order of the rows, None for their own, and where to cut it."""
     if parts == 1:
         return None, [0, panel.n_assessments]
-    codes, counts = (
-        (panel.object_index, panel.object_assessments)
-        if by_object
-        else (panel.assessor_index, panel.assessor_assessments)
-    )
+    codes = panel.object_index if by_object else panel.assessor_index
+    counts = panel.object_assessments if by_object else panel.assessor_assessments
     ends = np.cumsum(counts)
     # member boundaries nearest to equal shares, each part at least one member
     wanted = np.arange(1, parts) * (panel.n_assessments / parts)
@@ -257,55 +241,55 @@ def _partition(panel: Panel, parts: int, *, by_object: bool) -> tuple[NDArray[np
 
 def manifest_of(place: Path) -> dict[str, Any]:
     """Return the facts about a packed panel, each of the type that it must have."""
+    facts = _said(place)
+    if facts.get("version") != VERSION:
+        version = f"The packed panel has version {facts.get('version')!r}, and this evenhand reads version {VERSION}"
+        message = f"{version}: pack it again, or install a newer evenhand."
+        raise InputError(message, kind="damaged", where=str(place))
+    if not _is_sound(facts):
+        raise _changed(place, f"{MANIFEST} is incomplete")
+    return facts
+
+
+def _said(place: Path) -> dict[str, Any]:
+    """Return what a manifest says, which may be anything but must be about a panel."""
     try:
         facts = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         raise _changed(place, f"{MANIFEST} cannot be read") from None
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         raise _changed(place, f"{MANIFEST} is not that of a panel")
-    if facts.get("version") != VERSION:
-        raise InputError(
-            f"The packed panel has version {facts.get('version')!r}, and this evenhand reads version {VERSION}: pack "
-            "it again, or install a newer evenhand.",
-            kind="damaged",
-            where=str(place),
-        )
-    if not _is_sound(facts):
-        raise _changed(place, f"{MANIFEST} is incomplete")
     return facts
 
 
 def _is_sound(facts: dict[str, Any]) -> bool:
     """Say whether the entries of a manifest have the right types and agree with each other."""
-
-    def count(number: object) -> bool:
-        return isinstance(number, int) and not isinstance(number, bool) and number >= 0
-
     parts, notes, factor = facts.get("parts"), facts.get("notes"), facts.get("factor")
     if not isinstance(parts, list) or not isinstance(notes, list) or not isinstance(facts.get("fingerprint"), str):
         return False
-    if not all(count(facts.get(name)) and facts[name] > 0 for name in ("objects", "assessors", "assessments")):
-        return False
     if facts.get("confidence") not in get_args(Form) or facts.get("partitioned_by") not in ("object", "assessor", None):
         return False
-    if (facts["confidence"] == "level") != isinstance(factor, int | float):
-        return False
-    if isinstance(factor, int | float):
-        try:
-            check_factor(factor)
-        except InputError:
+    try:
+        if facts["confidence"] == "level":
+            check_factor(factor if isinstance(factor, int | float) else 0.0)
+        elif isinstance(factor, int | float):
             return False
-    for number, part in enumerate(parts):
-        if not isinstance(part, dict) or part.get("file") != f"parts/part-{number:05d}.parquet":
-            return False
-        if not all(count(part.get(name)) for name in ("rows", "first", "last")):
-            return False
-    texts = ("kind", "message")
-    if not all(isinstance(note, dict) and all(isinstance(note.get(text), str) for text in texts) for note in notes):
+    except InputError:
         return False
-    if not all("where" in note and isinstance(note["where"], str | None) for note in notes):
-        return False
-    return bool(parts) and sum(part["rows"] for part in parts) == facts["assessments"]
+    return (
+        all(_are_counts(facts, name) and facts[name] > 0 for name in ("objects", "assessors", "assessments"))
+        and all(isinstance(one, dict) for one in (*parts, *notes))
+        and all(part.get("file") == f"parts/part-{number:05d}.parquet" for number, part in enumerate(parts))
+        and all(_are_counts(part, "rows", "first", "last") for part in parts)
+        and all(isinstance(note.get("kind"), str) and isinstance(note.get("message"), str) for note in notes)
+        and all("where" in note and isinstance(note["where"], str | None) for note in notes)
+        and bool(parts)
+        and sum(part["rows"] for part in parts) == facts["assessments"]
+    )
+
+
+def _are_counts(facts: dict[str, Any], *names: str) -> bool:
+    return all(type(facts.get(name)) is int and facts[name] >= 0 for name in names)
 
 
 def _labels(place: Path, file: Path, count: int) -> Labels:
@@ -343,9 +327,8 @@ def _fingerprint(files: Sequence[Path]) -> str:
 
 
 def _changed(place: Path, what: str) -> InputError:
-    return InputError(
-        f"The packed panel is damaged or was changed ({what}): pack it again.", kind="damaged", where=str(place)
-    )
+    message = f"The packed panel is damaged or was changed ({what}): pack it again."
+    return InputError(message, kind="damaged", where=str(place))
 
 
 def _unwritable(place: Path, error: Exception) -> InputError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
@@ -24,22 +25,12 @@ _TEXTS: Final = (".csv", ".tsv", ".txt")
 _WORKBOOKS: Final = (".xlsx", ".xlsm", ".ods")
 _READ: Final = "csv, tsv, txt, xlsx, xlsm, ods and parquet files are read"
 _ADVICE: Final = {
-    ".xls": "open it in a spreadsheet program and save it as .xlsx",
-    ".xlsb": "open it in a spreadsheet program and save it as .xlsx",
+    **dict.fromkeys((".xls", ".xlsb"), "open it in a spreadsheet program and save it as .xlsx"),
     ".numbers": "export it as .xlsx or csv",
-    ".gz": "unpack it first",
-    ".zip": "unpack it first",
-    ".bz2": "unpack it first",
-    ".xz": "unpack it first",
-    ".7z": "unpack it first",
-    ".pdf": "save the table as csv",
-    ".doc": "copy the table to a spreadsheet",
-    ".docx": "copy the table to a spreadsheet",
-    ".json": "save the table as csv",
+    **dict.fromkeys((".gz", ".zip", ".bz2", ".xz", ".7z"), "unpack it first"),
+    **dict.fromkeys((".doc", ".docx"), "copy the table to a spreadsheet"),
+    **dict.fromkeys((".pdf", ".json"), "save the table as csv"),
 }
-
-Find = Callable[[Sequence[str], str], Roles]
-"""Finds the columns of a panel among names, given what to call the table."""
 
 
 def read_panel(  # noqa: PLR0913
@@ -99,48 +90,39 @@ def read_panel(  # noqa: PLR0913
     LimitError
         If a large file does not fit into memory.
     """
-    further = [*([] if criterion is None else [criterion]), *listed_names(covariates)]
+    covariates = listed_names(covariates)
+    further = [*([] if criterion is None else [criterion]), *covariates]
     if is_packed(path):
         from evenhand.io.packed import read_packed
 
         if further:
-            raise InputError(
-                f"A packed panel holds no criteria and no covariates: leave out {further[0]!r}, or read the file that "
-                "was packed.",
-                kind="bad_option",
-                where=os.fspath(path),
-            )
+            said = f"A packed panel holds no criteria and no covariates: leave out {further[0]!r}"
+            message = f"{said}, or read the file that was packed."
+            raise InputError(message, kind="bad_option", where=os.fspath(path))
         return read_packed(path)
-
-    def find(names: Sequence[str], source: str) -> Roles:
-        if wide:
-            return Roles(object=0, assessor=1, score=2)
-        return recognise(
-            names,
-            object=object,
-            assessor=assessor,
-            score=score,
-            uncertainty=uncertainty,
-            confidence=confidence,
-            level=level,
-            criterion=criterion,
-            covariates=covariates,
-            source=source,
-        )
-
+    find: Callable[..., Roles] = functools.partial(
+        recognise,
+        object=object,
+        assessor=assessor,
+        score=score,
+        uncertainty=uncertainty,
+        confidence=confidence,
+        level=level,
+        criterion=criterion,
+        covariates=covariates,
+    )
     if wide:
         table = read_table(path, sheet=sheet, max_unpacked=max_unpacked)
         given = [name for name in (assessor, score, uncertainty, confidence, level, *further) if name is not None]
         if given:
-            raise InputError(
-                f"A wide sheet has a column for each assessor and nothing but scores in it: leave out {given[0]!r}.",
-                kind="bad_option",
-            )
+            said = "A wide sheet has a column for each assessor and nothing but scores in it"
+            raise InputError(f"{said}: leave out {given[0]!r}.", kind="bad_option")
         source: Source = Whole(lengthen(table, object=object))
+        find = recognise  # by the names that a lengthened table has
     else:
         source = _open(path, sheet, max_unpacked)
     options = Options(factor, aliases, duplicates, missing)
-    entries, notes = _collect(source, find, options, listed_names(covariates))
+    entries, notes = _collect(source, find, options, covariates)
     return Panel.from_entries(entries, factor=factor, notes=notes)
 
 
@@ -195,11 +177,8 @@ def _kind_of(path: str | os.PathLike[str], sheet: str | None) -> Literal["text",
     place, facts = existing(path)
     suffix = place.suffix.lower()
     if sheet is not None and suffix not in _WORKBOOKS:
-        raise InputError(
-            f"A sheet ({sheet!r}) is asked for, but only workbooks have sheets: leave --sheet out.",
-            kind="missing_sheet",
-            where=place.name,
-        )
+        message = f"A sheet ({sheet!r}) is asked for, but only workbooks have sheets: leave --sheet out."
+        raise InputError(message, kind="missing_sheet", where=place.name)
     if suffix == ".parquet" or stat.S_ISDIR(facts.st_mode):
         return "parquet"
     if suffix in _TEXTS:
@@ -207,11 +186,8 @@ def _kind_of(path: str | os.PathLike[str], sheet: str | None) -> Literal["text",
     if suffix in _WORKBOOKS:
         return "workbook"
     advice = _ADVICE.get(suffix, "save the table as csv or .xlsx")
-    what = (
-        f"Files that end in {suffix} are not read"
-        if suffix
-        else "The name has no suffix that says what kind of file it is"
-    )
+    without = "The name has no suffix that says what kind of file it is"
+    what = f"Files that end in {suffix} are not read" if suffix else without
     raise InputError(f"{what} ({_READ}): {advice}.", kind="unknown_format", where=place.name)
 
 
@@ -223,17 +199,18 @@ def is_packed(path: object) -> bool:
         return False
 
 
-def _collect(source: Source, find: Find, options: Options, covariates: Sequence[str]) -> tuple[Entries, list[Problem]]:
-    """Return what a source says, portion by portion, and notes on it."""
+def _collect(
+    source: Source, find: Callable[..., Roles], options: Options, covariates: Sequence[str]
+) -> tuple[Entries, list[Problem]]:
+    """Return what a source says, portion by portion, and notes on it; ``find`` recognises its columns."""
     categories: set[str] = set()
 
     def read() -> tuple[Entries, list[Problem]]:
         collector = wanted = fault = None
         try:
-            roles = find(source.names, source.source)
-            memory.require(
-                12 * (len(roles.used) - 1) * source.rows, f"the {source.rows:,} rows or so of {source.source}"
-            )
+            roles = find(source.names, source=source.source)
+            needed = 12 * (len(roles.used) - 1) * source.rows
+            memory.require(needed, f"the {source.rows:,} rows or so of {source.source}")
             collector = Collector(
                 roles, options, covariates, rows=source.rows, most_problems=source.most_problems, categories=categories
             )

@@ -18,13 +18,7 @@ MANIFEST = "panel.json"
 
 
 def existing(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result]:
-    """Return a path with its facts, or say in one sentence why it cannot be used.
-
-    Raises
-    ------
-    InputError
-        If nothing is there, with names in that directory that come close, or it may not be looked at.
-    """
+    """Return a path with its facts, or say in one sentence why it cannot be used, with names that come close."""
     place = Path(path)
     try:
         return place, place.stat()
@@ -33,39 +27,21 @@ def existing(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result]:
     except PermissionError:
         raise _forbidden(path) from None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(
-            f"This is not a usable file name ({reason}): check the path.", kind="missing_file", where=repr(str(path))
-        ) from None
+        reason = getattr(error, "strerror", None) or str(error)
+        message = f"This is not a usable file name ({reason}): check the path."
+        raise InputError(message, kind="missing_file", where=repr(str(path))) from None
 
 
 def regular_file(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Path:
     """Return the path of a regular file that may be read, without opening anything that could block.
 
-    Parameters
-    ----------
-    path
-        Where the file is.
-    max_bytes
-        Largest size that is accepted; None for any.
-
-    Returns
-    -------
-    Path
-        The same path.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it is a directory, a pipe or a device, or it may not be read, or is too large.
+    Refused are a directory, a pipe or a device, a file that may not be read, and one of more than ``max_bytes``.
     """
     place, facts = existing(path)
-    if stat.S_ISDIR(facts.st_mode):
-        raise InputError("This is a directory: name a file in it.", kind="not_a_file", where=str(path))
     if not stat.S_ISREG(facts.st_mode):
-        raise InputError(
-            "This is a pipe or a device, not a file: save the data to a file first.", kind="not_a_file", where=str(path)
-        )
+        pipe = "This is a pipe or a device, not a file: save the data to a file first."
+        message = "This is a directory: name a file in it." if stat.S_ISDIR(facts.st_mode) else pipe
+        raise InputError(message, kind="not_a_file", where=str(path))
     if not os.access(place, os.R_OK):
         raise _forbidden(path)
     if max_bytes is not None and facts.st_size > max_bytes:
@@ -75,12 +51,14 @@ def regular_file(path: str | os.PathLike[str], *, max_bytes: int | None = None) 
 
 def too_large(source: str, finding: str, limit: int) -> InputError:
     """Return the error for a file that is over the limit of bytes; ``finding`` says what was found."""
-    return InputError(
-        f"{finding}, more than the limit of {in_bytes(limit)}: keep only the sheet or the columns with "
-        "objects, assessors, scores and confidences.",
-        kind="too_large",
-        where=source,
-    )
+    advice = "keep only the sheet or the columns with objects, assessors, scores and confidences."
+    message = f"{finding}, more than the limit of {in_bytes(limit)}: {advice}"
+    return InputError(message, kind="too_large", where=source)
+
+
+def unreadable(source: str, error: OSError) -> InputError:
+    """Return the error for a file that can be opened, or not even that, but not read."""
+    return InputError(f"The file cannot be read: {error.strerror}.", kind="unreadable", where=source)
 
 
 def in_bytes(count: int) -> str:
@@ -94,11 +72,8 @@ def in_bytes(count: int) -> str:
 
 
 def _forbidden(path: str | os.PathLike[str]) -> InputError:
-    return InputError(
-        "You have no permission to read this file: change its permissions or copy it.",
-        kind="no_permission",
-        where=str(path),
-    )
+    message = "You have no permission to read this file: change its permissions or copy it."
+    return InputError(message, kind="no_permission", where=str(path))
 
 
 def _not_there(place: Path) -> str:

@@ -213,11 +213,8 @@ def copy_file(source: Path, path: str | os.PathLike[str]) -> None:
 
 
 def _unknown_format(place: Path, known: str) -> InputError:
-    return InputError(
-        f"Results cannot be written to a file that ends in {place.suffix or 'no suffix'}: name it {known}.",
-        kind="unknown_format",
-        where=str(place),
-    )
+    what = f"Results cannot be written to a file that ends in {place.suffix or 'no suffix'}"
+    return InputError(f"{what}: name it {known}.", kind="unknown_format", where=str(place))
 
 
 def harmless(text: str) -> str:

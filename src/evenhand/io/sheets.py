@@ -202,16 +202,14 @@ def _bar(kind: Bar, largest: float) -> dict[str, Any]:
 def check_fits(sheet: Sheet) -> None:
     """Refuse what a sheet cannot hold, since the library would leave it out."""
     if len(sheet.columns) > _MOST_COLUMNS or any(len(column.cells) > _MOST_ROWS for column in sheet.columns):
-        raise LimitError(
-            f"The table {sheet.name!r} is larger than a sheet of a workbook can be: write it as .csv or .parquet."
-        )
+        message = f"The table {sheet.name!r} is larger than a sheet of a workbook can be"
+        raise LimitError(f"{message}: write it as .csv or .parquet.")
     for column in sheet.columns:
         for value in (column.name, *column.cells):
             if isinstance(value, str) and len(value) > _LONGEST_TEXT:
-                raise LimitError(
-                    f"The text {value[:40]!r}... in column {column.name[:40]!r} is longer than the {_LONGEST_TEXT:,} "
-                    "characters that a cell of a workbook can hold: write it as .csv or .parquet."
-                )
+                which = f"The text {value[:40]!r}... in column {column.name[:40]!r}"
+                most = f"the {_LONGEST_TEXT:,} characters that a cell of a workbook can hold"
+                raise LimitError(f"{which} is longer than {most}: write it as .csv or .parquet.")
             if isinstance(value, str):
                 value.encode()  # fails here, not half way, on what no file can hold
 

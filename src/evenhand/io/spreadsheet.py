@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from evenhand.errors import InputError, MissingPackageError, Problem
 from evenhand.io.guard import SheetFacts, inspect_workbook
 from evenhand.io.paths import MAX_UNPACKED, regular_file
-from evenhand.io.table import Cell, Table, arrange, is_blank
+from evenhand.io.table import Cell, Table, arrange, is_blank, no_cells
 from evenhand.words import name_some
 
 if TYPE_CHECKING:
@@ -52,37 +52,30 @@ def read_spreadsheet(
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
-        raise InputError(
-            f"The workbook cannot be read ({reason}): open it in a spreadsheet program and save it again.",
-            kind="damaged",
-            where=place.name,
-        ) from None
+        message = f"The workbook cannot be read ({reason}): open it in a spreadsheet program and save it again."
+        raise InputError(message, kind="damaged", where=place.name) from None
 
 
 def _read(workbook: CalamineWorkbook, facts: Mapping[str, SheetFacts], wanted: str | None, place: Path) -> Table:
     """Read the sheet that was asked for, or the first that holds more than a line."""
     names = _worksheets(workbook)
     if wanted is not None:
-        name = _named(names, wanted, place.name)
-        rows, first_row, notes = _cells(workbook, name, facts.get(name), place)
-        return arrange(rows, first_row, source=f"{place.name}, sheet {name}", notes=notes)
-    names = [name for name in names if name.strip().casefold() not in TEMPLATE_SHEETS] or names
+        names = [_named(names, wanted, place.name)]
+    else:
+        names = [name for name in names if name.strip().casefold() not in TEMPLATE_SHEETS] or names
     for position, name in enumerate(names):
-        if name in facts and not facts[name].filled:
+        if wanted is None and name in facts and not facts[name].filled:
             continue
         rows, first_row, notes = _cells(workbook, name, facts.get(name), place)
         filled = sum(any(not is_blank(cell) for cell in row) for row in rows)
         others = [other for other in names[position + 1 :] if other not in facts or facts[other].filled]
-        if not filled or (filled == 1 and any(other in facts for other in others)):
+        if wanted is None and (not filled or (filled == 1 and any(other in facts for other in others))):
             continue  # blank, or one line of text before the sheet that holds the table
-        notes += _others_note(name, others, place.name)
+        if others:
+            read = f"Only the sheet {name!r} was read, not {', '.join(map(repr, others))}"
+            notes.append(Problem("sheets", f"{read}: choose another one with --sheet.", place.name))
         return arrange(rows, first_row, source=f"{place.name}, sheet {name}", notes=notes)
-    raise InputError(
-        "Every sheet of the workbook is blank: it needs a header row (object, assessor, score) and one row per "
-        "assessment.",
-        kind="empty_file",
-        where=place.name,
-    )
+    raise no_cells(place.name, "Every sheet of the workbook is blank")
 
 
 def _worksheets(workbook: CalamineWorkbook) -> list[str]:
@@ -100,9 +93,8 @@ def _named(names: Sequence[str], wanted: str, file: str) -> str:
     alike = [name for name in names if name.strip().casefold() == wanted.strip().casefold()]
     if len(alike) == 1:
         return alike[0]
-    raise InputError(
-        f"There is no sheet {wanted!r}; the sheets are {', '.join(map(repr, names))}.", kind="missing_sheet", where=file
-    )
+    message = f"There is no sheet {wanted!r}; the sheets are {', '.join(map(repr, names))}."
+    raise InputError(message, kind="missing_sheet", where=file)
 
 
 def _cells(
@@ -163,22 +155,11 @@ def _claims(facts: SheetFacts, source: str) -> list[Problem]:
     if not differ:
         return [Problem("repeated_cells", f"{which} twice in the sheet, with the same value.", source)]
     row, column = differ[0]
-    raise InputError(
-        f"{which} twice in the sheet, with different values: open the workbook in a spreadsheet program, see which is "
-        "right and save it again.",
-        kind="damaged",
-        where=f"{source}, row {row + 1}, column {_letters(column)}",
-    )
+    advice = "open the workbook in a spreadsheet program, see which is right and save it again."
+    message = f"{which} twice in the sheet, with different values: {advice}"
+    raise InputError(message, kind="damaged", where=f"{source}, row {row + 1}, column {_letters(column)}")
 
 
 def _letters(column: int) -> str:
     """Return the letters that a spreadsheet program shows for a column, counted from 0."""
     return ("" if column < 26 else _letters(column // 26 - 1)) + chr(ord("A") + column % 26)
-
-
-def _others_note(name: str, others: Sequence[str], file: str) -> list[Problem]:
-    """Return the note on sheets that were not read."""
-    if not others:
-        return []
-    which = ", ".join(map(repr, others))
-    return [Problem("sheets", f"Only the sheet {name!r} was read, not {which}: choose another one with --sheet.", file)]

@@ -128,30 +128,20 @@ def header_names(header: Iterable[Cell]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def no_cells(source: str) -> InputError:
-    """Return the error for a file or sheet without a single cell."""
-    return InputError(
-        "The file is empty: it needs a header row (object, assessor, score) and one row per assessment.",
-        kind="empty_file",
-        where=source,
-    )
+def no_cells(source: str, finding: str = "The file is empty") -> InputError:
+    """Return the error for a file or sheet without a single cell; ``finding`` says what was found."""
+    needed = "it needs a header row (object, assessor, score) and one row per assessment."
+    return InputError(f"{finding}: {needed}", kind="empty_file", where=source)
 
 
 def no_rows(source: str) -> InputError:
     """Return the error for a table that is only a header."""
-    return InputError(
-        "There is a header but no row below it: add one row per assessment.", kind="empty_file", where=source
-    )
+    message = "There is a header but no row below it: add one row per assessment."
+    return InputError(message, kind="empty_file", where=source)
 
 
 class BlankRows:
-    """Rows without any cell, counted between rows of data; the first of them are named.
-
-    Attributes
-    ----------
-    last
-        Number of the last row of data; 0 where there is none yet.
-    """
+    """Rows without any cell, counted between rows of data, whose ``last`` is known; the first of them are named."""
 
     def __init__(self) -> None:
         self.last = 0
@@ -181,24 +171,10 @@ class BlankRows:
 
 
 def arrange(rows: Sequence[Sequence[Cell]], first_row: int = 1, *, source: str, notes: Sequence[Problem] = ()) -> Table:
-    """Take the first row that is not blank as the header and arrange the rows below it in columns.
+    """Take the first row of a sheet that is not blank as the header and arrange the rows below it in columns.
 
-    Parameters
-    ----------
-    rows
-        All rows of a sheet, in order, blank ones included.
-    first_row
-        Number that a spreadsheet program shows for the first of ``rows``.
-    source
-        What to call the table in messages.
-    notes
-        Passed on to the table.
-
-    Returns
-    -------
-    Table
-        The rows that are not blank, shorter ones filled up with None. Cells beyond the header go to columns without a
-        name.
+    The rows are numbered from ``first_row`` on, blank ones included, which are left out. Shorter ones are filled up
+    with None; cells beyond the header go to columns without a name.
     """
     kept: list[list[Cell]] = []
     numbers: list[int] = []
@@ -275,27 +251,21 @@ def lengthen(table: Table, *, object: str | None = None, source: str | None = No
             raise _without_header(table, index, int(np.argmax(filled[index])), source)
     across = [index for index in across if table.names[index]]
     if not across:
-        raise InputError(
-            "There is no column of an assessor beside the objects: a wide sheet has one column for each assessor.",
-            kind="missing_column",
-            where=source,
-        )
+        message = "There is no column of an assessor beside the objects: a wide sheet has one column for each assessor."
+        raise InputError(message, kind="missing_column", where=source)
     headers = [table.names[index] for index in across]
     twice = next((header for at, header in enumerate(headers) if header in headers[:at]), None)
     if twice is not None:
-        raise InputError(
-            f"Two columns are headed {twice!r}: give each assessor one column, or two different names.",
-            kind="bad_header",
-            where=source,
-        )
+        message = f"Two columns are headed {twice!r}: give each assessor one column, or two different names."
+        raise InputError(message, kind="bad_header", where=source)
     rows, members = np.nonzero(np.column_stack([filled[index] for index in across]))
     if not rows.size:
-        raise InputError(
-            "Every cell is empty: write the scores below the names of the assessors.", kind="empty_file", where=source
-        )
-    cells = [cell for index in across for cell in table.columns[index].cells]
-    begins = np.cumsum([0, *(len(table.columns[index].cells) for index in across[:-1])])
-    codes = np.column_stack([table.columns[index].codes + begin for index, begin in zip(across, begins, strict=True)])
+        message = "Every cell is empty: write the scores below the names of the assessors."
+        raise InputError(message, kind="empty_file", where=source)
+    columns = [table.columns[index] for index in across]
+    cells = [cell for column in columns for cell in column.cells]
+    begins = np.cumsum([0, *(len(column.cells) for column in columns[:-1])])
+    codes = np.column_stack([column.codes + begin for column, begin in zip(columns, begins, strict=True)])
     empty = len(across) * len(table) - rows.size
     notes = list(table.notes)
     if empty:
@@ -318,9 +288,6 @@ def lengthen(table: Table, *, object: str | None = None, source: str | None = No
 
 def _without_header(table: Table, index: int, row: int, source: str) -> InputError:
     before = table.names[index - 1] if index else ""
-    beside = f" (right of {before!r})" if before else ""
-    return InputError(
-        f"Column {index + 1} of the table{beside} has cells but no header: write the assessor's name above it.",
-        kind="bad_header",
-        where=f"{source}, row {table.row_numbers[row]}",
-    )
+    which = f"Column {index + 1} of the table" + (f" (right of {before!r})" if before else "")
+    message = f"{which} has cells but no header: write the assessor's name above it."
+    return InputError(message, kind="bad_header", where=f"{source}, row {table.row_numbers[row]}")

@@ -27,30 +27,19 @@ NO_CODE: Final = 2**32 - 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column(Sequence[Cell]):
-    """A column as it was written, read as the sequence of its cells.
-
-    Attributes
-    ----------
-    name
-        What the column is called in the file.
-    cells
-        Its distinct cells, of which a portion of a file need not have all. The same cell may stand here twice.
-    codes
-        For each row the position of its cell in ``cells``; ``NO_CODE`` where the cell is a plain number.
-    numbers
-        For each row a finite number where the code is ``NO_CODE``; None where the column has no plain numbers.
-    is_categorical
-        Whether its type says that the cells are categories, even if each of them is a number.
-    written
-        Tells for a row how a plain number was written; None where it says no more than the number.
-    """
+    """A column as it was written, read as the sequence of its cells."""
 
     name: str
     cells: Sequence[Cell]
+    """Its distinct cells, of which a portion of a file need not have all. The same cell may stand here twice."""
     codes: Codes
+    """For each row the position of its cell in ``cells``; ``NO_CODE`` where the cell is a plain number."""
     numbers: Floats | None = None
+    """For each row a finite number where the code is ``NO_CODE``; None where the column has no plain numbers."""
     is_categorical: bool = False
+    """Whether its type says that the cells are categories, even if each of them is a number."""
     written: Callable[[int], Cell] | None = None
+    """Tells for a row how a plain number was written; None where it says no more than the number."""
 
     def __len__(self) -> int:
         return int(self.codes.size)
@@ -92,33 +81,21 @@ class Column(Sequence[Cell]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Columns of one file, sheet or frame, or of a portion of it, with what is needed to say where a cell stands.
-
-    Attributes
-    ----------
-    names
-        Header cells as text, as the user wrote them, without outer white space. A name may stand twice.
-    columns
-        One for each name, all of the same length.
-    row_numbers
-        The number by which the user knows each row.
-    source
-        What to call the table in messages, such as ``"scores.csv"`` or ``"scores.xlsx, sheet Scores"``.
-    decimal_comma
-        Whether numbers that are text use a comma as decimal mark.
-    notes
-        What a reader of the file should know, such as blank rows that were left out.
-    is_wide
-        Whether the rows are the cells of a sheet with a column for each assessor.
-    """
+    """Columns of one file, sheet or frame, or of a portion of it, with what is needed to say where a cell stands."""
 
     names: tuple[str, ...]
+    """Header cells as text, as the user wrote them, without outer white space. A name may stand twice."""
     columns: tuple[Column, ...]
     row_numbers: NDArray[np.int64]
+    """The number by which the user knows each row."""
     source: str
+    """What to call the table in messages, such as ``"scores.csv"`` or ``"scores.xlsx, sheet Scores"``."""
     decimal_comma: bool = False
+    """Whether numbers that are text use a comma as decimal mark."""
     notes: tuple[Problem, ...] = ()
+    """What a reader of the file should know, such as blank rows that were left out."""
     is_wide: bool = False
+    """Whether the rows are the cells of a sheet with a column for each assessor."""
 
     def __len__(self) -> int:
         return int(self.row_numbers.size)
@@ -193,13 +170,13 @@ def factorise(name: str, cells: Sequence[Cell], *, is_categorical: bool = False)
     return Column(name, coder.cells, coder.encode(cells), is_categorical=is_categorical)
 
 
-def of_numbers(name: str, numbers: Floats, *, is_categorical: bool = False) -> Column:
+def of_numbers(name: str, numbers: Floats) -> Column:
     """Return a column of numbers, in which NaN means an empty cell."""
     codes = np.full(numbers.size, NO_CODE, np.uint32)
     odd = np.flatnonzero(~np.isfinite(numbers))
     coder = Coder()
     codes[odd] = coder.encode([None if math.isnan(number) else number for number in numbers[odd].tolist()])
-    return Column(name, coder.cells, codes, numbers, is_categorical)
+    return Column(name, coder.cells, codes, numbers)
 
 
 class Vocabulary(Sequence[Cell]):

@@ -124,7 +124,7 @@ class Condition:
     @cached_property
     def slope(self) -> Floats:
         """Change of each component's left-hand side when its values rise by 1 and its biases fall by 1."""
-        return self._sum(self.value_weight, -self.bias_weight)
+        return self.sums(self.value_weight, -self.bias_weight)
 
     def shift(self, values: Floats, biases: Floats) -> Floats:
         """Return for each component the k by which values must rise, and biases fall, to meet the condition."""
@@ -137,16 +137,16 @@ class Condition:
 
     def transposed(self, of_values: Floats, of_biases: Floats) -> tuple[Floats, Floats]:
         """Return P^T times a vector or columns: what a question in this gauge asks of any other."""
-        along = (self._sum(of_values, -of_biases).T / self.slope).T
+        along = (self.sums(of_values, -of_biases).T / self.slope).T
         return (
             of_values - (self.value_weight * along[self.object_component].T).T,
             of_biases - (self.bias_weight * along[self.assessor_component].T).T,
         )
 
     def _left(self, values: Floats, biases: Floats) -> Floats:
-        return self._sum((self.value_weight * values.T).T, (self.bias_weight * biases.T).T)
+        return self.sums((self.value_weight * values.T).T, (self.bias_weight * biases.T).T)
 
-    def _sum(self, of_objects: Floats, of_assessors: Floats) -> Floats:
+    def sums(self, of_objects: Floats, of_assessors: Floats) -> Floats:
         """Return the sums over each component, of a vector or of columns."""
         if of_objects.ndim > 1:
             return np.asarray(self._members[0] @ of_objects + self._members[1] @ of_assessors)
@@ -169,7 +169,6 @@ def chooser(index: Codes, count: int) -> sp.csr_array[Any]:
 
 def condition(gauge: Gauge, panel: Panel, parts: Components) -> Condition:
     """Return the conditions that a gauge means for each component of a panel with the precisions of the method."""
-    value_weight = np.zeros(panel.n_objects)
     constant = np.zeros(parts.n_components)
     simple = shares(gauge)
     match gauge:
@@ -180,15 +179,16 @@ def condition(gauge: Gauge, panel: Panel, parts: Components) -> Condition:
                 constant = gauge.value * sum_by(parts.object_component, value_weight, parts.n_components)
         case Affine(beta, gamma):
             _finite(gamma, "constant of the affine gauge")
+            value_weight = np.zeros(panel.n_objects)
             bias_weight = _affine_weights(beta, panel)
             constant = np.full(parts.n_components, float(gamma))
         case Anchor(assessor=label, bias=bias) if label is not None:
             _finite(bias, "bias of the anchor")
-            bias_weight = np.zeros(panel.n_assessors)
+            value_weight, bias_weight = np.zeros(panel.n_objects), np.zeros(panel.n_assessors)
             bias_weight[_find(label, panel.assessors, "assessor")] = 1.0
             constant = np.full(parts.n_components, float(bias))
         case Anchor(values=known):
-            bias_weight = np.zeros(panel.n_assessors)
+            value_weight, bias_weight = np.zeros(panel.n_objects), np.zeros(panel.n_assessors)
             for label, value in known.items():
                 _finite(value, f"known value of {label}")
                 index = _find(label, panel.objects, "object")
@@ -201,8 +201,7 @@ def condition(gauge: Gauge, panel: Panel, parts: Components) -> Condition:
                 kind="bad_gauge",
             )
     result = Condition(value_weight, bias_weight, constant, parts.object_component, parts.assessor_component)
-    weight = sum_by(parts.object_component, np.abs(value_weight), parts.n_components)
-    weight += sum_by(parts.assessor_component, np.abs(bias_weight), parts.n_components)
+    weight = result.sums(np.abs(value_weight), np.abs(bias_weight))
     loose = np.flatnonzero(np.abs(result.slope) <= 1e-12 * weight)
     if loose.size:
         group = f" for group {int(loose[0]) + 1} of {parts.n_components}" if parts.n_components > 1 else ""

@@ -20,19 +20,13 @@ Side = Literal["object", "assessor"]
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Groups that share neither assessor nor object with each other.
-
-    Attributes
-    ----------
-    n_components
-        Number of groups; 1 is what calibration needs.
-    object_component, assessor_component
-        The group of each object and of each assessor; group 0 has the most assessments.
-    """
+    """Groups that share neither assessor nor object with each other."""
 
     n_components: int
+    """Number of groups; 1 is what calibration needs."""
     object_component: Whole
     assessor_component: Whole
+    """The group of each object and of each assessor; group 0 has the most assessments."""
 
     @property
     def is_connected(self) -> bool:
@@ -42,13 +36,7 @@ class Components:
 
 @dataclass(frozen=True, eq=False)
 class AssessmentGraph(Components):
-    """The graph of a panel, in which every assessment joins its object to its assessor.
-
-    Attributes
-    ----------
-    panel
-        The panel.
-    """
+    """The graph of a panel, in which every assessment joins its object to its assessor."""
 
     panel: Panel
 
@@ -132,9 +120,9 @@ def find_components(panel: Panel) -> Components:
     >>> find_components(Panel.from_arrays([0, 1], [0, 1], [1.0, 2.0])).n_components
     2
     """
-    n_objects = panel.n_objects
+    n_objects, n_assessors = panel.n_objects, panel.n_assessors
     find = join if wants_loops(panel.n_assessments) else _join
-    of_objects, of_assessors = find(panel.object_index, panel.assessor_index, n_objects, panel.n_assessors)
+    of_objects, of_assessors = find(panel.object_index, panel.assessor_index, n_objects, n_assessors)
     root = np.concatenate([of_objects, of_assessors])
     if not root.any():
         return Components(1, root[:n_objects], root[n_objects:])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand import frames
-from evenhand.compiled import count_by, sum_by
+from evenhand.compiled import count_by, frozen, sum_by
 from evenhand.errors import InputError, Problem
 from evenhand.frames import MOST_ROWS, html_lines, html_table
 from evenhand.panel.column import Column, Numbered, Table, factorise, of_numbers
@@ -235,20 +235,20 @@ class Panel:
             criterion=None if criterion is None else _texts("criterion", np.asarray(criterion), scores.size),
         )
         # counted already, to look for gaps
-        panel.__dict__.update(object_assessments=_frozen(of_objects), assessor_assessments=_frozen(of_assessors))
+        panel.__dict__.update(object_assessments=frozen(of_objects), assessor_assessments=frozen(of_assessors))
         return panel
 
-    @property
+    @cached_property
     def n_objects(self) -> int:
         """Number of objects."""
         return len(self.objects)
 
-    @property
+    @cached_property
     def n_assessors(self) -> int:
         """Number of assessors."""
         return len(self.assessors)
 
-    @property
+    @cached_property
     def n_assessments(self) -> int:
         """Number N of assessments."""
         return int(self.score.size)
@@ -261,12 +261,12 @@ class Panel:
     @cached_property
     def object_assessments(self) -> NDArray[np.int64]:
         """Number of assessments of each object."""
-        return _frozen(count_by(self.object_index, self.n_objects))
+        return frozen(count_by(self.object_index, self.n_objects))
 
     @cached_property
     def assessor_assessments(self) -> NDArray[np.int64]:
         """Number of assessments by each assessor."""
-        return _frozen(count_by(self.assessor_index, self.n_assessors))
+        return frozen(count_by(self.assessor_index, self.n_assessors))
 
     @property
     def is_equally_confident(self) -> bool:
@@ -277,15 +277,15 @@ class Panel:
     def object_confidence(self) -> NDArray[np.float64]:
         """Total confidence C_o in each object."""
         if self.is_equally_confident:
-            return _frozen(self.object_assessments * self.precision[0])
-        return _frozen(sum_by(self.object_index, self.precision, self.n_objects))
+            return frozen(self.object_assessments * self.precision[0])
+        return frozen(sum_by(self.object_index, self.precision, self.n_objects))
 
     @cached_property
     def assessor_confidence(self) -> NDArray[np.float64]:
         """Total confidence C'_a of each assessor."""
         if self.is_equally_confident:
-            return _frozen(self.assessor_assessments * self.precision[0])
-        return _frozen(sum_by(self.assessor_index, self.precision, self.n_assessors))
+            return frozen(self.assessor_assessments * self.precision[0])
+        return frozen(sum_by(self.assessor_index, self.precision, self.n_assessors))
 
     @cached_property
     def total_confidence(self) -> float:
@@ -513,11 +513,6 @@ def _check_codes(
             f"{name} has {count} codes, so it needs {count} different labels, not {len(labels)}.", kind="bad_labels"
         )
     return numbers, counts
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
-    return array
 
 
 def _numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:

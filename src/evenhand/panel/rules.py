@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from evenhand import memory
 from evenhand.compiled import Floats, compiled, sum_by, wants_loops
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, bad_option
 from evenhand.panel.column import NO_CODE, Cell, Codes, Column, Table, Vocabulary
 from evenhand.panel.confidence import (
     FACTOR,
@@ -160,20 +160,9 @@ def shortened(problems: Sequence[Problem], total: int, most: int | None = MOST_P
 class Collector:
     """Takes the columns of a panel portion by portion, and gives the checked assessments at the end.
 
-    Parameters
-    ----------
-    roles
-        Which columns are used, and how confidence is declared.
-    options
-        How cells are to be read.
-    covariates
-        The names that the panel is to have for its covariates.
-    rows
-        How many rows are to be expected, as far as that is known.
-    most_problems
-        Most problems that are listed; None for all.
-    categories
-        Covariates that are known to be categories. One that turns out to be is added, and reading begins anew.
+    ``covariates`` are the names that the panel is to have for them, ``rows`` how many are to be expected, as far as
+    that is known, and ``most_problems`` how many are listed (None for all). ``categories`` are covariates that are
+    known to be categories; one that turns out to be is added, and reading begins anew.
     """
 
     def __init__(
@@ -187,9 +176,7 @@ class Collector:
         categories: set[str] | None = None,
     ) -> None:
         if options.duplicates not in ("error", "keep", "combine"):
-            raise InputError(
-                f"Duplicates can be treated as error, keep or combine, not {options.duplicates!r}.", kind="bad_option"
-            )
+            raise bad_option(f"Duplicates can be treated as error, keep or combine, not {options.duplicates!r}.")
         check_factor(options.factor)
         self._options, self._most = options, most_problems
         self._hint: FormHint = roles.form if roles.confidence is not None else "none"

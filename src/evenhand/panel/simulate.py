@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.errors import InputError
+from evenhand.errors import bad_option
 from evenhand.frames import Shown
 from evenhand.panel.panel import Panel
 
@@ -116,17 +116,14 @@ def simulate_panel(  # noqa: PLR0913
     """
     profile = (1.0,) * len(uncertainties) if profile is None else profile
     if not 1 <= per_object <= n_assessors:
-        raise InputError(f"{per_object} assessors cannot read each object: there are {n_assessors}.", kind="bad_option")
+        raise bad_option(f"{per_object} assessors cannot read each object: there are {n_assessors}.")
     given = np.asarray([value_mean, value_sd, bias_sd, *uncertainties, *profile], dtype=np.float64)
     if not np.isfinite(given).all() or min(value_sd, bias_sd) < 0:
-        raise InputError(
-            "The numbers of a simulation must be finite, and no standard deviation negative.", kind="bad_option"
-        )
+        raise bad_option("The numbers of a simulation must be finite, and no standard deviation negative.")
     if len(profile) != len(uncertainties) or min(profile) < 0 or sum(profile) <= 0 or min(uncertainties) <= 0:
-        raise InputError(
+        raise bad_option(
             "The profile needs one frequency for each uncertainty, none negative and not all zero, and the "
-            "uncertainties must be positive.",
-            kind="bad_option",
+            "uncertainties must be positive."
         )
     generator = np.random.default_rng(seed)
     values = generator.normal(value_mean, value_sd, n_objects)

@@ -3,9 +3,9 @@ from .agreement import methods as methods
 from .checks import confidence as confidence
 from .checks import influence as influence
 from .checks import residuals as residuals
-from .ranks import rankogram as rankogram
-from .ranks import top as top
 from .results import biases as biases
+from .results import rankogram as rankogram
+from .results import top as top
 from .results import values as values
 from .structure import assessor_graph as assessor_graph
 from .structure import design as design

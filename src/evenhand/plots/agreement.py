@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.answers.compare import Comparison, r_squared
 from evenhand.compiled import Floats
-from evenhand.errors import InputError
+from evenhand.errors import InputError, bad_option
 from evenhand.models.fit import Fit, method_name
 from evenhand.plots import style
 from evenhand.plots.style import BLUE, INK, VERMILION, Chart, Codes
@@ -46,7 +46,7 @@ def methods(first: Comparison | Fit, second: Fit | None = None) -> Chart:
     if isinstance(first, Comparison):
         return _all_methods(first)
     if second is None:
-        raise InputError("Give two fits, or a comparison.", kind="bad_option")
+        raise bad_option("Give two fits, or a comparison.")
     pair = _pair(first, second)
     names, one, two = pair.names, first.values.estimate, second.values.estimate
     digits = style.decimals(np.concatenate([one, two]))
@@ -90,7 +90,7 @@ class _Pair:
 def _pair(first: Fit, second: Fit) -> _Pair:
     one, two = first.values, second.values
     if list(one.labels) != list(two.labels):
-        raise InputError("Two fits can be compared only if they are of the same objects.", kind="bad_option")
+        raise bad_option("Two fits can be compared only if they are of the same objects.")
     groups = style.groups_of(max(one.component, two.component, key=lambda part: int(part.max())))
     return _Pair(first, second, style.drawable(one.labels), groups, _same(one.estimate, two.estimate))
 

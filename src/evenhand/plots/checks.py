@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evenhand.answers.heldout import leverages
 from evenhand.answers.influence import influence as find_influence
 from evenhand.compiled import Floats, sum_by
-from evenhand.errors import InputError
+from evenhand.errors import InputError, bad_option
 from evenhand.models.fit import Fit, method_name
 from evenhand.panel.panel import Panel
 from evenhand.plots import style
@@ -244,11 +244,10 @@ def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None) -> C
     panel = fit.panel
     kinds = style.declared_kinds(panel)
     if by not in (None, "level", "assessor"):
-        raise InputError(f"Confidence can be shown by level or by assessor, not by {by!r}.", kind="bad_option")
+        raise bad_option(f"Confidence can be shown by level or by assessor, not by {by!r}.")
     if by == "level" and len(kinds.names) == 1:
-        raise InputError(
-            "All scores have the same declared confidence, so there are no levels to compare: use by='assessor'.",
-            kind="bad_option",
+        raise bad_option(
+            "All scores have the same declared confidence, so there are no levels to compare: use by='assessor'."
         )
     fit.require("spread")
     by = by or ("level" if len(kinds.names) > 1 else "assessor")

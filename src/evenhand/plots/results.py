@@ -1,19 +1,40 @@
-"""Pictures of results: values and biases."""
+"""Pictures of results: values, biases, chances of a place, and of every rank."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import altair as alt
 import numpy as np
 
+from evenhand.answers.decision import decide
+from evenhand.answers.ranking import Ranking, ranking_of
 from evenhand.compiled import Floats, sum_by
-from evenhand.errors import InputError
+from evenhand.errors import InputError, bad_option
 from evenhand.models.effects import Effects
 from evenhand.models.fit import Fit, method_name
 from evenhand.plots import style
-from evenhand.plots.style import BLUE, GREY, ORANGE, SKY, WIDTH, Chart, Codes
-from evenhand.words import count_of
+from evenhand.plots.style import BLUE, GREY, ORANGE, PALE, SKY, WIDTH, Chart, Codes
+from evenhand.words import count_of, is_or_are
+
+_MOST_BARS: Final = 40
+"""Up to this many chances of a place are shown: those nearest to even."""
+
+_MOST_RANKS: Final = 60
+"""Up to this many objects have a row of their own in a rankogram."""
+
+_MOST_TICKS: Final = 20
+"""Up to this many ranks are all named on an axis."""
+
+_LEAST: Final = 0.005
+"""Smaller probabilities are left blank."""
+
+_SHADE: Final = alt.Color(
+    "chance:Q",
+    scale=alt.Scale(type="sqrt", range=list(style.SHADES), domainMin=0),
+    legend=alt.Legend(format="%", orient="right", title="probability"),
+)
+_CHANCE: Final = alt.Tooltip("chance:Q", title="probability", format=".1%")
 
 
 def _said(method: str) -> str:
@@ -210,3 +231,202 @@ def _bias_rows(effects: Effects, names: list[str], order: Codes, digits: int) ->
         )
     )
     return alt.layer(*layers)
+
+
+def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) -> Chart:
+    """Return each object's chance of a place among the top k, with the group that the data cannot separate.
+
+    Where there are many objects, those with the clearest cases are left out, and counted.
+
+    Parameters
+    ----------
+    given
+        A fit of a connected panel, or ranks from :func:`evenhand.rank`.
+    k
+        The number of places; that of the ranking where not given.
+    seed
+        Seed of the draws; that of the ranking, or 0, where not given.
+    """
+    ranking = ranking_of(given, k, seed)
+    places, chance = ranking.top, ranking.p_top
+    if places is None or chance is None:
+        raise bad_option("Say how many places there are: top(fit, 10).")
+    decision = decide(ranking, places)
+    names = style.drawable(ranking.fit.values.labels)
+    order = np.argsort(ranking.expected_rank, kind="stable")
+    near = order[np.argsort(np.abs(chance[order] - 0.5), kind="stable")[:_MOST_BARS]]
+    kept = order[np.isin(order, near)]
+    words = {"in": "safely in", "undecided": "the data cannot separate", "out": "safely out"}
+    status = [words[decision.status[i]] for i in kept.tolist()]
+    shown = style.chosen(names, kept)
+    data = style.data_of(
+        name=shown,
+        chance=chance[kept],
+        status=status,
+        expected=ranking.expected_rank[kept],
+        lower=ranking.rank_lower[kept],
+        upper=ranking.rank_upper[kept],
+        value=ranking.fit.values.estimate[kept],
+    )
+    digits = style.decimals(ranking.fit.values.estimate)
+    y, height = style.rows_of(shown, "object", "place")
+    base = alt.Chart(data, width=WIDTH - 60, height=height).encode(
+        y=y,
+        x=alt.X(
+            "chance:Q",
+            title=f"probability of belonging to the top {places}",
+            scale=alt.Scale(domain=[0, 1]),
+            axis=alt.Axis(format="%"),
+        ),
+    )
+    colour = alt.Color("status:N", scale=style.palette(list(words.values()), [BLUE, ORANGE, PALE]))
+    tooltip = [
+        *style.tooltips(("name", "object")),
+        alt.Tooltip("chance:Q", title=f"P(top {places})", format=".1%"),
+        *style.tooltips(("status", "status"), ("lower", "rank from", 0), ("upper", "rank to", 0)),
+        *style.tooltips(("expected", "expected rank", 1), ("value", "value", digits)),
+    ]
+    bars = base.mark_bar(cornerRadiusEnd=2).encode(color=colour, tooltip=tooltip)
+    figures = base.mark_text(align="left", dx=4, color=style.INK, fontSize=10, aria=False).encode(
+        text=alt.Text("chance:Q", format=".0%")
+    )
+    inside, undecided = len(decision.inside), len(decision.undecided)
+    left_out = {
+        "safely in": inside - status.count(words["in"]),
+        "undecided": undecided - status.count(words["undecided"]),
+        "safely out": len(decision.outside) - status.count(words["out"]),
+    }
+    clear = ", ".join(f"{count:,} {word}" for word, count in left_out.items() if count)
+    notes = [
+        f"By expected rank, from {ranking.draws:,} draws (seed {ranking.seed}). Undecided are those whose "
+        f"{style.percent(ranking.interval)} interval of ranks crosses the line below place {places}.",
+        f"Shown are the {_MOST_BARS} nearest to an even chance; left out: {clear}." if clear else "",
+    ]
+    what = f"Bar chart of the chances of {count_of(kept.size, 'object')} to be among the top {places}"
+    return style.finish(alt.layer(bars, figures), _top_title(inside, undecided, places), notes, what)
+
+
+def _top_title(inside: int, undecided: int, places: int) -> str:
+    if not undecided:
+        return f"The top {places} are clear: the scores leave nobody undecided"
+    left = "competes" if undecided == 1 else "compete"
+    if not inside:
+        every = "the only place" if places == 1 else f"all {places:,} places"
+        return f"None is safely in the top {places}; {undecided:,} {left} for {every}"
+    open_places = count_of(max(places - inside, 0), "more place")
+    return f"{inside:,} {is_or_are(inside)} safely in the top {places}; {undecided:,} {left} for {open_places}"
+
+
+def rankogram(given: Fit | Ranking, *, most: int | None = None, seed: int | None = None) -> Chart:
+    """Return how probable each rank is for each object.
+
+    Where there are many objects, neighbours are taken together.
+
+    Parameters
+    ----------
+    given
+        A fit of a connected panel, or ranks from :func:`evenhand.rank`.
+    most
+        Show only so many objects, those with the best expected ranks.
+    seed
+        Seed of the draws; that of the ranking, or 0, where not given.
+    """
+    ranking = ranking_of(given, None, seed)
+    count = ranking.expected_rank.size
+    order = np.argsort(ranking.expected_rank, kind="stable")[: style.at_most(most, count)]
+    chance = ranking.probabilities()[order]
+    names = style.drawable(ranking.fit.values.labels)
+    step = 1 if order.size <= _MOST_RANKS else -(-order.size // 50)
+    chart = _rank_rows(ranking, names, order, chance) if step == 1 else _rank_blocks(chance, step)
+    width = ranking.rank_upper - ranking.rank_lower + 1
+    together = ", which a tick marks." if step == 1 else f", {step} together: the mean of their probabilities."
+    notes = [
+        f"The darker, the more probable; less than {style.percent(_LEAST)} is blank. From {ranking.draws:,} draws "
+        f"(seed {ranking.seed}). Objects by expected rank{together}",
+        f"{count_of(count - order.size, 'object')} with worse ranks left out." if order.size < count else "",
+    ]
+    best = int(np.argmax(ranking.p_first))
+    title = (
+        f"{style.named(names[best], 'Object')} is first with a probability of "
+        f"{style.percent(round(float(ranking.p_first[best]), 2))}; half of the {style.percent(ranking.interval)} rank "
+        f"intervals span {count_of(int(np.median(width)), 'place')} or more"
+    )
+    return style.finish(chart, title, notes, f"Heat map of the ranks of {count_of(order.size, 'object')}")
+
+
+def _rank_rows(ranking: Ranking, names: list[str], order: Codes, chance: Floats) -> Any:
+    row, place = np.nonzero(chance >= _LEAST)
+    shown = style.chosen(names, order)
+    y, height = style.rows_of(shown, "object", "rank")
+    last = int(place.max()) + 1
+    # an axis names all of few ranks, and of more the first and every fifth
+    ticks = list(range(1, last + 1)) if last <= _MOST_TICKS else [1, *range(5, last + 1, 5)]
+    cells = alt.Chart(
+        style.data_of(
+            name=[shown[i] for i in row.tolist()],
+            rank=place + 1,
+            start=place + 0.5,
+            end=place + 1.5,
+            chance=chance[row, place],
+        ),
+        width=max(200, min(WIDTH, 24 * last)),
+        height=height,
+    )
+    heat = cells.mark_bar(height=alt.RelativeBandSize(band=0.9)).encode(
+        y=y,
+        x=alt.X(
+            "start:Q",
+            title="rank",
+            scale=alt.Scale(domain=[0.5, last + 0.5], nice=False),
+            axis=alt.Axis(values=ticks, tickCount=len(ticks), labelOverlap=False, grid=False),
+        ),
+        x2="end:Q",
+        color=_SHADE,
+        tooltip=[*style.tooltips(("name", "object"), ("rank", "rank", 0)), _CHANCE],
+    )
+    mean = (
+        alt.Chart(style.data_of(name=shown, expected=ranking.expected_rank[order]))
+        .mark_tick(color=style.VERMILION, thickness=2, height=alt.RelativeBandSize(band=0.9))
+        .encode(y=y, x="expected:Q", tooltip=style.tooltips(("name", "object"), ("expected", "expected rank", 1)))
+    )
+    return alt.layer(heat, mean)
+
+
+def _rank_blocks(chance: Floats, step: int) -> Any:
+    rows, count = chance.shape
+    starts, places = np.arange(0, rows, step), np.arange(0, count, step)
+    sums = np.add.reduceat(np.add.reduceat(chance, starts, axis=0), places, axis=1)
+    mean = sums / np.diff(np.append(starts, rows))[:, None]
+    row, place = np.nonzero(mean >= _LEAST)
+    last, rank_to = np.minimum(starts[row] + step, rows), np.minimum(places[place] + step, count)
+    data = style.data_of(
+        first=starts[row] + 1,
+        last=last,
+        top=starts[row] + 0.5,
+        bottom=last + 0.5,
+        start=places[place] + 0.5,
+        end=rank_to + 0.5,
+        rank_from=places[place] + 1,
+        rank_to=rank_to,
+        chance=mean[row, place],
+    )
+    plain = alt.Axis(grid=False)
+    across = alt.Scale(domain=[0.5, count + 0.5], nice=False)
+    down = alt.Scale(domain=[0.5, rows + 0.5], reverse=True, nice=False)
+    heat = (
+        alt.Chart(data, width=WIDTH, height=WIDTH)
+        .mark_rect()
+        .encode(
+            x=alt.X("start:Q", title="rank", scale=across, axis=plain),
+            x2="end:Q",
+            y=alt.Y("top:Q", title="objects by expected rank", scale=down, axis=plain),
+            y2="bottom:Q",
+            color=_SHADE,
+            tooltip=[
+                *style.tooltips(("first", "object number", 0), ("last", "to", 0)),
+                *style.tooltips(("rank_from", "rank", 0), ("rank_to", "to", 0)),
+                _CHANCE,
+            ],
+        )
+    )
+    return alt.layer(heat)

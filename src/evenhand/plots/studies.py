@@ -15,10 +15,8 @@ from evenhand.panel.panel import Panel
 from evenhand.plots.agreement import bland_altman, methods
 from evenhand.plots.structure import assessor_graph
 from evenhand.plots.style import BLUE, GREEN, INK, ORANGE, data_of, save
-from evenhand.studies.case_study_1 import Published
-from evenhand.studies.case_study_2 import case_study_2_fits
-from evenhand.studies.reproduction import GRAPHS, figure_1_panel
-from evenhand.studies.simulation import METHODS, SimulationStudy, profile_name
+from evenhand.studies.reproduction import GRAPHS, Published, figure_1_panel
+from evenhand.studies.simulation import METHODS, SimulationStudy, compared_fits, profile_name
 
 FigureFormat = Literal["svg", "png"]
 
@@ -96,7 +94,7 @@ def save_figure_1(folder: str | os.PathLike[str], format: FigureFormat) -> list[
 
 def save_figure_5(panel: Panel, folder: str | os.PathLike[str], format: FigureFormat) -> list[Path]:
     """Write the values of case study 2 by one method against another, and their differences, as in figure 5."""
-    fits = case_study_2_fits(panel)
+    fits = compared_fits(panel)
     charts: dict[str, Any] = {}
     for first, second in combinations(fits, 2):
         charts[f"figure-5-{first}-{second}"] = methods(fits[first], fits[second])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from evenhand import words
 from evenhand.compiled import Floats
-from evenhand.errors import InputError
+from evenhand.errors import bad_option
 from evenhand.frames import records_of
 from evenhand.io.results import write_whole
 from evenhand.models.effects import Effects
@@ -156,10 +156,9 @@ def save(chart: Any, path: str | Path) -> None:
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in _SUFFIXES:
-        raise InputError(
+        raise bad_option(
             f"A picture cannot be written as {target.suffix or 'a file without a suffix'}: "
-            f"use {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}.",
-            kind="bad_option",
+            f"use {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}."
         )
     kind = suffix[1:]
 
@@ -177,7 +176,7 @@ def save(chart: Any, path: str | Path) -> None:
 def at_most(most: int | None, count: int) -> int:
     """Return how many of ``count`` rows to show, where a number of them may have been asked for."""
     if most is not None and most < 1:
-        raise InputError("The number of rows to show must be at least 1.", kind="bad_option")
+        raise bad_option("The number of rows to show must be at least 1.")
     return count if most is None else min(most, count)
 
 

@@ -13,8 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from evenhand.design.outlook import Outlook, RandomDesigns
-from evenhand.design.result import Design
+from evenhand.design.result import Design, Outlook, RandomDesigns
 from evenhand.errors import EvenhandError, InputError, Problem
 from evenhand.frames import records_of
 from evenhand.io.results import harmless, write_tables, write_whole
@@ -26,9 +25,6 @@ from evenhand.words import count_of, is_or_are, name_some
 
 _Pairs = Sequence[tuple[str, str]]
 """Who reads what: assessor, object."""
-
-TABLES: Final = ("assignments", "objects", "assessors", "lost", "by_readings")
-"""The tables of a summary, the main one first."""
 
 _ADDRESS = re.compile(r"[^\s@,;<>\"]+@[^\s@,;<>\"]+")
 _BAD_IN_FILE_NAME = re.compile(r"[^\w.-]+")

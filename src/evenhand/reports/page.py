@@ -13,18 +13,18 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from evenhand import words
+import numpy as np
+
 from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Decision, decide
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
 from evenhand.answers.ranking import DRAWS, Ranking, rank
-from evenhand.errors import EvenhandError, InputError, NotRankableError, Problem
-from evenhand.models.average import simple_average
+from evenhand.errors import EvenhandError, NotRankableError, Problem, bad_option
+from evenhand.models.average import SA, simple_average
 from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit, method_name
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
-from evenhand.reports.sentences import decision_words, method_words, no_decision_words
 from evenhand.reports.summary import (
     Summary,
     problem_records,
@@ -34,6 +34,7 @@ from evenhand.reports.summary import (
     summarise_influence,
     summarise_ranking,
 )
+from evenhand.words import chance, count_of, name_some, number, percent
 
 if TYPE_CHECKING:
     import altair as alt
@@ -58,6 +59,18 @@ _TAG: Final = re.compile(r"<\w[^>]*>")
 _ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
 _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 """Coordinates of a drawing with more than two decimals, at the end of those."""
+
+_NAMED: Final = 30
+"""Up to this many objects are named in a sentence."""
+
+_GROUPS: Final = 6
+"""Of up to this many groups the leader is named."""
+
+_CONFIDENCE: Final = {
+    "uncertainty": "weighted by the standard deviations that the assessors declared",
+    "confidence": "weighted by the confidences that the assessors declared",
+    "level": "weighted by the assessors' declared levels of confidence",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +134,10 @@ def make_report(
         ranking=None if ranking is None else summarise_ranking(ranking, decision),
         influence=_tried(lambda: summarise_influence(fit, top=top), notes),
         comparison=None if compared is None else summarise_comparison(compared),
-        decision=no_decision_words(fit, top, reason)
+        decision=_no_decision_words(fit, top, reason)
         if ranking is None
-        else decision_words(fit, ranking, decision, averages),
-        method=method_words(fit, ranking, mark),
+        else _decision_words(fit, ranking, decision, averages),
+        method=_method_words(fit, ranking, mark),
         mark=mark,
         averages=dict(zip(averages.values.labels, averages.values.estimate.tolist(), strict=True)),
         pictures=_pictures(fit, ranking, decision, compared, notes),
@@ -137,7 +150,7 @@ def _ranks(
 ) -> tuple[Ranking | None, Decision | None, str]:
     """Return ranks and the decision, or None and the reason."""
     if top is None and lottery_seed is not None:
-        raise InputError("A lottery needs a number of places.", kind="bad_option")
+        raise bad_option("A lottery needs a number of places.")
     try:
         ranking = rank(fit, top=top, seed=seed, draws=draws)
     except NotRankableError as error:
@@ -210,6 +223,152 @@ def _shortened(part: Any) -> Any:
     return float(f"{part:.{DIGITS}g}") if isinstance(part, float) else part
 
 
+# --- sentences: the decision, and how it was made, for minutes -----------------------------------
+
+
+def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
+    """Return why there is no decision, and what the values say all the same."""
+    labels, estimate, component = fit.values.labels, fit.values.estimate, fit.values.component
+    said = [f"No {'ranks' if top is None else 'decision'} can be given. {reason}"]
+    groups = int(component.max()) + 1
+    firsts = [
+        members[np.argsort(-estimate[members], kind="stable")].tolist()
+        for members in (np.flatnonzero(component == group) for group in range(groups))
+    ]
+    if groups > 1:
+        highest = [
+            f"{labels[order[0]]} ({estimate[order[0]]:.1f}) in group {at + 1}" for at, order in enumerate(firsts)
+        ]
+        said.append(f"The highest value of each group: {name_some(highest, _GROUPS)}.")
+    elif top is not None:
+        rank = fit.values.rank  # those who share the last place are all named
+        named = [labels[at] for at in firsts[0] if rank[at] <= top]
+        tie = ", of whom some are level" if len(named) > top else ""
+        said.append(f"By value alone, and nobody can say how surely, the first {top:,} are {_named(named)}{tie}.")
+    else:
+        said.append(_highest(fit, firsts[0][0]))
+    return said
+
+
+def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, averages: Fit) -> list[str]:
+    """Return the decision in plain words, a sentence or two a paragraph."""
+    if decision is None:
+        return _leading(fit, ranking)
+    places, inside, undecided = decision.places, decision.inside, decision.undecided
+    share = percent(ranking.interval)
+    safe = f"Safely in are {_named(inside)}." if inside else "None of them is safely in."
+    said = [
+        f"{places:,} of {count_of(fit.panel.n_objects, 'object')} are to be chosen. "
+        f"{safe} For {count_of(places - len(inside), 'place')} the scores cannot separate "
+        f"{count_of(len(undecided), 'object')}: {_named(undecided)}. All others are safely out."
+        if undecided
+        else f"{places:,} of {count_of(fit.panel.n_objects, 'object')} are to be chosen, and the scores separate them "
+        f"from all others: {_named(inside)}."
+    ]
+    said.append(
+        f"“Safely” means that the {share} interval of the rank lies on one side of the line between places {places:,} "
+        f"and {places + 1:,}."
+    )
+    if decision.drawn is not None:
+        said.append(
+            f"The open places were drawn by lot with seed {decision.lottery_seed}, in this order: "
+            f"{_named(decision.drawn)}."
+        )
+    said += _changes(fit, averages, places)
+    return said
+
+
+def _named(labels: Sequence[str]) -> str:
+    return name_some(list(labels), _NAMED) if labels else "none"
+
+
+def _leading(fit: Fit, ranking: Ranking) -> list[str]:
+    """Return who is ahead, and who may be."""
+    first, *rest = np.argsort(-fit.values.estimate, kind="stable").tolist()
+    others = [fit.values.labels[at] for at in rest if ranking.rank_lower[at] == 1]
+    share = percent(ranking.interval)
+    said = f"No other may be first, by the {share} intervals of ranks."
+    if others:
+        said = f"The scores do not rule out ({share} intervals of ranks) that another is first: {_named(others)}."
+    return [_highest(fit, first), said]
+
+
+def _highest(fit: Fit, at: int) -> str:
+    return f"The highest value is that of {fit.values.labels[at]}, {fit.values.estimate[at]:.1f}."
+
+
+def _changes(fit: Fit, averages: Fit, places: int) -> list[str]:
+    """Return who would not be chosen by plain averages."""
+    if fit.model == SA:
+        return []
+    labels = fit.values.labels
+    ours, theirs = (
+        {labels[at] for at in np.argsort(-one.values.estimate, kind="stable")[:places].tolist()}
+        for one in (fit, averages)
+    )
+    enter, leave = sorted(ours - theirs), sorted(theirs - ours)
+    if not enter:
+        return [f"Plain averages would put the same {places:,} first."]
+    return [
+        f"Plain averages would put {count_of(len(leave), 'other object')} among the first {places:,}: {_named(leave)} "
+        f"in place of {_named(enter)}."
+    ]
+
+
+def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
+    """Return how the values were found, in words that can be pasted into minutes."""
+    panel = fit.panel
+    said = [
+        f"{count_of(panel.n_objects, 'object')} {'was' if panel.n_objects == 1 else 'were'} scored by "
+        f"{count_of(panel.n_assessors, 'assessor')} in {count_of(panel.n_assessments, 'assessment')}."
+    ]
+    weighted = _CONFIDENCE.get(panel.confidence, "")
+    if fit.model == SA:
+        said.append("The value of an object is the plain average of its scores.")
+    elif not fit.is_calibrated:
+        said.append(f"The value of an object is the average of its scores, {weighted or 'with equal weights'}.")
+    else:
+        said.append(
+            "Each score was taken to be the value of the object plus the bias of the assessor plus noise, and values "
+            "and biases were found from all scores together (R. S. MacKay, R. Kenna, R. J. Low and S. Parker, "
+            "Calibration with confidence, Royal Society Open Science 4, 160760, 2017)"
+            + (f", {weighted}" if weighted and fit.model.uses_confidence else "")
+            + "."
+        )
+    groups = int(fit.values.component.max()) + 1
+    if groups > 1:
+        said.append(
+            f"The panel falls into {groups:,} groups that share neither assessor nor object: each was calibrated on "
+            "its own, and values of different groups cannot be compared."
+        )
+    if not fit.model.is_plain:
+        said.append(f"The method was {fit.model.name} ({fit.method}).")
+    if panel.factor is not None and fit.model.uses_confidence:
+        said.append(
+            f"From one level of confidence to the next the standard deviation changes by a factor {panel.factor:g}."
+        )
+    said.append(_noise(fit))
+    if ranking is not None:
+        said.append(
+            f"Ranks and chances come from {ranking.draws:,} draws from the posterior, seed {ranking.seed}; intervals "
+            f"have probability {percent(fit.values.interval)}."
+        )
+    said.append(f"Computed with evenhand {mark.version}; fingerprint {mark.whole[:16]}.")
+    return " ".join(part for part in said if part)
+
+
+def _noise(fit: Fit) -> str:
+    kind, variance = fit.posterior.noise.kind, fit.noise_variance
+    if kind == "declared":
+        return "Declared uncertainties were taken at face value."
+    if variance is None:
+        return f"Standard deviations are not given, since {fit.posterior.noise.reason}."
+    return f"The noise was estimated from the scores ({count_of(fit.degrees_of_freedom, 'degree')} of freedom)."
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+
 def render(report: Report, *, made: datetime | None = None) -> str:
     """Return the page."""
     import jinja2
@@ -224,8 +383,8 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     environment.filters |= {
         "number": _number,
         "signed": partial(_number, signed=True),
-        "count_of": words.count_of,
-        "percent": words.chance,
+        "count_of": count_of,
+        "percent": chance,
         "sentence": lambda text: text[:1].upper() + text[1:],
     }
     scripts = _scripts() if report.pictures else ()
@@ -251,7 +410,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
 
 
 def _number(value: float | None, digits: int = 1, *, signed: bool = False) -> str:
-    return words.number(value, digits, signed=signed, minus="−")
+    return number(value, digits, signed=signed, minus="−")
 
 
 def fingerprints_in(page: str) -> tuple[str, str] | None:
@@ -264,7 +423,7 @@ def refuse_pdf(path: Path) -> None:
     """Say what to do for a PDF."""
     if path.suffix.lower() == ".pdf":
         message = "Reports are written as HTML, laid out for A4: write a .html file and print it to PDF from a browser."
-        raise InputError(message, kind="bad_option", where=str(path))
+        raise bad_option(message, where=str(path))
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
@@ -21,7 +21,6 @@ from evenhand.models.average import SA
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import gauge_name
 from evenhand.panel.panel import Panel
-from evenhand.reports.sentences import confidence_words, noise_notes, sampling_notes
 from evenhand.solve.connectivity import Connectivity, assessor_graph, connectivity
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def summarise_fit(
     panel = fit.panel
     known = _evidence(fit, priors) if with_evidence else None
     mu2, notes = _mu2(fit.connectivity)
-    notes = [*fit.notes, *noise_notes(fit), *sampling_notes(fit), *(known.notes if known else ()), *notes]
+    notes = [*fit.notes, *_noise_notes(fit), *_sampling_notes(fit), *(known.notes if known else ()), *notes]
     objects = fit.values.columns()
     if grades:
         try:
@@ -111,6 +110,37 @@ def summarise_fit(
     }
 
 
+def _sampling_notes(fit: Fit) -> list[Problem]:
+    """Return in words how far standard deviations may be off, where they were estimated by sampling."""
+    solver = fit.posterior.solver
+    error = 0.0 if solver is None or fit.values.sd is None else solver.diagonal_error / 2
+    if error == 0:
+        return []
+    message = (
+        f"the panel is too large for exact standard deviations and leverages: they were estimated by sampling, with a "
+        f"typical error of {100 * error:.2g} % of each standard deviation."
+    )
+    return [Problem("sampled", message)]
+
+
+def _noise_notes(fit: Fit) -> list[Problem]:
+    """Return in words whether declared uncertainties are believable: R against chi-square with nu degrees."""
+    p_value = fit.noise_p_value
+    if p_value is None or fit.panel.confidence != "uncertainty":
+        return []
+    ratio = fit.residual / fit.degrees_of_freedom
+    shown = f"p = {p_value:.2g}" if p_value > 1e-12 else "p < 1e-12"
+    if p_value >= 0.05:
+        text = f"the declared uncertainties are believable (chi-square test of w = 1: {shown})."
+    else:
+        word, factor = ("small", ratio) if ratio > 1 else ("large", 1 / ratio)
+        text = (
+            f"the declared uncertainties look too {word}, by a factor of about {np.sqrt(factor):.2g} "
+            f"(chi-square test of w = 1: {shown})."
+        )
+    return [Problem("declared_uncertainties", text)]
+
+
 def _evidence(fit: Fit, priors: Priors | None) -> Evidence:
     """Return the log-evidence; none for sums over criteria, which are not fitted to scores of their own."""
     if fit.model.why_not("evidence") is None:
@@ -157,7 +187,31 @@ def _declared_confidence(power: Summary, factor: float | None) -> Summary:
     found: Summary = {"power": ends[""], "lower": ends["_lower"], "upper": ends["_upper"]}
     for end, number in ends.items():
         found[f"factor{end}"] = None if factor is None or number is None else factor**number
-    return {**found, "words": confidence_words(found)}
+    return {**found, "words": _confidence_words(found)}
+
+
+def _confidence_words(found: Mapping[str, Any]) -> str:
+    """Return what the scores tell about declared confidence, from its power and factor with their intervals."""
+    low, high = found["lower"], found["upper"]
+    shown = f"power {found['power']:.2f}"
+    if low is None:
+        return f"{shown}; 0 would mean that declared confidence says nothing, 1 that it is as declared."
+    if low <= 0 <= high:
+        verdict = "no sign that declared confidence carries information"
+        verdict += ", nor that it does not" if low <= 1 <= high else ""
+    elif high < 0:
+        verdict = "declared confidence misleads: sure scores are further off than unsure ones"
+    elif low <= 1 <= high:
+        verdict = "declared confidence carries information, as much as declared"
+    else:
+        verdict = f"declared confidence carries information, but {'less' if high < 1 else 'more'} than declared"
+    text = f"{verdict} ({shown}, {low:.2f} to {high:.2f}; 0 is none, 1 as declared)."
+    if found["factor"] is not None:
+        text += (
+            f" Neighbouring levels differ by a factor of {found['factor']:.2f} in uncertainty "
+            f"({found['factor_lower']:.2f} to {found['factor_upper']:.2f})."
+        )
+    return text
 
 
 def _criteria(found: Fit | CriteriaFit) -> Summary:
@@ -216,7 +270,7 @@ def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
 
     bounds = robustness(fit)
     effects = influence(fit)
-    notes = [*fit.notes, *sampling_notes(fit)]
+    notes = [*fit.notes, *_sampling_notes(fit)]
     chosen = list(range(fit.panel.n_assessors))
     if len(chosen) > _MOST_DELETIONS:
         pull = np.where(np.isfinite(effects.pull), np.abs(effects.pull), 0.0)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from evenhand.errors import InputError
+from evenhand.errors import InputError, bad_option
 from evenhand.io.results import check_target, write_whole
 from evenhand.io.sheets import Column, Formats, Sheet, check_fits, lay_out, open_workbook, text_width, write_sheet
 from evenhand.io.spreadsheet import TEMPLATE_SHEETS
@@ -80,9 +80,9 @@ def template(
     place = Path(path)
     if confidence not in (*_HOW_SURE, "none"):
         known = ", ".join(_HOW_SURE)
-        raise InputError(f"{confidence!r} is no form of confidence: use {known} or none.", kind="bad_option")
+        raise bad_option(f"{confidence!r} is no form of confidence: use {known} or none.")
     if bounds is not None and not (all(map(math.isfinite, bounds)) and bounds[0] < bounds[1]):
-        raise InputError("The ends of the scale must be two numbers, the lower one first.", kind="bad_option")
+        raise bad_option("The ends of the scale must be two numbers, the lower one first.")
     lists = {"object": _labels("object", objects), "assessor": _labels("assessor", assessors)}
     listed = Sheet(_LISTS, [Column(side, labels) for side, labels in lists.items() if labels], has_filter=False)
     check_fits(listed)
@@ -111,10 +111,10 @@ def refuse_filled(path: str | os.PathLike[str], *, force: bool) -> None:
 def _labels(side: str, given: int | Sequence[str]) -> list[str]:
     """Return labels, each once; a number of them is counted out."""
     if isinstance(given, str):
-        raise InputError(f"Give the {side}s as a list of labels, or as a number.", kind="bad_option")
+        raise bad_option(f"Give the {side}s as a list of labels, or as a number.")
     count = given if isinstance(given, int) else len(given)
     if not 0 <= count <= _MOST_LABELS:
-        raise InputError(f"A list can have 0 to {_MOST_LABELS:,} {side}s, not {count:,}.", kind="bad_option")
+        raise bad_option(f"A list can have 0 to {_MOST_LABELS:,} {side}s, not {count:,}.")
     if isinstance(given, int):
         return [f"{side[0].upper()}{number:0{len(str(count))}d}" for number in range(1, count + 1)]
     return list(dict.fromkeys(str(label) for label in given if str(label).strip()))

@@ -284,12 +284,13 @@ def _column(name: str, cells: list[Any], digits: int, chances: set[str]) -> Colu
     if name in chances:
         return Column(name, cells, "0.0%", bar="share")
     bar: Bar = "amount" if name == "value" else "either side" if name == "bias" else ""
-    numbers = [cell for cell in cells if isinstance(cell, float) and math.isfinite(cell)]
-    return Column(name, cells, _form(numbers, digits if name in _POINTS else digits_of(numbers)), bar)
+    return Column(name, cells, _form(name, cells, digits), bar)
 
 
-def _form(numbers: Sequence[float], digits: int) -> str:
+def _form(name: str, cells: Sequence[Any], digits: int) -> str:
     """Return how numbers are shown: with some decimals, or with a power of ten where those would not show them."""
+    numbers = [cell for cell in cells if isinstance(cell, float) and math.isfinite(cell)]
+    digits = digits if name in _POINTS else digits_of(numbers)
     largest = max((abs(number) for number in numbers), default=1.0)
     if largest >= 1e7 or 0 < largest < 10.0**-digits:
         return "0.00E+00"
@@ -356,8 +357,7 @@ def _authors_sheet(summary: Summary, digits: int) -> Sheet:
 
     def column(heading: str, table: str, key: str) -> Column:
         cells = [record.get(key) for record in summary[table]]
-        numbers = [cell for cell in cells if isinstance(cell, float)]
-        return Column(heading, cells, _form(numbers, digits if key in _POINTS else digits_of(numbers)))
+        return Column(heading, cells, _form(key, cells, digits))
 
     declared = [_as_the_authors_have_it(record["declared"], summary["panel"]) for record in summary["assessments"]]
     columns = [
