@@ -93,6 +93,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "calibrate apart.csv --shrink --json",
         "calibrate uncertain.csv --shrink --noise declared --json",
         "calibrate rich.csv --shrink --tails student --top 2",
+        "calibrate rich.csv --reliability --json",
+        "calibrate apart.csv --per-component --reliability --json",
+        "calibrate perfect.csv --reliability --json",
+        "calibrate rich.csv --reliability --rows 2",
         "rank rich.csv --shrink --top 2 --json",
         "influence rich.csv --shrink --json",
         "influence rich.csv --tails student --json",
@@ -666,6 +670,7 @@ def results() -> dict[str, Any]:
         "Classification": eh.classify(fit, [50.0, 60.0]),
         "Influence": eh.influence(fit),
         "NextBest": eh.next_best(fit),
+        "Reliability": eh.reliability(fit),
         "Design": eh.assign(4, 3, per_object=2, effort=0.1),
         "Design with levels": eh.assign(2, 3, per_object=2, effort=0.1, expertise=np.full((3, 2), 0.5)),
         "SimulationStudy": eh.studies.simulation_study(

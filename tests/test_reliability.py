@@ -1,19 +1,25 @@
 """Reliability against psych, dense algebra and simulation, and what is said where it cannot be told."""
 
 import csv
+import html
+import json
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from numpy.testing import assert_allclose as close
 from numpy.typing import NDArray
 
 import evenhand as eh
 from evenhand import Panel, Reliability, reliability
+from evenhand.cli import main
+from evenhand.data import demo_path
 from evenhand.models.effects import Table
 from panels import random_panel
 
@@ -357,9 +363,9 @@ def test_what_else_a_model_assumes_is_left_out_and_said(assumed: dict[str, Any])
 
 def test_a_fit_on_a_cluster_is_refused() -> None:
     from evenhand.cluster.calibrate import OnCluster
-    from evenhand.models.additive import CWC
 
-    assert "workers of the cluster" in OnCluster(CWC).why_not("reliability")
+    method = OnCluster("cwc", calibrates=True, weighs=True, make=eh.calibrate)
+    assert "workers of the cluster" in method.why_not("reliability")
 
 
 # -------------------------------------------------------------------------------------------------------------- shown
@@ -390,3 +396,43 @@ def test_labels_are_text_in_notebooks() -> None:
     cells = {"object": list("aabbccdd"), "assessor": ["<x>", "y"] * 4, "score": [1.0, 2, 3, 5, 7, 6, 9, 9]}
     panel = Panel.from_frame(pl.DataFrame(cells))
     assert "<x>" not in reliability(eh.calibrate(panel))._repr_html_()
+
+
+# -------------------------------------------------------------------------------------------------------- other doors
+
+
+def test_the_command_says_what_the_library_says(tmp_path: Path) -> None:
+    found = reliability(eh.calibrate(eh.read_panel(demo_path())))
+    told = json.loads(CliRunner().invoke(main, ["calibrate", str(demo_path()), "--reliability", "--json"]).stdout)
+    assert told["reliability"]["sentences"] == found.sentences()
+    assert [row["verdict"] for row in told["reliability"]["assessors"]] == found.columns()["verdict"]
+    assert told["reliability"]["needed"] == found.needed()
+    shown = CliRunner().invoke(main, ["calibrate", str(demo_path()), "--reliability"]).stdout
+    assert found.sentence in shown.replace("\n", " ")
+    plain = CliRunner().invoke(main, ["calibrate", str(demo_path()), "--json"]).stdout
+    assert "reliability" not in json.loads(plain)
+
+
+def test_reports_and_workbooks_have_it(tmp_path: Path) -> None:
+    panel = eh.read_panel(demo_path())
+    fit = eh.calibrate(panel)
+    found = reliability(fit)
+    page = eh.report(fit, tmp_path / "report.html", comparison=False).read_text(encoding="utf-8")
+    assert all(html.escape(sentence) in page for sentence in found.sentences())
+    sheet = openpyxl.load_workbook(eh.workbook(fit, tmp_path / "results.xlsx"))["assessor_fit"]
+    rows = list(sheet.iter_rows(values_only=True))
+    assert rows[0] == tuple(found.columns())
+    assert [row[0] for row in rows[1:]] == list(panel.assessors)
+
+
+def test_large_panels_have_no_statistics_of_assessors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for module in ("answers.reliability", "reports.page", "reports.workbook"):
+        monkeypatch.setattr(f"evenhand.{module}.LARGEST", 50)
+    fit = eh.calibrate(eh.read_panel(demo_path()))
+    found = reliability(fit)
+    assert found.assessors is None
+    assert found.shares is not None
+    assert any("no statistics of single assessors" in str(note) for note in found.notes)
+    assert "assessor_fit" not in openpyxl.load_workbook(eh.workbook(fit, tmp_path / "results.xlsx")).sheetnames
+    page = eh.report(fit, tmp_path / "report.html", comparison=False).read_text(encoding="utf-8")
+    assert "How good the panel is" not in page

@@ -41,7 +41,7 @@ _WORTH, _WORSE = 0.05, -0.02
 _VAGUE: Final = 0.4
 """Where the interval of a share is this wide, the scores can hardly tell."""
 
-AVERAGES, CALIBRATED, SHRUNK = "averages", "calibrated", "shrunk"
+AVERAGES, CALIBRATED, SHRUNK = KINDS = ("averages", "calibrated", "shrunk")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -278,7 +278,7 @@ def reliability(found: Fit | CriteriaFit) -> Reliability:
     if int(panel.assessor_assessments.max()) == 1:
         parts, names = parts.together(mean_noise), ("value", "noise")
         message = "every assessor scored one object, so that bias and noise cannot be told apart: they count as one."
-        notes.append(Problem("all_assessors_once", message))
+        notes.append(Problem("reliability", message))
 
     def table(side: str, numbers: Mapping[str, Floats]) -> Table:
         rows = credible_rows(list(numbers.values()), parts.share, interval)
