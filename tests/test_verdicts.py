@@ -9,14 +9,18 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
 import evenhand as eh
-from evenhand import Panel
+from evenhand import Fit, Panel
 from evenhand.answers.verdicts import AssessorFit, _standardised, assess_assessors
-from panels import random_panel
+from panels import random_panel, refined_of
 
 Floats = NDArray[np.float64]
 
 VALUE, BIAS, NOISE = 9.0, 6.0, 5.0
 """Standard deviations that a dense computation and a fit are both given."""
+
+
+def assessed(fit: Fit) -> list[AssessorFit]:
+    return assess_assessors(fit, refined_of(fit).node.solver)
 
 
 class Dense:
@@ -61,7 +65,7 @@ def found() -> tuple[Panel, Dense, list[AssessorFit], float]:
     # in the fit the noise has variance 1/c, so that all variances are those of the dense model over NOISE^2
     assert fit.residuals == pytest.approx(scaled, abs=1e-9)
     w = float(panel.precision @ np.square(scaled)) / float(panel.precision @ np.diagonal(covariance) / NOISE**2)
-    return panel, dense, assess_assessors(fit), w
+    return panel, dense, assessed(fit), w
 
 
 def test_mean_squares_are_those_of_the_dense_model(found: tuple[Panel, Dense, list[AssessorFit], float]) -> None:
@@ -142,7 +146,7 @@ def simulated(seed: int, sizes: tuple[int, int, int], first: Callable[[Floats, F
 
 
 def verdicts(panel: Panel) -> list[str]:
-    return [one.verdict for one in assess_assessors(eh.refine(panel, shrink=True))]
+    return [one.verdict for one in assessed(eh.refine(panel, shrink=True))]
 
 
 @pytest.mark.parametrize("sizes", [(40, 10, 3), (60, 10, 2), (15, 6, 6)])
@@ -182,4 +186,4 @@ def test_few_scores_tell_nothing() -> None:
     panel = simulated(1, (4, 3, 3)).restrict(np.arange(12) < 9)
     assert set(verdicts(panel)) == {"too few scores to tell"}
     fit = eh.refine(panel, shrink=True)
-    assert all(one.agreement is None for one in assess_assessors(fit))
+    assert all(one.agreement is None for one in assessed(fit))

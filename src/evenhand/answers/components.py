@@ -24,21 +24,22 @@ _SLICES: Final = 9
 """The noise variance given the ratios of variances stands as this many equally probable numbers."""
 
 
-def is_shrunk(fit: Fit) -> bool:
-    """Whether a fit has priors of values and of biases, and nothing else beyond s = v + b + noise."""
+def shrunk_node(fit: Fit) -> Node | None:
+    """Return the fit behind one with priors of values and of biases; None where it has none, or assumes more."""
     if fit.model.behind is None:
-        return False
+        return None
     node = fit.model.behind.best
     setting = node.setting
     has_priors = setting.value_ratio is not None and setting.bias_ratio is not None
     is_additive = node.border is None and setting.strength is None and fit.values.scale is None
-    return has_priors and is_additive and setting.likelihood.is_normal
+    return node if has_priors and is_additive and setting.likelihood.is_normal else None
 
 
-def shrunk_fit(fit: Fit, notes: list[Problem]) -> Fit | None:
-    """Return the shrunk fit of the same panel, which may be the fit itself; None where there is none."""
-    if is_shrunk(fit):
-        return fit
+def shrunk_fit(fit: Fit, notes: list[Problem]) -> tuple[Fit, Node] | None:
+    """Return the shrunk fit of the same panel, which may be the fit itself, and what is behind it; None without."""
+    known = shrunk_node(fit)
+    if known is not None:
+        return fit, known
     panel = fit.panel
     if float(np.ptp(panel.score)) == 0:
         notes.append(Problem("reliability", "all scores are the same: there are no differences to be explained."))
@@ -55,7 +56,8 @@ def shrunk_fit(fit: Fit, notes: list[Problem]) -> Fit | None:
         notes.append(Problem("reliability", message))
     kept = ("no_spread", "joined_by_priors")
     notes += [note for note in found.notes if note.kind in kept]
-    return found
+    node = shrunk_node(found)
+    return None if node is None else (found, node)
 
 
 def lowered(sentence: str) -> str:
@@ -74,12 +76,8 @@ class Parts:
     node: NDArray[np.int64]  # which of the credible fits each belongs to; 0 for the best one
 
     @classmethod
-    def of(cls, shrunk: Fit) -> Parts:
+    def of(cls, shrunk: Fit, best: Node) -> Parts:
         """Return the variances of a shrunk fit."""
-        search = shrunk.model.behind
-        if search is None:
-            raise TypeError("a shrunk fit has a search behind it")
-        best = search.best
         share, ratios, noise, place = [0.0], [_ratios(best)], [best.w], [0]
         for at, (probability, _, node) in enumerate(shrunk.model.credible, start=1):
             credible = _credible_noise(node)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from evenhand import frames
-from evenhand.answers.components import Parts, between, chance, credible_rows, is_shrunk, lowered, luck, shrunk_fit
+from evenhand.answers.components import Parts, between, chance, credible_rows, lowered, luck, shrunk_fit, shrunk_node
 from evenhand.answers.verdicts import AssessorFit, assess_assessors, assessor_columns
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import EvenhandError, Problem
@@ -23,6 +23,7 @@ from evenhand.words import count_of, name_some, number
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
+    from evenhand.models.setting import Node
 
 TARGET: Final = 0.8
 """The reliability that is asked for when nothing else is said."""
@@ -268,11 +269,12 @@ def reliability(found: Fit | CriteriaFit) -> Reliability:
     panel, interval = fit.panel, fit.values.interval
     notes: list[Problem] = []
     per_object = panel.n_objects / float((1.0 / panel.object_assessments).sum())
-    own = AVERAGES if not fit.is_calibrated else SHRUNK if is_shrunk(fit) else CALIBRATED
-    shrunk = shrunk_fit(fit, notes)
-    if shrunk is None or panel.n_objects < 2:
+    own = AVERAGES if not fit.is_calibrated else CALIBRATED if shrunk_node(fit) is None else SHRUNK
+    found_shrunk = shrunk_fit(fit, notes)
+    if found_shrunk is None or panel.n_objects < 2:
         return Reliability(panel, None, None, None, None, per_object, None, own, tuple(notes))
-    parts = Parts.of(shrunk)
+    shrunk, node = found_shrunk
+    parts = Parts.of(shrunk, node)
     mean_noise = float((1 / shrunk.weight).mean())
     names: tuple[str, ...] = ("value", "bias", "noise")
     if int(panel.assessor_assessments.max()) == 1:
@@ -302,7 +304,7 @@ def reliability(found: Fit | CriteriaFit) -> Reliability:
             per_object,
         ),
         per_object=per_object,
-        assessors=_assessors(shrunk, notes),
+        assessors=_assessors(shrunk, node, notes),
         own=own,
         notes=tuple(notes),
     )
@@ -373,7 +375,7 @@ def _with_one_way(table: Table, single: Floats, per_object: float) -> Table:
     )
 
 
-def _assessors(shrunk: Fit, notes: list[Problem]) -> tuple[AssessorFit, ...] | None:
+def _assessors(shrunk: Fit, node: Node, notes: list[Problem]) -> tuple[AssessorFit, ...] | None:
     """Return how each assessor fits in; None, with a note, where there are too many scores."""
     panel = shrunk.panel
     if panel.n_assessments > LARGEST or int(panel.assessor_assessments.max()) > _LONGEST:
@@ -382,4 +384,4 @@ def _assessors(shrunk: Fit, notes: list[Problem]) -> tuple[AssessorFit, ...] | N
         )
         notes.append(Problem("reliability", message))
         return None
-    return tuple(assess_assessors(shrunk))
+    return tuple(assess_assessors(shrunk, node.solver))

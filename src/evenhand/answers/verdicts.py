@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from evenhand.compiled import Floats
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
+from evenhand.solve.base import Answering
 
 Verdict = Literal["consistent", "erratic", "bunched", "other ranking", "too few scores to tell"]
 
@@ -87,8 +88,8 @@ def assessor_columns(assessors: Sequence[AssessorFit]) -> dict[str, Any]:
     return {field.name: [getattr(one, field.name) for one in assessors] for field in fields(AssessorFit)}
 
 
-def assess_assessors(fit: Fit) -> list[AssessorFit]:
-    """Return how each assessor's scores fit in with those of all others, for a shrunk fit.
+def assess_assessors(fit: Fit, solver: Answering) -> list[AssessorFit]:
+    """Return how each assessor's scores fit in with those of all others, for a shrunk fit and who answers for it.
 
     With H the hat matrix in units of the declared uncertainties, the residuals r of an assessor have the covariance
     w G, G = (I - H)_aa. The noise variance is that of all residuals, w = sum r^2 / tr(I - H), so that assessors are
@@ -115,7 +116,7 @@ def assess_assessors(fit: Fit) -> list[AssessorFit]:
     order = np.argsort(panel.assessor_index, kind="stable")
     ends = np.cumsum(panel.assessor_assessments)[:-1]
     rows_of = np.split(order, ends)
-    blocks = [_block(fit, at, rows) for at, rows in enumerate(rows_of)]
+    blocks = [_block(fit, solver, at, rows) for at, rows in enumerate(rows_of)]
     left = float(sum(np.trace(block) for block in blocks))
     largest = float(np.abs(fit.residuals).max())
     if not (left > 0 and largest > 0):
@@ -127,18 +128,15 @@ def assess_assessors(fit: Fit) -> list[AssessorFit]:
     return [_assess(fit, at, rows_of[at], block, left, noise) for at, block in enumerate(blocks)]
 
 
-def _block(fit: Fit, assessor: int, rows: NDArray[np.int64]) -> Floats:
+def _block(fit: Fit, solver: Answering, assessor: int, rows: NDArray[np.int64]) -> Floats:
     """Return G = (I - H)_aa, the residual covariance of an assessor's scores for w = 1 in declared uncertainties."""
-    panel, solver = fit.panel, fit.posterior.solver
+    panel = fit.panel
     objects, columns = panel.object_index[rows], np.arange(rows.size)
     of_objects = np.zeros((panel.n_objects, rows.size))
     of_objects[objects, columns] = 1.0
     of_assessors = np.zeros((panel.n_assessors, rows.size))
     of_assessors[assessor] = 1.0
-    if solver is None:
-        values, biases = of_objects / fit.values.total_confidence[:, None], np.zeros_like(of_assessors)
-    else:
-        values, biases = solver.apply(of_objects, of_assessors)
+    values, biases = solver.apply(of_objects, of_assessors)
     covariance = values[objects] + biases[assessor]
     root = np.sqrt(fit.weight[rows])
     return np.asarray(np.eye(rows.size) - root[:, None] * (covariance + covariance.T) / 2 * root)
