@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from evenhand import frames
-from evenhand.answers.components import Parts, between, chance, credible_rows, lowered, luck, shrunk_fit, shrunk_node
+from evenhand.answers.parts import Parts, between, chance, credible_rows, lowered, luck, shrunk_fit, shrunk_node
 from evenhand.answers.verdicts import AssessorFit, assess_assessors, assessor_columns
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import EvenhandError, Problem
