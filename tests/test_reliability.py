@@ -20,6 +20,7 @@ import evenhand as eh
 from evenhand import Panel, Reliability, reliability
 from evenhand.cli import main
 from evenhand.data import demo_path
+from evenhand.errors import InputError
 from evenhand.models.effects import Table
 from panels import random_panel
 
@@ -246,6 +247,8 @@ def test_as_many_assessors_are_needed_as_the_curve_says() -> None:
         for name, count in found.needed(target).items():
             enough = [k for k, one in zip(curve["per_object"], curve[name], strict=True) if one and one >= target]
             assert count == enough[0]
+    with pytest.raises(InputError, match="between 0 and 1"):
+        found.needed(1.0)
 
 
 # --------------------------------------------------------------------------------------------------------- simulation

@@ -14,7 +14,7 @@ from evenhand import frames
 from evenhand.answers.parts import Parts, between, chance, credible_rows, lowered, luck, shrunk_fit, shrunk_node
 from evenhand.answers.verdicts import AssessorFit, assess_assessors, assessor_columns
 from evenhand.compiled import Floats, sum_by
-from evenhand.errors import EvenhandError, Problem
+from evenhand.errors import EvenhandError, InputError, Problem
 from evenhand.models.additive import CWC, IBA
 from evenhand.models.effects import Table
 from evenhand.models.fit import Fit
@@ -101,6 +101,8 @@ class Reliability(frames.Shown):
         The rule of Spearman and Brown, with the assessors chosen as those of the panel were: calibrated values need two
         at least.
         """
+        if not 0 < target < 1:
+            raise InputError(f"A reliability lies between 0 and 1, not at {target:g}.", kind="bad_option")
         found: dict[str, int | None] = {}
         for name, now in self._now.items():
             least = 1 if name == AVERAGES else 2
@@ -339,7 +341,7 @@ def _plain(fit: Fit, notes: list[Problem]) -> Fit | None:
 
 
 def _one_way(panel: Panel, interval: float) -> Floats:
-    """Return ICC(1) of a score with its exact interval, from the analysis of variance by object.
+    """Return ICC(1) of a score, from the analysis of variance by object, with the interval of balanced panels.
 
     With the mean squares MSB between and MSW within objects, (MSB - MSW) / (MSB + (n_0 - 1) MSW); n_0 is the number of
     scores for each object, or (N - sum n_o^2 / N) / (n_O - 1) where it differs.
