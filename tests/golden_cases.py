@@ -470,6 +470,8 @@ NOTES = (
     "calibrate single.csv --json",
     "calibrate apart.csv --shrink --json",
     "calibrate flat.csv --shrink --json",
+    "calibrate reviews.csv --shrink --json",
+    "calibrate days.csv --covariate day --json",
     "calibrate alike.csv --criterion criterion --uncorrelated --json",
     "calibrate few.csv --criterion criterion --json",
     "influence crowded.csv --json",

@@ -174,6 +174,13 @@ def write_sound() -> None:
         "perfect.csv", [["object", "assessor", "score"], *([o, a, o + 2 * a] for o in range(4) for a in range(3))]
     )
     write_text("rich.csv", rich_rows())
+    reviews = [(f"o{at // 3}", f"r{at}", str(60 + 7 * (at // 3) % 23 + at * at % 5)) for at in range(18)]
+    write_text("reviews.csv", [("object", "assessor", "score"), *reviews])
+    days = [
+        (f"o{at % 6}", f"a{at % 5}", str(50 + 3 * at * at % 29), "ace"[(at % 5 > 0) + (at % 7 > 3 and at % 5 > 0)])
+        for at in range(24)
+    ]
+    write_text("days.csv", [("object", "assessor", "score", "day"), *days])
     write_text("criteria.csv", criteria_rows(whole=True))
     write_text("gaps.csv", criteria_rows(whole=False))
     write_text("steps.csv", [r if i == 0 else [*r[:2], round(r[2] / 10) * 10] for i, r in enumerate(none)])

@@ -16,7 +16,7 @@ from evenhand.panel.panel import Panel
 from evenhand.solve import Solver, SolverKind, choose_solver
 from evenhand.solve.bordered import BorderedSolver, StretchedSolver
 from evenhand.solve.equations import make_system
-from evenhand.solve.priors import PriorSolver
+from evenhand.solve.priors import PriorGraph, PriorSolver
 from panels import connected_panels, edge_lists, random_panel
 
 Floats = NDArray[np.float64]
@@ -76,6 +76,13 @@ def with_priors(panel: Panel, value_prior: Floats | None, bias_prior: Floats) ->
     return Dense(design, panel.precision, prior, members)
 
 
+def prior_solver(
+    panel: Panel, of_values: Floats | None, of_biases: Floats | None, kind: SolverKind = "auto"
+) -> PriorSolver:
+    graph = PriorGraph(panel, of_values is not None, of_biases is not None)
+    return PriorSolver(graph, panel.precision, of_values, of_biases, kind)
+
+
 def bordered(dense: Dense, columns: Floats, prior: Floats) -> Dense:
     """Return the same problem with further columns and a prior for them."""
     border = np.diag(prior) if prior.ndim == 1 else prior
@@ -123,12 +130,31 @@ def panels_with_priors(draw: st.DrawFn) -> tuple[Panel, Floats | None, Floats, i
     return panel, of_values if draw(st.booleans()) else None, of_biases, seed
 
 
+@given(panels_with_priors())
+def test_without_biases_all_assessors_are_one(drawn: tuple[Panel, Floats | None, Floats, int]) -> None:
+    panel, of_values, _, seed = drawn
+    solver = prior_solver(panel, of_values, None)
+    whole = with_priors(panel, of_values, np.ones(panel.n_assessors))
+    values = np.r_[: panel.n_objects, panel.n_objects + panel.n_assessors : whole.prior.shape[0]]
+    dense = Dense(whole.design[:, values], whole.weight, whole.prior[np.ix_(values, values)], panel.n_objects)
+    found, mean = solver.solve(panel.score), dense.mean(panel.score)
+    close(found.values, mean[: panel.n_objects], 100.0)
+    assert not found.biases.any()
+    assert found.residual == pytest.approx(dense.total(panel.score), rel=1e-7, abs=1e-7)
+    covariance = np.zeros((panel.n_objects + panel.n_assessors,) * 2)
+    covariance[: panel.n_objects, : panel.n_objects] = dense.inverse[: panel.n_objects, : panel.n_objects]
+    agree(solver, panel, covariance, np.random.default_rng(seed))
+    assert solver.log_determinant() == pytest.approx(-np.linalg.slogdet(dense.inverse)[1], abs=1e-7)
+    if of_values is not None:
+        assert solver.mean_variance == pytest.approx(dense.inverse[-1, -1], rel=1e-8)
+
+
 @given(panels_with_priors(), st.sampled_from(["auto", "direct", "sparse"]))
 def test_a_panel_with_priors_is_solved_as_a_dense_one(
     drawn: tuple[Panel, Floats | None, Floats, int], kind: SolverKind
 ) -> None:
     panel, of_values, of_biases, seed = drawn
-    solver, dense = PriorSolver(panel, of_values, of_biases, kind), with_priors(panel, of_values, of_biases)
+    solver, dense = prior_solver(panel, of_values, of_biases, kind), with_priors(panel, of_values, of_biases)
     agree(solver, panel, dense.covariance, np.random.default_rng(seed))
     found, mean = solver.solve(panel.score), dense.mean(panel.score)
     close(found.values, mean[: panel.n_objects], 100)
@@ -150,7 +176,7 @@ def test_every_kind_of_solver_takes_priors(kind: SolverKind, values: bool) -> No
     generator = np.random.default_rng(1)
     of_values = 2.0 ** generator.uniform(-4, 4, panel.n_objects) if values else None
     of_biases = 2.0 ** generator.uniform(-4, 4, panel.n_assessors)
-    solver, dense = PriorSolver(panel, of_values, of_biases, kind), with_priors(panel, of_values, of_biases)
+    solver, dense = prior_solver(panel, of_values, of_biases, kind), with_priors(panel, of_values, of_biases)
     found, mean = solver.solve(panel.score), dense.mean(panel.score)
     close(np.concatenate([found.values, found.biases]), mean[: dense.members], 100, 1e-8)
     x, y = questions(generator, panel)
@@ -171,7 +197,7 @@ def test_mu_2_with_priors_is_that_of_the_larger_graph() -> None:
     total = np.concatenate([links.sum(axis=1), links.sum(axis=0)])
     laplacian = np.diag(total) + np.block([[np.zeros((7, 7)), links], [links.T, np.zeros((5, 5))]])
     normalised = laplacian / np.sqrt(np.outer(total, total))
-    solver = PriorSolver(panel, of_values, of_biases)
+    solver = prior_solver(panel, of_values, of_biases)
     assert solver.mu2() == pytest.approx(np.linalg.eigvalsh(normalised)[1], rel=1e-9)
 
 
@@ -190,7 +216,7 @@ def test_draws_have_the_covariance_of_the_dense_inverse() -> None:
     generator = np.random.default_rng(0)
     of_values, of_biases = 2.0 ** generator.uniform(-2, 2, 6), 2.0 ** generator.uniform(-2, 2, 4)
     columns, prior = generator.normal(size=(panel.n_assessments, 2)), np.array([0.0, 0.5])
-    plain, dense = PriorSolver(panel, of_values, of_biases), with_priors(panel, of_values, of_biases)
+    plain, dense = prior_solver(panel, of_values, of_biases), with_priors(panel, of_values, of_biases)
     assert moments(plain, dense.covariance) < 5
     border = make_border(plain, panel, columns, prior)
     wide = bordered(dense, columns, prior).covariance
@@ -198,7 +224,7 @@ def test_draws_have_the_covariance_of_the_dense_inverse() -> None:
     stretch = np.exp(generator.normal(0.0, 0.5, 4))
     along = np.concatenate([np.ones(6), stretch])
     assert moments(StretchedSolver(border, stretch), wide * np.outer(along, along)) < 5
-    alone = PriorSolver(panel, None, of_biases)
+    alone = prior_solver(panel, None, of_biases)
     assert moments(alone, with_priors(panel, None, of_biases).covariance) < 5
 
 
@@ -225,7 +251,7 @@ def test_further_unknowns_beside_priors_are_solved_as_a_dense_problem(
     panel, of_values, of_biases, seed = drawn
     columns, prior = data.draw(borders(panel.n_assessments))
     dense = bordered(with_priors(panel, of_values, of_biases), columns, prior)
-    solver = make_border(PriorSolver(panel, of_values, of_biases), panel, columns, prior)
+    solver = make_border(prior_solver(panel, of_values, of_biases), panel, columns, prior)
     agree(solver, panel, dense.covariance, np.random.default_rng(seed))
     found, coefficients = solver.fit(panel.score)
     mean, count = dense.mean(panel.score), columns.shape[1]
@@ -303,7 +329,7 @@ def test_scales_stretch_every_answer_about_biases(
     dense = bordered(replace(dense, design=design), columns, prior)
     # and as the model asks for it: scores divided by lambda, weights times lambda^2
     seen = replace(panel, score=panel.score / own, precision=panel.precision * np.square(own))
-    base = PriorSolver(seen, of_values, of_biases * np.square(stretch))
+    base = prior_solver(seen, of_values, of_biases * np.square(stretch))
     solver = StretchedSolver(make_border(base, seen, columns / own[:, None], prior), stretch)
     agree(solver, panel, dense.covariance, generator)
     found, mean = solver.solve(seen.score), dense.mean(panel.score)
@@ -333,7 +359,7 @@ def test_columns_that_values_and_biases_explain_are_refused() -> None:
 def test_priors_of_any_strength_keep_their_digits(seed: int, of_values: float, of_biases: float) -> None:
     panel = random_panel(seed, 8, 5, 12)
     priors = np.full(8, np.exp(of_values)), np.full(5, np.exp(of_biases))
-    solver, dense = PriorSolver(panel, *priors), with_priors(panel, *priors)
+    solver, dense = prior_solver(panel, *priors), with_priors(panel, *priors)
     found, mean = solver.solve(panel.score), dense.mean(panel.score)
     scale = 100 * np.linalg.cond(dense.precision) * 1e-7  # the dense answer is the poorer one
     close(np.concatenate([found.values, found.biases]), mean[: dense.members], max(scale, 1.0))

@@ -26,6 +26,7 @@ def rows() -> list[tuple[str, int, int, str, str, str, str]]:
         "singles": eh.simulate_panel(24, 14, 6, seed=5, bounds=None, bias_sd=20.0),
         "no_biases": eh.simulate_panel(20, 5, 3, seed=7, bounds=None, bias_sd=0.0),
         "no_values": eh.simulate_panel(16, 5, 4, seed=9, bounds=None, value_sd=0.0),
+        "once": eh.simulate_panel(30, 9, 3, seed=11, bounds=None, value_sd=4.0, bias_sd=3.0),
     }
     listed = []
     for name, simulation in sides.items():
@@ -39,6 +40,8 @@ def rows() -> list[tuple[str, int, int, str, str, str, str]]:
         if name == "singles":  # from the sixth on, assessors keep one object each
             first = np.array([np.flatnonzero(assessors == at)[0] for at in assessors])
             keep = (assessors < 6) | (np.arange(objects.size) == first)
+        if name == "once":  # nobody knows who wrote a review
+            assessors = np.arange(objects.size)
         objects, assessors = (np.unique(side[keep], return_inverse=True)[1] for side in (objects, assessors))
         generator = np.random.default_rng(99)
         order = panel.covariates.get("order", generator.normal(size=keep.size))[keep]

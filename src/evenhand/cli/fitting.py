@@ -218,7 +218,14 @@ class Refining(Options, heading="Refinements of cwc and iba"):
     )
     shrink_biases: bool = ask.flag("Draw biases alone towards zero.")
     value_sd: float | None = ask.number("X", "Spread of values in points, instead of estimated.")
-    bias_sd: float | None = ask.number("X", "Spread of biases in points, instead of estimated.")
+    bias_sd: float | None = ask.number(
+        "X", "Spread of biases in points, instead of estimated; 0 for averages without biases."
+    )
+    likelihood: Literal["reml", "ml"] = ask.choice(
+        ["reml", "ml"],
+        "Whether variances are estimated with the mean and covariates averaged over (reml) or at their best (ml).",
+        default="reml",
+    )
     scale: bool = ask.flag(
         "Assessors have scales of their own: some spread their scores, some bunch them. With --shrink."
     )
@@ -248,6 +255,8 @@ class Refining(Options, heading="Refinements of cwc and iba"):
             raise click.UsageError("--value-sd is the spread of a prior of values: use it with --shrink.")
         if self.bias_sd is not None and not (self.shrink or self.shrink_biases):
             raise click.UsageError("--bias-sd is the spread of a prior of biases: use it with --shrink.")
+        if typed("likelihood") and not (self.shrink or self.shrink_biases):
+            raise click.UsageError("--likelihood is how variances of priors are estimated: use it with --shrink.")
         if self.scale and not self.shrink:
             raise click.UsageError("--scale cannot tell scales from values and biases without priors: use --shrink.")
         self.refinements()
@@ -269,6 +278,7 @@ class Refining(Options, heading="Refinements of cwc and iba"):
             freedom=4.0 if self.freedom is None else None if self.freedom == "estimated" else self.freedom,
             step=self.scores.step,
             scores=self.scores.scale(),
+            likelihood=self.likelihood,
         )
 
 

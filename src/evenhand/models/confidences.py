@@ -61,4 +61,4 @@ def power_unknown() -> Unknown:
     def put(setting: Setting, x: float) -> Setting:
         return replace(setting, power=x)
 
-    return Unknown("power", put, 0.5, -3.0, 5.0, lambda x: -((x - 1.0) ** 2) / 2)
+    return Unknown("power", put, {"power": 1.0}, 0.5, -3.0, 5.0, lambda x: -((x - 1.0) ** 2) / 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import InputError
 from evenhand.panel.panel import Panel
-from evenhand.solve.connectivity import connectivity
+from evenhand.solve.connectivity import Connectivity, connectivity
 from evenhand.words import name_some
 
 _ALIKE: Final = 1e-9
@@ -28,26 +29,38 @@ class Coding:
     # A name for each column: ``order``, or ``round=2`` for a category beside the most frequent one
     names: tuple[str, ...]
     columns: sp.csr_array[Any]  # A row for each assessment
+    dropped: tuple[str, ...] = ()  # Names of levels that the rest explains
 
 
-def code_covariates(panel: Panel, chosen: Sequence[str]) -> Coding | None:
+def code_covariates(panel: Panel, chosen: Sequence[str], flat: tuple[bool, bool] = (True, True)) -> Coding | None:
     """Return the covariates of a panel as columns, or None for none.
 
-    ``"confidence"`` means the logarithm of the declared precision, where no column has that name.
+    ``"confidence"`` means the logarithm of the declared precision, where no column has that name. ``flat`` says whether
+    values, and biases, have no prior: then what is constant within an object, or an assessor, cannot be told from them.
+    Levels that the rest explains are dropped; a covariate of which nothing is left is refused.
     """
     if not chosen:
         return None
+    kept = _Kept(panel, flat)
     names: list[str] = []
+    dropped: list[str] = []
     columns: list[Floats] = []
     for name in dict.fromkeys(chosen):
-        more_names, more = _code(panel, name)
-        names += more_names
-        columns += more
-        if not more:
+        found = dict(zip(*_code(panel, name), strict=True))
+        centred = {one: column - np.average(column, weights=panel.precision) for one, column in found.items()}
+        if all(np.abs(centred[one]).max() <= _ALIKE * max(1.0, np.abs(found[one]).max()) for one in found):
             raise InputError(f"Covariate {name} is the same for every assessment.", kind="bad_covariate")
-    matrix = np.stack([column - np.average(column, weights=panel.precision) for column in columns], axis=1)
-    _refuse_unidentified(panel, names, columns, matrix)
-    return Coding(tuple(names), sp.csr_array(matrix))
+        new = [one for one, column in centred.items() if kept.takes(column)]
+        if not new:
+            raise InputError(
+                f"Covariate {name} {kept.reason(list(centred.values()))}: leave it out.",
+                kind="bad_covariate",
+                where=f"covariate {name}",
+            )
+        names += new
+        dropped += [one for one in centred if one not in new]
+        columns += [centred[one] for one in new]
+    return Coding(tuple(names), sp.csr_array(np.stack(columns, axis=1)), tuple(dropped))
 
 
 def _code(panel: Panel, name: str) -> tuple[list[str], list[Floats]]:
@@ -77,49 +90,56 @@ def _code(panel: Panel, name: str) -> tuple[list[str], list[Floats]]:
     return [f"{name}={levels[at]}" for at in others], [(code == at).astype(np.float64) for at in others]
 
 
-def _refuse_unidentified(panel: Panel, names: Sequence[str], columns: Sequence[Floats], matrix: Floats) -> None:
-    """Refuse a column that values, biases and the columns before it explain already."""
-    columns_of = dict(zip(names, columns, strict=True))
-    for name, column in zip(names, matrix.T, strict=True):
-        size = float(np.abs(column).max())
-        if size <= _ALIKE * max(1.0, float(np.abs(columns_of[name]).max())):
-            raise InputError(f"Covariate {name} is the same for every assessment.", kind="bad_covariate")
-        for index, count, side in (
-            (panel.object_index, panel.n_objects, "object"),
-            (panel.assessor_index, panel.n_assessors, "assessor"),
-        ):
-            mean = sum_by(index, column, count) / np.bincount(index, minlength=count)
-            if np.abs(column - mean[index]).max() <= _ALIKE * size:
-                what = "value" if side == "object" else "bias"
-                raise InputError(
-                    f"Covariate {name} has one and the same value for all assessments of each {side}, so it cannot be "
-                    f"told from the {side}'s {what}: leave it out.",
-                    kind="bad_covariate",
-                    where=f"covariate {name}",
+class _Kept:
+    """The columns so far, as far as values and biases without a prior do not explain them."""
+
+    def __init__(self, panel: Panel, flat: tuple[bool, bool]) -> None:
+        self.panel, self.flat = panel, flat
+        self.columns: list[Floats] = []
+
+    def takes(self, column: Floats) -> bool:
+        """Return whether a column is new, and keep it then."""
+        left = self._unexplained(column)
+        for earlier in self.columns:
+            left = left - earlier * float(earlier @ left)
+        size = float(np.linalg.norm(left))
+        if not size > 1e-7 * float(np.linalg.norm(column)):
+            return False
+        self.columns.append(left / size)
+        return True
+
+    @cached_property
+    def _parts(self) -> Connectivity:
+        return connectivity(self.panel.with_equal_confidence())
+
+    def _unexplained(self, column: Floats) -> Floats:
+        """Return the part of a column that values and biases without a prior do not explain."""
+        panel = self.panel
+        match self.flat:
+            case True, True:
+                found = self._parts.solver.solve(np.ascontiguousarray(column))
+                return np.asarray(column - found.values[panel.object_index] - found.biases[panel.assessor_index])
+            case True, False:
+                return column - self._means(column, 0)
+        return column - float(column.mean())
+
+    def _means(self, column: Floats, side: int) -> Floats:
+        """Return for each assessment the mean of a column over its object, or its assessor."""
+        panel = self.panel
+        index, count = (
+            (panel.object_index, panel.object_assessments),
+            (panel.assessor_index, panel.assessor_assessments),
+        )[side]
+        return np.asarray((sum_by(index, column, count.size) / count)[index])
+
+    def reason(self, columns: Sequence[Floats]) -> str:
+        """Return why nothing of a covariate is new."""
+        for side, what in enumerate(("object's value", "assessor's bias")):
+            within = (np.abs(one - self._means(one, side)).max() <= _ALIKE * np.abs(one).max() for one in columns)
+            if self.flat[side] and all(within):
+                owner = what.partition("'")[0]
+                return (
+                    f"has one and the same value for all assessments of each {owner}, so it cannot be told from the "
+                    f"{what}"
                 )
-    left = _unexplained(panel, matrix)
-    kept: list[Floats] = []
-    for at, name in enumerate(names):
-        column = left[:, at].copy()
-        for earlier in kept:
-            column -= earlier * float(earlier @ column)
-        size = float(np.linalg.norm(column))
-        if size <= 1e-7 * float(np.linalg.norm(matrix[:, at])):
-            raise InputError(
-                f"Covariate {name} follows from objects, assessors and the other covariates, so its effect cannot be "
-                "told from theirs: leave it out.",
-                kind="bad_covariate",
-                where=f"covariate {name}",
-            )
-        kept.append(column / size)
-
-
-def _unexplained(panel: Panel, matrix: Floats) -> Floats:
-    """Return the part of each column that values and biases do not explain."""
-    parts = connectivity(panel.with_equal_confidence())
-    left = np.empty_like(matrix)
-    for at in range(matrix.shape[1]):
-        found = parts.solver.solve(np.ascontiguousarray(matrix[:, at]))
-        fitted = found.values[panel.object_index] + found.biases[panel.assessor_index]
-        left[:, at] = matrix[:, at] - fitted
-    return left
+        return "follows from objects, assessors and the other covariates, so its effect cannot be told from theirs"

@@ -272,7 +272,7 @@ def calibrate_criteria(
         message = (
             f"{'criteria' if len(left_out) > 1 else 'criterion'} without a weight left out: {name_some(left_out)}."
         )
-        combined = replace(combined, notes=(*combined.notes, Problem("left_out", message)))
+        combined = replace(combined, given_notes=(*combined.given_notes, Problem("left_out", message)))
     return CriteriaFit(panel, table.criteria, dict(chosen), fits, combined, correlation, correlated)
 
 
@@ -734,7 +734,7 @@ class _Found:
             degrees_of_freedom=freedom,
             connectivity=self.parts,
             posterior=posterior,
-            notes=tuple(notes),
+            given_notes=tuple(notes),
             given_residuals=self.residuals,
         )
 

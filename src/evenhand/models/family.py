@@ -80,7 +80,7 @@ def make_fit(
         degrees_of_freedom=dof,
         connectivity=parts,
         posterior=posterior,
-        notes=(*panel.notes, *_notes(seen, parts, posterior, calibrated=calibrated)),
+        given_notes=(*panel.notes, *_notes(seen, parts, posterior, calibrated=calibrated)),
     )
 
 

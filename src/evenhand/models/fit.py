@@ -161,6 +161,11 @@ class Model(Protocol):
         return {}
 
     @property
+    def notes(self) -> Sequence[Problem]:
+        """What a reader must know of its further tables."""
+        return ()
+
+    @property
     def refusal(self) -> str:
         """The kind of error that a question raises which it cannot answer."""
         return "bad_option"
@@ -264,8 +269,8 @@ class Fit(Asked, frames.Shown):
         How well the panel hangs together, with the precisions that the method used.
     posterior
         How sure everything is.
-    notes
-        What a reader must know.
+    given_notes
+        What a reader must know, as far as that was seen while the fit was made.
     given_residuals
         The residuals, where the solver had them at hand with all their digits.
     per_component
@@ -290,10 +295,15 @@ class Fit(Asked, frames.Shown):
     degrees_of_freedom: int
     connectivity: Connectivity
     posterior: Posterior
-    notes: tuple[Problem, ...] = ()
+    given_notes: tuple[Problem, ...] = ()
     given_residuals: Floats | None = field(default=None, repr=False)
     per_component: bool = False
     precision: Floats | None = field(default=None, repr=False)
+
+    @cached_property
+    def notes(self) -> tuple[Problem, ...]:
+        """What a reader must know, with what the model says of its own findings."""
+        return (*self.given_notes, *self.model.notes)
 
     @property
     def combined(self) -> Fit:

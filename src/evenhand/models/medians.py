@@ -227,7 +227,7 @@ def median_polish(
         values=replace(fit.values, posterior=posterior),
         biases=replace(fit.biases, posterior=posterior),
         posterior=posterior,
-        notes=tuple(notes),
+        given_notes=tuple(notes),
     )
 
 

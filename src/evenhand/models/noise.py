@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import pi
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -354,9 +354,20 @@ class Likelihood(Protocol):
     def log_density(self, residual: Floats, precision: Floats, w: float) -> Floats:
         """Return the log density of each residual."""
 
+    def moved(self, step: float) -> Likelihood:
+        """Return the density with the log of its shape moved by a step; itself where it has but one shape."""
+
+
+class OneShape:
+    """A density of which nothing but the noise variance is unknown."""
+
+    def moved(self, step: float) -> Self:
+        """Return the density itself."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
-class Normal:
+class Normal(OneShape):
     """The paper's own: s = fitted + sigma eta."""
 
     is_normal: bool = True

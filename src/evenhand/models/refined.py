@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import exp
 from typing import Any, Final, Literal, Unpack
 
 import numpy as np
 
 from evenhand import frames
 from evenhand.compiled import Floats
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, SolveError
 from evenhand.models.bounded import ScoreMap, map_scores
 from evenhand.models.confidences import factor_table, power_unknown, strength_unknown
 from evenhand.models.covariates import code_covariates
@@ -24,7 +25,7 @@ from evenhand.models.robust import Huber, Student, freedom_unknown
 from evenhand.models.rounded import Rounded
 from evenhand.models.scaled import scale_unknown, scales_of
 from evenhand.models.setting import Node, Setting, Unknown, Work, log_unknown, put_number
-from evenhand.models.shrunk import ratio_unknown, refuse_perfect, refuse_untold, starts, with_ratio
+from evenhand.models.shrunk import ratio_unknown, refuse_perfect, refuse_untold, seen_once, starts, with_ratio
 from evenhand.models.variances import Search
 from evenhand.panel.gauge import Condition, Gauge, condition
 from evenhand.panel.panel import Panel
@@ -33,6 +34,7 @@ from evenhand.solve.connectivity import Connectivity, connectivity
 from evenhand.words import count_of, name_some
 
 Tails = Literal["student", "huber"]
+Criterion = Literal["reml", "ml"]
 
 _LARGE: Final = 500
 """With more than this many on the smaller side the scores fix variances so well that their uncertainty is nothing."""
@@ -48,7 +50,8 @@ class Refinements:
         Whether values and biases have priors whose variances the scores tell (or are given): ``True``, or
         ``"biases"`` for biases alone.
     value_sd, bias_sd
-        Standard deviations of these priors in points, where they are known.
+        Standard deviations of these priors in points, where they are known; a bias_sd of 0 means that there are no
+        biases, and the values are averages, shrunk.
     scale
         Whether each assessor has a scale of their own, drawn to 1.
     calibrate_confidence
@@ -66,6 +69,9 @@ class Refinements:
         A map of bounded or positive scores to a scale without ends.
     covariates
         Names of covariates of the assessments.
+    likelihood
+        Whether the mean of the values and the coefficients of covariates are integrated out while variances are
+        estimated (``"reml"``), or held at their best (``"ml"``).
     """
 
     shrink: bool | Literal["biases"] = False
@@ -79,6 +85,7 @@ class Refinements:
     step: float | None = None
     scores: ScoreMap | None = None
     covariates: tuple[str, ...] = ()
+    likelihood: Criterion = field(default="reml", repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,6 +99,7 @@ class Refinements:
             "rounded": self.step is not None,
             self.scores.name if self.scores is not None else "": self.scores is not None,
             "covariates": bool(self.covariates),
+            "ml": self.likelihood == "ml",
         }
         return tuple(name for name, wanted in chosen.items() if wanted)
 
@@ -115,6 +123,8 @@ class Refined(Model):
         The marginal likelihood of the model's variances, and the fit where it is highest, on the scale of the model.
     names
         Names of the covariates' columns.
+    dropped
+        Names of columns that others explain, and that were therefore left out.
     interval
         Probability of intervals.
     """
@@ -123,6 +133,7 @@ class Refined(Model):
     refinements: Refinements
     search: Search = field(repr=False)
     names: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
     interval: float = INTERVAL
 
     @property
@@ -153,7 +164,8 @@ class Refined(Model):
     @property
     def settings(self) -> dict[str, str]:
         """What was assumed."""
-        return {"refinements": repr(self.refinements)}
+        likelihood = self.refinements.likelihood
+        return {"refinements": repr(self.refinements)} | ({} if likelihood == "reml" else {"likelihood": likelihood})
 
     def refit(self, panel: Panel, **options: Unpack[Options]) -> Fit:
         """Return the fit of another panel with the same refinements."""
@@ -220,10 +232,26 @@ class Refined(Model):
             return None
         return factor_table(self.panel, self.node, self._nodes, self.interval)
 
+    @property
+    def notes(self) -> list[Problem]:
+        """Who is over-confident, and who under-confident."""
+        table = self.noise_factors
+        if table is None:
+            return []
+        found = []
+        for word, rows in (
+            ("over-confident", np.flatnonzero(table.lower > 1)),
+            ("under-confident", np.flatnonzero(table.upper < 1)),
+        ):
+            if rows.size:
+                names = name_some([self.panel.assessors[at] for at in rows.tolist()])
+                found.append(Problem("confidence", f"{count_of(rows.size, 'assessor')} {word}: {names}."))
+        return found
+
     @cached_property
     def variances(self) -> Table:
         """Whatever numbers of the model the scores had to tell: standard deviations, power, degrees of freedom."""
-        return _variance_table(self.node, self.search.unknowns, self.credible, self.interval, self.panel.backend)
+        return _variance_table(self.search, self.credible, self.interval, self.panel.backend)
 
     def _table(
         self,
@@ -307,15 +335,17 @@ def find_refined(
     parts = connectivity(seen if chosen.power != 0 else equal, solver)
     if chosen.shrink is False and not per_component:
         parts.require_connected()
-    coding = code_covariates(panel, chosen.covariates)
+    flat = chosen.shrink is not True, chosen.shrink is False
+    coding = code_covariates(panel, chosen.covariates, flat)
     work = Work(seen, parts, None if coding is None else coding.columns, solver, panel.precision)
     base, unknowns = _unknowns(work, chosen, noise)
     search = Search(work, base, unknowns)
     refuse_untold(panel, unknowns)
     point = search.peak() if unknowns else np.zeros(0)
-    refuse_perfect(point, unknowns, chosen.step)
+    refuse_perfect(unknowns, point, chosen.step)
     search.end(point)
-    return Refined(panel, chosen, search, () if coding is None else coding.names, interval), parts
+    names, dropped = ((), ()) if coding is None else (coding.names, coding.dropped)
+    return Refined(panel, chosen, search, names, dropped, interval), parts
 
 
 def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind | NoisePrior, interval: float) -> Refinements:
@@ -346,6 +376,8 @@ def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind | NoisePrior, i
         refuse("With shrink biases the values have no prior, and so no standard deviation to be given.")
     for name in ("value_sd", "bias_sd", "step", "freedom"):
         given = getattr(chosen, name)
+        if name == "bias_sd" and _is_number(given) and given == 0:
+            continue
         if given is not None and not (_is_number(given) and given > 0):
             refuse(f"{name} must be a positive number, not {given!r}.")
     if chosen.tails not in (None, "student", "huber"):
@@ -372,7 +404,33 @@ def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind | NoisePrior, i
         refuse("Scales of assessors need priors of values and biases to be told from them: ask for shrink too.")
     if chosen.calibrate_confidence and panel.n_assessors < 3:
         refuse("Noise factors of assessors are relative to each other: at least three assessors are needed.")
+    _refuse_criterion(chosen)
+    if noise == "estimated" and seen_once(panel) and not chosen.bias_sd:
+        _refuse_seen_once(chosen)
     return chosen
+
+
+def _refuse_criterion(chosen: Refinements) -> None:
+    """Refuse maximum likelihood for models that it is not for."""
+    if chosen.likelihood not in ("reml", "ml"):
+        raise InputError(f"The likelihood can be reml or ml, not {chosen.likelihood!r}.", kind="bad_option")
+    beyond = chosen.tails or chosen.step or chosen.scores or chosen.scale or chosen.calibrate_confidence
+    if chosen.likelihood == "ml" and beyond:
+        message = (
+            "Maximum likelihood is for normal noise without scales or noise factors: leave these out, or use reml."
+        )
+        raise InputError(message, kind="bad_option")
+
+
+def _refuse_seen_once(chosen: Refinements) -> None:
+    """Refuse to estimate of assessors who scored one object each what that cannot tell."""
+    for wanted, what in (
+        (chosen.scale, "their scales"),
+        (chosen.calibrate_confidence, "their noise factors"),
+        (chosen.power == "estimated", "whether declared confidence carries information"),
+    ):
+        if wanted:
+            raise SolveError(f"Every assessor scored one object, which cannot tell {what}: leave that out.")
 
 
 def _is_number(given: object) -> bool:
@@ -389,12 +447,14 @@ def _unknowns(work: Work, chosen: Refinements, noise: NoiseKind | NoisePrior) ->
     elif chosen.step is not None:
         likelihood = Rounded(chosen.step)
     power = 1.0 if chosen.power == "estimated" else float(chosen.power)
-    base = Setting(power=power, likelihood=likelihood)
+    base = Setting(power=power, likelihood=likelihood, is_ml=chosen.likelihood == "ml")
     unknowns: list[Unknown] = []
     shrinks_values = chosen.shrink is True
     given = {"value_ratio": chosen.value_sd, "bias_ratio": chosen.bias_sd}
-    explicit = not likelihood.is_normal or any(sd is not None for sd in given.values())
-    begin = starts(work)
+    if chosen.shrink is not False and noise == "estimated" and chosen.bias_sd is None and seen_once(work.panel):
+        given["bias_ratio"] = 0.0  # bias and noise are one
+    explicit = not likelihood.is_normal or any(given.values())
+    begin = starts(work, has_biases=given["bias_ratio"] != 0)
     if noise == "declared":
         base = replace(base, w=1.0, is_declared=True)
     elif explicit:
@@ -405,8 +465,8 @@ def _unknowns(work: Work, chosen: Refinements, noise: NoiseKind | NoisePrior) ->
             continue
         if sd is None:
             unknowns.append(ratio_unknown(name, begin[name], may_vanish=likelihood.is_normal))
-        elif base.w is not None:
-            base = put_number(base, name, sd**2 / base.w)
+        elif base.w is not None or sd == 0:
+            base = put_number(base, name, sd**2 / (base.w or 1.0))
         else:
             unknowns[0] = with_ratio(unknowns[0], name, sd)
     asked = (
@@ -444,7 +504,7 @@ def make_refined(
         degrees_of_freedom=best.freedom,
         connectivity=parts,
         posterior=posterior,
-        notes=(*panel.notes, *_notes(panel, chosen, best, refined, parts)),
+        given_notes=(*panel.notes, *_notes(panel, chosen, best, refined, parts)),
         given_residuals=best.residuals,
         per_component=per_component,
         precision=best.precision,
@@ -484,18 +544,15 @@ _SHOWN: Final[dict[str, tuple[str, Callable[[Node], float]]]] = {
 
 
 def _variance_table(
-    best: Node,
-    unknowns: Sequence[Unknown],
-    credible: Sequence[tuple[float, Floats, Node]],
-    interval: float,
-    backend: frames.Backend,
+    search: Search, credible: Sequence[tuple[float, Floats, Node]], interval: float, backend: frames.Backend
 ) -> Table:
-    """Return the estimated numbers of the model with intervals from what else is credible."""
-    names = [one.name for one in unknowns if one.name != "w"]
-    rows = [*names, "w"]
+    """Return the estimated numbers of the model with intervals: from what else is credible, or by their information."""
+    best = search.best
+    rows = [*(one.name for one in search.unknowns if one.name != "w"), "w"]
     estimate = np.array([_SHOWN[name][1](best) for name in rows])
     sd = np.full(estimate.size, np.nan)
     lower, upper = sd.copy(), sd.copy()
+    tails = (1 - interval) / 2, (1 + interval) / 2
     if credible:
         share = np.array([part for part, _, _ in credible])
         for at, name in enumerate(rows):
@@ -503,39 +560,51 @@ def _variance_table(
             order = np.argsort(drawn)
             below = np.cumsum(share[order]) - share[order] / 2
             sd[at] = np.sqrt(share @ np.square(drawn - estimate[at]))
-            lower[at], upper[at] = np.interp([(1 - interval) / 2, (1 + interval) / 2], below, drawn[order])
+            lower[at], upper[at] = np.interp(tails, below, drawn[order])
+    elif search.unknowns:
+        from scipy.special import ndtri
+
+        errors = search.errors(rows)
+        for at, name in enumerate(rows):
+            error, is_log = errors.get(name, np.nan), name != "power"
+            ends = float(ndtri(tails[0])) * error, float(ndtri(tails[1])) * error
+            sd[at] = estimate[at] * error if is_log else error
+            lower[at], upper[at] = (
+                (estimate[at] * exp(end) if is_log else estimate[at] + end) if np.isfinite(end) else np.nan
+                for end in ends
+            )
     return Table("variance", [_SHOWN[name][0] for name in rows], estimate, sd, lower, upper, backend)
 
 
 def _notes(panel: Panel, chosen: Refinements, best: Node, refined: Refined, parts: Connectivity) -> list[Problem]:
     notes = []
     for name, ratio in (("values", best.setting.value_ratio), ("biases", best.setting.bias_ratio)):
-        if ratio is not None and ratio < 1e-4:
+        if ratio is not None and 0 < ratio < 1e-4:
             message = f"the scores show no spread of {name} beyond the noise: its best estimate is zero."
             notes.append(Problem("no_spread", message))
     if best.noise.reason is not None:
         notes.append(Problem("uncertainty", f"{best.noise.reason}."))
     if chosen.scores is not None:
         notes.append(Problem("mapped", f"{chosen.scores.words}."))
-    if chosen.shrink is not False and not parts.is_connected:
+    if refined.dropped:
+        message = f"left out, since objects, assessors or other covariates explain them: {name_some(refined.dropped)}."
+        notes.append(Problem("aliased", message))
+    if best.setting.bias_ratio == 0 and chosen.bias_sd is None:
+        message = (
+            "every assessor scored one object, so that bias and noise cannot be told apart: they are taken together, "
+            "and the values are averages, shrunk."
+        )
+        notes.append(Problem("seen_once", message))
+    elif best.setting.bias_ratio != 0 and chosen.shrink is not False and not parts.is_connected:
         message = (
             f"the panel falls into {parts.n_components} groups, which are compared through the priors alone: on the "
             "assumption that their assessors are as strict, and their objects as good, on the whole."
         )
         notes.append(Problem("joined_by_priors", message))
-    elif not parts.is_connected:
+    elif chosen.shrink is False and not parts.is_connected:
         message = (
             f"each of the {parts.n_components} groups was calibrated on its own: values and ranks must not be "
             "compared across groups."
         )
         notes.append(Problem("not_comparable", message))
-    if refined.noise_factors is not None:
-        table = refined.noise_factors
-        for word, rows in (
-            ("over-confident", np.flatnonzero(table.lower > 1)),
-            ("under-confident", np.flatnonzero(table.upper < 1)),
-        ):
-            if rows.size:
-                names = name_some([panel.assessors[at] for at in rows.tolist()])
-                notes.append(Problem("confidence", f"{count_of(rows.size, 'assessor')} {word}: {names}."))
     return notes if chosen.tails is None else [*notes, *outlying_notes(panel, refined)]

@@ -23,7 +23,7 @@ from evenhand.errors import SolveError
 from evenhand.models.confidences import factor_level, next_factors
 from evenhand.models.noise import EstimatedNoise, KnownNoise, Noise, Tilted
 from evenhand.models.scaled import next_scales, scale_border
-from evenhand.models.setting import Fitted, Node, Setting, Work
+from evenhand.models.setting import Fitted, Node, Setting, Sites, Work
 from evenhand.models.shrunk import prior_precisions
 from evenhand.panel.panel import Panel
 from evenhand.solve.base import Solution, Solver
@@ -91,8 +91,8 @@ class _State:
         return float(max(one.max(initial=0.0) for one in moved))
 
 
-def settle(work: Work, setting: Setting, start: Node | None = None) -> Node:
-    """Return the fit for a setting, from another that is close where there is one.
+def settle(work: Work, setting: Setting, start: Node | None = None, slack: float = 1.0) -> Node:
+    """Return the fit for a setting, from another that is close where there is one, to a tolerance with some slack.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def settle(work: Work, setting: Setting, start: Node | None = None) -> Node:
         state = _State(log_scale, factor, share, share * start.aim, start.residuals)
     else:  # from the plain fit
         state = _State(none, np.exp(none), np.exp(each), each, np.full(panel.n_assessments, np.inf))
-    slack = 1.0 if setting.likelihood.is_normal else _ROUGH
+    slack *= 1.0 if setting.likelihood.is_normal else _ROUGH
     once = setting.likelihood.is_normal and setting.strength is None and setting.scale_ratio is None
     mixing = Mixing()
     for count in range(STEPS):
@@ -128,24 +128,7 @@ def settle(work: Work, setting: Setting, start: Node | None = None) -> Node:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Sites:
-    """The normal scores that stand for scores whose noise is not normal, at a fit."""
-
-    # weight, aim: of the sites that were fitted
-    weight: Floats
-    aim: Floats
-    leverage: Floats  # how far each fitted score follows its own site
-    tilted: Tilted  # what each score says beside all others
-
-    def log_density(self, residuals: Floats, w: float) -> float:
-        """Return what the scores add to the log marginal likelihood beside the normalisation of the sites' fit."""
-        left = residuals + self.aim
-        turned = self.weight * np.square(left) / w * self.leverage / (1 - self.leverage)
-        return float((self.tilted.log_mass + (turned - np.log1p(-self.leverage)) / 2).sum())
-
-
-def _step(work: Work, setting: Setting, state: _State, precision: Floats) -> tuple[Fitted, _Sites | None, _State]:
+def _step(work: Work, setting: Setting, state: _State, precision: Floats) -> tuple[Fitted, Sites | None, _State]:
     """Return the fit of a state, the sites it was made of, and the next state."""
     panel, likelihood, w = work.panel, setting.likelihood, setting.w
     if likelihood.is_normal:
@@ -164,7 +147,7 @@ def _step(work: Work, setting: Setting, state: _State, precision: Floats) -> tup
         without = found.residuals + (found.residuals + aim) * leverage / slack  # what all others expect
         spread = w / weight * leverage / slack
         tilted = likelihood.tilted(without, spread, precision, w)
-        sites = _Sites(weight, aim, leverage, tilted)
+        sites = Sites(weight, aim, leverage, without, spread, tilted)
         share, lift = _next_sites(tilted, without, spread, precision, w, likelihood.least)
     factor, log_scale = state.noise_factor, state.log_scale
     if setting.strength is not None:
@@ -237,13 +220,13 @@ def _fit(work: Work, setting: Setting, state: _State, weight: Floats, target: Fl
         weight = weight * np.square(own)
         target = (target - centre) / own + centre
         columns = None if columns is None else sp.csr_array(sp.diags_array(1.0 / own) @ columns)
-    seen = replace(panel, score=target, precision=weight)
     value_prior, bias_prior = prior_precisions(panel, setting, stretch)
     plain: Solver
-    if bias_prior is None:
-        plain = choose_solver(make_system(seen, work.parts), work.solver)
+    if setting.bias_ratio is None:
+        plain = choose_solver(make_system(replace(panel, precision=weight), work.parts), work.solver)
     else:
-        plain = PriorSolver(seen, value_prior, bias_prior, work.solver)
+        graph = work.graph(has_values=value_prior is not None, has_biases=bias_prior is not None)
+        plain = PriorSolver(graph, weight, value_prior, bias_prior, work.solver)
     border, coefficients = None, np.zeros(0)
     if columns is not None:
         border = BorderedSolver(plain, object_, assessor, weight, columns, np.zeros(columns.shape[1]))
@@ -290,7 +273,7 @@ def _noise_variance(work: Work, setting: Setting, found: Fitted, log_scale: Floa
 
 
 def _scatter(
-    work: Work, setting: Setting, found: Fitted, precision: Floats, state: _State, sites: _Sites | None
+    work: Work, setting: Setting, found: Fitted, precision: Floats, state: _State, sites: Sites | None
 ) -> tuple[Floats, Floats]:
     """Return for each assessor the sum of c r^2 / w, and of what was left to fit: sum (1 - h)."""
     panel = work.panel
@@ -310,7 +293,9 @@ def _left_over(panel: Panel, found: Fitted) -> Floats:
 
 
 def _freedom(work: Work, setting: Setting) -> int:
-    """Return N less what is fitted without a prior: nu."""
+    """Return N less what is fitted without a prior: nu; N itself for maximum likelihood."""
+    if setting.is_ml:
+        return work.panel.n_assessments
     panel, flat = work.panel, 0 if work.columns is None else int(work.columns.shape[1])
     if setting.bias_ratio is None:
         flat += panel.n_objects + panel.n_assessors - work.parts.n_components
@@ -327,7 +312,18 @@ def _answering(work: Work, setting: Setting, found: Fitted, log_scale: Floats) -
     return StretchedSolver(border, found.stretch), border
 
 
-def _node(work: Work, setting: Setting, found: Fitted, sites: _Sites | None, state: _State, precision: Floats) -> Node:
+def _held_log_determinant(found: Fitted) -> float:
+    """Return the log-determinant where the mean of values, or values without a prior, and coefficients are held."""
+    value_prior, bias_prior = found.prior
+    if value_prior is not None:
+        return found.plain.log_determinant() + log(found.plain.mean_variance)
+    if bias_prior is None:
+        return 0.0
+    own = sum_by(found.plain.ends[1], found.weight, bias_prior.size)
+    return float(np.log(own + bias_prior).sum())
+
+
+def _node(work: Work, setting: Setting, found: Fitted, sites: Sites | None, state: _State, precision: Floats) -> Node:
     """Return what a fit that has come to rest means."""
     panel, w = work.panel, setting.w
     priors = [part for part in found.prior if part is not None]
@@ -342,7 +338,7 @@ def _node(work: Work, setting: Setting, found: Fitted, sites: _Sites | None, sta
         own += float(np.square(state.log_scale).sum()) / setting.scale_ratio
         level += float(np.linalg.slogdet(border.prior[-panel.n_assessors :, -panel.n_assessors :])[1]) / 2
     residual = float(precision @ np.square(found.residuals)) + own
-    level -= solver.log_determinant() / 2
+    level -= (_held_log_determinant(found) if setting.is_ml else solver.log_determinant()) / 2
     noise: Noise
     if w is None:
         if residual <= 0 or freedom <= 0:
@@ -377,4 +373,5 @@ def _node(work: Work, setting: Setting, found: Fitted, sites: _Sites | None, sta
         border=border,
         aim=np.zeros(panel.n_assessments) if sites is None else sites.aim,
         log_predictive=None if sites is None else sites.tilted.log_mass,
+        sites=sites,
     )

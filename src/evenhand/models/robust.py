@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from evenhand.compiled import Floats
-from evenhand.models.noise import LEAST, Tilted, log_normal
+from evenhand.models.noise import LEAST, OneShape, Tilted, log_normal
 from evenhand.models.setting import Setting, Unknown
 
 _HIGH: Final = 200.0
@@ -42,6 +42,10 @@ class Student:
         scatter = (part * (variance[:, None] / total + np.square(slopes) * own)).sum(axis=1)
         return Tilted(np.log(mass) + top[:, 0], slope, bend, scatter)
 
+    def moved(self, step: float) -> Student:
+        """Return the density with the log of its degrees of freedom moved by a step."""
+        return Student(self.freedom * exp(step))
+
     def _factors(self, furthest: float) -> tuple[Floats, Floats]:
         """Return points of a gamma variable of mean 1 and logs of their shares: the trapezium rule in its logarithm.
 
@@ -66,7 +70,7 @@ class Student:
 
 
 @dataclass(frozen=True, slots=True)
-class Huber:
+class Huber(OneShape):
     """Normal in the middle, exponential beyond ``bend`` standard deviations."""
 
     bend: float = 1.345  # where it bends; 1.345 keeps 95 % of the efficiency on normal scores
@@ -138,4 +142,4 @@ def freedom_unknown() -> Unknown:
     def put(setting: Setting, x: float) -> Setting:
         return replace(setting, likelihood=Student(exp(x)))
 
-    return Unknown("freedom", put, log(5.0), log(1.5), log(200.0), lambda x: 2 * x - 0.1 * exp(x))
+    return Unknown("freedom", put, {"freedom": 1.0}, log(5.0), log(1.5), log(200.0), lambda x: 2 * x - 0.1 * exp(x))

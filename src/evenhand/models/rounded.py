@@ -9,14 +9,14 @@ from typing import Final
 import numpy as np
 
 from evenhand.compiled import Floats
-from evenhand.models.noise import LEAST, Tilted
+from evenhand.models.noise import LEAST, OneShape, Tilted
 
 _FINE: Final = 0.02
 """A step below this part of the noise is treated as noise with its variance."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rounded:
+class Rounded(OneShape):
     """Normal, and then rounded to a multiple of a step: only the interval that a score stands for is known."""
 
     step: float  # the step, such as 1 for whole points and 0.5 for half points

@@ -75,7 +75,7 @@ def scale_unknown(work: Work) -> Unknown:
     def put(setting: Setting, x: float) -> Setting:
         return replace(setting, scale_ratio=typical * exp(x))
 
-    return Unknown("scale_ratio", put, 0.0, -12.0, 6.0, ratio_prior)
+    return Unknown("scale_ratio", put, {"scale_ratio": 1.0}, 0.0, -12.0, 6.0, ratio_prior, may_vanish=True)
 
 
 def scales_of(logs: Table) -> Table:

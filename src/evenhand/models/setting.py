@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import exp
@@ -12,12 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from evenhand.compiled import Floats
-from evenhand.models.noise import Likelihood, Noise, Normal
+from evenhand.models.noise import Likelihood, Noise, Normal, Tilted
 from evenhand.panel.graph import Components
 from evenhand.panel.panel import Panel
 from evenhand.solve.base import Solver
 from evenhand.solve.bordered import BorderedSolver
 from evenhand.solve.choose import SolverKind
+from evenhand.solve.priors import PriorGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Setting:
     """Variances and other numbers that are held while values and biases are fitted."""
 
     # value_ratio, bias_ratio: prior variance of values about their mean, and of biases about zero, over w; None for no
-    # prior
+    # prior, and 0 where there are no biases at all
     value_ratio: float | None = None
     bias_ratio: float | None = None
     power: float = 1.0  # exponent of the declared confidences: 1 as declared, 0 not used
@@ -36,6 +37,7 @@ class Setting:
     w: float | None = None  # the noise variance; None where it is integrated out
     likelihood: Likelihood = field(default_factory=Normal)  # how scores scatter
     is_declared: bool = False  # whether w = 1 because declared uncertainties are taken at face value
+    is_ml: bool = False  # whether what has no prior is held at its best (ML) rather than integrated out (REML)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,17 @@ class Work:
         logs = np.log(self.panel.precision if self.declared is None else self.declared)
         return np.asarray(logs - logs.mean())
 
+    def graph(self, *, has_values: bool, has_biases: bool) -> PriorGraph:
+        """Return the graph with priors, which is the same in all fits."""
+        asked = has_values, has_biases
+        if asked not in self._graphs:
+            self._graphs[asked] = PriorGraph(self.panel, has_values, has_biases)
+        return self._graphs[asked]
+
+    @cached_property
+    def _graphs(self) -> dict[tuple[bool, bool], PriorGraph]:
+        return {}
+
     def precision(self, power: float) -> Floats:
         """Return the precisions with their differences raised to a power."""
         if power == 1.0:
@@ -72,6 +85,31 @@ class Work:
         if power == 0.0:
             return np.ones(self.panel.n_assessments) if self.declared is None else self.panel.precision / self.declared
         return np.asarray(self.panel.precision * np.exp((power - 1.0) * self.log_precision))
+
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """The normal scores that stand for scores whose noise is not normal, at a fit."""
+
+    # weight, aim: of the sites that were fitted
+    weight: Floats
+    aim: Floats
+    leverage: Floats  # how far each fitted score follows its own site
+    # away, spread: what all others expect of each residual, and its variance
+    away: Floats
+    spread: Floats
+    tilted: Tilted  # what each score says beside all others
+
+    @property
+    def others(self) -> tuple[Floats, Floats]:
+        """What all others expect of each residual, and its variance."""
+        return self.away, self.spread
+
+    def log_density(self, residuals: Floats, w: float) -> float:
+        """Return what the scores add to the log marginal likelihood beside the normalisation of the sites' fit."""
+        left = residuals + self.aim
+        turned = self.weight * np.square(left) / w * self.leverage / (1 - self.leverage)
+        return float((self.tilted.log_mass + (turned - np.log1p(-self.leverage)) / 2).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +138,7 @@ class Node:
     # what each score stands for beside itself: its site's target less the score; zeros where noise is normal
     aim: Floats
     log_predictive: Floats | None = None  # log density of each score given all others, where noise is not normal
+    sites: Sites | None = None  # what stood for the scores, where noise is not normal
 
     @property
     def mean_variance(self) -> float:
@@ -135,6 +174,8 @@ class Unknown:
 
     name: str  # its name
     put: Callable[[Setting, float], Setting]  # return a setting with the number that a coordinate means
+    # which numbers of the setting a coordinate moves, in logarithms (the power itself), and how fast
+    moves: Mapping[str, float]
     # start, low, high: where the search starts and ends
     start: float
     low: float
@@ -152,4 +193,4 @@ def put_number(setting: Setting, name: str, number: float) -> Setting:
 
 def log_unknown(name: str, start: float, low: float, high: float, prior: Callable[[float], float]) -> Unknown:
     """Return a positive number of a setting as an unknown, in logarithms."""
-    return Unknown(name, lambda setting, x: put_number(setting, name, exp(x)), start, low, high, prior)
+    return Unknown(name, lambda setting, x: put_number(setting, name, exp(x)), {name: 1.0}, start, low, high, prior)

@@ -8,7 +8,7 @@ from math import exp, log
 
 import numpy as np
 
-from evenhand.compiled import Floats
+from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
 from evenhand.models.setting import Setting, Unknown, Work, log_unknown, put_number
 from evenhand.panel.panel import Panel
@@ -21,11 +21,9 @@ _SMALLEST, _LARGEST = -14.0, 14.0
 
 
 def prior_precisions(panel: Panel, setting: Setting, stretch: Floats) -> tuple[Floats | None, Floats | None]:
-    """Return precisions of the priors of values and biases, beside a score of confidence 1."""
-    if setting.bias_ratio is None:
-        return None, None
+    """Return precisions of the priors of values and biases, beside a score of confidence 1; None for none."""
     of_values = None if setting.value_ratio is None else np.full(panel.n_objects, 1.0 / setting.value_ratio)
-    return of_values, np.square(stretch) / setting.bias_ratio
+    return of_values, np.square(stretch) / setting.bias_ratio if setting.bias_ratio else None
 
 
 def ratio_prior(x: float) -> float:
@@ -42,12 +40,22 @@ def ratio_unknown(name: str, start: float, *, may_vanish: bool) -> Unknown:
     return replace(log_unknown(name, start, _SMALLEST, _LARGEST, ratio_prior), may_vanish=may_vanish)
 
 
-def starts(work: Work) -> dict[str, float]:
+def seen_once(panel: Panel) -> bool:
+    """Return whether every assessor scored one object, so that bias and noise are one."""
+    return panel.n_assessors == panel.n_assessments
+
+
+def starts(work: Work, *, has_biases: bool = True) -> dict[str, float]:
     """Return where the search for variances starts, in logarithms: from the spread of plain values and biases."""
     panel = work.panel
-    found = choose_solver(make_system(panel, work.parts), work.solver).solve(panel.score)
-    residuals = panel.score - found.values[panel.object_index] - found.biases[panel.assessor_index]
-    nu = panel.n_assessments - panel.n_objects - panel.n_assessors + work.parts.n_components
+    if has_biases:
+        found = choose_solver(make_system(panel, work.parts), work.solver).solve(panel.score)
+        values, biases = found.values, found.biases
+        nu = panel.n_assessments - panel.n_objects - panel.n_assessors + work.parts.n_components
+    else:
+        values = sum_by(panel.object_index, panel.precision * panel.score, panel.n_objects) / panel.object_confidence
+        biases, nu = np.zeros(panel.n_assessors), panel.n_assessments - panel.n_objects
+    residuals = panel.score - values[panel.object_index] - biases[panel.assessor_index]
     w = float(panel.precision @ np.square(residuals)) / max(nu, 1)
     if not w > 1e-12 * work.spread**2 * float(panel.precision.mean()):  # nothing but rounding
         w = 1e-6 * work.spread**2 * float(panel.precision.mean())
@@ -57,8 +65,8 @@ def starts(work: Work) -> dict[str, float]:
 
     return {
         "w": log(w),
-        "value_ratio": ratio(found.values, panel.object_confidence),
-        "bias_ratio": ratio(found.biases, panel.assessor_confidence),
+        "value_ratio": ratio(values, panel.object_confidence),
+        "bias_ratio": ratio(biases, panel.assessor_confidence),
     }
 
 
@@ -68,7 +76,7 @@ def with_ratio(noise: Unknown, name: str, sd: float) -> Unknown:
     def put(setting: Setting, x: float) -> Setting:
         return put_number(noise.put(setting, x), name, sd**2 / exp(x))
 
-    return replace(noise, put=put)
+    return replace(noise, put=put, moves={**noise.moves, name: -1.0})
 
 
 def refuse_untold(panel: Panel, unknowns: Sequence[Unknown]) -> None:
@@ -90,12 +98,11 @@ def refuse_untold(panel: Panel, unknowns: Sequence[Unknown]) -> None:
         )
 
 
-def refuse_perfect(point: Floats, unknowns: Sequence[Unknown], step: float | None) -> None:
+def refuse_perfect(unknowns: Sequence[Unknown], point: Floats, step: float | None) -> None:
     """Refuse scores that leave no noise at all."""
     for one, at in zip(unknowns, point.tolist(), strict=True):
-        if (one.name in ("value_ratio", "bias_ratio") and at > one.high - 0.5) or (
-            one.name == "w" and at < one.low + 0.5
-        ):
+        left = {"value_ratio": one.high - at, "bias_ratio": one.high - at, "w": at - one.low}.get(one.name, np.inf)
+        if left < 0.5:
             beyond = "" if step is None else f" beyond rounding to {step:g}"
             instead = "which says the same without priors" if step is None else "or leave the step out"
             raise SolveError(

@@ -4,32 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
+from math import exp
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenhand.compiled import Floats
+from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
+from evenhand.models.confidences import factor_level
 from evenhand.models.reweighting import settle
 from evenhand.models.setting import Node, Setting, Unknown, Work
+from evenhand.panel.panel import Panel
 from evenhand.progress import report
 
 _STEP: Final = 1e-3
-"""Step of numerical second derivatives, in logarithms of variances."""
+"""Step of numerical derivatives, in logarithms of variances."""
 
-_DIFFERENCE: Final = 1e-4
-"""Step of numerical first derivatives, on the way to the peak."""
-
-_STRIDE: Final = 1.0
+_STRIDE: Final = 2.0
 """Longest step on the way: further out the fit may not come to rest."""
 
-_CLIMBS: Final = 200
+_CLIMBS: Final = 100
 """Steps after which the way to the peak is given up."""
 
-_FLAT: Final = 1e-7
-"""Where a step would raise the log marginal likelihood by less than this, the peak is near."""
+_NEAR: Final = 1e-5
+"""Where a step would raise the log marginal likelihood by less than this, heights no longer tell whether it is good."""
+
+_FLAT: Final = 1e-12
+_COARSE: Final = 1e-11
+_COARSER: Final = 1e-7
+"""Where a step would raise it by less than this the peak is reached; the second and third where slopes are differences,
+of fits that are exact or came to rest."""
+
+_EVEN: Final = 1e-9
+"""The same where sites stand for scores, whose own tolerance is coarser."""
+
+_UNSURE: Final = 0.05
+"""Where a step would gain less than this, what outlying scores do to the marginal likelihood hides it."""
+
+_LOOSEST: Final = 1e4
+_EASE: Final = 1e5
+"""Slack of the sites' tolerance on the way, at most and for each unit of what a step would gain."""
+
+_LOST: Final = "The variances of the model could not be found: the scores do not determine them."
 
 _WIDEST: Final = 3.0
 """Largest standard deviation of the logarithm of a variance that is believed."""
@@ -38,12 +56,123 @@ _GRIDS: Final = {1: np.linspace(-3.0, 3.0, 13), 2: np.linspace(-2.4, 2.4, 7)}
 _FAR: Final = 1.1
 """With three or more unknowns, points on a sphere of this radius times the root of their number."""
 
-_NODES: Final = 15
+_NODES: Final = 11
 _BROAD: Final = 1.3
 """Points of an integral to a side, and by how much they reach further than the curvature at the peak says."""
 
+_ROUGH: Final = 0.02
+"""Least information about a number of which no average information is known."""
+
+_TOLD: Final = 2.0
+"""With more information than this about the logarithm of a variance, the variance is not zero."""
+
+_SUSPECT: Final = 6.0
+"""So near to their largest ratio, in logarithms, variances may stand beside no noise at all."""
+
 _LEAST: Final = 1e-4
 """A part of the mixture less probable than this is left out."""
+
+
+def slopes(work: Work, node: Node) -> dict[str, float]:
+    """Return how the log marginal likelihood rises with each number of the setting, at a fit that has come to rest.
+
+    With leverages h, the derivative by the log precision of a score, or of the prior of a value or bias, is
+    (1 - h - c r^2/w)/2: priors are scores of zero. Sites, scales and noise factors are held, since they stand where it
+    does not depend on them, but for what Laplace's method adds for scales and noise factors.
+    """
+    panel, setting, w = work.panel, node.setting, node.w
+    leverage = node.weight * node.solver.fitted_variances()
+    of_biases, of_values = _prior_edges(panel, node)
+    found: dict[str, float] = {}
+    # all leverages add up to the number of unknowns
+    unknowns = panel.n_objects + (node.coefficients.size + 1)
+    taken = float(leverage.sum())
+    if setting.bias_ratio:
+        own = float(node.solver.diagonal()[1].sum()) / setting.bias_ratio
+        found["bias_ratio"] = (own - panel.n_assessors + of_biases / w) / 2
+        unknowns, taken = unknowns + panel.n_assessors, taken + own
+    if setting.scale_ratio is not None and node.border is not None:
+        count = panel.n_assessors
+        held = node.border.prior[-count:, -count:] * node.border.covariance[-count:, -count:]
+        squares = float(np.square(node.log_scale).sum()) / setting.scale_ratio
+        found["scale_ratio"] = (float(held.sum()) - count + squares / w) / 2
+        unknowns, taken = unknowns + count, taken + float(held.sum())
+    if setting.value_ratio is not None:
+        found["value_ratio"] = (unknowns - taken - panel.n_objects + of_values / w) / 2
+    if node.sites is None:
+        rises = (1.0 - leverage - node.precision * np.square(node.residuals) / w) / 2
+        found["w"] = (node.residual / w - node.freedom) / 2
+    else:
+        rises = (1.0 - node.sites.tilted.scatter) / 2
+        found["w"] = found.get("value_ratio", 0.0) + found.get("bias_ratio", 0.0) - float(rises.sum())
+        more, less = (
+            setting.likelihood.moved(x).tilted(*node.sites.others, node.precision, w) for x in (_STEP, -_STEP)
+        )
+        found["freedom"] = float((more.log_mass - less.log_mass).sum()) / (2 * _STEP)
+    found["power"] = float(rises @ work.log_precision)
+    if setting.strength is not None:
+        left = sum_by(panel.assessor_index, np.clip(1.0 - leverage, 0.0, 1.0), panel.n_assessors)
+        up, down = (factor_level(node.noise_factor, setting.strength * exp(x), left) for x in (_STEP, -_STEP))
+        found["strength"] = (up - down) / (2 * _STEP)
+    return found
+
+
+def _prior_edges(panel: Panel, node: Node) -> tuple[float, float]:
+    """Return what biases and values add to the sum of squares."""
+    setting = node.setting
+    of_biases = float(np.square(node.biases).sum()) / setting.bias_ratio if setting.bias_ratio else 0.0
+    of_values = 0.0
+    if setting.value_ratio is not None:
+        of_values = float(np.square(node.values - node.mean).sum()) / setting.value_ratio
+    return of_biases, of_values
+
+
+def information(work: Work, node: Node) -> dict[tuple[str, str], float]:
+    """Return the average information about pairs of numbers of the setting (Gilmour, Thompson & Cullis 1995).
+
+    Half the sum of c z z'/w that fitting z would leave over, where z is the residual of each score and prior times the
+    derivative of its log precision.
+    """
+    panel, setting = work.panel, node.setting
+    residuals = node.residuals + node.aim
+    of_biases, of_values = _prior_edges(panel, node)
+    if node.sites is None:
+        squares = node.weight * np.square(residuals)
+    else:  # of which the scores themselves tell how much they say
+        squares = 2 * node.w * np.square((1.0 - node.sites.tilted.scatter) / 2)
+    log_precision = work.log_precision
+    own = {("w", "w"): float(squares.sum()) + of_biases + of_values}
+    forces: dict[str, tuple[Floats, Floats]] = {}
+    none = np.zeros(panel.n_objects), np.zeros(panel.n_assessors)
+    if setting.value_ratio is not None:
+        own["value_ratio", "value_ratio"] = own["value_ratio", "w"] = of_values
+        forces["value_ratio"] = (node.values - node.mean) / setting.value_ratio, none[1]
+    if setting.bias_ratio:
+        own["bias_ratio", "bias_ratio"] = own["bias_ratio", "w"] = of_biases
+        forces["bias_ratio"] = none[0], node.biases / setting.bias_ratio
+    own["power", "power"] = float(squares @ np.square(log_precision))
+    own["power", "w"] = -float(squares @ log_precision)
+    if node.sites is None and float(np.ptp(log_precision)) > 0:
+        pulls = node.weight * residuals * log_precision
+        forces["power"] = (
+            sum_by(panel.object_index, pulls, panel.n_objects),
+            sum_by(panel.assessor_index, pulls, panel.n_assessors),
+        )
+    names = list(forces)
+    if names:
+        sides = [np.stack([forces[name][side] for name in names], axis=1) for side in (0, 1)]
+        moved = node.solver.apply(*sides)
+        across = sides[0].T @ moved[0] + sides[1].T @ moved[1]
+        for i, one in enumerate(names):
+            for j, other in enumerate(names):
+                own[one, other] = own.get((one, other), 0.0) - float(across[i, j])
+    if node.sites is not None:  # noise of its own and priors are told apart, as if there were no scores in common
+        tied = [name for name in names if name != "power"]
+        for one in tied:
+            own[one, "w"] = sum(own[one, other] for other in tied)
+        own["w", "w"] += sum(own[one, "w"] for one in tied) - of_biases - of_values
+    own |= {(other, one): number for (one, other), number in own.items()}
+    return {pair: number / (2 * node.w) for pair, number in own.items()}
 
 
 @dataclass(eq=False)
@@ -54,6 +183,7 @@ class Search:
     base: Setting
     unknowns: Sequence[Unknown]
     nearest: Node | None = None
+    slack: float = 1.0
     calls: int = 0
     point: Floats = field(init=False)
     best: Node = field(init=False)
@@ -62,122 +192,245 @@ class Search:
         """Keep a point, and the fit there."""
         self.point, self.best = point, self.node(point)
 
-    def node(self, point: Floats) -> Node:
-        """Return the fit at a point."""
+    @cached_property
+    def low(self) -> Floats:
+        """Where the search ends below."""
+        return np.array([one.low for one in self.unknowns])
+
+    @cached_property
+    def high(self) -> Floats:
+        """Where the search ends above."""
+        return np.array([one.high for one in self.unknowns])
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether slopes are those of the marginal likelihood: not quite with scales, noise factors or for ML."""
+        return not (self.base.is_ml or {"scale_ratio", "strength"} & {one.name for one in self.unknowns})
+
+    def node(self, point: Floats, *, slack: float = 1.0) -> Node:
+        """Return the fit at a point, to a tolerance that may have some slack."""
         setting = self.base
         for unknown, coordinate in zip(self.unknowns, point.tolist(), strict=True):
             setting = unknown.put(setting, coordinate)
-        self.nearest = settle(self.work, setting, self.nearest)
-        self.calls += 1
-        report("estimating variances", self.calls, None)
+        if self.nearest is None or setting != self.nearest.setting or slack < self.slack:
+            self.nearest, self.slack = settle(self.work, setting, self.nearest, slack), slack
+            self.calls += 1
+            report("estimating variances", self.calls, None)
         return self.nearest
 
     def height(self, point: Floats, *, prior: bool = False) -> float:
         """Return the log marginal likelihood at a point, times the prior if asked."""
-        found = self.node(point).log_marginal
-        return found + self._log_prior(point) if prior else found
+        return self._height(point, self.node(point), prior=prior)
 
     def _log_prior(self, point: Floats) -> float:
         return sum(one.log_prior(at) for one, at in zip(self.unknowns, point.tolist(), strict=True))
 
-    def peak(self, start: Floats | None = None, *, prior: bool = False) -> Floats:
-        """Return the point where the marginal likelihood, or the posterior, is highest."""
-        low = np.array([one.low for one in self.unknowns])
-        high = np.array([one.high for one in self.unknowns])
-        point = np.array([one.start for one in self.unknowns]) if start is None else start
-        height, slope = self._climbable(point, low, high, prior=prior)
-        bend = np.eye(point.size)  # minus the second derivatives, learnt on the way (BFGS)
-        for _ in range(_CLIMBS):
-            free = ~(((point <= low) & (slope < 0)) | ((point >= high) & (slope > 0)))
-            step = np.zeros(point.size)
-            step[free] = np.linalg.solve(bend[np.ix_(free, free)], slope[free])
-            if step @ slope < _FLAT:
-                return self._polished(point, low, high, prior=prior)
-            step *= min(1.0, _STRIDE / float(np.abs(step).max()))
-            size, risen = 1.0, False
-            while not risen and size > 1e-6:
-                moved = np.clip(point + size * step, low, high)
-                found = self._tried(moved, prior=prior)
-                risen = found > height
-                size /= 2.5
-            if not risen:  # as high as differences can tell
-                return self._polished(point, low, high, prior=prior)
-            height, turned = self._climbable(moved, low, high, prior=prior)
-            way, change = moved - point, slope - turned
-            if way @ change > 1e-10:
-                pushed = bend @ way
-                bend = bend + np.outer(change, change) / (way @ change) - np.outer(pushed, pushed) / (way @ pushed)
-            point, slope = moved, turned
-        raise SolveError("The variances of the model could not be found: the scores do not determine them.")
-
     def _tried(self, point: Floats, *, prior: bool = False) -> float:
         """Return the height at a point, or minus infinity where the fit does not come to rest."""
+        node = self._rested(point, 1.0)
+        return -np.inf if node is None else self._height(point, node, prior=prior)
+
+    def slope(self, point: Floats) -> Floats:
+        """Return the slope of the log marginal likelihood at a point."""
+        return self._slope(point, self.node(point), prior=False)
+
+    def _slope(self, point: Floats, node: Node, *, prior: bool) -> Floats:
+        """Return the slope at a point from the fit there."""
+        rises = slopes(self.work, node)
+        slope = [sum(speed * rises.get(name, 0.0) for name, speed in one.moves.items()) for one in self.unknowns]
+        return np.array(slope) + (self._prior_slopes(point)[0] if prior else 0.0)
+
+    def _prior_slopes(self, point: Floats) -> tuple[Floats, Floats]:
+        """Return slope and minus the second derivative of the log prior in each coordinate, by differences."""
+        three = np.array(
+            [
+                [one.log_prior(at + step) for step in (-_STEP, 0.0, _STEP)]
+                for one, at in zip(self.unknowns, point.tolist(), strict=True)
+            ]
+        )
+        bend = (2 * three[:, 1] - three[:, 0] - three[:, 2]) / _STEP**2
+        return (three[:, 2] - three[:, 0]) / (2 * _STEP), np.maximum(bend, 0.0)
+
+    def _bend(self, point: Floats, node: Node, *, prior: bool) -> Floats:
+        """Return about minus the second derivatives at a point from the fit there."""
+        pairs = information(self.work, node)
+
+        def between(one: Unknown, other: Unknown | None) -> float:
+            across = {"w": 1.0} if other is None else other.moves
+            return sum(a * b * pairs.get((x, y), 0.0) for x, a in one.moves.items() for y, b in across.items())
+
+        bend = np.array([[between(one, other) for other in self.unknowns] for one in self.unknowns])
+        if self.base.w is None and "w" not in {one.name for one in self.unknowns}:  # which is integrated out
+            shared = np.array([between(one, None) for one in self.unknowns])
+            bend -= np.outer(shared, shared) / pairs["w", "w"]
+        if prior:
+            bend += np.diag(self._prior_slopes(point)[1])
+        untold = np.diagonal(bend) <= 0  # scales, noise factors, tails: as if it were falling off exponentially
+        bend[untold, :] = bend[:, untold] = 0.0
+        rough = np.maximum(np.abs(self._slope(point, node, prior=prior)), _ROUGH) if untold.any() else 0.0
+        return np.asarray(bend + np.diag(np.where(untold, rough, 0.0)))
+
+    def errors(self, names: Sequence[str]) -> dict[str, float]:
+        """Return standard errors of the logs of standard deviations, and of the power, by their information.
+
+        Those of which there is none, or at the end of their range, are left out.
+        """
+        pairs = information(self.work, self.best)
+        ended = {one.name for one, at in zip(self.unknowns, self.point, strict=True) if at <= one.low + 1e-9}
+        told = [name for name in dict.fromkeys([*names, "w"]) if (name, name) in pairs and name not in ended]
+        matrix = np.array([[pairs.get((one, other), 0.0) for other in told] for one in told])
+        try:
+            covariance = dict(zip(told, np.linalg.inv(matrix), strict=True))
+        except np.linalg.LinAlgError:
+            return {}
+        noise = told.index("w")
+        found = {}
+        for at, name in enumerate(told):
+            row = covariance[name]
+            own = name in ("power", "w")  # others are ratios to w
+            variance = row[at] if own else row[at] + 2 * row[noise] + covariance["w"][noise]
+            found[name] = float(np.sqrt(variance)) / (1 if name == "power" else 2)
+        return found
+
+    def peak(self, start: Floats | None = None, *, prior: bool = False) -> Floats:
+        """Return the point where the marginal likelihood, or the posterior, is highest."""
+        point = np.array([one.start for one in self.unknowns]) if start is None else start
+        point = self._climbed(point, prior=prior)
+        point = self._vanished(point, prior=prior)
+        return point if self.is_exact else self._polished(point, prior=prior)
+
+    def _climbed(self, point: Floats, *, prior: bool) -> Floats:
+        """Return the point after Newton's steps by the slopes, with what was learnt about the second derivatives.
+
+        Far from the peak a step must go up. Near it the slope must become smaller: where sites stand for scores, that
+        is the slope that is expected, which is the slope of the marginal likelihood but for outlying scores whose
+        weight is held where it cannot become negative. Sites come to rest roughly while steps are long.
+        """
+        has_sites = not self.base.likelihood.is_normal
+        flat = (_EVEN if has_sites else _FLAT) if self.is_exact else _NEAR
+        near = _UNSURE if has_sites else _NEAR
+        slack = _LOOSEST if has_sites else 1.0
+        node = self.node(point, slack=slack)
+        height, slope = self._height(point, node, prior=prior), self._slope(point, node, prior=prior)
+        bend = self._bend(point, node, prior=prior)
+        for _ in range(_CLIMBS):
+            step = self._step(point, slope, bend)
+            gain = float(step @ slope) / 2
+            if gain < flat and slack <= 1.0:
+                return point
+            if has_sites:
+                slack = float(np.clip(_EASE * gain, 1.0, slack))
+            step *= min(1.0, _STRIDE / max(float(np.abs(step).max()), 1e-300))
+            for _ in range(12):
+                moved = np.clip(point + step, self.low, self.high)
+                tried = self._rested(moved, slack)
+                if tried is not None:
+                    found, turned = self._height(moved, tried, prior=prior), self._slope(moved, tried, prior=prior)
+                    left = abs(float(self._step(moved, turned, bend) @ turned)) / 2
+                    if found > height or (gain < near and (left < gain or gain < flat)):
+                        break
+                step = step / 3
+            else:
+                return point  # as high as can be told
+            fresh = self._bend(moved, tried, prior=prior)
+            bend = _updated(bend if gain < near else fresh, moved - point, slope - turned)
+            point, node, height, slope = moved, tried, found, turned
+        raise SolveError(_LOST)
+
+    def _rested(self, point: Floats, slack: float) -> Node | None:
+        """Return the fit at a point, or None where it does not come to rest."""
         nearest = self.nearest
         try:
-            return self.height(point, prior=prior)
+            return self.node(point, slack=slack)
         except SolveError:
             self.nearest = nearest
-            return -np.inf
+            return None
 
-    def _climbable(self, point: Floats, low: Floats, high: Floats, *, prior: bool) -> tuple[float, Floats]:
-        """Return height and slope at a point within its bounds, by differences."""
-        height, slope = self.height(point, prior=prior), np.zeros(point.size)
-        for at in range(point.size):
-            way = np.zeros(point.size)
-            way[at] = _DIFFERENCE if point[at] + _DIFFERENCE <= high[at] else -_DIFFERENCE
-            slope[at] = (self._tried(point + way, prior=prior) - height) / way[at]
-        return height, np.nan_to_num(slope, posinf=0.0, neginf=0.0)
+    def _height(self, point: Floats, node: Node, *, prior: bool) -> float:
+        return node.log_marginal + (self._log_prior(point) if prior else 0.0)
 
-    def _polished(self, point: Floats, low: Floats, high: Floats, *, prior: bool) -> Floats:
-        """Return the point after Newton's steps in the coordinates that are free to move.
+    def _step(self, point: Floats, slope: Floats, bend: Floats) -> Floats:
+        """Return Newton's step in the coordinates that are free to move."""
+        free = ~(((point <= self.low) & (slope < 0)) | ((point >= self.high) & (slope > 0)))
+        step = np.zeros(point.size)
+        unit = 1.0 / np.sqrt(np.maximum(np.diagonal(bend)[free], 1e-300))
+        size, axes = np.linalg.eigh(bend[np.ix_(free, free)] * np.outer(unit, unit))
+        step[free] = unit * (axes @ ((axes.T @ (unit * slope[free])) / np.maximum(size, 1e-3)))
+        return step
 
-        A variance goes to zero, which no number of steps reaches, where that is at least as high.
+    def _vanished(self, point: Floats, *, prior: bool) -> Floats:
+        """Return the point with variances at zero, which no number of steps reaches, where that is at least as high.
+
+        That of the noise is at zero where all others are as large beside it as they may become.
         """
+        told = np.diagonal(self._bend(point, self.node(point), prior=prior)) > _TOLD
         height = self.height(point, prior=prior)
-        for at in [at for at, one in enumerate(self.unknowns) if one.may_vanish]:
-            ended = np.where(np.arange(point.size) == at, low, point)
+        for at in [at for at, one in enumerate(self.unknowns) if one.may_vanish and not told[at]]:
+            ended = np.where(np.arange(point.size) == at, self.low, point)
             nearest, found = self.nearest, self._tried(ended, prior=prior)
             if found >= height:
                 point, height = ended, found
             else:
                 self.nearest = nearest
-        for _ in range(4):
-            free = np.flatnonzero((point > low + 2 * _STEP) & (point < high - 2 * _STEP))
-            if not free.size:
-                break
-            slope, bend = self._slopes(point, free, prior=prior)
-            try:
-                step = np.linalg.solve(bend, slope)
-            except np.linalg.LinAlgError:
-                break
-            moved = point.copy()
-            moved[free] = np.clip(point[free] + step, low[free], high[free])
-            found = self._tried(moved, prior=prior)
-            if found <= height:
-                break
-            point, height = moved, found
-            if np.abs(step).max() < 1e-6:
-                break
+        ratios = np.array([one.name in ("value_ratio", "bias_ratio") for one in self.unknowns])
+        room = np.min((self.high - point)[ratios], initial=np.inf)
+        if 0 < room < _SUSPECT:
+            ended = point + np.where(ratios, room, 0.0)
+            if self._tried(ended, prior=prior) >= height:
+                return ended
         return point
 
-    def _slopes(self, point: Floats, free: NDArray[np.int64], *, prior: bool) -> tuple[Floats, Floats]:
-        """Return first and minus second derivatives in some coordinates, by differences."""
-        count = free.size
-        middle = self.height(point, prior=prior)
-        unit = np.zeros((count, point.size))
-        unit[np.arange(count), free] = _STEP
-        up = np.array([self.height(point + one, prior=prior) for one in unit])
-        down = np.array([self.height(point - one, prior=prior) for one in unit])
-        bend = np.diag(-(up - 2 * middle + down))
-        for i in range(count):
-            for j in range(i):
-                both = self.height(point + unit[i] + unit[j], prior=prior)
-                none = self.height(point - unit[i] - unit[j], prior=prior)
-                mixed = both + none - up[i] - up[j] - down[i] - down[j] + 2 * middle
-                bend[i, j] = bend[j, i] = -mixed / 2
-        return (up - down) / (2 * _STEP), bend / _STEP**2
+    def _polished(self, point: Floats, *, prior: bool) -> Floats:
+        """Return the point after Newton's steps with slopes by differences, in the coordinates that are free."""
+        height = self.height(point, prior=prior)
+        learnt: tuple[Floats, Floats] | None = None
+        bend = self._bend(point, self.node(point), prior=prior)
+        before: tuple[Floats, Floats] | None = None
+        for _ in range(8):
+            slope = self._differences(point, prior=prior)
+            if before is not None:
+                learnt = (point - before[0], before[1] - slope)
+                bend = _updated(bend, *learnt)
+            step = self._step(point, slope, bend)
+            if float(step @ slope) / 2 < (_COARSE if self.base.is_ml else _COARSER):
+                break
+            step *= min(1.0, 0.5 / float(np.abs(step).max()))
+            for _ in range(4):
+                moved = np.clip(point + step, self.low, self.high)
+                found = self._tried(moved, prior=prior)
+                if found > height:
+                    break
+                step = step / 3
+            else:
+                break
+            before = point, slope
+            point, height = moved, found
+        return point
 
-    def _reach(self, peak: Floats, height: float, axis: Floats, low: Floats, high: Floats) -> float:
+    def _differences(self, point: Floats, *, prior: bool) -> Floats:
+        """Return the slope at a point by differences within its bounds."""
+        slope = np.zeros(point.size)
+        for at in range(point.size):
+            up, down = point.copy(), point.copy()
+            up[at], down[at] = min(point[at] + _STEP, self.high[at]), max(point[at] - _STEP, self.low[at])
+            rise = self._tried(up, prior=prior) - self._tried(down, prior=prior)
+            slope[at] = rise / (up[at] - down[at])
+        return np.nan_to_num(slope, posinf=0.0, neginf=0.0)
+
+    def _curvature(self, point: Floats) -> Floats:
+        """Return minus the second derivatives of the log posterior, by differences of slopes."""
+        count = point.size
+        bend = np.empty((count, count))
+        for at in range(count):
+            ends = []
+            for side in (_STEP, -_STEP):
+                moved = point.copy()
+                moved[at] += side
+                ends.append(self._slope(moved, self.node(moved), prior=True))
+            bend[at] = (ends[1] - ends[0]) / (2 * _STEP)
+        return np.asarray((bend + bend.T) / 2)
+
+    def _reach(self, peak: Floats, height: float, axis: Floats) -> float:
         """Return how far the posterior reaches along an axis, beside its curvature at the peak.
 
         At twice this distance, in units of the axis, it has fallen by 2 as a normal density would: so that a long tail
@@ -186,7 +439,7 @@ class Search:
 
         def drop(distance: float) -> float:
             point = peak + distance * axis
-            outside = ((point < low) | (point > high)).any()
+            outside = ((point < self.low) | (point > self.high)).any()
             return np.inf if outside else height - self._tried(point, prior=True)
 
         near, far = 0.0, 2.0
@@ -204,17 +457,15 @@ class Search:
         peak = self.peak(start, prior=True)
         count = peak.size
         height = self.height(peak, prior=True)
-        _, bend = self._slopes(peak, np.arange(count), prior=True)
-        size, axes = np.linalg.eigh(bend)
+        size, axes = np.linalg.eigh(self._curvature(peak))
         axes = axes / np.sqrt(np.maximum(size, _WIDEST**-2))
-        low, high = (np.array([getattr(one, end) for one in self.unknowns]) for end in ("low", "high"))
-        reach = np.array([[self._reach(peak, height, sign * axis, low, high) for sign in (-1, 1)] for axis in axes.T])
+        reach = np.array([[self._reach(peak, height, sign * axis) for sign in (-1, 1)] for axis in axes.T])
         places, share = _places(count)
         found = []
         for place, part in zip(places, share, strict=True):
             side = np.where(place < 0, reach[:, 0], np.where(place > 0, reach[:, 1], reach.mean(axis=1)))
             point = peak + axes @ (side * place)
-            if ((point < low) | (point > high)).any():  # there the prior has no mass
+            if ((point < self.low) | (point > self.high)).any():  # there the prior has no mass
                 continue
             try:
                 node = self.node(point)
@@ -231,6 +482,19 @@ class Search:
         ]
         total = sum(weight for weight, _, _ in kept)
         return [(weight / total, point, node) for weight, point, node in kept]
+
+
+def _updated(bend: Floats, way: Floats, change: Floats) -> Floats:
+    """Return second derivatives corrected by how a slope changed along a way (BFGS, damped as Powell does)."""
+    pushed = bend @ way
+    expected, seen = float(way @ pushed), float(way @ change)
+    if not expected > 0:
+        return bend
+    if seen < 0.2 * expected:
+        share = 0.8 * expected / (expected - seen)
+        change = share * change + (1 - share) * pushed
+        seen = 0.2 * expected
+    return np.asarray(bend + np.outer(change, change) / seen - np.outer(pushed, pushed) / expected)
 
 
 def _places(count: int) -> tuple[Floats, Floats]:

@@ -189,6 +189,13 @@ class AutoSolver(Wrapped):
         patient = self._preconditioned()
         return self._found_by(patient, patient.solve(score, declared=declared), why)
 
+    def solve_by_factor(self, score: Floats) -> Solution:
+        """Fit values and biases where uncertainty will be asked for as well: by the factor that this needs anyway."""
+        size = self.system.n_kept
+        if self.kind != "auto" or size <= SMALL or size > DENSE or not fits(self._dense_bytes):
+            return self.solve(score)
+        return self._found_by(self._direct, self._direct.solve(score), "its uncertainty needs the factor")
+
     def _by_factor(self, score: Floats) -> tuple[Solver, Solution]:
         """Solve by the sparse factor, and where that loses too many digits by the dense one, which does not."""
         if self._sparse is not None:

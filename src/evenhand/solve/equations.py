@@ -44,17 +44,17 @@ class System:
     kept_component: Whole
     n_components: int
 
-    @property
+    @cached_property
     def n_kept(self) -> int:
         """Size of the kept side."""
         return int(self.kept_total.size)
 
-    @property
+    @cached_property
     def n_gone(self) -> int:
         """Size of the eliminated side."""
         return int(self.gone_total.size)
 
-    @property
+    @cached_property
     def n_edges(self) -> int:
         """Number N of assessments."""
         return int(self.kept.size)

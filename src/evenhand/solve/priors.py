@@ -3,121 +3,186 @@
 An assessor who gives every object the score 0, with the precision of the prior, has minus the mean of all values for a
 bias; an object that every assessor gives the score 0 has the value 0 by definition, and that fixes the level of the
 biases. So L with priors on its diagonal is the Laplacian of a larger graph, and every solver knows what to do.
+
+Where biases are known to be zero, all assessors are one, whose bias fixes the level.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from evenhand.compiled import Codes, Floats
-from evenhand.panel.graph import Components
+from evenhand.compiled import Codes, Floats, Whole, sum_by
 from evenhand.panel.panel import Panel
 from evenhand.solve.base import Sides, Solution, Wrapped
 from evenhand.solve.choose import AutoSolver, SolverKind, choose_solver
-from evenhand.solve.equations import make_system
+from evenhand.solve.equations import System
+
+
+@dataclass(frozen=True, eq=False)
+class PriorGraph:
+    """The graph of a panel with what priors add to it, which stays the same whatever the precisions are."""
+
+    panel: Panel
+    has_values: bool  # whether values have a prior: one more assessor
+    has_biases: bool  # whether there are biases, with a prior: one more object; else all assessors are one
+
+    @property
+    def n_objects(self) -> int:
+        """Number of objects of the larger graph."""
+        return self.panel.n_objects + self.has_biases
+
+    @property
+    def n_assessors(self) -> int:
+        """Number of assessors of the larger graph."""
+        return (self.panel.n_assessors if self.has_biases else 1) + self.has_values
+
+    @cached_property
+    def ends(self) -> tuple[Whole, Whole]:
+        """The object and the assessor of each assessment: those of the panel, biases' priors, values' priors."""
+        panel, n_objects, n_assessors = self.panel, self.panel.n_objects, self.panel.n_assessors
+        objects = [panel.object_index.astype(np.intp)]
+        assessors = [panel.assessor_index.astype(np.intp) if self.has_biases else np.zeros(panel.n_assessments, int)]
+        if self.has_biases:
+            objects.append(np.full(n_assessors, n_objects))
+            assessors.append(np.arange(n_assessors))
+        if self.has_values:
+            objects.append(np.arange(n_objects))
+            assessors.append(np.full(n_objects, self.n_assessors - 1))
+        return np.concatenate(objects), np.concatenate(assessors)
+
+    @cached_property
+    def _counts(self) -> tuple[Whole, Whole]:
+        objects, assessors = self.ends
+        return np.bincount(objects, minlength=self.n_objects), np.bincount(assessors, minlength=self.n_assessors)
+
+    def system(self, weight: Floats) -> System:
+        """Return the normal equations for precisions of all assessments, its smaller side kept."""
+        sides = [
+            (index, sum_by(index, weight, size), count)
+            for index, size, count in zip(self.ends, (self.n_objects, self.n_assessors), self._counts, strict=True)
+        ]
+        keeps_assessors = self.n_assessors <= self.n_objects
+        kept, gone = sides[::-1] if keeps_assessors else sides
+        return System(
+            keeps_assessors=keeps_assessors,
+            kept=kept[0],
+            gone=gone[0],
+            weight=weight,
+            kept_total=kept[1],
+            gone_total=gone[1],
+            kept_count=kept[2],
+            gone_count=gone[2],
+            kept_component=np.zeros(kept[1].size, np.int64),
+            n_components=1,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class PriorSolver(Wrapped):
-    """Answers for a panel with priors, from the larger panel without; L^- is the inverse of L with priors.
+    """Answers for a panel with priors, from the larger graph without; L^- is the inverse of L with priors.
 
-    Priors are precisions beside that of a score of confidence 1: of each value about their common mean (None for no
-    prior), and of each bias about zero.
+    Precisions of the priors stand beside that of a score of confidence 1: of each value about their common mean, and of
+    each bias about zero; None for one that the graph does not have.
     """
 
-    panel: Panel
+    graph: PriorGraph
+    weight: Floats
     value_prior: Floats | None
-    bias_prior: Floats
+    bias_prior: Floats | None
     kind: SolverKind = "auto"
 
     @cached_property
-    def larger(self) -> Panel:
-        """The panel with one more object, and with one more assessor where values have a prior."""
-        panel, n_objects, n_assessors = self.panel, self.panel.n_objects, self.panel.n_assessors
-        objects, assessors = np.arange(n_objects), np.arange(n_assessors)
-        object_index = [panel.object_index.astype(np.int64), np.full(n_assessors, n_objects)]
-        assessor_index = [panel.assessor_index.astype(np.int64), assessors]
-        precision = [panel.precision, self.bias_prior]
-        if self.value_prior is not None:
-            object_index.append(objects)
-            assessor_index.append(np.full(n_objects, n_assessors))
-            precision.append(self.value_prior)
-        more = sum(part.size for part in precision) - panel.n_assessments
-        return Panel.from_arrays(
-            np.concatenate(object_index),
-            np.concatenate(assessor_index),
-            np.concatenate([panel.score, np.zeros(more)]),
-            np.concatenate(precision),
-        )
-
-    @cached_property
     def base(self) -> AutoSolver:
-        """What solves the equations of the larger panel."""
-        panel = self.larger
-        parts = Components(1, np.zeros(panel.n_objects, np.int64), np.zeros(panel.n_assessors, np.int64))
-        return choose_solver(make_system(panel, parts), self.kind)
+        """What solves the equations of the larger graph."""
+        parts = (self.weight, self.bias_prior, self.value_prior)
+        weight = np.concatenate([part for part in parts if part is not None])
+        return choose_solver(self.graph.system(weight), self.kind)
 
     @property
     def ends(self) -> tuple[Codes, Codes]:
         """The object and the assessor of each assessment of the panel without priors."""
-        return self.panel.object_index, self.panel.assessor_index
+        return self.graph.panel.object_index, self.graph.panel.assessor_index
 
     def solve(self, score: Floats) -> Solution:
         """Fit values and biases to N scores; ``residual`` has what the priors add to the sum of squares."""
-        more = np.zeros(self.larger.n_assessments - score.size)
-        found = self.base.solve(np.concatenate([score, more]))
+        system = self.base.system
+        padded = np.concatenate([score, np.zeros(system.n_edges - score.size)])
+        found = self.base.solve_by_factor(padded)
         residuals = found.residuals
         if residuals is None:
-            fitted = found.values[self.larger.object_index] + found.biases[self.larger.assessor_index]
-            residuals = np.concatenate([score, more]) - fitted
+            objects, assessors = system.ends
+            residuals = padded - found.values[objects] - found.biases[assessors]
         values, biases = self._told(found.values, found.biases)
-        total = float(self.larger.precision @ np.square(residuals))
+        total = float(system.weight @ np.square(residuals))
         return Solution(np.array(values), np.array(biases), np.array(residuals[: score.size]), total)
 
     @cached_property
     def mean_variance(self) -> float:
-        """Variance of the mean of all values, for w = 1."""
-        of_objects, of_assessors = np.zeros(self.larger.n_objects), np.zeros(self.larger.n_assessors)
+        """Variance of the mean of the values' prior, for w = 1; infinite where they have none."""
+        if self.value_prior is None:
+            return np.inf
+        of_objects, of_assessors = np.zeros(self.graph.n_objects), np.zeros(self.graph.n_assessors)
         of_assessors[-1] = 1.0
         return float(self.base.contrasts(*self._ground(of_objects, of_assessors)))
 
     def _asked(self, of_objects: Floats, of_assessors: Floats) -> Sides:
-        """Return P^T (x, 0): what the larger panel is asked, a contrast."""
-        panel = self.larger
-        objects = np.zeros((panel.n_objects, *of_objects.shape[1:]))
-        assessors = np.zeros((panel.n_assessors, *of_assessors.shape[1:]))
-        objects[: of_objects.shape[0]], assessors[: of_assessors.shape[0]] = of_objects, of_assessors
+        """Return P^T (x, 0): what the larger graph is asked, a contrast."""
+        objects = np.zeros((self.graph.n_objects, *of_objects.shape[1:]))
+        assessors = np.zeros((self.graph.n_assessors, *of_assessors.shape[1:]))
+        objects[: of_objects.shape[0]] = of_objects
+        if self.graph.has_biases:
+            assessors[: of_assessors.shape[0]] = of_assessors
         return self._ground(objects, assessors)
 
     def _ground(self, of_objects: Floats, of_assessors: Floats) -> Sides:
-        of_objects[self.panel.n_objects] -= of_objects.sum(axis=0) - of_assessors.sum(axis=0)
+        """Return a question made a contrast, at the vertex that fixes the level."""
+        over = of_objects.sum(axis=0) - of_assessors.sum(axis=0)
+        if self.graph.has_biases:
+            of_objects[-1] -= over
+        else:
+            of_assessors[0] += over
         return of_objects, of_assessors
 
+    def _level_of(self, values: Floats, biases: Floats) -> Any:
+        """Return what must be taken from values and added to biases: the further object's value, or minus a bias."""
+        return values[-1] if self.graph.has_biases else -biases[0]
+
     def _told(self, values: Floats, biases: Floats) -> Sides:
-        """Return P (values, biases) without the further object and assessor: its value is 0."""
-        panel = self.panel
-        level = values[panel.n_objects]
-        return values[: panel.n_objects] - level, biases[: panel.n_assessors] + level
+        """Return values and biases of the panel, on the level of the priors."""
+        panel, level = self.graph.panel, self._level_of(values, biases)
+        values = values[: panel.n_objects] - level
+        if not self.graph.has_biases:
+            return values, np.zeros((panel.n_assessors, *values.shape[1:]))
+        return values, biases[: panel.n_assessors] + level
 
     @cached_property
     def _level(self) -> tuple[Floats, Floats, float]:
-        """The base's L^- between every vertex and the further object, and at that object itself."""
-        of_objects, of_assessors = np.zeros(self.larger.n_objects), np.zeros(self.larger.n_assessors)
-        of_objects[self.panel.n_objects] = 1.0
+        """The base's L^- between every vertex and the level, and of the level itself."""
+        of_objects, of_assessors = np.zeros(self.graph.n_objects), np.zeros(self.graph.n_assessors)
+        if self.graph.has_biases:
+            of_objects[-1] = 1.0
+        else:
+            of_assessors[0] = -1.0
         values, biases = self.base.apply(of_objects, of_assessors)
-        own = float(values[self.panel.n_objects])
-        return values[: self.panel.n_objects], biases[: self.panel.n_assessors], own
+        panel = self.graph.panel
+        return values[: panel.n_objects], biases[: panel.n_assessors], float(self._level_of(values, biases))
 
     def _told_diagonal(self) -> Sides:
         of_objects, of_assessors = self.base.diagonal()
         values, biases, own = self._level
-        return of_objects[: values.size] - 2 * values + own, of_assessors[: biases.size] + 2 * biases + own
+        told = of_objects[: values.size] - 2 * values + own
+        if not self.graph.has_biases:
+            return told, np.zeros(self.graph.panel.n_assessors)
+        return told, of_assessors[: biases.size] + 2 * biases + own
 
     def _told_cross(self) -> Floats:
         objects, assessors = self.ends
+        if not self.graph.has_biases:
+            return np.zeros(objects.size)
         values, biases, own = self._level
-        cross = self.base.edges()[1][: self.panel.n_assessments]
+        cross = self.base.edges()[1][: self.graph.panel.n_assessments]
         return np.asarray(cross + values[objects] - biases[assessors] - own)

@@ -1,0 +1,132 @@
+"""Refined models: their time beside that of plain `calibrate`, of whole commands, and of lme4 for the same model.
+
+The panels are drawn here: peer grading (2,084 scores of 724 objects by 636 assessors), the shipped panel, 300 objects
+read by three of 40 assessors, and 73,000 scores of 3,000 objects by 1,100 assessors for lme4. Ratios are of medians in
+one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import evenhand as eh
+
+COMMANDS = {"compare": ((), {"shipped": 2.0, "300 x 40 x 3": 6.0}), "report": ((), {"300 x 40 x 3": 8.0})}
+LME4 = 1 / 25
+MODELS = {
+    "shrink": ({"shrink": True}, 5.0),
+    "student": ({"shrink": True, "tails": "student"}, 40.0),
+    "scale": ({"shrink": True, "scale": True}, 40.0),
+    "noise factors": ({"shrink": True, "calibrate_confidence": True}, 40.0),
+}
+
+
+def drawn(n_objects: int, n_assessors: int, size: int, seed: int = 3) -> eh.Panel:
+    """Return whole points from 0 to 100 for pairs drawn at random, every object as often as can be."""
+    generator = np.random.default_rng(seed)
+    objects = np.resize(generator.permutation(n_objects), size)
+    pairs = np.unique(np.stack([objects, generator.integers(0, n_assessors, size)]), axis=1)
+    objects, assessors = (np.unique(side, return_inverse=True)[1] for side in pairs)
+    values, biases = 8 * generator.normal(size=n_objects), 5 * generator.normal(size=n_assessors)
+    score = 70 + values[objects] + biases[assessors] + 7 * generator.normal(size=objects.size)
+    return eh.Panel.from_arrays(objects, assessors, np.clip(np.round(score), 0, 100))
+
+
+def median(run: Callable[[], object], rounds: int) -> float:
+    """Return the median time of some runs."""
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def with_sds(fit: eh.Fit) -> eh.Fit:
+    """Return a fit after all its standard deviations were asked for."""
+    _ = fit.values.sd, fit.biases.sd
+    return fit
+
+
+def say(what: str, seconds: float, ratio: float, bar: float) -> None:
+    """Print a time, its ratio and whether the bar was reached."""
+    word = "reached" if ratio <= bar else "MISSED"
+    print(f"{what:<44} {1000 * seconds:9.0f} ms {ratio:8.2f} times, at most {bar:g}: {word}", flush=True)
+
+
+def models(rounds: int) -> None:
+    """Measure each refined model beside plain calibration on peer grading."""
+    panel = drawn(724, 636, 2_084)
+    plain = median(lambda: with_sds(eh.calibrate(panel, per_component=True)), 2 * rounds + 1)
+    print(f"{'peer grading: calibrate, all sds':<44} {1000 * plain:9.0f} ms")
+    for name, (asked, bar) in MODELS.items():
+        found = median(lambda asked=asked: with_sds(eh.refine(panel, **asked)), rounds)
+        say(f"peer grading: {name}", found, found / plain, bar)
+
+
+def commands(rounds: int) -> None:
+    """Measure whole commands beside `evenhand calibrate` on the same file."""
+    python = [sys.executable, "-m", "evenhand"]
+    with tempfile.TemporaryDirectory() as folder:
+        shipped = Path(eh.__file__).parent / "data" / "grant-competition.csv"
+        middle = Path(folder) / "middle.csv"
+        eh.simulate_panel(300, 40, 3, seed=1).panel.to_frame().write_csv(middle)
+        files = {"shipped": shipped, "300 x 40 x 3": middle}
+
+        def run(*words: str) -> Callable[[], object]:
+            return lambda: subprocess.run([*python, *words], check=True, stdout=subprocess.DEVNULL)
+
+        for name, file in files.items():
+            plain = median(run("calibrate", str(file)), rounds)
+            print(f"{name + ': evenhand calibrate':<44} {1000 * plain:9.0f} ms")
+            for command, (more, bars) in COMMANDS.items():
+                if name in bars:
+                    out = ["--out", str(Path(folder) / "report.html")] if command == "report" else []
+                    found = median(run(command, str(file), *more, *out), rounds)
+                    say(f"{name}: evenhand {command}", found, found / plain, bars[name])
+
+
+def lme4(rounds: int) -> None:
+    """Measure shrinkage beside lme4 on 73,000 scores."""
+    script = shutil.which("Rscript")
+    if script is None or subprocess.run([script, "-e", "library(lme4)"], capture_output=True, check=False).returncode:
+        print("lme4 is not installed: not measured (on Debian: apt-get install r-cran-lme4)")
+        return
+    panel = drawn(3_000, 1_100, 73_000)
+    with tempfile.TemporaryDirectory() as folder:
+        codes, scores = Path(folder) / "codes.npy", Path(folder) / "scores.npy"
+        np.save(codes, np.stack([panel.object_index, panel.assessor_index]).astype(np.int32) + 1)
+        np.save(scores, panel.score)
+        mixed = Path(__file__).with_name("mixed.R")
+        called = [script, mixed, codes, scores, "128", str(panel.n_assessments), "50", "1"]
+        done = subprocess.run([str(one) for one in called], capture_output=True, text=True, check=True)
+        theirs = float(done.stdout.split()[1])  # "seconds" and how many
+    own = median(lambda: with_sds(eh.refine(panel, shrink=True)), rounds)
+    print(f"{'73,000 scores: lme4':<44} {1000 * theirs:9.0f} ms")
+    say("73,000 scores: shrink", own, own / theirs, LME4)
+
+
+def main() -> None:
+    """Measure models, commands and lme4, in turn."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    rounds = parser.parse_args().rounds
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "2")
+    models(rounds)
+    commands(rounds)
+    lme4(1)
+
+
+if __name__ == "__main__":
+    main()
