@@ -327,6 +327,24 @@ def test_a_panel_that_tells_nothing_says_why() -> None:
     assert "all scores are the same" in untold(reliability(eh.simple_average(same)))
 
 
+def test_where_assessors_are_seen_once_bias_and_noise_count_as_one() -> None:
+    panel = complete_panel("small_biases")
+    once = Panel.from_arrays(panel.object_index, np.arange(panel.n_assessments), panel.score)
+    found = reliability(eh.simple_average(once))
+    assert set(estimates(found.shares)) == {"value", "noise"}
+    assert any("cannot be told apart" in str(note) for note in found.notes)
+    assert found.assessors is not None
+    assert {one.verdict for one in found.assessors} == {"too few scores to tell"}
+    # the analysis of variance by object, which psych made of the same scores
+    wanted = {row["type"]: float(row["icc"]) for row in stored("psych.csv") if row["panel"] == "small_biases"}
+    icc = estimates(found.icc)
+    assert (icc["ICC(2,1)"], icc["ICC(3,1)"]) == pytest.approx((wanted["ICC1"],) * 2, abs=1e-6)
+    assert estimates(found.reliabilities)["averages"] == pytest.approx(wanted["ICC1k"], abs=1e-6)
+    # uncertainties at face value do tell them apart
+    sure = Panel.from_arrays(once.object_index, once.assessor_index, once.score, np.full(once.n_assessments, 1 / 25))
+    assert "bias" in estimates(reliability(eh.weighted_average(sure, noise="declared")).shares)
+
+
 def test_groups_have_reliability_when_shrunk_alone() -> None:
     panel = eh.simulate_panel(24, 8, 5, seed=4, bounds=None).panel
     groups = panel.restrict(panel.object_index % 2 == panel.assessor_index % 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -88,10 +88,6 @@ class Parts:
         w = np.array(noise)
         of_values, of_biases = np.array(ratios).T * w
         return cls(np.array(share), of_values, of_biases, w, np.array(place))
-
-    def together(self, mean_noise: float) -> Parts:
-        """Return the same with biases as a part of the noise, from which they cannot be told."""
-        return replace(self, bias=np.zeros_like(self.bias), noise=self.noise + self.bias / mean_noise)
 
 
 def _ratios(node: Node) -> tuple[float, float]:

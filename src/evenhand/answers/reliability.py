@@ -279,8 +279,8 @@ def reliability(found: Fit | CriteriaFit) -> Reliability:
     parts = Parts.of(shrunk, node)
     mean_noise = float((1 / shrunk.weight).mean())
     names: tuple[str, ...] = ("value", "bias", "noise")
-    if int(panel.assessor_assessments.max()) == 1:
-        parts, names = parts.together(mean_noise), ("value", "noise")
+    if not node.setting.bias_ratio and int(panel.assessor_assessments.max()) == 1:
+        names = ("value", "noise")
         message = "every assessor scored one object, so that bias and noise cannot be told apart: they count as one."
         notes.append(Problem("reliability", message))
 
