@@ -15,8 +15,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +26,7 @@ import evenhand as eh
 
 COMMANDS = {"compare": ((), {"shipped": 2.0, "300 x 40 x 3": 6.0}), "report": ((), {"300 x 40 x 3": 8.0})}
 LME4 = 1 / 25
-MODELS = {
+MODELS: dict[str, tuple[dict[str, Any], float]] = {
     "shrink": ({"shrink": True}, 5.0),
     "student": ({"shrink": True, "tails": "student"}, 40.0),
     "scale": ({"shrink": True, "scale": True}, 40.0),
@@ -59,6 +61,11 @@ def with_sds(fit: eh.Fit) -> eh.Fit:
     return fit
 
 
+def shrunk(panel: eh.Panel, asked: Mapping[str, Any]) -> eh.Fit:
+    """Return a refined fit with all its standard deviations."""
+    return with_sds(eh.refine(panel, **asked))
+
+
 def say(what: str, seconds: float, ratio: float, bar: float) -> None:
     """Print a time, its ratio and whether the bar was reached."""
     word = "reached" if ratio <= bar else "MISSED"
@@ -71,7 +78,7 @@ def models(rounds: int) -> None:
     plain = median(lambda: with_sds(eh.calibrate(panel, per_component=True)), 2 * rounds + 1)
     print(f"{'peer grading: calibrate, all sds':<44} {1000 * plain:9.0f} ms")
     for name, (asked, bar) in MODELS.items():
-        found = median(lambda asked=asked: with_sds(eh.refine(panel, **asked)), rounds)
+        found = median(partial(shrunk, panel, asked), rounds)
         say(f"peer grading: {name}", found, found / plain, bar)
 
 
@@ -112,7 +119,7 @@ def lme4(rounds: int) -> None:
         called = [script, mixed, codes, scores, "128", str(panel.n_assessments), "50", "1"]
         done = subprocess.run([str(one) for one in called], capture_output=True, text=True, check=True)
         theirs = float(done.stdout.split()[1])  # "seconds" and how many
-    own = median(lambda: with_sds(eh.refine(panel, shrink=True)), rounds)
+    own = median(partial(shrunk, panel, {"shrink": True}), rounds)
     print(f"{'73,000 scores: lme4':<44} {1000 * theirs:9.0f} ms")
     say("73,000 scores: shrink", own, own / theirs, LME4)
 

@@ -360,7 +360,6 @@ ERRORS: dict[str, tuple[str, ...]] = {
         "rank apart.csv --per-component",
         "rank plain.csv --method medians",
         "next thread.csv",
-        "next perfect.csv",
         "next plain.csv --method sa",
         "next apart.csv --per-component",
         "influence plain.csv --method medians",
@@ -467,6 +466,7 @@ NOTES = (
     "check thousands.csv --json",
     "check thousands_points.csv --json",
     "calibrate pieces.csv --per-component --json",
+    "rank tied.csv --top 1 --json",
     "calibrate single.csv --json",
     "calibrate apart.csv --shrink --json",
     "calibrate flat.csv --shrink --json",
@@ -611,6 +611,7 @@ def calls() -> dict[str, Callable[[], Any]]:
         "a scale of an odd shape": lambda: eh.Bounded(0, 1, "odd"),  # type: ignore[arg-type]
         "a scale with a negative margin": lambda: eh.Bounded(0, 1, margin=-1),
         "criteria of a panel without": lambda: eh.calibrate_criteria(plain),
+        "criteria pooled": lambda: eh.calibrate(criteria.panel),
         "criteria by an odd method": lambda: eh.calibrate_criteria(criteria.panel, by="odd"),
         "influence on several criteria": lambda: eh.influence(in_gaps.combined),
         "sensitivities of a refined fit": lambda: score_sensitivity(eh.refine(plain, shrink=True)),

@@ -443,6 +443,7 @@ NOT_PROVOKED: Final = {
     "no_permission": "the superuser may read everything",
     "repeated_cells": "needs a workbook that no program writes; the tests of workbooks make one",
     "robustness": "stands in the notes of a workbook without its kind; files.json has the sentence",
+    "not_found": "needs a search that runs out of time; the tests of designs make one",
     "together": "no rules are known that can each be kept, but not together, and have no smaller cause",
     "time_limit": "depends on the clock",
     "uneven_load": "stands in the notes of a design without its kind; design.json has the sentence",

@@ -739,7 +739,7 @@ def test_too_few_degrees_of_freedom_leave_the_sum_without_uncertainty() -> None:
     assert calibrate_criteria(panel).combined.values.lower is not None
 
 
-def test_scores_that_agree_perfectly_are_certain() -> None:
+def test_scores_that_agree_perfectly_scatter_by_half_a_step_in_each_criterion() -> None:
     panel = Panel.from_arrays(
         np.repeat(np.arange(4), 6),
         np.tile([0, 0, 1, 1, 2, 2], 4),
@@ -748,10 +748,11 @@ def test_scores_that_agree_perfectly_are_certain() -> None:
     )
     for correlated in (True, False):
         fit = calibrate_criteria(panel, correlated=correlated).combined
-        assert fit.is_certain
+        assert fit.residual == 0
         assert fit.values.sd is not None
-        np.testing.assert_allclose(fit.values.sd, 0.0, atol=1e-12)
-        assert eh.rank(fit, seed=1).expected_rank.tolist() == [4.0, 3.0, 2.0, 1.0]
+        # a mean of two criteria, of which w* is 6/4 of a quarter each, and of three assessors
+        np.testing.assert_allclose(fit.values.sd, np.sqrt(6 / 4 * (0.25 + 0.25) / 4 / 3), rtol=1e-9)
+        assert any("half a step" in note.message for note in fit.notes if note.kind == "grid")
 
 
 def test_a_note_says_when_correlations_were_ignored() -> None:
@@ -806,7 +807,7 @@ def test_declared_errors_that_cancel_perfectly_give_no_result() -> None:
     )
     with pytest.raises(SolveError, match=r"criteria merit and style go together perfectly.*correlated=False"):
         calibrate_criteria(opposed, noise="declared")
-    assert calibrate_criteria(opposed).combined.is_certain
+    assert calibrate_criteria(opposed).combined.residual == 0
 
 
 def test_declared_uncertainties_with_missing_scores_give_dense_generalised_least_squares() -> None:
@@ -1076,3 +1077,32 @@ def test_what_needs_a_fit_of_one_panel_alone_is_refused(what: str) -> None:
     for one in (fit.combined, *fit.fits.values()):
         with pytest.raises(InputError, match=f"{what} is not for values of several criteria"):
             NOT_FOR_CRITERIA[what](one)
+
+
+# ------------------------------------------------------------------------------------- methods that know no criteria
+
+
+@pytest.mark.parametrize(
+    "fit_by",
+    [
+        *(eh.calibrate, eh.incomplete_block, eh.simple_average, eh.weighted_average, eh.median_polish),
+        *(eh.refine, lambda panel: eh.refine(panel, shrink=True), lambda panel: eh.compare(panel, candidates=[])),
+    ],
+)
+def test_scores_for_several_criteria_are_not_pooled_in_silence(fit_by: Any) -> None:
+    panel = some_panel(61, count=2, missing=0.0)
+    with pytest.raises(InputError, match=r"2 criteria \(merit, style\).*calibrate_criteria\(panel\)") as caught:
+        fit_by(panel)
+    assert caught.value.problems[0].kind == "several_criteria"
+    one = panel.of_criterion("merit")
+    assert fit_by(one) is not None
+
+
+def test_a_panel_of_one_criterion_is_a_panel() -> None:
+    panel = some_panel(62, count=2, missing=0.0)
+    assert panel.criterion is not None
+    alone = panel.restrict(panel.criterion == "merit")
+    assert alone.criteria == ("merit",)
+    np.testing.assert_array_equal(
+        eh.calibrate(alone).values.estimate, eh.calibrate(panel.of_criterion("merit")).values.estimate
+    )

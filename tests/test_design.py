@@ -324,6 +324,16 @@ def test_the_cheapest_design_that_is_precise_enough_costs_little_more_than_the_l
         eh.assign(4, 3, target_sd=1.0, uncertainty=8.0)
 
 
+def test_a_target_that_was_not_reached_is_called_impossible_only_with_every_assessment_made() -> None:
+    with pytest.raises(NoDesignError, match=r"cannot be reached: with every assessment that may be made"):
+        eh.assign(4, 3, target_sd=1.0, uncertainty=8.0)
+    with pytest.raises(NoDesignError, match=r"was not reached: the best design that was found has"):
+        eh.assign(6, 4, per_object=2, target_sd=0.1, uncertainty=5.0, effort=0.1)
+    # five or six assessments would join all, but not as many for each: nothing is claimed of those
+    with pytest.raises(NoDesignError, match=r"No design was found in which every object has the same number"):
+        eh.assign(4, 3, max_load=2, target_sd=100.0, uncertainty=8.0)
+
+
 def test_the_outlook_says_what_a_lost_assessor_costs_and_what_chance_gives() -> None:
     design = eh.assign(12, 5, per_object=2, effort=0.1)
     view = eh.outlook(design, draws=30)

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -165,3 +166,47 @@ def test_what_only_integer_programming_can_settle_is_settled() -> None:
             with pytest.raises(NoDesignError):
                 join(task, start, np.random.default_rng(1))
     assert found > 0
+
+
+def parted() -> Task:
+    """Return a task of which the first design falls into two parts, and which can be joined."""
+    return make_task(6, 4, 2, loads=(3, 3))
+
+
+def in_parts(task: Task) -> np.ndarray:
+    """Return a design in two parts: objects 0 to 2 by assessors 0 and 1, the others by 2 and 3."""
+    return np.asarray((task.object < 3) == (task.assessor < 2))
+
+
+@pytest.mark.parametrize("status", [1, 4])
+def test_integer_programming_that_ran_out_of_time_proves_nothing(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = parted()
+    chosen = in_parts(task)
+    assert task.broken(chosen) == []
+    assert parts_of(task, join(task, chosen, np.random.default_rng(0)))[0] == 1
+    monkeypatch.setattr(start_module, "_joins", lambda *_: iter(()))
+    monkeypatch.setattr(start_module, "mix", lambda *_: None)
+    monkeypatch.setattr("scipy.optimize.milp", lambda *_, **__: SimpleNamespace(x=None, status=status))
+    with pytest.raises(NoDesignError, match=r"was found within 60 seconds, which is no proof.*another seed") as caught:
+        join(task, chosen, np.random.default_rng(0))
+    assert caught.value.kind == "not_found"
+    assert not re.search(r"[Nn]o way", str(caught.value))
+
+
+def test_a_large_task_that_no_attempt_joined_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = parted()
+    monkeypatch.setattr(start_module, "_joins", lambda *_: iter(()))
+    monkeypatch.setattr(start_module, "mix", lambda *_: None)
+    monkeypatch.setattr(start_module, "MOST_EXACT", 1)
+    with pytest.raises(NoDesignError, match=r"was found in 300 attempts, which is no proof") as caught:
+        join(task, in_parts(task), np.random.default_rng(0))
+    assert caught.value.kind == "not_found"
+
+
+def test_a_solver_of_flows_that_gives_up_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start_module, "has_ortools", lambda: False)
+    monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: SimpleNamespace(x=None, status=1))
+    task = parted()
+    with pytest.raises(NoDesignError, match="no proof") as caught:
+        least_cost(task, np.zeros(task.n_pairs))
+    assert caught.value.kind == "not_found"

@@ -195,6 +195,24 @@ def test_files_with_labels_give_what_memory_gives(
     assert table(found.out, "residuals").schema["object"] == pl.String
 
 
+def test_perfect_agreement_is_noise_of_half_a_step_on_a_cluster_too(client: Any, panel: Panel, tmp_path: Path) -> None:
+    whole = Panel.from_arrays(
+        panel.object_index, panel.assessor_index, 2.0 * panel.object_index + 3.0 * panel.assessor_index, panel.precision
+    )
+    found = calibrate_distributed(write_plain(whole, tmp_path / "plain"), tmp_path / "out", cluster=client)
+    fit = calibrate(whole)
+    assert fit.residual == 0
+    assert whole.step is not None
+    freedom = fit.degrees_of_freedom
+    wanted = (whole.step / 2) ** 2 * float(np.exp(np.log(whole.precision).mean())) * freedom / (freedom - 2)
+    assert found.noise_variance == pytest.approx(wanted, rel=1e-12)
+    for effects, side in ((fit.values, "object"), (fit.biases, "assessor")):
+        assert effects.sd is not None
+        got = by_label(table(found.out, f"{side}s"), side, list(effects.labels))
+        np.testing.assert_allclose(got["sd"].to_numpy(), effects.sd, rtol=1e-9)
+    assert [note["kind"] for note in found.summary["notes"]].count("grid") == 1
+
+
 def test_incomplete_block_analysis_weighs_all_scores_alike(client: Any, panel: Panel, tmp_path: Path) -> None:
     source = write_plain(panel, tmp_path / "plain")
     found = calibrate_distributed(source, tmp_path / "out", cluster=client, method="iba", interval=0.5)

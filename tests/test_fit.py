@@ -142,15 +142,16 @@ def test_one_or_two_degrees_of_freedom_give_intervals_but_no_sd_and_the_reason(n
     assert "no standard deviation" in next(note.message for note in fit.notes if note.kind == "uncertainty")
 
 
-def test_perfect_agreement_gives_zero_sds_and_says_so() -> None:
+def test_perfect_agreement_is_noise_of_half_a_step_and_says_so() -> None:
     edges = [(o, a) for o in range(4) for a in range(3)]
     fit = eh.calibrate(panel_of(edges, [10.1 * o + 0.3 * a for o, a in edges]))
     assert fit.degrees_of_freedom == 6
     assert fit.residual == 0
     assert fit.values.sd is not None
-    assert not fit.values.sd.any()
-    assert fit.noise_variance == 0
-    assert "agree perfectly" in next(note.message for note in fit.notes if note.kind == "uncertainty")
+    # in the weighted gauge the variance of a mean of three scores is w/3, and w* is 6/4 of (0.1/2)^2
+    np.testing.assert_allclose(fit.values.sd, np.sqrt(6 / 4 * 0.05**2 / 3), rtol=1e-12)
+    assert fit.noise_variance == pytest.approx(6 / 4 * 0.05**2, rel=1e-12)
+    assert "half a step (0.05)" in next(note.message for note in fit.notes if note.kind == "grid")
 
 
 def test_small_but_true_disagreement_is_not_taken_for_rounding() -> None:

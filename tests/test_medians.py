@@ -486,7 +486,6 @@ def test_no_standard_deviation_is_claimed_anywhere() -> None:
     assert fit.rms_uncertainty is None
     assert fit.rms_uncertainty_values is None
     assert fit.covariance() is None
-    assert not fit.is_certain
     assert fit.noise_p_value is None
     assert eh.robustness(fit) is None
     contrast = fit.contrast(values={"0": 1.0, "1": -1.0})

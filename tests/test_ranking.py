@@ -99,14 +99,13 @@ def test_pairwise_probabilities_agree_with_draws(method: str) -> None:
     np.testing.assert_allclose(found + back, 1.0)
 
 
-def test_perfect_agreement_gives_certain_ranks_and_classes() -> None:
-    fit = eh.calibrate(Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1] * 3, [3.0, 4.0, 1.0, 2.0, 2.0, 3.0]))
-    found = eh.rank(fit, top=1)
-    assert found.p_top is not None
-    assert found.p_top.tolist() == [1.0, 0.0, 0.0]
-    assert found.expected_rank.tolist() == [1.0, 3.0, 2.0]
-    assert eh.pairwise(fit, ["0", "0"], ["1", "0"]).tolist() == [1.0, 0.5]
-    assert eh.classify(fit, [2.5]).probability.tolist() == [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+def test_perfect_agreement_without_a_grid_gives_no_ranks_and_says_why() -> None:
+    third = 1 / 3
+    fit = eh.calibrate(Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1] * 3, [3 + third, 4 + third, 1, 2, 2, 3]))
+    assert fit.residual == 0
+    for call in (lambda: eh.rank(fit, top=1), lambda: eh.pairwise(fit, ["0"], ["1"]), lambda: eh.classify(fit, [2.5])):
+        with pytest.raises(NotRankableError, match=r"agree perfectly.*no grid"):
+            call()
 
 
 def test_panels_without_a_posterior_say_why_they_cannot_be_ranked() -> None:

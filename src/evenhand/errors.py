@@ -111,12 +111,14 @@ class NotConnectedError(EvenhandError):
 
 
 class NoDesignError(EvenhandError):
-    """No design keeps all rules that were asked for.
+    """No design keeps all rules that were asked for, or none was found.
 
     Attributes
     ----------
     kind
-        What stands in the way: ``"object"``, ``"load"``, ``"capacity"``, ``"fixed"``, ``"groups"`` or ``"connection"``.
+        What stands in the way: ``"object"``, ``"load"``, ``"capacity"``, ``"fixed"``, ``"groups"``, ``"connection"``,
+        ``"together"`` or ``"target"``; ``"not_found"`` where a search ended without a design and without a proof that
+        there is none.
     objects, assessors
         Labels of those concerned; empty where it is all of them.
     short

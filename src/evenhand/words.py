@@ -17,6 +17,11 @@ def count_of(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
+def sentence(words: str) -> str:
+    """Return words with a capital at the beginning."""
+    return words[:1].upper() + words[1:]
+
+
 def is_or_are(number: int) -> str:
     """Return the verb that goes with a count."""
     return "is" if number == 1 else "are"

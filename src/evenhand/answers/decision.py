@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +15,29 @@ from evenhand.answers.ranking import Ranking
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, NotRankableError
 from evenhand.models.fit import Fit
+from evenhand.words import count_of
+
+LEAST_DEGREES: Final = 3
+"""Nothing is called safe with fewer degrees of freedom: with these, noise estimated from scores has no variance."""
+
+
+def why_unsafe(fit: Fit) -> str | None:
+    """Return why nothing may be called safe, whatever its probability; None where it may.
+
+    Scores that leave next to nothing over cannot tell how large their own noise is. Every variance of a refined model
+    that the scores had to tell takes away a degree of freedom. Where noise was declared, none are needed.
+    """
+    if fit.posterior.noise.kind != "estimated":
+        return None
+    search = fit.model.behind
+    told = 0 if search is None else sum(one.name != "w" for one in search.unknowns)
+    left = max(0, fit.degrees_of_freedom - told)
+    if left >= LEAST_DEGREES:
+        return None
+    return (
+        f"nobody is called safely in or out: the scores leave {count_of(left, 'degree')} of freedom to tell how far "
+        f"scores scatter, and that takes at least {LEAST_DEGREES}; more assessments would give them"
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,6 +56,8 @@ class Decision(frames.Shown):
         Those of the undecided whom the lottery gave a place, in the order drawn; None without a lottery.
     lottery_seed
         Seed of the lottery: anyone can repeat the draw.
+    caution
+        Why nobody is called safely in or out, whatever the rank intervals; None where they decide.
     """
 
     ranking: Ranking
@@ -42,6 +67,7 @@ class Decision(frames.Shown):
     outside: tuple[str, ...]
     drawn: tuple[str, ...] | None = None
     lottery_seed: int | None = None
+    caution: str | None = None
 
     @property
     def backend(self) -> frames.Backend:
@@ -69,14 +95,15 @@ class Decision(frames.Shown):
         )
         if self.drawn is not None:
             text += f"; drawn by lot (seed {self.lottery_seed}): {', '.join(self.drawn) or 'nobody'}"
-        return text
+        return text if self.caution is None else f"{text}; {self.caution}"
 
 
 def decide(ranking: Ranking, places: int, *, lottery_seed: int | None = None) -> Decision:
     """Return who is safely in, safely out, and in the group that the data cannot separate.
 
     An object is undecided if its rank interval crosses the line below the last place: the group among whom the
-    Swiss National Science Foundation draws lots.
+    Swiss National Science Foundation draws lots. With fewer than three degrees of freedom to estimate the noise from,
+    all are undecided: nothing is safe that rests on next to nothing.
 
     Parameters
     ----------
@@ -92,8 +119,11 @@ def decide(ranking: Ranking, places: int, *, lottery_seed: int | None = None) ->
         raise InputError(f"There are {count} objects and so between 0 and {count} places.", kind="bad_option")
     order = np.argsort(ranking.expected_rank, kind="stable").tolist()
     labels = ranking.fit.values.labels
-    inside = tuple(labels[i] for i in order if ranking.rank_upper[i] <= places)
-    outside = tuple(labels[i] for i in order if ranking.rank_lower[i] > places)
+    caution, lower, upper = why_unsafe(ranking.fit), ranking.rank_lower, ranking.rank_upper
+    if caution is not None:  # then every rank is possible
+        lower, upper = np.ones_like(lower), np.full_like(upper, count)
+    inside = tuple(labels[i] for i in order if upper[i] <= places)
+    outside = tuple(labels[i] for i in order if lower[i] > places)
     settled = set(inside) | set(outside)
     undecided = tuple(labels[i] for i in order if labels[i] not in settled)
     drawn = None
@@ -102,7 +132,7 @@ def decide(ranking: Ranking, places: int, *, lottery_seed: int | None = None) ->
         pool = sorted(undecided)
         chosen = np.random.default_rng(lottery_seed).permutation(len(pool))[: max(0, places - len(inside))]
         drawn = tuple(pool[i] for i in chosen.tolist())
-    return Decision(ranking, places, inside, undecided, outside, drawn, lottery_seed)
+    return Decision(ranking, places, inside, undecided, outside, drawn, lottery_seed, caution)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,7 +203,7 @@ def classify(fit: Fit, cutoffs: Sequence[float]) -> Classification:
     below = fit.values.marginal.cdf(gap)
     if below is None:
         raise NotRankableError(f"No probabilities: {fit.posterior.noise.reason}.")
-    known = fit.is_certain | (fit.values.marginal.spread == 0).all(axis=0)
+    known = (fit.values.marginal.spread == 0).all(axis=0)
     # a value exactly on a boundary belongs to the class above it
     below = np.where(known & (gap == 0), 0.0, below)
     return Classification(fit, tuple(edges.tolist()), np.diff(below.T, axis=1, prepend=0.0, append=1.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from math import isfinite, lgamma, log, pi
+from math import isfinite, lgamma, log, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,10 @@ from evenhand.panel.panel import Panel
 
 if TYPE_CHECKING:
     from evenhand.models.variances import Search
+
+
+_FARTHEST = 1e150
+"""Numbers of priors, in points, lie within this factor of 1, so that their squares can be had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,9 @@ class Priors:
             raise InputError("Priors must be finite numbers.", kind="bad_prior")
         if min(self.sigma_O, self.sigma_A) <= 0 or not 0 < self.w_min < self.w_max:
             raise InputError("Priors need sigma_O > 0, sigma_A > 0 and 0 < w_min < w_max.", kind="bad_prior")
+        points = (abs(self.v_ref), self.sigma_O, self.sigma_A, sqrt(self.w_min), sqrt(self.w_max))
+        if max(points) > _FARTHEST or min(points[1:]) < 1 / _FARTHEST:
+            raise InputError("Priors have a number that is too extreme to compute with.", kind="bad_prior")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -99,8 +99,6 @@ def next_best(
     if variance is None:
         reason = fit.posterior.noise.reason
         raise NotRankableError(f"What a further assessment would bring depends on the noise, and {reason}.")
-    if variance == 0:
-        raise NotRankableError("The scores agree perfectly: there is nothing left to narrow.")
     if panel.n_objects + panel.n_assessors > _LARGEST:
         raise LimitError(f"The next best assessment is computed for up to {_LARGEST:,} objects and assessors together.")
     if top is not None and not 1 <= top < panel.n_objects:

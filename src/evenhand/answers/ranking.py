@@ -215,8 +215,6 @@ def ranking_of(given: Fit | Ranking, top: int | None, seed: int | None) -> Ranki
 
 def draw_values(fit: Fit, count: int, generator: np.random.Generator) -> Floats:
     """Return draws (rows) of the values from their posterior, each row up to a shift of its own."""
-    if fit.is_certain:  # nothing but ties is left to chance
-        return generator.random((count, fit.values.rank.size)) / 2 - fit.values.rank
     drawn = fit.posterior.draw_unfixed(count, generator)
     if drawn is None:
         raise NotRankableError(f"There is no posterior to draw from: {fit.posterior.noise.reason}.")

@@ -417,7 +417,7 @@ def _show(summary: Summary, rows: int, *, only_new: bool) -> None:
             lambda step: [
                 *(f"{step['per_object']:.4g}", f"{step['assessments']:,}"),
                 *(number_text(step[name], digits=3) for name in ("mean_sd", "max_sd")),
-                "not connected" if step["mean_sd"] is None else "this design" if step["assessments"] == now else "",
+                "none found" if step["mean_sd"] is None else "this design" if step["assessments"] == now else "",
             ],
             text=("",),
         )

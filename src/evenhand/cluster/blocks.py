@@ -118,6 +118,10 @@ def make_block(large: Codes, other: Codes, score: Floats, weight: Floats | None,
     )
 
 
+_SOME: Final = 1000
+"""The grid of the scores is looked for in about this many of each block."""
+
+
 def add(tallies: Sequence[Tally]) -> Tally:
     """Return the sum of tallies, in their order.
 
@@ -155,6 +159,8 @@ def tally_block(block: Block, size: int) -> Tally:
         "log_confidence": float(np.log(total).sum()),
         "inverse_confidence": float((1.0 / total).sum()),
         "largest_score": float(np.abs(block.score).max(initial=0.0)),
+        "log_weight": 0.0 if block.weight is None else float(np.log(block.weight).sum()),
+        "some_scores": np.unique(block.score[:: max(1, block.score.size // _SOME)]).tolist(),
     }
 
 

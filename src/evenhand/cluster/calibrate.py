@@ -23,11 +23,12 @@ from evenhand.io.results import replacing_directory, write_summary, write_whole
 from evenhand.models.additive import METHODS
 from evenhand.models.family import INTERVAL
 from evenhand.models.fit import Asked, Method, Model, Question
-from evenhand.models.noise import Noise, NoiseKind, make_noise
+from evenhand.models.noise import Noise, NoiseKind, floor_at, make_noise, notes_on
 from evenhand.models.posterior import Marginal
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.gauge import Gauge, gauge_name
 from evenhand.panel.graph import Side
+from evenhand.panel.panel import recorded_step
 from evenhand.solve.choose import DENSE
 from evenhand.words import count_of
 
@@ -195,7 +196,9 @@ def calibrate_distributed(  # noqa: PLR0913
                 "panel again.",
                 kind="bad_panel",
             )
-        known = make_noise(noise, solved.residual, solved.degrees_of_freedom)
+        step = recorded_step(np.array(solved.totals["some_scores"]))
+        floor = floor_at(step, solved.totals["log_weight"] / solved.totals["assessments"])
+        known = make_noise(noise, solved.residual, solved.degrees_of_freedom, floor)
         asked = {"method": method, "gauge": gauge_name(gauge), "noise": known.kind, "interval": interval, "seed": seed}
         fit = DistributedFit(
             out=target,
@@ -303,7 +306,7 @@ def _summary(crew: Crew, read: Source, solved: Solved, noise: Noise, asked: dict
 
 
 def _notes(solved: Solved, noise: Noise, error: float | None) -> list[Problem]:
-    notes = [] if noise.reason is None else [Problem("uncertainty", f"{noise.reason}.")]
+    notes = notes_on(noise, recorded_step(np.array(solved.totals["some_scores"])))
     if solved.draws is not None and error is not None:
         drawn = (
             f"standard deviations come from {count_of(solved.draws.shape[1], 'draw')}, with a Monte Carlo error of "

@@ -176,29 +176,32 @@ def cheapest(
     dropped, those first that cost most for what they bring; what is left is improved by exchanges, cheaper
     assessors take over where that leaves enough, and so on as long as the cost falls.
     """
-    first = None
+    first, refusal, closest = None, None, np.inf
     for readings in range(1, task.n_assessors + 1):
         report("assessments per object", readings, task.n_assessors)
         most = np.maximum(np.minimum(task.most, readings), task.least)
         even = replace(task, least=most, most=most, total=int(most.sum()))
         try:
             found = find(even, aim, seed=seed, effort=min(effort, 0.1), time_limit=time_limit)
-        except NoDesignError:
-            if (most == task.most).all():
+        except NoDesignError as error:
+            refusal = error
+        else:
+            reached = level(task, found.chosen, aim)
+            if reached <= target_sd:
+                first = found
                 break
-            continue
-        if level(task, found.chosen, aim) <= target_sd:
-            first = found
-            break
+            closest = min(closest, reached)
+            if found.chosen.all():
+                raise NoDesignError(
+                    f"A standard deviation of {target_sd:g} cannot be reached: with every assessment that may be made, "
+                    f"{count_of(task.n_pairs, 'assessment')}, it is {reached:.3g}. Find further or surer assessors, or "
+                    "lift conflicts.",
+                    kind="target",
+                )
         if (most == task.most).all():
-            raise NoDesignError(
-                f"A standard deviation of {target_sd:g} cannot be reached: with as many assessments as may be made, "
-                f"{count_of(int(most.sum()), 'assessment')}, it is {level(task, found.chosen, aim):.3g}. Allow more "
-                "assessments per object or a higher load, or find surer assessors.",
-                kind="target",
-            )
+            break
     if first is None:
-        raise no_design(task)
+        raise _not_reached(target_sd, closest, refusal)
     starts = [first.chosen]
     if task.n_pairs <= MOST_FILLED:
         starts.append(_filled(task, first.chosen))
@@ -215,6 +218,22 @@ def cheapest(
         if _price(task, best) >= before - 1e-9:
             break
     return replace(task, total=int(best.sum())), Found(best, first.descents + 1, in_time=True)
+
+
+def _not_reached(target_sd: float, closest: float, refusal: NoDesignError | None) -> NoDesignError:
+    """Return the error of a search that found no design precise enough, of as many assessments for every object."""
+    why = "" if refusal is None else f" With more for each: {refusal}"
+    if np.isinf(closest):
+        return NoDesignError(
+            "No design was found in which every object has the same number of assessments, from which the search for "
+            f"the cheapest starts. With the most that may be asked for: {refusal}",
+            kind="not_found" if refusal is None else refusal.kind,
+        )
+    return NoDesignError(
+        f"A standard deviation of {target_sd:g} was not reached: the best design that was found has {closest:.3g}. "
+        f"Allow more assessments per object or a higher load, find surer assessors, or search longer.{why}",
+        kind="target",
+    )
 
 
 def _settled(task: Task, chosen: Flags, aim: Aim, target_sd: float) -> Flags:

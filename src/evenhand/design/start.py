@@ -35,6 +35,9 @@ MOST_EXACT: Final = 600
 SECONDS: Final = 60.0
 """Integer programming takes at most this long."""
 
+_INFEASIBLE: Final = 2
+"""What programs of scipy answer where they have proved that there is no solution."""
+
 MIXING: Final = 10
 """Exchanges at random, for each assessment, between two random designs."""
 
@@ -103,9 +106,10 @@ def _by_ortools(
     arcs = network.add_arcs_with_capacity_and_unit_cost(tail, head, capacity, price)
     network.set_node_supply(source, amount)
     network.set_node_supply(sink, -amount)
-    if network.solve() != network.OPTIMAL:
-        return None
-    return np.asarray(network.flows(arcs), dtype=np.int64)
+    answer = network.solve()
+    if answer not in (network.OPTIMAL, network.INFEASIBLE):
+        raise _gave_up()
+    return np.asarray(network.flows(arcs), dtype=np.int64) if answer == network.OPTIMAL else None
 
 
 def _by_linear_program(
@@ -124,7 +128,20 @@ def _by_linear_program(
     bounds: Any = np.stack([0 * capacity, capacity], axis=1)
     matrix: Any = balance
     found = linprog(price / COST_UNITS, A_eq=matrix, b_eq=supply, bounds=bounds, method="highs-ds")
-    return None if found.x is None or found.status != 0 else np.rint(found.x).astype(np.int64)
+    if found.status == _INFEASIBLE:
+        return None
+    if found.status != 0 or found.x is None:
+        raise _gave_up()
+    return np.rint(found.x).astype(np.int64)
+
+
+def _gave_up() -> NoDesignError:
+    """Return the error of a solver that ended without a design and without a proof."""
+    return NoDesignError(
+        "No design was found, which is no proof that there is none: the solver of flows gave up. Ask for fewer objects "
+        "or assessors at a time.",
+        kind="not_found",
+    )
 
 
 def parts_of(task: Task, chosen: Flags) -> tuple[int, Codes, Codes]:
@@ -137,7 +154,7 @@ def parts_of(task: Task, chosen: Flags) -> tuple[int, Codes, Codes]:
 
 
 def join(task: Task, chosen: Flags, generator: np.random.Generator) -> Flags:
-    """Return a connected design near the given one, or raise ``NoDesignError`` where there is none.
+    """Return a connected design near the given one, or raise ``NoDesignError`` where there is none, or none is found.
 
     Two parts are joined by a swap of two assessments, or by handing one over, of which one at least lies on a cycle.
     Where no such move is to be had, moves at random shuffle the design first, and small tasks are settled exactly.
@@ -158,18 +175,26 @@ def join(task: Task, chosen: Flags, generator: np.random.Generator) -> Flags:
             mix(task, chosen, generator, NUDGE)
             continue
         chosen[move[0]] = np.asarray(move[1]) > 0
-    count, certain = parts_of(task, chosen)[0], task.n_pairs <= MOST_EXACT
+    count = parts_of(task, chosen)[0]
     if count == 1:
         return chosen
-    exact = _exactly(task) if certain else None
-    if exact is None:
+    exact, is_proof = _exactly(task) if task.n_pairs <= MOST_EXACT else (None, False)
+    if exact is not None:
+        return exact
+    if is_proof:
         raise NoDesignError(
-            f"{'No' if certain else 'No connected design was found: no'} way of keeping the loads, conflicts and fixed "
-            f"pairs joins all objects; {count} parts remain. Allow more assessments per object, or lift conflicts.",
+            f"No way of keeping the loads, conflicts and fixed pairs joins all objects; {count} parts remain. Allow "
+            "more assessments per object, or lift conflicts.",
             kind="connection",
             short=count - 1,
         )
-    return exact
+    within = f"within {SECONDS:g} seconds" if task.n_pairs <= MOST_EXACT else f"in {TRIES} attempts"
+    raise NoDesignError(
+        f"No connected design was found {within}, which is no proof that there is none: the best falls into {count} "
+        "parts. Try another seed, allow more assessments per object or a higher load, or lift conflicts.",
+        kind="not_found",
+        short=count - 1,
+    )
 
 
 def _on_cycles(task: Task, chosen: Flags) -> Flags:
@@ -254,8 +279,8 @@ def mix(task: Task, chosen: Flags, generator: np.random.Generator, moves: int | 
         readings[p] += 1
 
 
-def _exactly(task: Task) -> Flags | None:
-    """Return a connected design, or None if there is none, by integer programming.
+def _exactly(task: Task) -> tuple[Flags | None, bool]:
+    """Return a connected design by integer programming; or None, and whether that proves that there is none.
 
     A pair is chosen (x = 1) or not, an assessor employed (y = 1) or not, and one unit of something flows from the first
     object to every other and to every employed assessor, along chosen pairs only.
@@ -296,10 +321,11 @@ def _exactly(task: Task) -> Flags | None:
     whole = np.concatenate([np.ones(n_pairs), np.zeros(n_pairs), np.ones(n_assessors)])
     bounds, nothing = Bounds(low, high), np.zeros(width)
     found = milp(nothing, constraints=constraints, bounds=bounds, integrality=whole, options={"time_limit": SECONDS})
-    if found.x is None:
-        return None
-    chosen = found.x[:n_pairs] > 0.5
-    return chosen if not task.broken(chosen) and parts_of(task, chosen)[0] == 1 else None
+    if found.x is not None:
+        chosen = found.x[:n_pairs] > 0.5
+        if not task.broken(chosen) and parts_of(task, chosen)[0] == 1:
+            return chosen, False
+    return None, found.status == _INFEASIBLE
 
 
 # --- why there is none ---------------------------------------------------------------------------

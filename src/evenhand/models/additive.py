@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evenhand.errors import SolveError
 from evenhand.models.average import CWA, SA
-from evenhand.models.family import INTERVAL, check_options, make_fit
+from evenhand.models.family import EXTREME, INTERVAL, check_options, make_fit, refuse_criteria
 from evenhand.models.fit import Fit, Method, Model
 from evenhand.models.noise import NoiseKind, NoisePrior
 from evenhand.panel.gauge import Condition, Gauge, condition
@@ -103,6 +103,7 @@ def fit_additive(
     start: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> Fit:
     """Return the fit of one of the two methods, from values and biases close to the answer where they are known."""
+    refuse_criteria(panel)
     check_options(panel, model, noise, interval)
     seen = panel if model.uses_confidence else panel.with_equal_confidence()
     parts = connectivity(seen, solver)
@@ -132,7 +133,7 @@ def finish_additive(
     with np.errstate(over="ignore", invalid="ignore"):
         shift = fixed.shift(raw.values, raw.biases)
     if not np.isfinite(shift).all():
-        raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
+        raise SolveError(EXTREME)
     solution = replace(
         raw,
         values=raw.values + shift[parts.object_component],

@@ -7,13 +7,15 @@ from typing import Final
 import numpy as np
 
 from evenhand.compiled import sum_by
-from evenhand.models.family import INTERVAL, check_options, make_fit
+from evenhand.errors import SolveError
+from evenhand.models.family import EXTREME, INTERVAL, check_options, make_fit, refuse_criteria
 from evenhand.models.fit import Fit, Method
 from evenhand.models.noise import NoiseKind, NoisePrior
 from evenhand.panel.gauge import Gauge, condition
 from evenhand.panel.panel import Panel
 from evenhand.solve import Solution
 from evenhand.solve.connectivity import connectivity
+from evenhand.solve.digits import UNTOLD, tells_residual
 
 
 def simple_average(
@@ -66,6 +68,7 @@ CWA: Final = Method("cwa", calibrates=False, weighs=True, make=weighted_average)
 
 
 def _average(panel: Panel, method: Method, gauge: Gauge, noise: NoiseKind | NoisePrior, interval: float) -> Fit:
+    refuse_criteria(panel)
     check_options(panel, method, noise, interval)
     seen = panel if method.uses_confidence else panel.with_equal_confidence()
     parts = connectivity(seen)
@@ -73,10 +76,17 @@ def _average(panel: Panel, method: Method, gauge: Gauge, noise: NoiseKind | Nois
         condition(gauge, seen, parts)  # not used, but a wrong one is wrong here too
     origin = float(np.median(seen.score))
     centred = seen.score - origin
-    sums = sum_by(seen.object_index, seen.precision * centred, seen.n_objects)
-    means = sums / seen.object_confidence
-    residuals = centred - means[seen.object_index]
-    # one step of refinement, so that means of large scores keep their last digits
-    step = sum_by(seen.object_index, seen.precision * residuals, seen.n_objects) / seen.object_confidence
-    solution = Solution(origin + (means + step), np.zeros(seen.n_assessors), residuals - step[seen.object_index])
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = sum_by(seen.object_index, seen.precision * centred, seen.n_objects)
+        means = sums / seen.object_confidence
+        residuals = centred - means[seen.object_index]
+        # one step of refinement, so that means of large scores keep their last digits
+        step = sum_by(seen.object_index, seen.precision * residuals, seen.n_objects) / seen.object_confidence
+    if not np.isfinite(step).all():
+        raise SolveError(EXTREME)
+    residuals = residuals - step[seen.object_index]
+    error = float(np.finfo(np.float64).eps) * float(np.abs(centred).max())
+    if not tells_residual(seen.precision, residuals, error, seen.score):
+        raise SolveError(UNTOLD)
+    solution = Solution(origin + (means + step), np.zeros(seen.n_assessors), residuals)
     return make_fit(panel, seen, method, solution, parts, noise=noise, interval=interval)

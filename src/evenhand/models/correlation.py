@@ -206,9 +206,10 @@ def summed_noise(criteria: Sequence[tuple[str, Posterior]], weight: Floats) -> N
         if one.noise.variance is None:
             return NoDistribution(f"no uncertainties of combined values, for in criterion {label} {one.noise.reason}")
     level = float(weight**2 @ [one.noise.variance for one in posteriors])
+    told = float(weight**2 @ [one.noise.told for one in posteriors])
     if all(isinstance(one.noise, KnownNoise) and not one.alternatives for one in posteriors):
         declared = all(one.noise.kind == "declared" for one in posteriors)
-        return KnownNoise() if declared else KnownNoise(level, "estimated")
+        return KnownNoise() if declared else KnownNoise(told, "estimated", level)
     second, fourth = np.zeros(posteriors[0].value_precision.size), np.zeros(posteriors[0].value_precision.size)
     few = [
         noise.nu
@@ -228,7 +229,7 @@ def summed_noise(criteria: Sequence[tuple[str, Posterior]], weight: Floats) -> N
     there = second > 0
     excess = float((fourth[there] / second[there] ** 2).mean()) if there.any() else 0.0
     nu = min(few) if few else int(np.rint(min(_CERTAIN, 4 + 6 / max(excess, 6 / _CERTAIN))))
-    return SummedNoise((nu - 2) * level, nu)
+    return SummedNoise((nu - 2) * told, nu, (nu - 2) / nu * level)
 
 
 def _tails(noise: Noise) -> float:

@@ -26,7 +26,7 @@ from evenhand.models.correlation import (
 from evenhand.models.effects import both_sides
 from evenhand.models.family import INTERVAL, check_options
 from evenhand.models.fit import Asked, Fit, Method, Model, Options, Question
-from evenhand.models.noise import EstimatedNoise, KnownNoise, Noise, NoiseKind, NoisePrior
+from evenhand.models.noise import EstimatedNoise, KnownNoise, Noise, NoiseKind, NoisePrior, noise_floor, notes_on
 from evenhand.models.posterior import Posterior
 from evenhand.models.refined import Refinements, refine
 from evenhand.panel.gauge import Affine, Anchor, Gauge, Reference
@@ -513,7 +513,8 @@ class _Task:
         """Return the panel of combined scores, one for each reading.
 
         Its precision is 1 where that of all criteria is 1; given correlations, it is that of the weighted sum itself,
-        uncertainties taken at face value.
+        uncertainties taken at face value. Its step is that whose half is the noise of sums of scores that each scatter
+        by half of their own.
         """
         base, table, weight = self.base, self.table, self.weight
         present, declared = table.readings.present, table.declared
@@ -532,7 +533,7 @@ class _Task:
             for name, cells in base.covariates.items()
             if ((cells[table.place] == cells[place][:, None]) | ~present).all()
         }
-        return replace(
+        panel = replace(
             base,
             object_index=np.array(table.readings.object_index),
             assessor_index=np.array(table.readings.assessor_index),
@@ -542,6 +543,10 @@ class _Task:
             covariates=shared,
             criterion=None,
         )
+        steps = np.array([fit.panel.step for fit in self.fits.values()], dtype=np.float64)  # not a number for none
+        step = float(np.linalg.norm(weight * steps))
+        panel.__dict__["step"] = step if np.isfinite(step) else None
+        return panel
 
     def plain(self, correlation: Correlation) -> Fit:
         """Return the fit of the combined scores, where every reading is complete."""
@@ -668,7 +673,9 @@ class _Task:
         for at, (one, part) in enumerate(zip(found, rows, strict=True)):
             seat = self.seats[at - 1] if at else np.arange(self.base.n_assessors)
             level, nu = float(part @ best.covariance @ part), max(1, int(np.rint(freedom[at])))
-            noise: Noise = KnownNoise() if declared else EstimatedNoise(nu * level * float(factor[at]), nu)
+            floor = noise_floor(one.panel.step, one.seen.precision)
+            noise: Noise = EstimatedNoise(nu * level * float(factor[at]), nu, floor)
+            noise = KnownNoise(floor=floor) if declared else noise
             solver = CombinedSolver(
                 used,
                 part,
@@ -679,7 +686,8 @@ class _Task:
                 1.0 if declared else level,
             )
             posterior = Posterior(noise, one.seen.object_confidence, seat.size, solver)
-            own = [note for note in fits[at - 1].notes if note.kind != "uncertainty"] if at else self.notes(noise)
+            own = [note for note in fits[at - 1].notes if note.kind not in ("uncertainty", "grid")]
+            own = [*own, *notes_on(noise, one.panel.step)] if at else self.notes(noise)
             if drawn:
                 message = "too few scores tell how errors go together between criteria: drawn towards independence."
                 own.append(Problem("drawn", message))

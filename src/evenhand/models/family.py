@@ -11,16 +11,22 @@ from evenhand.compiled import dot
 from evenhand.errors import InputError, Problem, SolveError
 from evenhand.models.effects import both_sides
 from evenhand.models.fit import Fit, Model
-from evenhand.models.noise import NoiseKind, NoisePrior, make_noise
+from evenhand.models.noise import NoiseKind, NoisePrior, make_noise, noise_floor, notes_on
 from evenhand.models.posterior import Posterior
 from evenhand.panel.gauge import Condition, Gauge
 from evenhand.panel.panel import Panel
 from evenhand.solve import Answering, Solution
 from evenhand.solve.connectivity import Connectivity
+from evenhand.solve.digits import PERFECT
 from evenhand.words import count_of, name_some
 
 INTERVAL: Final = 0.9
 """Probability of intervals unless asked otherwise."""
+
+EXTREME: Final = "The scores or confidences are too extreme to compute with: rescale them."
+
+_RANGE: Final = 280.0
+"""Powers of ten that confidences, and confidences times squares of scores, may reach where variances are searched."""
 
 
 def check_options(panel: Panel, model: Model, noise: NoiseKind | NoisePrior, interval: float) -> None:
@@ -41,6 +47,31 @@ def check_options(panel: Panel, model: Model, noise: NoiseKind | NoisePrior, int
             "tells its size in points; use noise estimated.",
             kind="bad_option",
         )
+
+
+def refuse_criteria(panel: Panel) -> None:
+    """Refuse a panel of several criteria, whose scores are no repeats of one another, and say what fits it."""
+    if len(panel.criteria) > 1:
+        raise InputError(
+            f"The panel has scores for {len(panel.criteria)} criteria ({name_some(panel.criteria)}), which are not "
+            "repeats of one another: use calibrate_criteria(panel), which combines them, or "
+            f"panel.of_criterion({panel.criteria[0]!r}) for one of them.",
+            kind="several_criteria",
+        )
+
+
+def refuse_extreme(panel: Panel, most_power: float = 1.0) -> None:
+    """Refuse scores and confidences whose sums of squares leave the range of numbers, before any search for variances.
+
+    Confidences may be raised to a power of this size, about their geometric mean.
+    """
+    with np.errstate(all="ignore"):
+        spread = np.log10(np.abs(panel.score - np.median(panel.score)).max())
+        level = np.log10([panel.precision.min(), panel.precision.max()])
+        about = level if panel.is_equally_confident else most_power * (level - np.log10(panel.precision).mean()) + level
+    # scores that are all equal have no spread, and nothing to overflow
+    if not (np.abs(np.concatenate([level, about, level + 2 * (spread if spread > -np.inf else 0)])) < _RANGE).all():
+        raise SolveError(EXTREME)
 
 
 def make_fit(
@@ -65,7 +96,8 @@ def make_fit(
     fitted = seen.n_objects + (seen.n_assessors - parts.n_components if calibrated else 0)
     dof = seen.n_assessments - fitted
     precision = seen.object_confidence
-    posterior = Posterior(make_noise(noise, residual, dof), precision, seen.n_assessors, solver, condition)
+    known = make_noise(noise, residual, dof, noise_floor(panel.step, seen.precision))
+    posterior = Posterior(known, precision, seen.n_assessors, solver, condition)
     groups = (parts.object_component, parts.assessor_component) if calibrated else None
     values, biases = both_sides(panel, seen, (solution.values, solution.biases), groups, posterior, interval)
     return Fit(
@@ -80,11 +112,11 @@ def make_fit(
         degrees_of_freedom=dof,
         connectivity=parts,
         posterior=posterior,
-        given_notes=(*panel.notes, *_notes(seen, parts, posterior, calibrated=calibrated)),
+        given_notes=(*panel.notes, *_notes(seen, parts, calibrated=calibrated), *notes_on(known, panel.step)),
     )
 
 
-def _notes(panel: Panel, parts: Connectivity, posterior: Posterior, *, calibrated: bool) -> list[Problem]:
+def _notes(panel: Panel, parts: Connectivity, *, calibrated: bool) -> list[Problem]:
     notes = []
     if calibrated:
         if panel.n_assessors == 1:
@@ -101,8 +133,6 @@ def _notes(panel: Panel, parts: Connectivity, posterior: Posterior, *, calibrate
                 "compared across groups."
             )
             notes.append(Problem("not_comparable", message))
-    if posterior.noise.reason is not None:
-        notes.append(Problem("uncertainty", f"{posterior.noise.reason}."))
     return notes
 
 
@@ -132,12 +162,12 @@ def _residual_sum(panel: Panel, solution: Solution) -> float:
     if residuals is None:
         residuals = panel.score - solution.values[panel.object_index] - solution.biases[panel.assessor_index]
     largest = float(np.abs(residuals).max())
-    if largest <= 8 * np.finfo(np.float64).eps * float(np.abs(panel.score).max()):
+    if largest <= PERFECT * float(np.abs(panel.score).max()):
         return 0.0
     with np.errstate(over="ignore", under="ignore"):
         residual = float(dot(panel.precision, np.square(residuals / largest))) * largest * largest
     if not np.finfo(np.float64).tiny <= residual < np.inf:
-        raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
+        raise SolveError(EXTREME)
     return residual
 
 

@@ -21,7 +21,7 @@ from evenhand.panel.gauge import Gauge, Reference, condition, gauge_name
 from evenhand.panel.panel import Panel
 from evenhand.solve.choose import SolverKind
 from evenhand.solve.connectivity import Connectivity
-from evenhand.words import count_of, name_some
+from evenhand.words import count_of, name_some, sentence
 
 if TYPE_CHECKING:
     from evenhand.models.correlation import Correlation
@@ -381,7 +381,10 @@ class Fit(Asked, frames.Shown):
 
     @property
     def noise_variance(self) -> float | None:
-        """The factor w of all variances: w* = R/(nu - 2) where estimated, 1 where declared."""
+        """The factor w of all variances: w* = R/(nu - 2) where estimated, 1 where declared; or half a step of the grid.
+
+        The last, where scores agree more closely than the grid that they were recorded on can show.
+        """
         return self.posterior.noise.variance
 
     @cached_property
@@ -413,11 +416,6 @@ class Fit(Asked, frames.Shown):
         variance = self.noise_variance
         total = float(self.values.total_confidence.sum())
         return None if variance is None else float(np.sqrt(variance * trace / (sides * total)))
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether the scores agree perfectly and the noise, estimated from them, is therefore zero."""
-        return self.residual == 0 and self.posterior.noise.kind == "estimated"
 
     def contrast(
         self, values: Mapping[str, float] | None = None, biases: Mapping[str, float] | None = None
@@ -481,7 +479,7 @@ class Fit(Asked, frames.Shown):
         """Return method and gauge, counts, and the residual."""
         panel, dof = self.panel, self.degrees_of_freedom
         return [
-            f"{_sentence(self.model.name)} ({self.method.upper()})"
+            f"{sentence(self.model.name)} ({self.method.upper()})"
             + (f", gauge {gauge_name(self.gauge)}" if self.gauge is not None else ""),
             f"{count_of(panel.n_objects, 'object')}, {count_of(panel.n_assessors, 'assessor')}, "
             f"{count_of(panel.n_assessments, 'assessment')}, {panel.describe_confidence()}",
@@ -509,8 +507,3 @@ class Fit(Asked, frames.Shown):
 
     def __repr__(self) -> str:
         return f"Fit({self.method}, {self.panel!r}, residual {self.residual:.6g})"
-
-
-def _sentence(words: str) -> str:
-    """Return words with a capital at the beginning."""
-    return words[:1].upper() + words[1:]

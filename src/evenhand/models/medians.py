@@ -15,7 +15,7 @@ from evenhand.compiled import Floats, count_by, dot, sum_by
 from evenhand.errors import Problem, SolveError
 from evenhand.models.additive import CWC, finish_additive
 from evenhand.models.effects import Table
-from evenhand.models.family import INTERVAL, check_options
+from evenhand.models.family import INTERVAL, check_options, refuse_criteria
 from evenhand.models.fit import Fit, Model, Options, Question, outlying_notes
 from evenhand.models.noise import NoDistribution, NoiseKind, NoisePrior
 from evenhand.models.posterior import Posterior
@@ -203,6 +203,7 @@ def median_polish(
     >>> fit.values.estimate.round(3), fit.model.outlying
     (array([64.333, 54.333, 44.333]), array([8]))
     """
+    refuse_criteria(panel)
     check_options(panel, CWC, noise, interval)
     parts = connectivity(panel, solver)
     if not per_component and panel.n_assessments > panel.n_objects:
@@ -219,7 +220,7 @@ def median_polish(
     scale = _scale(np.abs(deviation), fit.degrees_of_freedom)
     how = (found.criterion, found.bound, found.rounds, found.is_programmed)
     model = Medians(*how, scale, deviation, panel.backend)
-    kept = [note for note in fit.notes[len(panel.notes) :] if note.kind != "uncertainty"]
+    kept = [note for note in fit.notes[len(panel.notes) :] if note.kind not in ("uncertainty", "grid")]
     notes = [*panel.notes, *kept, Problem("uncertainty", f"{unknown.reason}."), *_notes(panel, model)]
     return replace(
         fit,

@@ -3,6 +3,11 @@
 That is declared, estimated from the residual, or by a prior of one's own. Where noise is not normal (robust, rounded),
 what is asked of it is how one score bears on what all the others expect of it: the mass, mean and variance of a normal
 density times the density of the score. These are closed forms.
+
+Scores are recorded on a grid, and whoever rounds to whole points cannot be known to scatter by less than about half a
+point. So wherever a standard deviation, an interval or a chance is stated, w is not less than a floor: that at which a
+score of ordinary confidence (the geometric mean of all) scatters by half a step. What the scores alone say of w is
+``told``.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.compiled import Floats
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Problem, SolveError
 from evenhand.words import count_of
 
 NoiseKind = Literal["estimated", "declared"]
@@ -30,6 +35,9 @@ _DEPTH: Final = 45.0
 
 _HALVINGS: Final = 60
 _NODES: Final = 8
+
+_BLOCK: Final = 2**20
+"""Confidences whose logarithms are held at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +68,16 @@ class Noise(Protocol):
         """The factor w (w*, the posterior mean of w) of all variances; None where it does not exist."""
 
     @property
+    def told(self) -> float | None:
+        """The same factor as the scores, or whoever declared it, tell it: without the floor of the grid."""
+
+    @property
     def reason(self) -> str | None:
         """Why variances or intervals cannot be had, where they cannot."""
+
+    @property
+    def is_lifted(self) -> bool:
+        """Whether half a step of the grid is more than the noise that was told."""
 
     def quantile(self, probability: float) -> float | None:
         """Quantile of sqrt(w) times a standard normal; None where it does not exist."""
@@ -77,13 +93,24 @@ class Noise(Protocol):
 class KnownNoise:
     """A noise variance w that is known: 1 where declared uncertainties are taken at face value. Gaussian posterior."""
 
-    variance: float = 1.0  # the factor w
+    told: float = 1.0  # the factor w
     kind: str = "declared"  # name of this treatment
+    floor: float = 0.0  # which the grid of the scores sets
+
+    @property
+    def variance(self) -> float:
+        """The factor w, or the floor where that is more."""
+        return max(self.told, self.floor)
 
     @property
     def reason(self) -> None:
         """Nothing is wanting."""
         return
+
+    @property
+    def is_lifted(self) -> bool:
+        """Whether half a step of the grid is more than the noise that was told."""
+        return self.told < self.floor
 
     def quantile(self, probability: float) -> float:
         """Return the quantile of a normal with variance w."""
@@ -109,6 +136,7 @@ class EstimatedNoise:
 
     residual: float  # the weighted residual sum of squares R
     nu: int  # degrees of freedom
+    floor: float = 0.0  # of R/nu, which the grid of the scores sets
 
     @property
     def kind(self) -> str:
@@ -116,9 +144,29 @@ class EstimatedNoise:
         return "estimated"
 
     @property
-    def variance(self) -> float | None:
-        """The factor w* = R/(nu - 2); None for nu <= 2."""
+    def told(self) -> float | None:
+        """The paper's w* = R/(nu - 2); None for nu <= 2."""
         return self.residual / (self.nu - 2) if self.nu > 2 else None
+
+    @property
+    def is_lifted(self) -> bool:
+        """Whether half a step of the grid is more than the noise that was told."""
+        return self.nu > 0 and self.residual < self.nu * self.floor
+
+    @property
+    def _total(self) -> float:
+        """R, or what noise of half a step would leave of it on average."""
+        return max(self.residual, self.nu * self.floor)
+
+    @property
+    def _is_told(self) -> bool:
+        """Whether anything tells the noise: scores that disagree, or their grid."""
+        return self.nu > 0 and self._total > 0
+
+    @property
+    def variance(self) -> float | None:
+        """The factor w* = R/(nu - 2) of all variances; None for nu <= 2, and where nothing tells the noise."""
+        return self._total / (self.nu - 2) if self.nu > 2 and self._is_told else None
 
     @property
     def reason(self) -> str | None:
@@ -128,14 +176,15 @@ class EstimatedNoise:
                 "the scores are just enough to fix the values and leave nothing over to estimate the noise from "
                 "(no degrees of freedom): no uncertainties; more assessments or declared uncertainties would give them"
             )
+        if not self._is_told:
+            return (
+                "the scores agree perfectly with values and biases, and lie on no grid that would tell how finely "
+                "they were recorded, so that nothing tells the noise: no uncertainties; declared ones would give them"
+            )
         if self.nu <= 2:
             return (
                 f"with {count_of(self.nu, 'degree')} of freedom there is no standard deviation; "
                 "intervals are given all the same"
-            )
-        if self.residual == 0:
-            return (
-                "the scores agree perfectly with values and biases, so the estimated noise is zero and so are all sds"
             )
         return None
 
@@ -143,26 +192,24 @@ class EstimatedNoise:
         """Return sqrt(R/nu) times the quantile of Student's t."""
         from scipy.special import stdtrit
 
-        if self.nu <= 0:
+        if not self._is_told:
             return None
-        return float(np.sqrt(self.residual / self.nu) * stdtrit(self.nu, probability))
+        return float(np.sqrt(self._total / self.nu) * stdtrit(self.nu, probability))
 
     def cdf(self, deviation: ArrayLike) -> Floats | None:
         """Return the distribution function of Student's t with scale sqrt(R/nu)."""
         from scipy.special import stdtr
 
-        if self.nu <= 0:
+        if not self._is_told:
             return None
         deviation = np.asarray(deviation, dtype=np.float64)
-        if self.residual == 0:
-            return np.where(deviation > 0, 1.0, np.where(deviation < 0, 0.0, 0.5))
-        return np.asarray(stdtr(self.nu, deviation / np.sqrt(self.residual / self.nu)), dtype=np.float64)
+        return np.asarray(stdtr(self.nu, deviation / np.sqrt(self._total / self.nu)), dtype=np.float64)
 
     def draw_scale(self, generator: np.random.Generator, count: int) -> Floats | None:
         """Return draws of sqrt(w), w = R / chi^2_nu."""
-        if self.nu <= 0:
+        if not self._is_told:
             return None
-        return np.sqrt(self.residual / generator.chisquare(self.nu, count))
+        return np.sqrt(self._total / generator.chisquare(self.nu, count))
 
 
 @dataclass(frozen=True)
@@ -173,6 +220,7 @@ class PriorNoise:
     # residual, nu: R and the degrees of freedom
     residual: float
     nu: int
+    floor: float = 0.0  # of w, which the grid of the scores sets
 
     @cached_property
     def _grid(self) -> tuple[Floats, Floats, bool]:
@@ -231,10 +279,26 @@ class PriorNoise:
         return self.prior.name
 
     @property
-    def variance(self) -> float | None:
+    def told(self) -> float | None:
         """The posterior mean of w; None where it has none."""
         w, mass, has_mean = self._grid
         return float(w @ mass) if has_mean else None
+
+    @property
+    def is_lifted(self) -> bool:
+        """Whether half a step of the grid is more than the noise that was told."""
+        w, mass, _ = self._grid
+        return float(mass[w < self.floor].sum()) > 0.5
+
+    @cached_property
+    def _lifted(self) -> Floats:
+        """The values of w, none below the floor."""
+        return np.maximum(self._grid[0], self.floor)
+
+    @property
+    def variance(self) -> float | None:
+        """The posterior mean of w, none below the floor; None where it has none."""
+        return float(self._lifted @ self._grid[1]) if self._grid[2] else None
 
     @property
     def reason(self) -> str | None:
@@ -247,7 +311,7 @@ class PriorNoise:
         """Return the distribution function of the mixture of normals."""
         from scipy.special import ndtr
 
-        w, mass, _ = self._grid
+        w, mass = self._lifted, self._grid[1]
         deviation = np.asarray(deviation, dtype=np.float64)
         flat = np.atleast_1d(deviation).ravel()
         return np.array([float(ndtr(x / np.sqrt(w)) @ mass) for x in flat]).reshape(deviation.shape)
@@ -259,7 +323,7 @@ class PriorNoise:
         if probability == 0.5:
             return 0.0
         tail = min(probability, 1 - probability)
-        w, _, _ = self._grid
+        w = self._lifted
         # in logarithms, since a heavy tail may lie many orders of magnitude out
         near, far = 0.5 * float(np.log(w.min())) - 40.0, 0.5 * float(np.log(w.max())) + 5.0
         log_size = brentq(lambda x: float(self.cdf(-np.exp(x))) - tail, near, far, xtol=1e-13, rtol=1e-14)
@@ -268,7 +332,7 @@ class PriorNoise:
 
     def draw_scale(self, generator: np.random.Generator, count: int) -> Floats:
         """Return draws of sqrt(w)."""
-        w, mass, _ = self._grid
+        w, mass = self._lifted, self._grid[1]
         return np.exp(0.5 * np.interp(generator.random(count), np.cumsum(mass) - mass / 2, np.log(w)))
 
 
@@ -288,6 +352,16 @@ class NoDistribution:
         """There is none."""
         return
 
+    @property
+    def told(self) -> None:
+        """There is none."""
+        return
+
+    @property
+    def is_lifted(self) -> bool:
+        """Nothing is assumed, so nothing is lifted."""
+        return False
+
     def quantile(self, probability: float) -> None:
         """Return None: there are no quantiles."""
         return
@@ -301,15 +375,53 @@ class NoDistribution:
         return
 
 
-def make_noise(noise: NoiseKind | NoisePrior, residual: float, nu: int) -> Noise:
+def make_noise(noise: NoiseKind | NoisePrior, residual: float, nu: int, floor: float = 0.0) -> Noise:
     """Return what is known about w after a fit with residual R and nu degrees of freedom."""
     if isinstance(noise, NoisePrior):
-        return PriorNoise(noise, residual, nu)
+        return PriorNoise(noise, residual, nu, floor)
     if noise == "declared":
-        return KnownNoise()
+        return KnownNoise(floor=floor)
     if noise == "estimated":
-        return EstimatedNoise(residual, nu)
+        return EstimatedNoise(residual, nu, floor)
     raise InputError(f"Noise can be 'estimated', 'declared' or a NoisePrior, not {noise!r}.", kind="bad_option")
+
+
+def noise_floor(step: float | None, precision: Floats) -> float:
+    """Return the w at which a score of ordinary confidence, the geometric mean of all, scatters by half a step.
+
+    Zero where scores lie on no grid. (One score of next to no confidence, or of next to no doubt, hardly moves a
+    geometric mean; and the power of declared confidence leaves it as it is.)
+    """
+    if step is None:
+        return 0.0
+    if precision.strides == (0,):  # all alike
+        return floor_at(step, float(np.log(precision[0])))
+    blocks = range(0, precision.size, _BLOCK)
+    return floor_at(step, sum(float(np.log(precision[at : at + _BLOCK]).sum()) for at in blocks) / precision.size)
+
+
+def floor_at(step: float | None, log_confidence: float) -> float:
+    """Return the same for a confidence that is known by its logarithm."""
+    if step is None:
+        return 0.0
+    log_floor = 2 * float(np.log(step / 2)) + log_confidence
+    if log_floor > np.log(np.finfo(np.float64).max):
+        raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
+    return float(np.exp(log_floor))
+
+
+def notes_on(noise: Noise, step: float | None) -> list[Problem]:
+    """Return what a reader must know of the noise: why there are no uncertainties, and where half a step was taken."""
+    notes = [] if noise.reason is None else [Problem("uncertainty", f"{noise.reason}.")]
+    if noise.is_lifted and step is not None:
+        notes.append(Problem("grid", f"{lifted_words(noise, step)}."))
+    return notes
+
+
+def lifted_words(noise: Noise, step: float) -> str:
+    """Return in words that the noise was taken as half a step of the grid."""
+    close = "the declared uncertainties are smaller" if noise.kind == "declared" else "the scores agree more closely"
+    return f"{close} than scores in steps of {step:g} can show: the noise is taken as half a step ({step / 2:g})"
 
 
 def noise_asked(noise: Noise) -> NoiseKind | NoisePrior:

@@ -17,9 +17,9 @@ from evenhand.models.bounded import ScoreMap, map_scores
 from evenhand.models.confidences import factor_table, power_unknown, strength_unknown
 from evenhand.models.covariates import code_covariates
 from evenhand.models.effects import Table, both_sides
-from evenhand.models.family import INTERVAL
+from evenhand.models.family import INTERVAL, refuse_criteria, refuse_extreme
 from evenhand.models.fit import Fit, Model, Options, Question, outlying_notes
-from evenhand.models.noise import Likelihood, NoiseKind, NoisePrior, Normal
+from evenhand.models.noise import Likelihood, NoiseKind, NoisePrior, Normal, notes_on
 from evenhand.models.posterior import Alternative, Marginal, Posterior
 from evenhand.models.robust import Huber, Student, freedom_unknown
 from evenhand.models.rounded import Rounded
@@ -35,6 +35,9 @@ from evenhand.words import count_of, name_some
 
 Tails = Literal["student", "huber"]
 Criterion = Literal["reml", "ml"]
+
+_HUGE: Final = 1e60
+"""Numbers that are given lie within this factor of 1."""
 
 _LARGE: Final = 500
 """With more than this many on the smaller side the scores fix variances so well that their uncertainty is nothing."""
@@ -324,7 +327,9 @@ def find_refined(
     solver: SolverKind = "auto",
 ) -> tuple[Refined, Connectivity]:
     """Return the model with the variances that the scores tell, and how the panel hangs together."""
+    refuse_criteria(panel)
     chosen = _checked(panel, chosen, noise, interval)
+    refuse_extreme(panel, 1.0 if chosen.power == 1.0 else 4.0)
     seen = panel
     if chosen.scores is not None:
         chosen.scores.refuse(panel)
@@ -337,7 +342,8 @@ def find_refined(
         parts.require_connected()
     flat = chosen.shrink is not True, chosen.shrink is False
     coding = code_covariates(panel, chosen.covariates, flat)
-    work = Work(seen, parts, None if coding is None else coding.columns, solver, panel.precision)
+    columns, step = None if coding is None else coding.columns, panel.step if chosen.step is None else None
+    work = Work(seen, parts, columns, solver, panel.precision, step)
     base, unknowns = _unknowns(work, chosen, noise)
     search = Search(work, base, unknowns)
     refuse_untold(panel, unknowns)
@@ -380,20 +386,12 @@ def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind | NoisePrior, i
             continue
         if given is not None and not (_is_number(given) and given > 0):
             refuse(f"{name} must be a positive number, not {given!r}.")
+        if given is not None and not 1 / _HUGE <= given <= _HUGE:
+            refuse(f"{name} is too extreme to compute with: {given!r}.")
     if chosen.tails not in (None, "student", "huber"):
         refuse(f"Tails can be student or huber, not {chosen.tails!r}.")
     if chosen.step is not None:
-        if chosen.tails is not None:
-            refuse("Rounded scores and heavy tails both change how a score scatters: choose one of the two.")
-        if chosen.scores is not None:
-            refuse("Rounding is a step in points, and a map of bounded or log scores bends it: choose one of the two.")
-        off = np.flatnonzero(np.abs(panel.score / chosen.step - np.round(panel.score / chosen.step)) > 1e-6)
-        if off.size:
-            at = int(off[0])
-            refuse(
-                f"{panel.score[at]:g} for {panel.objects[int(panel.object_index[at])]} is not a multiple of the step "
-                f"{chosen.step:g}."
-            )
+        _refuse_step(panel, chosen, chosen.step)
     if noise == "declared" and panel.confidence not in ("uncertainty", "confidence"):
         refuse(f"The noise cannot be taken as declared: the panel has {panel.describe_confidence()}.")
     if noise == "declared" and chosen.power != 1.0:
@@ -408,6 +406,21 @@ def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind | NoisePrior, i
     if noise == "estimated" and seen_once(panel) and not chosen.bias_sd:
         _refuse_seen_once(chosen)
     return chosen
+
+
+def _refuse_step(panel: Panel, chosen: Refinements, step: float) -> None:
+    """Refuse rounding beside what bends or scatters scores otherwise, and scores that are no multiple of the step."""
+    reason = None
+    off = np.flatnonzero(np.abs(panel.score / step - np.round(panel.score / step)) > 1e-6)
+    if chosen.tails is not None:
+        reason = "Rounded scores and heavy tails both change how a score scatters: choose one of the two."
+    elif chosen.scores is not None:
+        reason = "Rounding is a step in points, and a map of bounded or log scores bends it: choose one of the two."
+    elif off.size:
+        score, label = panel.score[off[0]], panel.objects[int(panel.object_index[off[0]])]
+        reason = f"{score:g} for {label} is not a multiple of the step {step:g}."
+    if reason is not None:
+        raise InputError(reason, kind="bad_option")
 
 
 def _refuse_criterion(chosen: Refinements) -> None:
@@ -582,8 +595,7 @@ def _notes(panel: Panel, chosen: Refinements, best: Node, refined: Refined, part
         if ratio is not None and 0 < ratio < 1e-4:
             message = f"the scores show no spread of {name} beyond the noise: its best estimate is zero."
             notes.append(Problem("no_spread", message))
-    if best.noise.reason is not None:
-        notes.append(Problem("uncertainty", f"{best.noise.reason}."))
+    notes += notes_on(best.noise, panel.step)
     if chosen.scores is not None:
         notes.append(Problem("mapped", f"{chosen.scores.words}."))
     if refined.dropped:

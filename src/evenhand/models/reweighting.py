@@ -38,6 +38,11 @@ STEPS: Final = 2000
 DEPTH: Final = 8
 """Steps that the mixing looks back on."""
 
+RAN_AWAY: Final = "The fit ran away: there is no result. Leave out a refinement."
+
+_FARTHEST: Final = 50.0
+"""No scale of an assessor has a logarithm as large as this."""
+
 NOTHING_LEFT: Final = "The scores leave nothing over to estimate variances from: more assessments are needed."
 
 STEADY: Final = 1e-8
@@ -80,6 +85,8 @@ class _State:
         """Return the state that a vector stands for."""
         sizes = np.cumsum([self.share.size, self.lift.size, self.log_scale.size])
         share, lift, log_scale, factor = np.split(vector, sizes)
+        if np.abs(log_scale).max() > _FARTHEST:
+            raise SolveError(RAN_AWAY)
         share = np.clip(share, least, _MOST)
         return _State(log_scale, np.exp(np.clip(factor, -20.0, 20.0)), share, lift * unit, self.residuals)
 
@@ -186,7 +193,7 @@ class Mixing:
         """Return where to go on, given that the iteration would go from one point to another."""
         step = after - before
         if not np.isfinite(step).all():
-            raise SolveError("The fit ran away: there is no result. Leave out a refinement.")
+            raise SolveError(RAN_AWAY)
         if self.was_mixed and np.linalg.norm(step) > np.linalg.norm(self.steps[-1]):
             plain = self.points[-1]
             self.points.clear()
@@ -344,14 +351,14 @@ def _node(work: Work, setting: Setting, found: Fitted, sites: Sites | None, stat
         if residual <= 0 or freedom <= 0:
             raise SolveError(NOTHING_LEFT)
         marginal = lgamma(freedom / 2) - freedom / 2 * log(pi * residual) + float(np.log(precision).sum()) / 2 + level
-        noise = EstimatedNoise(residual, freedom)
+        noise = EstimatedNoise(residual, freedom, work.floor(precision))
     else:
         if sites is None:
             density = float(setting.likelihood.log_density(found.residuals, precision, w).sum())
         else:
             density = sites.log_density(found.residuals, w)
         marginal = density - own / (2 * w) + (panel.n_assessments - freedom) / 2 * log(2 * pi * w) + level
-        noise = KnownNoise(w, "declared" if setting.is_declared else "estimated")
+        noise = KnownNoise(w, "declared" if setting.is_declared else "estimated", work.floor(precision))
     if setting.strength is not None:
         marginal += factor_level(state.noise_factor, setting.strength, _left_over(panel, found))
     return Node(

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from evenhand.compiled import Floats
-from evenhand.models.noise import Likelihood, Noise, Normal, Tilted
+from evenhand.models.noise import Likelihood, Noise, Normal, Tilted, noise_floor
 from evenhand.panel.graph import Components
 from evenhand.panel.panel import Panel
 from evenhand.solve.base import Solver
@@ -50,6 +50,7 @@ class Work:
     solver: SolverKind = "auto"  # how the equations are solved
     # precisions as they were declared, where those of the panel have been scaled by the slope of a map
     declared: Floats | None = None
+    step: float | None = None  # of the grid of the scores, in points; None for none, or where the likelihood has it
 
     @cached_property
     def centre(self) -> float:
@@ -85,6 +86,11 @@ class Work:
         if power == 0.0:
             return np.ones(self.panel.n_assessments) if self.declared is None else self.panel.precision / self.declared
         return np.asarray(self.panel.precision * np.exp((power - 1.0) * self.log_precision))
+
+    def floor(self, precision: Floats) -> float:
+        """Return the least w, for given precisions on the scale of the model: half a step of the grid, in points."""
+        points = precision if self.declared is None else precision * (self.declared / self.panel.precision)
+        return noise_floor(self.step, points)
 
 
 @dataclass(frozen=True, eq=False)

@@ -430,6 +430,8 @@ def recorded_step(score: NDArray[np.float64]) -> float | None:
 
     def lies_on(step: float) -> bool:
         steps = distinct / step
+        if (np.abs(steps) < 0.5).all() and distinct.any():  # small beside the step, which then says nothing
+            return False
         return bool((np.abs(steps - np.round(steps)) <= 1e-6 + 1e-12 * np.abs(steps)).all())
 
     fine = next((step for step in (10.0**-digits for digits in range(_DECIMALS + 1)) if lies_on(step)), None)

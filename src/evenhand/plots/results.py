@@ -15,7 +15,7 @@ from evenhand.models.effects import Effects
 from evenhand.models.fit import Fit, method_name
 from evenhand.plots import style
 from evenhand.plots.style import BLUE, GREY, ORANGE, PALE, SKY, WIDTH, Chart, Codes
-from evenhand.words import count_of, is_or_are
+from evenhand.words import count_of, is_or_are, sentence
 
 _MOST_BARS: Final = 40
 """Up to this many chances of a place are shown: those nearest to even."""
@@ -300,6 +300,7 @@ def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) 
     notes = [
         f"By expected rank, from {ranking.draws:,} draws (seed {ranking.seed}). Undecided are those whose "
         f"{style.percent(ranking.interval)} interval of ranks crosses the line below place {places}.",
+        "" if decision.caution is None else f"{sentence(decision.caution)}.",
         f"Shown are the {_MOST_BARS} nearest to an even chance; left out: {clear}." if clear else "",
     ]
     what = f"Bar chart of the chances of {count_of(kept.size, 'object')} to be among the top {places}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from evenhand.answers.compare import Comparison, compare
-from evenhand.answers.decision import Decision, decide
+from evenhand.answers.decision import Decision, decide, why_unsafe
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.answers.reliability import LARGEST
@@ -24,6 +24,7 @@ from evenhand.errors import EvenhandError, NotRankableError, Problem, bad_option
 from evenhand.models.average import SA, simple_average
 from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit, method_name
+from evenhand.models.noise import lifted_words
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
 from evenhand.reports.summary import (
@@ -36,7 +37,7 @@ from evenhand.reports.summary import (
     summarise_ranking,
     summarise_reliability,
 )
-from evenhand.words import chance, count_of, name_some, number, percent
+from evenhand.words import chance, count_of, name_some, number, percent, sentence
 
 if TYPE_CHECKING:
     import altair as alt
@@ -261,10 +262,11 @@ def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, avera
     places, inside, undecided = decision.places, decision.inside, decision.undecided
     share = percent(ranking.interval)
     safe = f"Safely in are {_named(inside)}." if inside else "None of them is safely in."
+    others = "All others are safely out." if decision.outside else "None is safely out."
     said = [
         f"{places:,} of {count_of(fit.panel.n_objects, 'object')} are to be chosen. "
         f"{safe} For {count_of(places - len(inside), 'place')} the scores cannot separate "
-        f"{count_of(len(undecided), 'object')}: {_named(undecided)}. All others are safely out."
+        f"{count_of(len(undecided), 'object')}: {_named(undecided)}. {others}"
         if undecided
         else f"{places:,} of {count_of(fit.panel.n_objects, 'object')} are to be chosen, and the scores separate them "
         f"from all others: {_named(inside)}."
@@ -272,6 +274,8 @@ def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, avera
     said.append(
         f"“Safely” means that the {share} interval of the rank lies on one side of the line between places {places:,} "
         f"and {places + 1:,}."
+        if decision.caution is None
+        else f"{sentence(decision.caution)}."
     )
     if decision.drawn is not None:
         said.append(
@@ -290,9 +294,11 @@ def _leading(fit: Fit, ranking: Ranking) -> list[str]:
     """Return who is ahead, and who may be."""
     first, *rest = np.argsort(-fit.values.estimate, kind="stable").tolist()
     others = [fit.values.labels[at] for at in rest if ranking.rank_lower[at] == 1]
-    share = percent(ranking.interval)
+    share, caution = percent(ranking.interval), why_unsafe(fit)
     said = f"No other may be first, by the {share} intervals of ranks."
-    if others:
+    if caution is not None:
+        said = f"{sentence(caution)}."
+    elif others:
         said = f"The scores do not rule out ({share} intervals of ranks) that another is first: {_named(others)}."
     return [_highest(fit, first), said]
 
@@ -362,11 +368,13 @@ def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
 
 
 def _noise(fit: Fit) -> str:
-    kind, variance = fit.posterior.noise.kind, fit.noise_variance
-    if kind == "declared":
+    noise, variance, step = fit.posterior.noise, fit.noise_variance, fit.panel.step
+    if noise.is_lifted and step is not None:
+        return f"{sentence(lifted_words(noise, step))}."
+    if noise.kind == "declared":
         return "Declared uncertainties were taken at face value."
     if variance is None:
-        return f"Standard deviations are not given, since {fit.posterior.noise.reason}."
+        return f"Standard deviations are not given, since {noise.reason}."
     return f"The noise was estimated from the scores ({count_of(fit.degrees_of_freedom, 'degree')} of freedom)."
 
 

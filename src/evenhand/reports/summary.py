@@ -21,6 +21,7 @@ from evenhand.models.average import SA
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import gauge_name
 from evenhand.panel.panel import Panel
+from evenhand.solve.choose import DENSE
 from evenhand.solve.connectivity import Connectivity, assessor_graph, connectivity
 
 if TYPE_CHECKING:
@@ -139,10 +140,11 @@ def _sampling_notes(fit: Fit) -> list[Problem]:
     error = 0.0 if solver is None or fit.values.sd is None else solver.diagonal_error / 2
     if error == 0:
         return []
-    message = (
-        f"the panel is too large for exact standard deviations and leverages: they were estimated by sampling, with a "
-        f"typical error of {100 * error:.2g} % of each standard deviation."
-    )
+    off = f"estimated by sampling, with a typical error of {100 * error:.2g} % of each standard deviation"
+    if min(fit.panel.n_objects, fit.panel.n_assessors) > DENSE:
+        message = f"the panel is too large for exact standard deviations and leverages: they were {off}."
+    else:
+        message = f"standard deviations and leverages were {off}: the direct solver has exact ones."
     return [Problem("sampled", message)]
 
 
@@ -273,6 +275,8 @@ def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Sum
             "drawn": None if decision.drawn is None else list(decision.drawn),
             "lottery_seed": decision.lottery_seed,
         }
+        if decision.caution is not None:
+            summary["notes"] += problem_records([Problem("few_degrees", f"{decision.caution}.")])
         drawn = set(decision.drawn or ())
         for record, status in zip(summary["objects"], decision.status, strict=True):
             record["status"] = status

@@ -47,6 +47,9 @@ order it has one in two or three of those entries there, and far fewer where the
 _UNEQUAL: Final = 1e6
 """Confidences more unequal than this go to a factor, whose rounding can be bounded, before anything iterative."""
 
+_SQUARABLE: Final = 1e140
+"""Confidences within this factor of 1 have squares, which all solvers but the dense one need."""
+
 _PATIENCE: Final = 150
 """Conjugate gradients that would take more steps than this give way to a factor, where one can be had."""
 
@@ -111,6 +114,11 @@ class AutoSolver(Wrapped):
         weight = self.system.weight
         return weight.strides != (0,) and float(weight.max()) > _UNEQUAL * float(weight.min())
 
+    @property
+    def _can_be_squared(self) -> bool:
+        weight = self.system.weight
+        return float(weight.min()) >= 1 / _SQUARABLE and float(weight.max()) <= _SQUARABLE
+
     @cached_property
     def estimator(self) -> Solver:
         """The solver that found the estimates, once they are found: it makes no factor for uncertainty alone."""
@@ -167,6 +175,8 @@ class AutoSolver(Wrapped):
         even where the residual says that these are too small.
         """
         system = self.system
+        if (self.kind in ("sparse", "iterative") or system.n_kept > SMALL) and not self._can_be_squared:
+            raise SolveError("The confidences are too extreme to compute with: rescale them.")
         if self.kind == "iterative":
             found = self._iterative.solve(score, declared=declared)
             return self._found_by(self._iterative, found, "as asked for")

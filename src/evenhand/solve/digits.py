@@ -10,13 +10,21 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.compiled import Floats, sum_by
+from evenhand.compiled import Floats, dot, sum_by
 from evenhand.errors import SolveError
 from evenhand.solve.base import Solution
 from evenhand.solve.equations import SolveKept, System, eliminate
 
 EPS: Final = 2.0**-104
 """Relative to its size, what a number with twice the digits may be off by."""
+
+PERFECT: Final = 8 * float(np.finfo(np.float64).eps)
+"""Scores agree perfectly where no residual is larger than this part of the largest score."""
+
+UNTOLD: Final = (
+    "The confidences are so unequal that rounding hides how far the surest scores lie from what is expected of them, "
+    "and with it the residual: raise the smallest confidences, or lower the largest."
+)
 
 _SPLIT: Final = 2.0**27 + 1.0
 _PASSES: Final = 4
@@ -48,7 +56,10 @@ def refined(system: System, solve_kept: SolveKept, score: Floats) -> Solution:
         raise SolveError("The scores are too extreme to compute with: rescale them.")
     with np.errstate(all="ignore"):
         found = _plainly(system, solve_kept, centred)
-    kept, gone, residual = found or _exactly(system, solve_kept, centred)
+        if found is not None:
+            error = 2 * _EPS * (_largest(centred) + _largest(*found[:2]))
+            found = found if tells_residual(system.weight, found[2], error, score) else None
+    kept, gone, residual = found or _exactly(system, solve_kept, centred, score)
     values, biases = system.orient(kept, gone)
     return Solution(origin + values, biases, residual)
 
@@ -89,7 +100,21 @@ def _plainly(system: System, solve_kept: SolveKept, centred: Floats) -> tuple[Fl
     return kept, gone, residual
 
 
-def _exactly(system: System, solve_kept: SolveKept, centred: Floats) -> tuple[Floats, Floats, Floats]:
+def tells_residual(weight: Floats, residuals: Floats, error: float, score: Floats) -> bool:
+    """Whether R = sum c r^2 has nine digits where each residual may be off by an error.
+
+    By the inequality of Cauchy and Schwarz dR <= 2 sqrt(R E) + E, E = C error^2. Residuals that are nothing but the
+    rounding of the scores are none.
+    """
+    largest = _largest(residuals)
+    if largest <= PERFECT * _largest(score):
+        return True
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        part = float(weight.sum()) * (error / largest) ** 2 / float(dot(weight, np.square(residuals / largest)))
+    return bool(2 * np.sqrt(part) + part <= _DIGITS)
+
+
+def _exactly(system: System, solve_kept: SolveKept, centred: Floats, score: Floats) -> tuple[Floats, Floats, Floats]:
     """Refine with residuals and sums of twice the digits, or refuse."""
     kept, gone = _Double(system.n_kept), _Double(system.n_gone)
     spread = max(_largest(centred), np.finfo(float).tiny)
@@ -104,7 +129,7 @@ def _exactly(system: System, solve_kept: SolveKept, centred: Floats) -> tuple[Fl
             change = _largest(step_kept, step_gone) / size
         if not np.isfinite(change):
             raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
-        if change <= _EPS / 4 or change > previous / 2:
+        if change <= EPS or change > previous / 2:
             break
         previous = change
     if change > _DIGITS or _rounding(system, solve_kept, centred, kept, gone) > _DIGITS * size:
@@ -114,6 +139,8 @@ def _exactly(system: System, solve_kept: SolveKept, centred: Floats) -> tuple[Fl
             "calibrate each group on its own (--per-component)."
         )
     residual, _ = _residual(system, centred, kept, gone)
+    if not tells_residual(system.weight, residual, (change + 4 * EPS) * size, score):
+        raise SolveError(UNTOLD)
     return kept.high, gone.high, residual
 
 

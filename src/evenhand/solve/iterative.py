@@ -8,11 +8,13 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
+import scipy.sparse as sp
 
 from evenhand import progress
 from evenhand.compiled import WIDTH, Floats, dot, squares_of_residuals, sum_by, sums_of_scores, wants_loops
 from evenhand.errors import SolveError
 from evenhand.solve.base import AT_ONCE, KeptSolver, Sides, Solution, require_draws
+from evenhand.solve.digits import tells_residual
 from evenhand.solve.equations import eliminate
 from evenhand.solve.krylov import SAFETY, Steps, conjugate_gradients, conjugate_gradients_columns
 
@@ -24,6 +26,12 @@ _RESTARTS: Final = 5
 _NOTHING: Final = 1e-12
 _UNEQUAL: Final = 100.0
 """Confidences more unequal than this are checked for links that the scores say next to nothing about."""
+
+_HIDING: Final = 1e6
+"""Confidences more unequal than this may hide in rounding how far the surest scores lie from what is expected."""
+
+_HIDDEN: Final = 1e-12
+"""Confidences smaller than this part of the largest may be lost in the rounding of sums."""
 
 _ROUNDING: Final = 100 * float(np.finfo(np.float64).eps)
 _EXACT: Final = 1e-11
@@ -127,12 +135,17 @@ class IterativeSolver(KeptSolver):
     def solve(self, score: Floats, *, declared: bool = False) -> Solution:
         """Fit values and biases to N scores, to a small part of a posterior standard deviation, or refuse."""
         found = self.attempt(score, declared=declared)
-        if found is None:
+        if found is not None:
+            return found
+        if not self._is_resolved:
             raise SolveError(
-                f"The answer did not converge in {self.steps.count:,} steps: parts of the panel are joined too weakly "
-                "for this method; ask for the direct solver, or calibrate each part on its own."
+                "Parts of the panel are joined only by confidences so small beside the others that conjugate gradients "
+                "cannot tell them from rounding: ask for the direct solver, or raise those confidences."
             )
-        return found
+        raise SolveError(
+            f"The answer did not converge in {self.steps.count:,} steps: parts of the panel are joined too weakly "
+            "for this method; ask for the direct solver, or calibrate each part on its own."
+        )
 
     def attempt(self, score: Floats, start: Floats | None = None, *, declared: bool = False) -> Solution | None:
         """Return the fit, or None where it did not converge or more steps than ``patience`` were forecast.
@@ -169,6 +182,9 @@ class IterativeSolver(KeptSolver):
         residual: float | None = None
         if not wants_loops(system.n_edges):
             residuals = (score - origin) - kept[system.kept] - gone[system.gone]
+            error = float(np.finfo(np.float64).eps) * float(np.abs(values).max() + np.abs(biases).max())
+            if self._inequality > _HIDING and not tells_residual(system.weight, residuals, error, score):
+                return None
         elif start is None and left - steps.energy > _EXPLICIT * squares:
             residual = left - steps.energy
         else:
@@ -181,13 +197,33 @@ class IterativeSolver(KeptSolver):
 
     def _holds(self, steps: Steps, wanted: float) -> bool:
         """Whether the error is small even if the scores hardly excite the weakest links of very unequal confidences."""
-        weight = self.system.weight
-        if weight.strides == (0,) or float(weight.max()) <= _UNEQUAL * float(weight.min()):
+        if self._inequality <= _UNEQUAL:
             return True
+        if not self._is_resolved:
+            return False
         try:
             return bool(steps.error * np.sqrt(steps.smallest / self._smallest) <= wanted)
         except SolveError:
             return False
+
+    @cached_property
+    def _inequality(self) -> float:
+        """The largest confidence over the smallest."""
+        weight = self.system.weight
+        return 1.0 if weight.strides == (0,) else float(weight.max()) / float(weight.min())
+
+    @cached_property
+    def _is_resolved(self) -> bool:
+        """Whether the panel hangs together as well without the assessments that rounding of the others may hide."""
+        system = self.system
+        if self._inequality <= 1 / _HIDDEN:
+            return True
+        strong = system.weight >= _HIDDEN * float(system.weight.max())
+        size = system.n_kept + system.n_gone
+        links = sp.csr_array(
+            (np.ones(int(strong.sum())), (system.kept[strong], system.n_kept + system.gone[strong])), (size, size)
+        )
+        return int(sp.csgraph.connected_components(links, directed=False)[0]) == system.n_components
 
     def _run(self, right: Floats, target: Callable[[float], float], begun: Floats | None) -> Steps:
         """Iterate, and where rounding may have led astray, check against the true residual and go on from there."""

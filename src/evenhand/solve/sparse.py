@@ -49,7 +49,10 @@ class SparseSolver(FactoredSolver):
         try:
             factor = splu(self._matrix, **_ORDER)
         except (RuntimeError, MemoryError) as error:
-            raise SolveError(f"The equations could not be factorised ({error}).") from None
+            raise SolveError(
+                f"The equations could not be factorised ({error}): parts of the panel may be joined too weakly for "
+                "this method; ask for the direct solver."
+            ) from None
         scale = self._matrix.diagonal()[np.argsort(factor.perm_c)]
         if (factor.perm_r != factor.perm_c).any() or not (factor.U.diagonal() > _CANCELLED * scale).all():
             raise SolveError(
