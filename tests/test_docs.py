@@ -273,8 +273,8 @@ def test_the_citation_and_the_changelog_name_this_version() -> None:
 
 JSON_EXAMPLES = {
     "calibrate": (
-        "calibrate scores.csv --top 5 --grades 50,60",
-        "calibrate apart.csv --per-component",
+        "calibrate scores.csv --top 5 --grades 50,60 --reliability",
+        "calibrate apart.csv --per-component --reliability",
         "calibrate rich.csv --shrink --scale",
         "calibrate rich.csv --power estimated --covariate order",
         "calibrate rich.csv --calibrate-confidence --tails student",

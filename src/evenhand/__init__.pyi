@@ -22,6 +22,8 @@ from .answers.predict import predict as predict
 from .answers.ranking import Ranking as Ranking
 from .answers.ranking import pairwise as pairwise
 from .answers.ranking import rank as rank
+from .answers.reliability import Reliability as Reliability
+from .answers.reliability import reliability as reliability
 from .answers.update import update as update
 from .cluster.calibrate import DistributedFit as DistributedFit
 from .cluster.calibrate import calibrate_distributed as calibrate_distributed

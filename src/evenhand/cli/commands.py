@@ -136,6 +136,9 @@ class CalibrateOptions(Options):
         "Cut-offs, such as 40,50,60,70: adds the chance of each class. Depends on the gauge.",
         callback=ask.numbers,
     )
+    reliability: bool = ask.flag(
+        "Say how good the panel is too: how far averages are luck, how reliable values are, how each assessor fits in."
+    )
     cluster: str | None = ask.text(
         "local:N|tcp://HOST:PORT",
         "Work on a Dask cluster: FILE is a directory of Parquet files, --out the directory of results.",
@@ -167,7 +170,13 @@ def calibrate(options: CalibrateOptions) -> None:
         return
     found = options.fitting.fit()
     draws = vars(options.drawing)
-    summary = summarise_fit(found, **draws, grades=options.grades, with_evidence=options.output.is_full)
+    summary = summarise_fit(
+        found,
+        **draws,
+        grades=options.grades,
+        with_evidence=options.output.is_full,
+        with_reliability=options.reliability,
+    )
     pages = options.reporting.write(found, **draws)
     options.output.give(
         summary,

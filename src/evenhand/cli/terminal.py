@@ -48,6 +48,10 @@ _VARIANCES: Final = {
 }
 
 
+_VERDICTS: Final = ("other ranking", "erratic", "bunched", "too few scores to tell", "consistent")
+"""Those whom one should talk to come first."""
+
+
 def show_fit(summary: Summary, rows: int, *, calibrated: bool = True) -> None:
     """Print values, biases where they were fitted, and what must be known about them."""
     say(f"{_panel_line(summary['panel'])} {_method_line(summary)}", "")
@@ -65,6 +69,7 @@ def show_fit(summary: Summary, rows: int, *, calibrated: bool = True) -> None:
     say(f"{'; '.join(facts).capitalize()}.")
     _show_criteria(summary)
     _show_model(summary, rows)
+    _show_reliability(summary, rows)
     # the log-evidence is in files and JSON only, and so are its notes; outlying scores have a table of their own
     hidden = ("evidence", *(("outlying",) if summary.get("outlying") else ()))
     say_notes(note for note in summary["notes"] if not note["kind"].startswith(hidden))
@@ -116,6 +121,30 @@ def _show_biases(summary: Summary, rows: int, digits: int) -> None:
         what="assessor",
     )
     say("A positive bias is generous, a negative one strict.")
+
+
+def _show_reliability(summary: Summary, rows: int) -> None:
+    """Print how good the panel is and how each assessor fits in, where that was asked for."""
+    told = summary.get("reliability")
+    if told is None:
+        return
+    say(*told["sentences"])
+    say_notes(told["notes"])
+    if not told["assessors"]:
+        return
+    columns = ["assessor", "verdict", "scores", "infit", "z", "outfit", "z", "agreement", "spread"]
+    numbers = ("infit", "infit_z", "outfit", "outfit_z", "agreement", "spread")
+    show_table(
+        columns,
+        sorted(told["assessors"], key=lambda record: _VERDICTS.index(record["verdict"])),
+        lambda record: [
+            *(record["assessor"], record["verdict"], record["scores"]),
+            *(number_text(record[name], sign=name.endswith("_z")) for name in numbers),
+        ],
+        text=columns[:2],
+        most=rows,
+        what="assessor",
+    )
 
 
 def _show_model(summary: Summary, rows: int) -> None:

@@ -26,6 +26,7 @@ from evenhand.words import count_of, name_some, sentence
 
 if TYPE_CHECKING:
     from evenhand.models.correlation import Correlation
+    from evenhand.models.setting import Node
     from evenhand.models.variances import Search
 
 METHOD_NAMES: Final[dict[str, str]] = {
@@ -70,6 +71,7 @@ Question = Literal[
     "evidence",
     "log_evidence",
     "next",
+    "reliability",
     "predict",
 ]
 """What may be asked of a fit, and refused by its model."""
@@ -147,6 +149,11 @@ class Model(Protocol):
     def behind(self) -> Search | None:
         """The search for its variances, with the least-squares fit that it ended in; None where it has none."""
         return None
+
+    @property
+    def credible(self) -> Sequence[tuple[float, Floats, Node]]:
+        """Other variances that the scores leave credible: probabilities, points of the search, fits; of most, none."""
+        return ()
 
     @property
     def is_offered(self) -> bool:

@@ -19,6 +19,7 @@ from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Decision, decide, why_unsafe
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
 from evenhand.answers.ranking import DRAWS, Ranking, rank
+from evenhand.answers.reliability import LARGEST
 from evenhand.errors import EvenhandError, NotRankableError, Problem, bad_option
 from evenhand.models.average import SA, simple_average
 from evenhand.models.criteria import CriteriaFit
@@ -34,6 +35,7 @@ from evenhand.reports.summary import (
     summarise_fit,
     summarise_influence,
     summarise_ranking,
+    summarise_reliability,
 )
 from evenhand.words import chance, count_of, name_some, number, percent, sentence
 
@@ -98,6 +100,7 @@ class Report:
     ranking: Summary | None
     influence: Summary | None
     comparison: Summary | None
+    reliability: Summary | None
     decision: list[str]
     method: str
     mark: Fingerprint
@@ -135,6 +138,7 @@ def make_report(
         ranking=None if ranking is None else summarise_ranking(ranking, decision),
         influence=_tried(lambda: summarise_influence(fit, top=top), notes),
         comparison=None if compared is None else summarise_comparison(compared),
+        reliability=_tried(lambda: summarise_reliability(found), notes) if fit.panel.n_assessments <= LARGEST else None,
         decision=_no_decision_words(fit, top, reason)
         if ranking is None
         else _decision_words(fit, ranking, decision, averages),

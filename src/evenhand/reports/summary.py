@@ -49,6 +49,7 @@ def summarise_fit(
     draws: int = DRAWS,
     grades: Sequence[float] = (),
     with_evidence: bool = True,
+    with_reliability: bool = False,
 ) -> Summary:
     """Return panel, method, gauge, fit, objects, assessors and notes of a fit (``calibrate --json``).
 
@@ -56,7 +57,8 @@ def summarise_fit(
     the probability of each class between those cut-offs, in ``grades``. The log-evidence takes time and notes of its
     own and can be left out. Refined models have ``variances``, ``covariates``, ``scales``, ``noise_factors`` and
     ``outlying`` too, those of categories ``thresholds`` and ``latent``. With several criteria all this is of the
-    combined fit, and ``criteria`` has that of each.
+    combined fit, and ``criteria`` has that of each. How good the panel is, in ``reliability``, takes a fit of its own
+    and is left out unless asked for.
     """
     fit = found.combined
     panel = fit.panel
@@ -108,7 +110,28 @@ def summarise_fit(
         "assessors": records_of(fit.biases.columns()),
         **_model(fit),
         **_criteria(found),
+        **({"reliability": summarise_reliability(found)} if with_reliability else {}),
         "notes": problem_records(notes),
+    }
+
+
+def summarise_reliability(found: Fit | CriteriaFit) -> Summary:
+    """Return how good a panel is: parts of the differences, reliabilities, assessors needed, how each fits in."""
+    from evenhand.answers.reliability import KINDS, TARGET, reliability
+
+    told = reliability(found)
+    curve = told.curve()
+    nothing = [None] * len(curve["per_object"])
+    tables = {name: getattr(told, name) for name in ("variances", "shares", "reliabilities", "icc")}
+    return {
+        "sentences": told.sentences(),
+        "per_object": told.per_object,
+        **{name: [] if table is None else records_of(table.columns()) for name, table in tables.items()},
+        "target": TARGET,
+        "needed": dict.fromkeys(KINDS) | told.needed(),
+        "curve": records_of(dict.fromkeys(("per_object", *KINDS), nothing) | curve),
+        "assessors": records_of(told.columns()),
+        "notes": problem_records(told.notes),
     }
 
 

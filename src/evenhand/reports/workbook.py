@@ -15,6 +15,7 @@ from evenhand.answers.evidence import Priors
 from evenhand.answers.fingerprint import fingerprint
 from evenhand.answers.influence import Robustness, influence, robustness
 from evenhand.answers.ranking import DRAWS
+from evenhand.answers.reliability import LARGEST
 from evenhand.errors import EvenhandError, LimitError, Problem
 from evenhand.frames import records_of
 from evenhand.io.results import check_target, notes_of, settings_of, tables_of, write_whole
@@ -22,7 +23,13 @@ from evenhand.io.sheets import Bar, Column, Sheet, write_sheets
 from evenhand.models.fit import Fit, method_name
 from evenhand.panel.confidence import precision_of_level
 from evenhand.panel.panel import Panel
-from evenhand.reports.summary import Summary, problem_records, robustness_facts, summarise_fit
+from evenhand.reports.summary import (
+    Summary,
+    problem_records,
+    robustness_facts,
+    summarise_fit,
+    summarise_reliability,
+)
 from evenhand.words import digits_of
 
 if TYPE_CHECKING:
@@ -78,6 +85,18 @@ MEANINGS: Final = {
     "unread": "objects that nobody else would read",
     "parts": "groups into which the panel would fall that could not be compared; 1 is connected",
     "per_object": "assessments per object, on average",
+    "verdict": "how the assessor's scores fit in with those of all others",
+    "infit": "noise of the assessor's scores beside the others', 1 where alike, weighted by what other scores tell",
+    "infit_z": "how many standard deviations infit is from 1",
+    "outfit": "the same, all scores alike",
+    "outfit_z": "how many standard deviations outfit is from 1",
+    "agreement": "correlation with what all others say of the same objects",
+    "agreement_lower": "lower end of the interval of the agreement",
+    "agreement_upper": "upper end of the interval of the agreement",
+    "slope": "points by which the scores rise for each point that the others expect",
+    "slope_z": "how many standard deviations the slope is from 1",
+    "spread": "spread of the scores beside what is expected for the same objects",
+    "spread_z": "how many standard deviations the spread is from 1",
 }
 """What columns mean, in the words of the notes."""
 
@@ -105,6 +124,8 @@ _FACTS: Final = MEANINGS | {
     **dict.fromkeys(("random_mean_sd", "random_max_sd", "random_mean_variance"), "what assigning at random would give"),
     "unit": "unit of standard deviations",
     "log_evidence": "logarithm of the evidence under the default priors",
+    "share": "part of the differences between plain averages",
+    "reliability": "squared correlation with the true values",
     "objects": "number of objects",
     "assessors": "number of assessors",
     "components": "groups that cannot be compared; 1 is connected",
@@ -155,8 +176,9 @@ def with_details(
 ) -> Summary:
     """Return the summary of a fit with ``assessments``, ``robustness``, ``bound``, ``fingerprint`` and ``version``.
 
-    ``objects[].bound`` and ``assessors[].bound`` are those of :func:`~evenhand.robustness`. Notes say what there is
-    not, and why. With ``top`` it also says how chances of a place were drawn.
+    ``objects[].bound`` and ``assessors[].bound`` are those of :func:`~evenhand.robustness`. Up to 20,000 scores it has
+    ``reliability``, and how each assessor fits in as ``assessor_fit``. Notes say what there is not, and why. With
+    ``top`` it also says how chances of a place were drawn.
     """
     fit = found.combined
     notes: list[Problem] = []
@@ -172,10 +194,19 @@ def with_details(
         "assessors": assessors,
         "assessments": _assessments(found, notes),
         "robustness": robustness_facts(bounds),
+        **_reliability(summary, found),
         "fingerprint": fingerprint(fit, top=top, seed=seed or 0, draws=DRAWS, lottery_seed=None).whole,
         "version": __version__,
         "notes": [*summary["notes"], *problem_records(notes)],
     }
+
+
+def _reliability(summary: Summary, found: Fit | CriteriaFit) -> Summary:
+    """Return how good the panel is, and how each assessor fits in as a table of its own; nothing of a large panel."""
+    told = summary.get("reliability")
+    if told is None and found.combined.panel.n_assessments <= LARGEST:
+        told = summarise_reliability(found)
+    return {} if told is None else {"reliability": told, "assessor_fit": told["assessors"]}
 
 
 def _joined(records: Sequence[Summary], bounds: Sequence[float]) -> list[Summary]:
@@ -256,7 +287,8 @@ def write_workbook(path: str | os.PathLike[str], summary: Summary, tables: Seque
 
 def sheets_of(summary: Summary, tables: Sequence[str]) -> list[Sheet]:
     """Return the sheets of a summary."""
-    listed = [*tables, *(["assessments"] if summary.get("assessments") and "assessments" not in tables else [])]
+    further = [name for name in ("assessments", "assessor_fit") if summary.get(name) and name not in tables]
+    listed = [*tables, *further]
     found = tables_of(summary, listed)
     digits = _digits(found)
     graded: Summary = next((record["grades"] for record in summary.get("objects", []) if record.get("grades")), {})
@@ -329,6 +361,9 @@ def _diagnostics(summary: Summary) -> list[tuple[str, Any, str]]:
         for name, value in (summary.get(part) or {}).items():
             if (name, part) != ("mu2", "robustness") or not summary.get("fit"):
                 facts.append((name, value, _FACTS.get(name, "")))
+    told = summary.get("reliability") or {"shares": [], "reliabilities": []}
+    facts += [(f"share_{row['part']}", row["estimate"], _FACTS["share"]) for row in told["shares"]]
+    facts += [(f"reliability_{row['values']}", row["estimate"], _FACTS["reliability"]) for row in told["reliabilities"]]
     return facts
 
 
@@ -347,6 +382,7 @@ def _note_rows(summary: Summary, headings: Sequence[str], *, is_authors: bool) -
     if "method" in summary:
         rows.append(("method", method_name(summary["method"])))
     rows += [("settings", sentence) for sentence in settings_of(summary)]
+    rows += [("panel", sentence) for sentence in (summary.get("reliability") or {"sentences": []})["sentences"]]
     rows += [("note", sentence) for sentence in notes_of(summary)]
     rows += [(AUTHORS_SHEET, _ABOUT_AUTHORS)] if is_authors else []
     return [*rows, *((f"column {name}", MEANINGS[name]) for name in headings if name in MEANINGS)]
