@@ -669,6 +669,8 @@ def results() -> dict[str, Any]:
         "Classification": eh.classify(fit, [50.0, 60.0]),
         "Influence": eh.influence(fit),
         "NextBest": eh.next_best(fit),
+        "Predictions": eh.predict(fit, [(levels.assessors[0], levels.objects[0])]),
+        "Predictions of criteria": eh.predict(criteria, [(criteria.panel.assessors[0], criteria.panel.objects[0])]),
         "Design": eh.assign(4, 3, per_object=2, effort=0.1),
         "Design with levels": eh.assign(2, 3, per_object=2, effort=0.1, expertise=np.full((3, 2), 0.5)),
         "SimulationStudy": eh.studies.simulation_study(

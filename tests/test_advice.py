@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import evenhand as eh
-from evenhand.answers.advice import NOTHING, THIN, Advice, advise, applicable
+from evenhand.answers.advice import NOTHING, THIN, Advice, advise, applicable, changes
 from evenhand.answers.heldout import HeldOut, held_out
 from evenhand.models.additive import METHODS
 from evenhand.models.bounded import Bounded, Logarithm
 from evenhand.models.fit import Fit
 from evenhand.models.refined import Refinements, refine
 from evenhand.models.robust import Student
+from evenhand.models.standardised import standardise
 from evenhand.panel.panel import Panel
 from panels import random_panel, refined_of
 
@@ -106,18 +107,91 @@ def test_a_difference_of_nothing_does_not_decide_between_two_that_are_behind_the
     assert found.recommendation.method == wanted
 
 
-def test_a_richer_model_is_advised_where_all_simpler_ones_are_far_behind(fits: dict[str, Fit | None]) -> None:
-    rich = "cwc+shrunk+student"
-    found = advise_on({**fits, rich: fits["cwc"]}, {**dict.fromkeys(fits, NOISY - 1.0), rich: NOISY})
-    assert found.recommendation.method == rich
+def test_a_richer_model_is_advised_where_all_simpler_ones_are_far_behind_and_it_matters(
+    fits: dict[str, Fit | None],
+) -> None:
+    found = advise_on(fits, {**dict.fromkeys(fits, NOISY - 1.0), "cwc": NOISY})
+    assert found.recommendation.method == "cwc"
     assert "predicts held-out scores best" in found.recommendation.reason
+    assert "change places" in found.recommendation.reason
 
 
-def test_without_calibration_to_compare_by_nothing_is_advised(fits: dict[str, Fit | None]) -> None:
-    found = advise_on({**fits, "cwc": None}, dict.fromkeys(("sa", "cwa", "iba"), NOISY))
-    assert found.recommendation.method is None
-    assert "cwc cannot be computed" in found.recommendation.reason
-    assert set(found.behind) == {"sa", "cwa", "iba"}
+def test_a_richer_model_that_would_not_change_the_ranking_is_not_advised(fits: dict[str, Fit | None]) -> None:
+    rich = "cwc+shrunk+student"  # with the values, and the sds, of cwc
+    found = advise_on({**fits, rich: fits["cwc"]}, {**dict.fromkeys(fits, NOISY - 1.0), rich: NOISY})
+    assert found.recommendation.method == "cwc"
+    assert "the ranking would be the same" in found.recommendation.reason
+    assert "better by 1 per score, and no object changes places" in found.recommendation.reason
+
+
+def test_a_method_whose_squared_errors_are_clearly_larger_is_not_advised_however_probable_its_predictions(
+    fits: dict[str, Fit | None],
+) -> None:
+    far = np.abs(NOISY)
+    for size, advised in ((1.2, "cwc"), (1.0, "sa")):
+        predicted = {
+            **dict.fromkeys(fits, HeldOut(size * far, NOISY)),
+            "cwc": HeldOut(far, NOISY - 3.0),
+        }
+        found = advise(fits, predicted, np.ones(COUNT, dtype=bool))
+        assert found.recommendation.method == advised
+        assert found.behind["sa"] == (0.0, 0.0)
+
+
+def test_z_scores_are_shown_and_never_advised(fits: dict[str, Fit | None]) -> None:
+    sa = fits["sa"]
+    assert sa is not None
+    found = advise_on({**fits, "z": standardise(sa.panel)}, {**dict.fromkeys(fits, NOISY - 1.0), "z": NOISY})
+    assert found.recommendation.method == "sa"
+    assert found.behind["sa"] == pytest.approx((1.0, 0.0))
+    assert "z-scores of each judge predict held-out scores better still, by 1 per score" in found.recommendation.reason
+
+
+def test_a_panel_in_groups_has_advice_from_what_can_be_computed(fits: dict[str, Fit | None]) -> None:
+    found = advise_on({**fits, "iba": None, "cwc": None}, {"sa": NOISY - 1.0, "cwa": NOISY})
+    assert found.recommendation.method == "cwa"
+    assert "Not compared: iba and cwc" in found.recommendation.reason
+    assert set(found.behind) == {"sa", "cwa"}
+
+
+def two_groups(bias_sd: float) -> Panel:
+    """Return a panel of two groups that share neither assessor nor object."""
+    parts = [
+        eh.simulate_panel(20, 5, 3, seed=seed, bias_sd=bias_sd, uncertainties=(5.0,), bounds=None).panel
+        for seed in (1, 2)
+    ]
+    shift = (0, parts[0].n_objects), (0, parts[0].n_assessors)
+    objects, assessors = (
+        np.concatenate([getattr(part, side) + by for part, by in zip(parts, own, strict=True)])
+        for side, own in zip(("object_index", "assessor_index"), shift, strict=True)
+    )
+    return Panel.from_arrays(objects, assessors, np.concatenate([part.score for part in parts]))
+
+
+def test_averages_and_priors_are_compared_on_a_panel_in_groups() -> None:
+    shrunk = [Refinements(shrink=True)]
+    biased = eh.compare(two_groups(20.0), candidates=shrunk)
+    assert biased.recommendation.method == "cwc+shrunk"
+    assert "Not compared: iba and cwc" in biased.recommendation.reason
+    assert "change places" in biased.recommendation.reason
+    assert eh.compare(two_groups(0.0), candidates=shrunk).recommendation.method == "sa"
+
+
+def test_a_change_of_ranking_is_counted_within_groups_and_named() -> None:
+    panel = Panel.from_arrays(np.repeat(np.arange(6), 2), [0, 1] * 6, [9.0, 9, 8, 8, 7, 7, 3, 3, 2, 2, 1.5, 1])
+    assert not changes(eh.simple_average(panel), eh.incomplete_block(panel)).moved  # everybody saw everything
+    fit = eh.simple_average(panel)
+    turned = replace(fit, values=replace(fit.values, estimate=fit.values.estimate[[1, 0, 2, 3, 5, 4]]))
+    found = changes(fit, turned)
+    assert (found.moved, found.objects, found.before, found.after) == (4, 6, 1, 2)
+    assert found.label == "0"
+    # 8 against 9 with noise of half a step, which is more than the only disagreement leaves
+    first, second, old, new = found.telling or ("", "", 0.5, 0.5)
+    assert panel.step == 0.5
+    w = max(fit.residual / fit.degrees_of_freedom, 0.25**2)
+    assert (first, second) == ("1", "0")
+    assert old == pytest.approx(stats.t.cdf(-1.0, fit.degrees_of_freedom, scale=np.sqrt(w * (1 / 2 + 1 / 2))))
+    assert new == pytest.approx(1 - old)
 
 
 def test_a_refinement_that_was_refused_does_not_stand_in_the_way(fits: dict[str, Fit | None]) -> None:
@@ -195,7 +269,7 @@ def test_densities_of_held_out_scores_are_those_of_refits(method: str, seed: int
         spread = np.sqrt(fit.residual / fit.degrees_of_freedom * unit)
         wanted = stats.t.logpdf(error, fit.degrees_of_freedom, scale=spread)
         assert found.error[row] == pytest.approx(error, rel=1e-8, abs=1e-8)
-        assert found.log_density[row] == pytest.approx(wanted, rel=1e-8)
+        assert found.log_score[row] == pytest.approx(wanted, rel=1e-8)
         checked += 1
     assert checked >= 10
 
@@ -221,17 +295,17 @@ def left_out(covariance: Floats, score: Floats, row: int) -> tuple[float, float,
 
 
 def test_densities_with_known_priors_and_noise_are_those_of_a_dense_normal() -> None:
-    panel = eh.simulate_panel(9, 4, 2, seed=7, uncertainties=(4.0, 8.0)).panel
+    panel = eh.simulate_panel(9, 4, 2, seed=7, uncertainties=(4.0, 8.0), step=None).panel
     found = held_out(refine(panel, shrink=True, value_sd=12.0, bias_sd=6.0, noise="declared"))
     covariance = prior_covariance(panel, 144.0, 36.0) + np.diag(1 / panel.precision)
     for row in range(panel.n_assessments):
         mean, variance, _ = left_out(covariance, panel.score, row)
         assert found.error[row] == pytest.approx(panel.score[row] - mean, rel=1e-7, abs=1e-7)
-        assert found.log_density[row] == pytest.approx(stats.norm.logpdf(panel.score[row], mean, np.sqrt(variance)))
+        assert found.log_score[row] == pytest.approx(stats.norm.logpdf(panel.score[row], mean, np.sqrt(variance)))
 
 
 def test_densities_with_estimated_priors_are_exact_for_these() -> None:
-    panel = eh.simulate_panel(15, 5, 3, seed=8).panel
+    panel = eh.simulate_panel(15, 5, 3, seed=8, step=None).panel
     fit = refine(panel, shrink=True)
     found = held_out(fit)
     setting = refined_of(fit).node.setting
@@ -240,7 +314,7 @@ def test_densities_with_estimated_priors_are_exact_for_these() -> None:
         mean, variance, squares = left_out(covariance, panel.score, row)
         nu = panel.n_assessments - 2
         wanted = stats.t.logpdf(panel.score[row], nu, mean, np.sqrt(squares / nu * variance))
-        assert found.log_density[row] == pytest.approx(wanted, rel=1e-6)
+        assert found.log_score[row] == pytest.approx(wanted, rel=1e-6)
 
 
 def test_densities_with_heavy_tails_are_close_to_those_of_refits() -> None:
@@ -263,7 +337,7 @@ def test_densities_with_heavy_tails_are_close_to_those_of_refits() -> None:
         density = Student(4.0).log_density(error - unsure * nodes, np.full(40, panel.precision[row]), 1.0)
         errors.append(error)
         densities.append(float(np.log(np.exp(density) @ share / share.sum())))
-    apart = found.log_density - np.array(densities)
+    apart = found.log_score - np.array(densities)
     assert np.corrcoef(found.error, errors)[0, 1] > 0.95
     assert abs(apart.mean()) < 0.1
     assert np.abs(apart).max() < 1.0
@@ -361,7 +435,7 @@ def test_what_the_user_tells_is_not_recommended_where_it_does_not_matter(kind: s
 def test_refinements_named_by_the_user_are_compared_too() -> None:
     panel = eh.simulate_panel(20, 5, 3, seed=2).panel
     found = eh.compare(panel, candidates=[Refinements(shrink="biases")])
-    assert [row.method for row in found.methods] == [*METHODS, "cwc+shrunk"]
+    assert [row.method for row in found.methods] == [*METHODS, "z", "cwc+shrunk"]
     row = found.methods[-1]
     assert row.loo_behind is not None
     assert row.log_evidence is None

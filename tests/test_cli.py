@@ -589,12 +589,12 @@ def test_hostile_labels_stay_text_and_cannot_steer_the_terminal(tmp_path: Path) 
 
 def test_compare_json_has_every_agreed_key(scores: Path) -> None:
     found = answer("compare", scores, "--quick")
-    assert [row["method"] for row in found["methods"]] == ["sa", "cwa", "iba", "cwc"]
+    assert [row["method"] for row in found["methods"]] == ["sa", "cwa", "iba", "cwc", "z"]
     assert set(found["methods"][0]) >= {
         *("method", "residual", "residual_scaled", "rms_uncertainty", "log_evidence", "loo_rmse"),
         *("loo_behind", "loo_behind_error"),
     }
-    assert len(found["r2"]) == 6
+    assert len(found["r2"]) == 10
     assert set(found["r2"][0]) == {"a", "b", "r2"}
     assert set(found["recommendation"]) == {"method", "reason"}
     assert "Recommended" in run("compare", scores, "--quick").stdout

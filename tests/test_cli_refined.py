@@ -305,9 +305,9 @@ def test_compare_shows_refinements_and_how_far_each_is_behind(
     assert "no log-evidence" not in shown
 
 
-def test_a_quick_comparison_is_of_the_four_methods(scores: Path) -> None:
+def test_a_quick_comparison_is_of_the_four_methods_and_z_scores(scores: Path) -> None:
     found = answer("compare", scores, "--quick")
-    assert [row["method"] for row in found["methods"]] == ["sa", "cwa", "iba", "cwc"]
+    assert [row["method"] for row in found["methods"]] == ["sa", "cwa", "iba", "cwc", "z"]
     for options in (("--step", 1), ("--covariate", "order"), ("--bounds", "0,100"), ("--log-scores",)):
         result = run("compare", scores, "--quick", *options)
         assert result.exit_code == 2

@@ -662,16 +662,16 @@ def test_names_stand_on_the_outer_side_and_cover_no_other() -> None:
     assert names[3] in shown
 
 
-def test_a_comparison_shows_every_two_of_its_methods() -> None:
+def test_a_comparison_shows_every_two_of_the_four_methods() -> None:
     comparison = eh.compare(small(), candidates=[])
     chart = plots.methods(comparison).to_dict()
     charts = [unit for unit in units(chart) if unit["mark"]["type"] == "point"]
     assert len(charts) == 6
     table = rows(chart, "point")
-    for at, row in enumerate(comparison.methods):
+    for at, row in enumerate(comparison.methods[:4]):
         assert row.fit is not None
         assert column(table, f"value_{at}") == row.fit.values.estimate.tolist()
-    least = min((r2, pair) for pair, r2 in comparison.r2.items() if r2 is not None)
+    least = min((r2, pair) for pair, r2 in comparison.r2.items() if r2 is not None and "z" not in pair)
     assert f"{' and '.join(least[1])} agree least (R² {least[0]:.2f})" in words(chart)
 
 

@@ -100,6 +100,7 @@ def results() -> dict[str, Any]:
         *(eh.studies.figure_1(), eh.studies.plan(9.0, n_objects=40, n_assessors=4), refined.model.tables["variances"]),
         eh.studies.simulation_study(n_objects=40, n_assessors=4, per_object=(3,), profiles=((1, 1, 1),), runs=1),
         eh.declared_confidence(panel),
+        eh.predict(fit, panel.to_frame()),
     ]
     return {f"{type(one).__name__} {at}": one for at, one in enumerate(found)}
 

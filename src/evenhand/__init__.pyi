@@ -17,6 +17,8 @@ from .answers.influence import influence as influence
 from .answers.influence import robustness as robustness
 from .answers.influence import without_assessors as without_assessors
 from .answers.next_best import next_best as next_best
+from .answers.predict import Predictions as Predictions
+from .answers.predict import predict as predict
 from .answers.ranking import Ranking as Ranking
 from .answers.ranking import pairwise as pairwise
 from .answers.ranking import rank as rank

@@ -1,26 +1,42 @@
-"""Which model the scores support: the simplest whose predictions are about as good as the best, or none."""
+"""Which model the scores support: the simplest that predicts about as well as the best, if it matters, or none."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.answers.heldout import HeldOut
+from evenhand.compiled import Codes, Floats
 from evenhand.frames import Shown
 from evenhand.models.additive import METHODS
 from evenhand.models.fit import Fit, method_name
 from evenhand.models.refined import Refinements
 from evenhand.panel.panel import Panel
+from evenhand.solve.base import AT_ONCE
+from evenhand.words import count_of
 
 THIN: Final = 10
 """With fewer scores than this that others can predict, or fewer degrees of freedom than half of it, none is advised."""
 
 NOTHING: Final = 2.0
-"""A difference in log density, over all scores together, that is next to nothing."""
+"""A difference in log probability, over all scores together, that is next to nothing."""
+
+CLEARLY, BY = 2.0, 0.01
+"""Squared errors on held-out scores are clearly larger where their mean difference is more than so many of its standard
+errors, and more than this part of their mean."""
+
+SURE, UNSURE = 0.9, 0.75
+"""It matters where one method is as sure as this of the order of two objects, and another less sure than that."""
+
+NEIGHBOURS: Final = 0.05
+"""And where an object moves by this part of all places or more."""
+
+_OBJECTS, _FEWER = 60, 12
+"""Objects, evenly over the ranking, whose order is asked for: all pairs of them; fewer on large panels."""
 
 _MANY: Final = 20_000
 """Panels of more scores than this are tried with the quick refinements only."""
@@ -61,7 +77,7 @@ class Advice:
     recommendation
         The recommendation.
     behind
-        By method, the mean loss of log density on held-out scores beside the best method, and its standard error.
+        By method, the mean loss of log probability of held-out scores beside the best method, and its standard error.
     """
 
     recommendation: Recommendation
@@ -91,10 +107,14 @@ def applicable(panel: Panel) -> list[Refinements]:
 
 
 def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], predictable: NDArray[np.bool_]) -> Advice:
-    """Return the simplest method that predicts held-out scores about as well as the best.
+    """Return the simplest method that predicts held-out scores about as well as the best, where that matters.
 
-    That is, its mean log density is within one standard error of the best's (Breiman's rule), and the difference, score
-    by score, is not more than twice its own standard error. Differences that are next to nothing in all do not count.
+    A method is out of question if its squared errors are clearly larger than another's: their mean difference, score by
+    score, is more than twice its standard error (and 1 % of their mean). Of the others the simplest is taken whose mean
+    log probability is within one standard error of the best's (Breiman's rule), the difference, score by score, being
+    not more than twice its own standard error; differences that are next to nothing in all do not count. A simpler one
+    still takes its place if the difference does not matter: if no object moves by a twentieth of all places, and there
+    are no two objects of whose order one of the methods is 90 % sure and the other less than 75 %.
 
     Parameters
     ----------
@@ -106,46 +126,178 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
         Which scores all of them can predict.
     """
     count = int(predictable.sum())
-    usable = [method for method, one in predicted.items() if count and np.isfinite(one.log_density[predictable]).all()]
-    missing = [method for method, fit in fits.items() if fit is None]
-    if not usable:
+    scores = {method: one.log_score[predictable] for method, one in predicted.items() if fits.get(method) is not None}
+    scores = {method: found for method, found in scores.items() if count and np.isfinite(found).all()}
+    if not scores:
         return Advice(Recommendation(None, _THIN), {})
-    density = {method: predicted[method].log_density[predictable] for method in usable}
-    best = max(usable, key=lambda method: float(density[method].mean()))
-    behind = {}
-    for method in usable:
-        loss = density[best] - density[method]
-        error = float(loss.std(ddof=1) / np.sqrt(count)) if count > 1 else np.inf
-        behind[method] = (float(loss.mean()), error)
+    first = max(scores, key=lambda method: float(scores[method].mean()))
+    behind = {method: _loss(scores[first] - found) for method, found in scores.items()}
+    known = {method: fit for method, fit in fits.items() if fit is not None and method in scores}
     calibrated = [fit for fit in fits.values() if fit is not None and fit.posterior.condition is not None]
     slack = min((fit.degrees_of_freedom for fit in calibrated), default=0)
-    if count < THIN or (calibrated and slack < THIN / 2):
+    offered = [method for method, fit in known.items() if fit.model.is_offered]
+    if count < THIN or (calibrated and slack < THIN / 2) or not offered:
         return Advice(Recommendation(None, _THIN), behind)
-    if any(METHODS[method].is_calibrated for method in missing if method in METHODS):
-        reason = (
-            f"{' and '.join(missing)} cannot be computed for this panel, so there is nothing to compare calibration by."
+    squares = {method: np.square(predicted[method].error[predictable]) for method in offered}
+    sound = [one for one in offered if not any(_is_clearly_larger(squares[one], squares[other]) for other in offered)]
+    best = max(sound, key=lambda method: float(scores[method].mean()))
+    chosen = _simplest(sound, best, scores)
+    for simpler in sound[: sound.index(chosen)]:
+        change = changes(known[simpler], known[chosen])
+        if not change.matters:
+            same = "much the same" if change.moved else "the same"
+            reason = (
+                f"{method_name(simpler)} is simpler, and the ranking would be {same}: {method_name(chosen)} "
+                f"predicts held-out scores better by {_loss(scores[chosen] - scores[simpler])[0]:.2g} per score, and "
+                f"{change.in_words}."
+            )
+            return Advice(Recommendation(simpler, reason + _aside(first, best, fits, behind)), behind)
+    reason = _reason(chosen, best, sound, scores, known)
+    return Advice(Recommendation(chosen, reason + _aside(first, best, fits, behind)), behind)
+
+
+def _loss(loss: Floats) -> tuple[float, float]:
+    """Return the mean of a loss and its standard error."""
+    return float(loss.mean()), float(loss.std(ddof=1) / np.sqrt(loss.size)) if loss.size > 1 else np.inf
+
+
+def _is_clearly_larger(one: Floats, other: Floats) -> bool:
+    mean, error = _loss(one - other)
+    return mean > max(CLEARLY * error, BY * float(other.mean()))
+
+
+def _simplest(sound: Sequence[str], best: str, scores: Mapping[str, Floats]) -> str:
+    """Return the simplest method whose predictions are about as probable as those of the best."""
+    nothing = NOTHING / scores[best].size
+    margin = float(scores[best].std(ddof=1) / np.sqrt(scores[best].size))
+    behind = {method: _loss(scores[best] - scores[method]) for method in sound}
+    good = next(loss for loss, error in behind.values() if loss <= max(min(margin, 2 * error), nothing))
+    return next(method for method, (loss, _) in behind.items() if loss <= good + nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of the ranking if one method takes the place of another.
+
+    Attributes
+    ----------
+    moved, objects
+        How many objects change places, and how many there are.
+    label, before, after
+        The object that moves furthest, and its ranks.
+    telling
+        Two objects of whose order one of the methods is sure and the other is not, and by either the probability that
+        the first is better than the second; None where there are no such two.
+    """
+
+    moved: int
+    objects: int
+    label: str
+    before: int
+    after: int
+    telling: tuple[str, str, float, float] | None
+
+    @property
+    def matters(self) -> bool:
+        """Whether there are two such objects, or one moves further than neighbours that change places."""
+        far = max(1, self.objects * NEIGHBOURS)
+        return self.telling is not None or abs(self.after - self.before) >= far
+
+    @property
+    def in_words(self) -> str:
+        """What it comes to, without a full stop."""
+        if not self.moved:
+            moves = "no object changes places"
+        else:
+            moves = (
+                f"{self.moved:,} of {count_of(self.objects, 'object')} {'changes' if self.moved == 1 else 'change'} "
+                f"places, {self.label} from {self.before} to {self.after}"
+            )
+        if self.telling is None:
+            return moves
+        above, below, old, new = self.telling
+        return f"{moves}; that {above} is better than {below} has probability {new:.2f} instead of {old:.2f}"
+
+
+def changes(simple: Fit, rich: Fit) -> Change:
+    """Return what becomes of the ranking if a richer method takes the place of a simpler one.
+
+    Within groups, where one of the fits has groups that cannot be compared. Chances are those for the best variances.
+    """
+    groups = max(simple.values.component, rich.values.component, key=lambda component: int(component.max()))
+    before, after = simple.values.ranks_within(groups), rich.values.ranks_within(groups)
+    furthest = int(np.argmax(np.abs(after - before)))
+    above, below = _pairs(after, groups, _OBJECTS if rich.panel.n_assessments <= _MANY else _FEWER)
+    old, new = _chances(simple, above, below), _chances(rich, above, below)
+    sure, unsure = np.maximum(old, new) >= SURE, np.minimum(old, new) < UNSURE
+    tells = np.where((sure & unsure) | (old <= 1 - SURE), np.abs(new - old), 0.0)
+    labels, telling = rich.values.labels, None
+    if tells.any():
+        at = int(np.argmax(tells))
+        telling = (str(labels[int(above[at])]), str(labels[int(below[at])]), float(old[at]), float(new[at]))
+    moved = int((before != after).sum())
+    return Change(moved, before.size, str(labels[furthest]), int(before[furthest]), int(after[furthest]), telling)
+
+
+def _pairs(rank: Codes, group: Codes, most: int) -> tuple[Codes, Codes]:
+    """Return pairs of objects of the same group, the first of which has the better rank."""
+    order = np.lexsort((rank, group))
+    order = order[np.unique(np.linspace(0, order.size - 1, min(most, order.size)).round().astype(np.int64))]
+    first, second = np.triu_indices(order.size, 1)
+    above, below = order[first], order[second]
+    alike = group[above] == group[below]
+    return above[alike], below[alike]
+
+
+def _chances(fit: Fit, above: Codes, below: Codes) -> Floats:
+    """Return the probability that each object is better than another; one half where nothing is known of it."""
+    posterior, chance = replace(fit.posterior, others=None), np.full(above.size, 0.5)
+    step = max(1, AT_ONCE // fit.panel.n_objects)
+    for start in range(0, above.size, step):
+        one, other = above[start : start + step], below[start : start + step]
+        found = posterior.of_differences(one.tolist(), other.tolist()).cdf(
+            fit.values.latent[one] - fit.values.latent[other]
         )
-        return Advice(Recommendation(None, reason), behind)
-    margin = float(density[best].std(ddof=1) / np.sqrt(count))
-    good = next(loss for loss, error in behind.values() if loss <= max(min(margin, 2 * error), NOTHING / count))
-    chosen = next(method for method, (loss, _) in behind.items() if loss <= good + NOTHING / count)
-    return Advice(Recommendation(chosen, _reason(chosen, best, behind, fits)), behind)
+        if found is not None:
+            chance[start : start + step] = found
+    return chance
 
 
 _THIN: Final = "this panel is too thin to tell: hardly any score can be predicted from the others."
 
 
-def _reason(chosen: str, best: str, behind: Mapping[str, tuple[float, float]], fits: Mapping[str, Fit | None]) -> str:
-    """Return the reason for a choice, in a sentence."""
+def _reason(chosen: str, best: str, sound: Sequence[str], scores: Mapping[str, Floats], fits: Mapping[str, Fit]) -> str:
+    """Return the reason for a choice, in a sentence or two."""
     name = method_name(chosen)
-    beside = f"{behind[chosen][0]:.2g} per score behind {method_name(best)}, standard error {behind[chosen][1]:.2g}"
+    behind, error = _loss(scores[best] - scores[chosen])
+    beside = f"{behind:.2g} per score behind {method_name(best)}, standard error {error:.2g}"
+    simplest = next(iter(fits))
     if chosen == best:
-        others = sorted((loss, method) for method, (loss, _) in behind.items() if method != best)
+        others = sorted((_loss(scores[best] - scores[one])[0], one) for one in sound if one != best)
         second = f" (next is {method_name(others[0][1])}, {others[0][0]:.2g} per score behind)" if others else ""
-        return f"{name} predicts held-out scores best{second}."
-    if chosen in METHODS and not METHODS[chosen].is_calibrated:
+        reason = f"{name} predicts held-out scores best{second}"
+    elif not fits[chosen].is_calibrated:
         return (
             f"averages are as good here: the biases are small beside the noise, and {name} predicts held-out scores as "
             f"well as anything ({beside})."
         )
-    return f"{name} is the simplest method that predicts held-out scores about as well as the best ({beside})."
+    else:
+        reason = f"{name} is the simplest method that predicts held-out scores about as well as the best ({beside})"
+    if chosen == simplest:
+        return f"{reason}."
+    return f"{reason}. Beside {method_name(simplest)} {changes(fits[simplest], fits[chosen]).in_words}."
+
+
+def _aside(first: str, best: str, fits: Mapping[str, Fit | None], behind: Mapping[str, tuple[float, float]]) -> str:
+    """Return what else is to be said: of methods that cannot be computed, and of one that is not offered."""
+    said = []
+    missing = [method for method, fit in fits.items() if fit is None and method in METHODS]
+    if missing:
+        said.append(f"Not compared: {' and '.join(missing)}, which cannot be computed for this panel.")
+    fit = fits[first]
+    if fit is not None and not fit.model.is_offered:
+        said.append(
+            f"The {method_name(first)} predict held-out scores better still, by {behind[best][0]:.2g} per score, but "
+            "cannot say how sure they are."
+        )
+    return "".join(f" {one}" for one in said)

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from evenhand import frames
 from evenhand.answers.advice import Advice, Recommendation, advise, applicable
 from evenhand.answers.evidence import Evidence, Priors, default_priors, evidence
-from evenhand.answers.heldout import HeldOut, held_out
+from evenhand.answers.heldout import HeldOut, cell_of, held_out
 from evenhand.errors import LimitError, NotConnectedError, Problem, SolveError
 from evenhand.models.additive import METHODS
 from evenhand.models.average import SA
 from evenhand.models.fit import Fit
 from evenhand.models.refined import Refinements, refine
+from evenhand.models.standardised import Standardised
 from evenhand.panel.gauge import Gauge
 from evenhand.panel.panel import Panel
 from evenhand.progress import report
@@ -46,8 +47,8 @@ class MethodRow:
     loo_rmse
         Root-mean-square error on held-out scores, in points.
     loo_behind, loo_behind_error
-        By how much the mean log density of held-out scores falls behind that of the best method, and the standard
-        error of that; 0 for the best itself.
+        By how much the mean log probability of held-out scores falls behind that of the best method, and the standard
+        error of that; 0 for the best itself. Both come from the same predictions as the error.
     """
 
     method: str
@@ -150,9 +151,11 @@ def compare(
 ) -> Comparison:
     """Return the methods side by side, with one recommendation.
 
-    The paper's four methods, and refinements of them: by default those worth trying on such a panel. Recommended is
-    the simplest that predicts held-out scores within one standard error of the best: averages before calibration,
-    calibration before its refinements.
+    The paper's four methods, z-scores of each judge, and refinements of the four: by default those worth trying on such
+    a panel. Every method says how probable it makes each score that could have been recorded, and is compared by that.
+    Recommended is the simplest that predicts held-out scores about as well as the best, as far as the ranking depends
+    on it: averages before calibration, calibration before its refinements. Z-scores stand beside them and are never
+    recommended, since they cannot say how sure they are.
 
     Parameters
     ----------
@@ -178,7 +181,7 @@ def compare(
     chosen = applicable(panel) if candidates is None else candidates
     fits: dict[str, Fit | None] = {}
     for at, (method, fit_by) in enumerate(_ways(panel, chosen, gauge, per_component).items()):
-        report("comparing methods", at, len(METHODS) + len(chosen))
+        report("comparing methods", at, len(METHODS) + 1 + len(chosen))
         try:
             fits[method] = fit_by()
         except (NotConnectedError, SolveError, LimitError) as error:
@@ -188,14 +191,25 @@ def compare(
         notes.append(
             Problem("no_confidence", "no confidence was declared, so that cwa repeats sa and cwc repeats iba.")
         )
-    predicted = {method: held_out(fit) for method, fit in fits.items() if fit is not None}
-    predictable = np.logical_and.reduce([one.is_predicted for one in predicted.values()])
+    known = {method: fit for method, fit in fits.items() if fit is not None}
+    cell = cell_of(panel, [fit.model for fit in known.values()])
+    predicted = {method: held_out(fit, cell) for method, fit in known.items()}
+    offered = [one.is_predicted for method, one in predicted.items() if known[method].model.is_offered]
+    predictable = np.logical_and.reduce(offered)
     lost = int(predictable.size - predictable.sum())
     if lost:
         what = "1 assessment is a bridge" if lost == 1 else f"{lost:,} assessments are bridges"
         notes.append(
             Problem("loo_bridges", f"{what}, which plain methods cannot predict from the others: left out of loo_rmse.")
         )
+    notes += [
+        Problem(
+            "loo_unpredicted",
+            f"{method} cannot predict some of the scores that the others are compared by: no held-out error.",
+        )
+        for method, one in predicted.items()
+        if not one.is_predicted[predictable].all()
+    ]
     advice = advise(fits, predicted, predictable)
     rows = []
     for method, fit in fits.items():
@@ -226,6 +240,8 @@ def _ways(
     ways: dict[str, Callable[[], Fit]] = {}
     for name, method in METHODS.items():
         ways[name] = partial(method, panel, gauge=gauge, per_component=per_component)
+    z = Standardised()
+    ways[z.method] = partial(z.refit, panel)
     for one in candidates:
         ways[one.method] = partial(refine, panel, one, gauge=gauge, per_component=per_component)
     return ways
@@ -241,7 +257,7 @@ def _row(
 ) -> MethodRow:
     if fit is None or predicted is None:
         return MethodRow(method, None, *[None] * 9)
-    errors = _points(fit, predicted.error)[predictable]
+    errors = predicted.error[predictable]
     return MethodRow(
         method,
         fit,
@@ -251,15 +267,9 @@ def _row(
         fit.rms_uncertainty_values,
         _printed_uncertainty(fit),
         None if found is None else found.log_evidence,
-        float(np.sqrt(np.square(errors).mean())) if errors.size else None,
+        float(np.sqrt(np.square(errors).mean())) if errors.size and np.isfinite(errors).all() else None,
         *advice.behind.get(method, (None, None)),
     )
-
-
-def _points(fit: Fit, error: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return errors on the scale of the model as points."""
-    scale, score = fit.values.scale, fit.panel.score
-    return error if scale is None else np.asarray(score - scale.back(scale.forward(score) - error))
 
 
 def _group_notes(fits: dict[str, Fit | None]) -> list[Problem]:

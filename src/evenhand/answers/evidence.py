@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from math import isfinite, lgamma, log, pi, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from evenhand.panel.panel import Panel
 if TYPE_CHECKING:
     from evenhand.models.variances import Search
 
+_FINE: Final = 0.01
+"""The smallest noise that is thought possible, beside the spread of scores that lie on no grid."""
 
 _FARTHEST = 1e150
 """Numbers of priors, in points, lie within this factor of 1, so that their squares can be had."""
@@ -84,21 +86,18 @@ def default_priors(panel: Panel) -> Priors:
     """Return priors on the scale of the data.
 
     The ball of values is centred at the mean score and has radius 1.5 times the standard deviation d of the scores,
-    the ball of biases has radius d (the paper's 22.5 and 15 stand in the same proportion), and the noise variance
-    lies between the square of the smallest step between two scores and the squared radius of the ball of values,
-    as the paper advises.
+    the ball of biases has radius d (the paper's 22.5 and 15 stand in the same proportion), and the noise variance lies
+    between what rounding to the grid of the scores makes of none at all, a twelfth of the squared step (0.01 d squared,
+    where there is no grid), and the squared radius of the ball of values, as the paper advises.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         spread = float(panel.score.std())
     if not np.isfinite(spread) or not np.isfinite(spread * spread):
         raise SolveError("The scores are too extreme to compute with: rescale them.")
-    distinct = np.unique(panel.score)
     if spread == 0:
         spread = max(1.0, abs(float(panel.score[0])))
-    steps = np.diff(distinct)
-    step = float(steps[steps > 1e-9 * spread].min(initial=1.5 * spread))
-    step = min(step, 0.75 * spread)
-    return Priors(float(panel.score.mean()), 1.5 * spread, spread, step**2, (1.5 * spread) ** 2)
+    least = (_FINE * spread) ** 2 if panel.step is None else min(panel.step, spread) ** 2 / 12
+    return Priors(float(panel.score.mean()), 1.5 * spread, spread, least, (1.5 * spread) ** 2)
 
 
 def evidence(fit: Fit, priors: Priors | None = None) -> Evidence:

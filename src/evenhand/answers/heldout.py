@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from math import lgamma, log, pi
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
-from evenhand.models.fit import Fit
+from evenhand.models.fit import Fit, Model
+from evenhand.models.noise import EstimatedNoise, KnownNoise, Noise, Normal
+from evenhand.models.predictive import Part, Predictive
+from evenhand.panel.panel import Panel
 
 if TYPE_CHECKING:
     from evenhand.models.setting import Node
 
 BRIDGE: Final = 1e-9
 """An assessment whose leverage is this close to 1 is a bridge: nothing else can check it."""
+
+_LEAST: Final = 1e-200
+"""A sum of squares that is zero, for those that are divided by it."""
+
+_NARROW: Final = 1e-5
+"""Where scores lie on no grid, cells have this part of their spread for a width: their probability is a density."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,18 +35,28 @@ class HeldOut:
     Attributes
     ----------
     error
-        Score less prediction, on the scale of the model; infinite at bridges.
-    log_density
-        Log of the predictive density of each score, in points; minus infinity at bridges.
+        Score less the mean of what is predicted, in points; infinite at bridges.
+    log_score
+        Log of the probability with which each score was predicted, by the same predictions; of its density where
+        scores lie on no grid. Minus infinity at bridges, and where the others do not tell the noise.
     """
 
     error: Floats
-    log_density: Floats
+    log_score: Floats
 
     @property
     def is_predicted(self) -> NDArray[np.bool_]:
         """Whether each score can be predicted from the others at all."""
         return np.isfinite(self.error)
+
+
+def cell_of(panel: Panel, models: Iterable[Model]) -> float:
+    """Return the width of the cell that a recorded score stands for: a step that was told, that of the grid, or none.
+
+    Methods are compared by the same cells, so that all are asked for the probability of the same event.
+    """
+    told = min((one.step for one in models if one.step is not None), default=panel.step)
+    return _NARROW * (float(np.std(panel.score)) or 1.0) if told is None else told
 
 
 def leverages(fit: Fit) -> Floats:
@@ -55,11 +74,16 @@ def leverages(fit: Fit) -> Floats:
 
 def held_out_errors(fit: Fit, leverage: Floats | None = None) -> Floats:
     """Return the error r/(1 - h) with which all other scores predict each score; infinite at bridges."""
-    slack = 1.0 - (leverages(fit) if leverage is None else leverage)
-    node = _node(fit)
-    move = fit.residuals if node is None else fit.residuals + node.aim  # what a rounded or outlying score stands for
+    return latent_errors(fit, leverages(fit) if leverage is None else leverage)
+
+
+def latent_errors(fit: Fit, leverage: Floats) -> Floats:
+    """Return these errors on the scale of the model."""
+    slack, node = 1.0 - leverage, _node(fit)
+    residuals = fit.residuals if node is None else node.residuals
+    move = residuals if node is None else residuals + node.aim  # what a rounded or outlying score stands for
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(slack > BRIDGE, fit.residuals + move * (1 - slack) / slack, np.inf)
+        return np.where(slack > BRIDGE, residuals + move * (1 - slack) / slack, np.inf)
 
 
 def _node(fit: Fit) -> Node | None:
@@ -67,37 +91,54 @@ def _node(fit: Fit) -> Node | None:
     return None if fit.model.behind is None else fit.model.behind.best
 
 
-def held_out(fit: Fit) -> HeldOut:
-    """Return how well all other scores predict each score, without fitting again.
+def held_out_predictions(fit: Fit, cell: float | None = None) -> tuple[Predictive, NDArray[np.bool_]]:
+    """Return the distribution of each score given all others, and whether it has one, without fitting again.
 
-    For given variances of the model this is exact where noise is normal. The noise variance is that without the score.
+    For given variances of the model this is exact where noise is normal. The noise variance is that without the score;
+    with a prior of one's own for it, that with all scores.
     """
-    leverage = leverages(fit)
-    error = held_out_errors(fit, leverage)
-    slack = np.maximum(1.0 - leverage, BRIDGE)
-    node = _node(fit)
-    if node is not None and node.log_predictive is not None:
-        density = node.log_predictive
-    else:
-        residual, nu = (fit.residual, fit.degrees_of_freedom) if node is None else (node.residual, node.freedom)
-        known = None if fit.posterior.noise.kind == "estimated" and (node is None or node.setting.w is None) else 1.0
-        if node is not None and node.setting.w is not None:
-            known = node.setting.w
-        density = _log_density(fit, slack, residual, nu, known)
-    if fit.values.scale is not None:
-        density = density + np.log(fit.values.scale.slope(fit.panel.score))
-    return HeldOut(error, np.where(np.isfinite(error), density, -np.inf))
+    made = fit.model.left_out(fit)
+    part, is_predicted = _left_out(fit) if made is None else (made, np.isfinite(made.mean))
+    width = cell_of(fit.panel, [fit.model]) if cell is None else cell
+    return Predictive((part,), width, fit.model.scale), is_predicted
 
 
-def _log_density(fit: Fit, slack: Floats, residual: float, nu: int, known: float | None) -> Floats:
-    """Return the log density of each score given all others: normal for a known w, else Student's."""
-    squares = fit.weight * np.square(fit.residuals) / slack
-    scale = (np.log(fit.weight) + np.log(slack)) / 2
-    if known is not None:
-        return np.asarray(scale - (log(2 * pi * known) + squares / known) / 2)
-    left = nu - 1
-    if left < 1:
-        return np.full(slack.size, -np.inf)
-    without = np.maximum(residual - squares, np.finfo(np.float64).tiny)
-    level = lgamma((left + 1) / 2) - lgamma(left / 2) - log(pi) / 2
-    return np.asarray(level + scale - np.log(without) / 2 - (left + 1) / 2 * np.log1p(squares / without))
+def _left_out(fit: Fit) -> tuple[Part, NDArray[np.bool_]]:
+    """Return what least squares without each score say of it."""
+    leverage, node, search = leverages(fit), _node(fit), fit.model.behind
+    error = latent_errors(fit, leverage)
+    is_predicted, slack = np.isfinite(error), np.maximum(1.0 - leverage, BRIDGE)
+    score = fit.panel.score if search is None else search.work.panel.score
+    mean = np.where(is_predicted, score - error, 0.0)
+    variance = leverage / slack / fit.weight
+    if node is not None and node.setting.w is not None:
+        noise: Noise = KnownNoise(node.setting.w)
+        return Part(1.0, noise, node.setting.likelihood, mean, variance, node.precision), is_predicted
+    noise = fit.posterior.noise
+    if noise.kind != "estimated":
+        return Part(1.0, noise, Normal(), mean, variance, fit.weight), is_predicted
+    residual, nu = (fit.residual, fit.degrees_of_freedom) if node is None else (node.residual, node.freedom)
+    # Student's, with the sum of squares that the other scores leave: the unit of the variance
+    unit = np.maximum(residual - fit.weight * np.square(fit.residuals) / slack, _LEAST)
+    noise = EstimatedNoise(1.0, nu - 1)
+    return Part(1.0, noise, Normal(), mean, unit * variance, fit.weight / unit), is_predicted
+
+
+def held_out(fit: Fit, cell: float | None = None) -> HeldOut:
+    """Return how well all other scores predict each score, by one and the same predictions.
+
+    Parameters
+    ----------
+    fit
+        The fit.
+    cell
+        The width of the cell that a recorded score stands for; :func:`cell_of` its panel and model where not given.
+    """
+    predicted, is_predicted = held_out_predictions(fit, cell)
+    score, log_score = fit.panel.score, np.full(fit.panel.n_assessments, -np.inf)
+    if predicted.parts[0].noise.cdf(0.0) is not None:  # the other scores leave something to tell the noise by
+        with np.errstate(divide="ignore"):
+            log_score = np.log(predicted.probability(score))
+    if fit.panel.step is None and fit.model.step is None:
+        log_score -= np.log(predicted.cell)
+    return HeldOut(np.where(is_predicted, score - predicted.mean, np.inf), np.where(is_predicted, log_score, -np.inf))

@@ -265,7 +265,7 @@ class CompareOptions(Input):
 
 @command(CompareOptions, epilog="Example: evenhand compare scores.csv --json")
 def compare(options: CompareOptions) -> None:
-    """Put the methods side by side for FILE: averages, calibration, and refinements of it.
+    """Put the methods side by side for FILE: averages, calibration, z-scores, and refinements of calibration.
 
     Shows residuals, uncertainties, evidence and how well held-out scores are predicted, how well the methods agree,
     and which one these data support. Refinements that suit the panel are tried by themselves; what only you know,

@@ -255,6 +255,8 @@ def show_problems(summary: Summary) -> None:
 
 def show_comparison(summary: Summary) -> None:
     """Print the methods side by side."""
+    from evenhand.models.additive import METHODS
+
     columns = {
         "residual": "residual",
         "scaled": "residual_scaled",
@@ -291,8 +293,8 @@ def show_comparison(summary: Summary) -> None:
         say_left_out(len(pairs) - len(shown), "pair")
     name = "" if advice["method"] is None else f": {advice['method']}"
     say(f"Recommended{name}: {advice['reason']}")
-    # a dash says it for refinements, most of which have no log-evidence
-    dashes = tuple(f"no log-evidence for {method}:" for method in refined)
+    # a dash says it for refinements, most of which have no log-evidence, and for z-scores
+    dashes = tuple(f"no log-evidence for {record['method']}:" for record in methods if record["method"] not in METHODS)
     say_notes(note for note in summary["notes"] if not note["message"].startswith(dashes))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import InputError
 from evenhand.panel.panel import Panel
+from evenhand.panel.rules import label_text
 from evenhand.solve.connectivity import Connectivity, connectivity
 from evenhand.words import name_some
 
@@ -61,6 +62,50 @@ def code_covariates(panel: Panel, chosen: Sequence[str], flat: tuple[bool, bool]
         dropped += [one for one in centred if one not in new]
         columns += [centred[one] for one in new]
     return Coding(tuple(names), sp.csr_array(np.stack(columns, axis=1)), tuple(dropped))
+
+
+def code_rows(
+    panel: Panel, chosen: Sequence[str], names: Sequence[str], cells: Mapping[str, Sequence[Any]], precision: Floats
+) -> Floats:
+    """Return the columns of a panel's covariates for assessments that have not been made, a row for each.
+
+    A covariate that is not given is what it is on average: 0 in every column.
+    """
+    found = np.zeros((precision.size, len(names)))
+    for name in dict.fromkeys(chosen):
+        own, columns = _code(panel, name)
+        means = {label: np.average(column, weights=panel.precision) for label, column in zip(own, columns, strict=True)}
+        if name not in panel.covariates:
+            given: Floats | None = np.log(precision)
+        elif name not in cells:
+            given = None
+        elif own == [name]:
+            given = _numbers(name, cells[name])
+        else:
+            levels = set(panel.covariates[name].astype(str).tolist())
+            texts = np.array([label_text(cell) for cell in cells[name]])
+            for text in texts.tolist():
+                if text not in levels:
+                    raise InputError(
+                        f"No score of the panel has {name} {text!r}: what it does is not known.", kind="bad_covariate"
+                    )
+            for label in own:
+                if label in names:
+                    found[:, names.index(label)] = (texts == label.removeprefix(f"{name}=")) - means[label]
+            continue
+        if given is not None and name in names:
+            found[:, names.index(name)] = given - means[name]
+    return found
+
+
+def _numbers(name: str, cells: Sequence[Any]) -> Floats:
+    try:
+        numbers = np.array([float(cell) for cell in cells])
+    except (TypeError, ValueError):
+        numbers = np.array([np.nan])
+    if not np.isfinite(numbers).all():
+        raise InputError(f"Covariate {name} must be a number for every prediction.", kind="bad_covariate")
+    return numbers
 
 
 def _code(panel: Panel, name: str) -> tuple[list[str], list[Floats]]:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from evenhand import frames
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, NotRankableError, Problem
-from evenhand.models.effects import Contrast, Effects, Table
+from evenhand.models.effects import Contrast, Effects, Scale, Table
 from evenhand.models.noise import NoiseKind, NoisePrior, noise_asked
 from evenhand.models.posterior import Posterior
+from evenhand.models.predictive import Part, Rows, plain_parts
 from evenhand.panel.gauge import Gauge, Reference, condition, gauge_name
 from evenhand.panel.panel import Panel
 from evenhand.solve.choose import SolverKind
@@ -32,6 +33,7 @@ METHOD_NAMES: Final[dict[str, str]] = {
     "cwa": "confidence-weighted averaging",
     "iba": "incomplete block analysis",
     "cwc": "calibration with confidence",
+    "z": "z-scores of each judge",
 }
 
 REFINEMENT_NAMES: Final = {
@@ -66,6 +68,7 @@ Question = Literal[
     "evidence",
     "log_evidence",
     "next",
+    "predict",
 ]
 """What may be asked of a fit, and refused by its model."""
 
@@ -141,6 +144,36 @@ class Model(Protocol):
     @property
     def behind(self) -> Search | None:
         """The search for its variances, with the least-squares fit that it ended in; None where it has none."""
+        return None
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether it may be recommended."""
+        return True
+
+    @property
+    def step(self) -> float | None:
+        """The step that scores were rounded to, where the model was told one."""
+        return None
+
+    @property
+    def scale(self) -> Scale | None:
+        """The map onto the scale on which scores scatter, where they were mapped."""
+        return None
+
+    def predict(self, fit: Fit, rows: Rows) -> tuple[Part, ...]:
+        """Return what is said of assessments that have not been made."""
+        return plain_parts(
+            fit.posterior,
+            fit.values.latent,
+            fit.biases.latent,
+            rows,
+            is_calibrated=self.is_calibrated,
+            uses_confidence=self.uses_confidence,
+        )
+
+    def left_out(self, fit: Fit) -> Part | None:
+        """Return what all other scores say of each score, where least squares do not tell it; None where they do."""
         return None
 
     @property

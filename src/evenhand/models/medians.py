@@ -134,6 +134,11 @@ class Medians(Model):
         """Return why a question cannot be answered."""
         if question == "log_evidence":
             return "no log-evidence for medians: they assume no distribution of the noise."
+        if question == "predict":
+            return (
+                "Medians assume no distribution of the noise, so that they say nothing of a score not yet given: fit "
+                'the panel by refine(panel, tails="student") for predictions.'
+            )
         if question in ("influence", "leverages", "sensitivity"):
             return (
                 "Medians are no least squares, so they have no leverages, held-out errors or evidence: fit the panel "

@@ -457,8 +457,15 @@ class Likelihood(Protocol):
         """Whether one weighted least-squares fit is the answer."""
 
     @property
+    def is_symmetric(self) -> bool:
+        """Whether a score and its expectation may both change sign: then either tail keeps the digits of the other."""
+
+    @property
     def least(self) -> float:
         """The smallest part of its precision that a score weighs."""
+
+    def below(self, x: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the probability that the recorded score is at most x, where what is expected is normal."""
 
     def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
         """Return what each score says beside what all others expect."""
@@ -483,7 +490,14 @@ class Normal(OneShape):
     """The paper's own: s = fitted + sigma eta."""
 
     is_normal: bool = True
+    is_symmetric: bool = True
     least: float = LEAST
+
+    def below(self, x: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the distribution function of the sum of what is expected and its noise."""
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr((x - mean) / np.sqrt(variance + w / precision)), dtype=np.float64)
 
     def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
         """Return the product of two normal densities."""

@@ -15,12 +15,13 @@ from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem, SolveError
 from evenhand.models.bounded import ScoreMap, map_scores
 from evenhand.models.confidences import factor_table, power_unknown, strength_unknown
-from evenhand.models.covariates import code_covariates
+from evenhand.models.covariates import code_covariates, code_rows
 from evenhand.models.effects import Table, both_sides
 from evenhand.models.family import INTERVAL, refuse_criteria, refuse_extreme
 from evenhand.models.fit import Fit, Model, Options, Question, outlying_notes
 from evenhand.models.noise import Likelihood, NoiseKind, NoisePrior, Normal, notes_on
 from evenhand.models.posterior import Alternative, Marginal, Posterior
+from evenhand.models.predictive import Part, Rows, refined_parts
 from evenhand.models.robust import Huber, Student, freedom_unknown
 from evenhand.models.rounded import Rounded
 from evenhand.models.scaled import scale_unknown, scales_of
@@ -169,6 +170,22 @@ class Refined(Model):
         """What was assumed."""
         likelihood = self.refinements.likelihood
         return {"refinements": repr(self.refinements)} | ({} if likelihood == "reml" else {"likelihood": likelihood})
+
+    @property
+    def step(self) -> float | None:
+        """The step that scores were rounded to, where it was told."""
+        return self.refinements.step
+
+    @property
+    def scale(self) -> ScoreMap | None:
+        """The map onto the scale on which scores scatter."""
+        return self.refinements.scores
+
+    def predict(self, fit: Fit, rows: Rows) -> tuple[Part, ...]:
+        """Return what is said of assessments that have not been made."""
+        chosen = self.refinements
+        columns = code_rows(self.panel, chosen.covariates, self.names, rows.covariates, rows.precision)
+        return refined_parts(self._nodes, self.search.work, rows, columns, chosen.scores)
 
     def refit(self, panel: Panel, **options: Unpack[Options]) -> Fit:
         """Return the fit of another panel with the same refinements."""

@@ -22,13 +22,24 @@ class Student:
 
     freedom: float = 4.0  # degrees of freedom; the fewer, the heavier the tails
     is_normal: bool = False
+    is_symmetric: bool = True
     least: float = 0.03  # an outlier makes the fit less sure, which no positive weight can
+
+    def below(self, x: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return a mixture of normal distribution functions, over the score's own noise variance."""
+        from scipy.special import ndtr
+
+        away, noise = x - mean, w / precision
+        furthest = float(((np.square(np.where(np.isfinite(away), away, 0.0)) + variance) / noise).max(initial=0.0))
+        factor, log_share = self._factors(furthest, self.freedom)
+        total = variance[..., None] + noise[..., None] / factor
+        return np.asarray(ndtr(away[..., None] / np.sqrt(total)) @ np.exp(log_share))
 
     def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
         """Return a mixture of normal products: the noise variance of each score is w/c over a gamma variable."""
         noise = (w / precision)[:, None]
         furthest = float(((np.square(away) + variance) * precision / w).max(initial=0.0))
-        factor, log_share = self._factors(furthest)
+        factor, log_share = self._factors(furthest, self.freedom + 1)
         own = noise / factor
         total = variance[:, None] + own
         height = log_normal(away[:, None], total) + log_share
@@ -46,17 +57,18 @@ class Student:
         """Return the density with the log of its degrees of freedom moved by a step."""
         return Student(self.freedom * exp(step))
 
-    def _factors(self, furthest: float) -> tuple[Floats, Floats]:
+    def _factors(self, furthest: float, power: float) -> tuple[Floats, Floats]:
         """Return points of a gamma variable of mean 1 and logs of their shares: the trapezium rule in its logarithm.
 
-        The rule is exact to rounding for so smooth a density, once it reaches as far as the furthest score needs.
+        The rule is exact to rounding for so smooth a density, once it reaches as far as the furthest score needs, where
+        small factors enter with half this power: one more for a density than for its mass.
         """
         from scipy.special import polygamma
 
         half = self.freedom / 2
         sd = float(np.sqrt(polygamma(1, half)))
         step = min(0.4, 0.7 * sd)
-        low = -np.log1p(furthest / self.freedom) - max(40.0 / (self.freedom + 1), 8 * sd)
+        low = -np.log1p(furthest / self.freedom) - max(40.0 / power, 8 * sd)
         logs = np.arange(low, max(np.log1p(80.0 / self.freedom), 8 * sd) + step, step)
         density = half * log(half) - lgamma(half) + half * (logs - np.exp(logs))
         return np.exp(logs), density + log(step)
@@ -75,6 +87,7 @@ class Huber(OneShape):
 
     bend: float = 1.345  # where it bends; 1.345 keeps 95 % of the efficiency on normal scores
     is_normal: bool = False
+    is_symmetric: bool = True
     least: float = LEAST
 
     @property
@@ -83,6 +96,23 @@ class Huber(OneShape):
 
         k = self.bend
         return float(np.sqrt(2 * pi) * (2 * ndtr(k) - 1) + 2 / k * np.exp(-(k**2) / 2))
+
+    def below(self, x: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the mass that three pieces of the density have below x: the middle, and an exponential tail each."""
+        from scipy.special import log_ndtr, ndtr
+
+        unit, k = np.sqrt(w / precision), self.bend
+        at, spread = (x - mean) / unit, np.maximum(variance / np.square(unit), np.finfo(np.float64).tiny)
+        sd = np.sqrt(spread)
+        least, most = -k * 1e3 - 1e3 * sd, k * 1e3 + 1e3 * sd  # beyond which there is nothing
+        at = np.clip(at, least, most)
+        total = at / np.sqrt(1 + spread)
+        slope = 1 / np.sqrt(1 + spread)
+        middle = _both_below(np.full_like(total, k), total, slope) - _both_below(np.full_like(total, -k), total, slope)
+        level = k * k / 2 + k * k * spread / 2
+        low = np.exp(-k * k / 2) * ndtr((at + k) / sd) + np.exp(level + k * at + log_ndtr(-(at + k) / sd - k * sd))
+        high = np.exp(-k * k / 2) * ndtr((at - k) / sd) - np.exp(level - k * at + log_ndtr((at - k) / sd - k * sd))
+        return np.asarray(np.clip((np.sqrt(2 * pi) * middle + (low + high) / k) / self._area, 0.0, 1.0))
 
     def tilted(self, away: Floats, variance: Floats, precision: Floats, w: float) -> Tilted:
         """Return three pieces of normal densities: the middle, and an exponential tail on either side."""
@@ -134,6 +164,18 @@ def _piece(mean: Floats, variance: Floats, low: Floats, high: Floats) -> tuple[F
     left = np.clip(1 + ends - np.square(shift), 0.0, 1.0)
     centre = mean + np.where(turned, -1.0, 1.0) * shift * sd
     return log_mass, np.clip(centre, low, high), variance * left
+
+
+def _both_below(first: Floats, second: Floats, correlation: Floats) -> Floats:
+    """Return the probability that two standard normals of a correlation are below these, by Owen's function T."""
+    from scipy.special import ndtr, owens_t
+
+    root = np.sqrt((1 - correlation) * (1 + correlation))
+    second = np.where(second == 0, 1e-300, second)
+    with np.errstate(divide="ignore", over="ignore"):
+        one = owens_t(first, (second - correlation * first) / (first * root))
+        two = owens_t(second, (first - correlation * second) / (second * root))
+    return np.asarray((ndtr(first) + ndtr(second)) / 2 - one - two - np.where(first * second < 0, 0.5, 0.0))
 
 
 def freedom_unknown() -> Unknown:

@@ -14,6 +14,9 @@ from evenhand.models.noise import LEAST, OneShape, Tilted
 _FINE: Final = 0.02
 """A step below this part of the noise is treated as noise with its variance."""
 
+_ON: Final = 1e-9
+"""A number this part of a step below a multiple of it is that multiple, but for rounding."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rounded(OneShape):
@@ -21,7 +24,15 @@ class Rounded(OneShape):
 
     step: float  # the step, such as 1 for whole points and 0.5 for half points
     is_normal: bool = False
+    is_symmetric: bool = True
     least: float = LEAST
+
+    def below(self, x: Floats, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
+        """Return the mass below the upper end of the interval of the last multiple of the step up to x."""
+        from scipy.special import ndtr
+
+        end = (np.floor(x / self.step + _ON) + 0.5) * self.step
+        return np.asarray(ndtr((end - mean) / np.sqrt(variance + w / precision)), dtype=np.float64)
 
     def _slopes(self, residual: Floats, precision: Floats, w: float) -> tuple[Floats, Floats, Floats]:
         """Return the log probability of each interval, and its first and minus its second derivative in the fit."""

@@ -158,6 +158,11 @@ class BorderedSolver(Wrapped):
         along = self.low_rank.across(of_objects, of_assessors)
         return super().responses_along(of_objects, of_assessors) - self._rows @ along
 
+    def contrasts_with(self, of_objects: Floats, of_assessors: Floats, rows: Floats) -> Floats:
+        """Return the variance, for w = 1, of x + z for each column x and row z of weights of the coefficients."""
+        rest = np.linalg.solve(self._factor, rows.T) - self.low_rank.across(of_objects, of_assessors)
+        return np.asarray(self.base.contrasts(of_objects, of_assessors) + np.square(rest).sum(axis=0))
+
     def log_determinant(self) -> float:
         """Return log det of the bordered L without one row and column of each component."""
         return self.base.log_determinant() + 2 * float(np.log(np.diagonal(self._factor)).sum())
