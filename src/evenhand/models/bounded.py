@@ -49,6 +49,9 @@ would weigh there if they did not."""
 
 _LEAST: Final = 1e-6
 
+_WIDEST: Final = 1e9
+"""A scale is at most so many times as wide as what the scores take of it."""
+
 _INSIDE: Final = 0.005
 """Where there is no grid, a mark at an end is put this part of the scale inside for a start."""
 
@@ -164,7 +167,12 @@ class Bounded:
             return np.asarray((1 + np.square(share)) / np.square(inside))
 
     def refuse(self, panel: Panel) -> None:
-        """Refuse scores outside the bounds, by name."""
+        """Refuse scores outside the bounds, by name, and bounds so wide apart that no digits of the scores are left."""
+        if self.high - self.low > _WIDEST * (float(np.ptp(panel.score)) or 1.0):
+            message = (
+                f"Beside a scale from {self.low:g} to {self.high:g} all scores are the same: bring the bounds closer."
+            )
+            raise InputError(message, kind="bad_option")
         outside = np.flatnonzero((panel.score < self.low) | (panel.score > self.high))
         _refuse(panel, outside, f"outside the scale from {self.low:g} to {self.high:g}", "correct them or widen it")
 
