@@ -104,7 +104,7 @@ def commands(rounds: int) -> None:
             print(f"{name + ': evenhand calibrate':<44} {1000 * plain:9.0f} ms")
             for command, (more, bars) in COMMANDS.items():
                 if name in bars:
-                    out = ["--out", str(Path(folder) / "report.html")] if command == "report" else []
+                    out = ["--output", str(Path(folder) / "report.html")] if command == "report" else []
                     found = median(run(command, str(file), *more, *out), rounds)
                     say(f"{name}: evenhand {command}", found, found / plain, bars[name])
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, ClassVar, Final, Literal, cast
 from xml.sax.saxutils import escape, quoteattr
 
 import altair as alt
@@ -100,6 +100,8 @@ def drawable(labels: Iterable[object]) -> list[str]:
 class _Rows(alt.InlineData):
     """Rows that charts share: layers and panels copy all that they are made of, and rows never change."""
 
+    _class_is_valid_at_instantiation: ClassVar[bool] = False  # what records_of returns is valid
+
     def __deepcopy__(self, memo: object) -> _Rows:
         return self
 
@@ -128,16 +130,20 @@ def finish(chart: Any, title: str, notes: Sequence[str], what: str, width: float
         offset=14,
     )
     said = " ".join(sentence for sentence in (f"{what}.", f"{title}.", *notes) if sentence)
-    return cast(
-        Chart,
-        chart.properties(title=heading, description=said.replace("..", "."), background="white", padding=14)
-        .configure(font="Helvetica, Arial, sans-serif")
-        .configure_view(stroke=None)
-        .configure_axis(
+    look = alt.Config(  # at once, since each change copies the whole chart
+        font="Helvetica, Arial, sans-serif",
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
             labelFontSize=11, titleFontSize=12, titleFontWeight="normal", gridColor="#EBEBEB", labelFlush=False
-        )
-        .configure_legend(orient="top", title=None, labelFontSize=12, labelLimit=0, symbolSize=80, symbolOpacity=1)
-        .configure_title(color=INK),
+        ),
+        legend=alt.LegendConfig(
+            orient="top", title=None, labelFontSize=12, labelLimit=0, symbolSize=80, symbolOpacity=1
+        ),
+        title=alt.TitleConfig(color=INK),
+    )
+    description = said.replace("..", ".")
+    return cast(
+        Chart, chart.properties(title=heading, description=description, background="white", padding=14, config=look)
     )
 
 

@@ -40,6 +40,8 @@ from evenhand.reports.summary import (
 from evenhand.words import chance, count_of, name_some, number, percent, sentence
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import altair as alt
 
 _Part = TypeVar("_Part")
@@ -123,6 +125,7 @@ def make_report(
     """Return all that a report of a fit says; the options are those of :func:`~evenhand.report`."""
     fit = found.combined
     notes: list[Problem] = []
+    _scripts()
     tell("writing the report", 0, None)
     ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
     averages = simple_average(fit.panel)
@@ -399,7 +402,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         "percent": chance,
         "sentence": lambda text: text[:1].upper() + text[1:],
     }
-    scripts = _scripts() if report.pictures else ()
+    scripts = _scripts().result() if report.pictures else ()
     return environment.get_template("report.html").render(
         report=report,
         fit=report.fit,
@@ -439,8 +442,18 @@ def refuse_pdf(path: Path) -> None:
 
 
 @cache
-def _scripts() -> tuple[str, ...]:
-    """Return the scripts that draw charts, which take seconds to put together; none can end its own element."""
+def _scripts() -> Future[tuple[str, ...]]:
+    """Return the scripts that draw charts, which are put together beside all else: that takes seconds."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with_one = ThreadPoolExecutor(1)
+    made = with_one.submit(_bundled)
+    with_one.shutdown(wait=False)
+    return made
+
+
+def _bundled() -> tuple[str, ...]:
+    """Return the scripts; none can end its own element."""
     import vl_convert
 
     bundle: Callable[[], str] = vl_convert.javascript_bundle  # type: ignore[assignment]  # all arguments may be left out
