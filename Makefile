@@ -81,17 +81,18 @@ format: $(VENV)/.developer  ## mend what ruff can mend
 	@$(BIN)/ruff format .
 
 bench: $(VENV)/.bench  ## benchmarks: ratios measured in one run, up to 100 million scores
-	@for part in start_up ranks case_study_1 design scale files distributed cluster; do \
+	@for part in start_up models ranks case_study_1 design scale files distributed cluster; do \
 		[ ! -f benchmarks/$$part.py ] || { echo "== $$part"; $(BIN)/python benchmarks/$$part.py; } || exit 1; \
 	done
 
 bench-quick: $(VENV)/.bench  ## the benchmarks that take no more than minutes
-	@for part in start_up ranks case_study_1 "scale --quick"; do \
+	@for part in start_up models ranks case_study_1 "scale --quick"; do \
 		set -- $$part; echo "== $$part"; $(BIN)/python benchmarks/$$1.py $$2 || exit 1; \
 	done
 
 bench-table: $(VENV)/.bench  ## measure everything at scale and renew docs/benchmarks.md
 	@$(BIN)/python benchmarks/scale.py --table docs/benchmarks.md
+	@$(BIN)/python benchmarks/models.py --table docs/benchmarks.md
 
 clean:  ## remove everything that make made
 	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-*

@@ -18,6 +18,9 @@ _ACCURATE: Final = 300
 _CANCELLED: Final = (1e-3, 1e-5)
 """A pivot smaller than this part of its diagonal has lost too many digits; up to 300 equations none is spared."""
 
+_TINY: Final = 32
+"""Up to this many equations are solved without LAPACK's own routines."""
+
 _BLOCK: Final = 64
 _POLE: Final = 4
 """An eliminated vertex is a pole where it makes this many times as many links as all others."""
@@ -172,12 +175,16 @@ class Cholesky:
     @classmethod
     def of(cls, matrix: Floats, cancelled: float) -> Cholesky | None:
         """Factorise a matrix laid out by columns, which is overwritten; None where a pivot keeps too small a part."""
-        from scipy.linalg.lapack import dpotrf
-
-        if not matrix.size:
-            return cls(matrix)
         scale = np.diagonal(matrix) * cancelled
-        lower, failed = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+        if matrix.shape[0] <= _TINY:
+            try:
+                lower, failed = np.asarray(np.linalg.cholesky(matrix), dtype=np.float64), 0
+            except np.linalg.LinAlgError:
+                return None
+        else:
+            from scipy.linalg.lapack import dpotrf
+
+            lower, failed = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
         return cls(lower) if not failed and (np.square(np.diagonal(lower)) > scale).all() else None
 
     @property
@@ -187,25 +194,42 @@ class Cholesky:
 
     def solve(self, right: Floats) -> Floats:
         """Solve for a vector or columns."""
+        if self._half is not None:
+            return np.asarray(self._half.T @ (self._half @ right))
         from scipy.linalg.lapack import dpotrs
 
-        return np.asarray(dpotrs(self.lower, right, lower=1)[0]) if self.lower.size else np.zeros_like(right)
+        return np.asarray(dpotrs(self.lower, right, lower=1)[0])
+
+    @cached_property
+    def _half(self) -> Floats | None:
+        """The inverse of a tiny factor, which products with are quicker than to import a library of routines."""
+        size, lower = self.lower.shape[0], self.lower
+        if size > _TINY:
+            return None
+        half = np.zeros((size, size))
+        for k in range(size):
+            half[k, :k] = -(lower[k, :k] @ half[:k, :k])
+            half[k, k] = 1.0
+            half[k] /= lower[k, k]
+        return half
 
     def draw(self, generator: np.random.Generator, count: int) -> Floats:
         """Return draws (columns) with the inverse as covariance."""
+        white = generator.standard_normal((self.lower.shape[0], count))
+        if self._half is not None:
+            return np.asarray(self._half.T @ white)
         from scipy.linalg import solve_triangular
 
-        white = generator.standard_normal((self.lower.shape[0], count))
-        if not self.lower.size:
-            return white
         return np.asarray(solve_triangular(self.lower, white, lower=True, trans="T", check_finite=False))
 
     @cached_property
     def inverse(self) -> Floats:
         """The inverse; what stands above its diagonal means nothing."""
+        if self._half is not None:
+            return np.asarray(self._half.T @ self._half)
         from scipy.linalg.lapack import dpotri
 
-        return np.asarray(dpotri(self.lower, lower=1)[0]) if self.lower.size else self.lower
+        return np.asarray(dpotri(self.lower, lower=1)[0])
 
     def full_inverse(self, places: Whole, size: int) -> Floats:
         """Return the inverse with both halves, at some places of a larger matrix of zeros."""
