@@ -115,7 +115,8 @@ def tables_of(summary: Mapping[str, Any], tables: Sequence[str]) -> dict[str, di
 
 def settings_of(summary: Mapping[str, Any]) -> list[str]:
     """Return as sentences how a summary came about, and what it comes to."""
-    settings = [f"{key}: {summary[key]}" for key in _SETTINGS if summary.get(key) is not None]
+    told = {key: summary[key] for key in _SETTINGS if summary.get(key) is not None}
+    settings = [f"{key}: {f'{one:.6g}' if isinstance(one, float) else one}" for key, one in told.items()]
     if "recommendation" in summary:
         advice = summary["recommendation"]
         settings.append(f"recommended: {advice['method'] or 'none'}, {advice['reason']}")
