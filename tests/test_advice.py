@@ -412,9 +412,6 @@ def test_what_the_user_tells_is_recommended_nine_times_in_ten_where_it_matters(k
     methods = []
     for seed in range(RUNS):
         panel = eh.simulate_panel(**{**BASE, **options}, seed=seed).panel
-        if told.scores is not None:  # declared in points
-            slope = told.scores.fitted_to(panel).slope(panel.score)
-            panel = replace(panel, precision=panel.precision * np.square(slope))
         methods.append(eh.compare(panel, candidates=[*applicable(panel), told]).recommendation.method)
     assert methods.count(told.method) >= 0.9 * RUNS, methods
 
