@@ -57,6 +57,9 @@ _CLOSEST: Final = 1e-3
 _BEYOND: Final = 6.0
 """Further than this beyond the outermost threshold the expected score is the end of the scale, but for rounding."""
 
+_UNTOLD: Final = 1e-6
+"""Thresholds of which there is less information than this part of the most, as where all agree, stay as they are."""
+
 _PASSES: Final = 2
 """Steps from the mode of values and biases to their means."""
 
@@ -507,11 +510,11 @@ class Laplace:
         """Return other variances that the scores leave credible, with probabilities, and the fits there.
 
         They are on the latent scale of the best fit: values where the same score is expected of an average assessor.
-        Thresholds follow the variances to first order.
+        Thresholds follow the variances to first order, and are unsure about that.
         """
         rows = [at for at, sd in zip((-2, -1), self.given, strict=True) if sd is None]
         if not rows:
-            return []
+            return [(1.0, np.zeros(0), self._beside(best, self.best))]
         kept = self.nearest
         point, _ = self.peak(self.point, prior=True)
         covariance = self.covariance(point, prior=True)
@@ -551,7 +554,9 @@ class Laplace:
         # by how much values and biases move with the thresholds, in units in which these are sure to 1
         of_values, of_biases = self._followed(here)
         of_values = (steep / stretch)[:, None] * (of_values - other.shares(near))
-        root = np.linalg.cholesky(np.linalg.inv(self.information(here)))
+        size, axes = np.linalg.eigh(self.information(here))
+        told = size > _UNTOLD * size.max()
+        root = axes[:, told] / np.sqrt(size[told])
         return replace(
             best,
             setting=replace(best.setting, value_ratio=value_ratio, bias_ratio=bias_ratio),

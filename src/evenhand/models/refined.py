@@ -227,7 +227,7 @@ class Refined(Model):
     def credible(self) -> list[tuple[float, Floats, Node]]:
         """Other variances that the scores leave credible, with probabilities; none for large panels."""
         small = min(self.panel.n_objects, self.panel.n_assessors) <= _LARGE
-        if not self.search.unknowns or not small:
+        if not small:
             return []
         if self.laplace is not None:
             return self.laplace.credible(self.node)
