@@ -144,7 +144,7 @@ def draw(case: Case, shape: str, data: str, seed: int) -> eh.Simulation:
 
 def cut_up(drawn: eh.Simulation, cuts: tuple[float, ...]) -> eh.Simulation:
     """Return a panel of categories; true values are the scores that an assessor without bias is expected to give."""
-    score = np.searchsorted(cuts, drawn.panel.score) + 1.0
+    score = np.searchsorted(cuts, drawn.panel.score) + np.float64(1.0)
     expected = 1.0 + ndtr(drawn.values[:, None] - np.array(cuts)).sum(axis=1)
     return replace(drawn, values=expected, panel=replace(drawn.panel, score=score))
 
