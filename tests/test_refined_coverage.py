@@ -46,7 +46,11 @@ CASES: dict[str, tuple[int, dict[str, Any], Refinements]] = {
     "covariates": (20, {"effects": {"order": 6.0}}, Refinements(shrink=True, covariates=("order",))),
     "logit": (24, {"scores": LOGIT, "value_sd": 35.0}, Refinements(shrink=True, scores=LOGIT)),
     "rational": (24, {"scores": RATIONAL, "value_sd": 35.0}, Refinements(shrink=True, scores=RATIONAL)),
-    "log": (24, {"scores": Logarithm(50.0), "value_sd": 20.0}, Refinements(shrink=True, scores=Logarithm())),
+    "log": (
+        24,
+        {"scores": Logarithm(50.0), "value_sd": 20.0, "uncertainties": (1.0, 2.0, 4.0)},
+        Refinements(shrink=True, scores=Logarithm()),
+    ),
 }
 
 
