@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ MODELS: dict[str, tuple[dict[str, Any], float]] = {
     "student": ({"shrink": True, "tails": "student"}, 40.0),
     "scale": ({"shrink": True, "scale": True}, 40.0),
     "noise factors": ({"shrink": True, "calibrate_confidence": True}, 40.0),
+    "ordinal, five categories": ({"ordinal": "probit"}, 40.0),
+    "bounded": ({"scores": eh.Bounded(0.0, 100.0)}, 40.0),
 }
 
 
@@ -77,8 +80,10 @@ def models(rounds: int) -> None:
     panel = drawn(724, 636, 2_084)
     plain = median(lambda: with_sds(eh.calibrate(panel, per_component=True)), 2 * rounds + 1)
     print(f"{'peer grading: calibrate, all sds':<44} {1000 * plain:9.0f} ms")
+    cut = [50.0, 62.5, 75.0, 87.5]
+    five = replace(panel, score=np.asarray(np.digitize(panel.score, cut) + 1.0, dtype=np.float64))
     for name, (asked, bar) in MODELS.items():
-        found = median(partial(shrunk, panel, asked), rounds)
+        found = median(partial(shrunk, five if "ordinal" in asked else panel, asked), rounds)
         say(f"peer grading: {name}", found, found / plain, bar)
 
 

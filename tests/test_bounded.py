@@ -276,9 +276,8 @@ def test_raising_one_score_never_lowers_its_objects_value_or_rank(
     score[at] = min(100.0, score[at] + 5.0 + 5.0 * round(share * (100 - score[at]) / 5.0))
     before = fitted(panel, scores, w, value_sd, bias_sd, 5.0).values
     after = fitted(replace(panel, score=score), scores, w, value_sd, bias_sd, 5.0).values
-    moved = after - before
-    assert moved[own] >= -1e-4
-    assert (moved[own] - moved >= -1e-4).all()
+    assert after[own] >= before[own] - 1e-4
+    assert (after > after[own] + 1e-4).sum() <= (before > before[own] + 1e-4).sum()
 
 
 @settings(max_examples=12)

@@ -15,6 +15,7 @@ from evenhand.panel.graph import find_components
 from evenhand.panel.panel import Panel
 from evenhand.solve import Solver, SolverKind, choose_solver
 from evenhand.solve.bordered import BorderedSolver, StretchedSolver
+from evenhand.solve.direct import DirectSolver
 from evenhand.solve.equations import make_system
 from evenhand.solve.priors import PriorGraph, PriorSolver
 from panels import connected_panels, edge_lists, random_panel
@@ -186,6 +187,30 @@ def test_every_kind_of_solver_takes_priors(kind: SolverKind, values: bool) -> No
         np.linalg.slogdet(dense.precision)[1], abs=1e-8 + 5 * solver.log_determinant_error
     )
     assert solver.reason
+
+
+@pytest.mark.parametrize("decades", [0.0, 7.0], ids=["alike", "unequal"])
+@pytest.mark.parametrize("sides", [(70, 60), (60, 70), (300, 260)], ids=["assessors kept", "objects kept", "larger"])
+def test_a_prior_links_no_two_assessors_where_each_object_has_few(sides: tuple[int, int], decades: float) -> None:
+    generator, most = np.random.default_rng(4), max(sides)
+    objects = np.concatenate([np.arange(most) % sides[0], generator.integers(0, sides[0], most)])
+    assessors = np.concatenate([generator.permutation(most), np.arange(most)]) % sides[1]
+    precision = 10.0 ** generator.uniform(-decades / 2, decades / 2, objects.size)
+    panel = Panel.from_arrays(objects, assessors, 60 + generator.normal(0, 10, objects.size), precision)
+    of_values, of_biases = (2.0 ** generator.uniform(-4, 4, n) for n in (panel.n_objects, panel.n_assessors))
+    solver, dense = prior_solver(panel, of_values, of_biases), with_priors(panel, of_values, of_biases)
+    direct = DirectSolver(solver.base.system)
+    assert direct._pole is not None
+    assert direct._by_pairs == (most == 300)
+    agree(solver, panel, dense.covariance, generator)
+    found, mean = solver.solve(panel.score), dense.mean(panel.score)
+    close(np.concatenate([found.values, found.biases]), mean[: dense.members], 100)
+    assert solver.log_determinant() == pytest.approx(np.linalg.slogdet(dense.precision)[1], abs=1e-8)
+    if not decades and most == 70:
+        drawn = np.hstack(solver.draw(np.random.default_rng(1), 40_000))
+        covariance = dense.covariance
+        error = np.sqrt((np.square(covariance) + np.outer(np.diagonal(covariance), np.diagonal(covariance))) / 40_000)
+        assert np.abs((np.cov(drawn.T, bias=True) - covariance) / error).max() < 6
 
 
 def test_mu_2_with_priors_is_that_of_the_larger_graph() -> None:

@@ -382,11 +382,11 @@ def test_a_child_forked_while_another_thread_calibrates_does_not_wait_for_it(mon
     parent, schur = os.getpid(), System.grounded_schur
     busy, done = threading.Event(), threading.Event()
 
-    def slow(self: System, free: NDArray[np.int64]) -> Floats:
+    def slow(self: System, free: NDArray[np.int64], pole: int | None = None) -> Floats:
         if os.getpid() == parent:
             busy.set()
             done.wait(120)
-        return schur(self, free)
+        return schur(self, free, pole)
 
     monkeypatch.setattr(System, "grounded_schur", slow)
     thread = threading.Thread(target=eh.calibrate, args=(panel,))

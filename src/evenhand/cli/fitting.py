@@ -216,11 +216,11 @@ class Scores(Options, heading="Refinements of cwc and iba"):
 
     def scale(self) -> ScoreMap | None:
         """Return the map of the scores, where one was asked for."""
+        if not self.bounds and not self.log_scores:
+            return None
         from evenhand.models.bounded import Bounded, Logarithm
 
-        if self.bounds:
-            return Bounded(self.bounds[0], self.bounds[1], self.map_ or "logit")
-        return Logarithm() if self.log_scores else None
+        return Bounded(self.bounds[0], self.bounds[1], self.map_ or "logit") if self.bounds else Logarithm()
 
 
 class Refining(Options, heading="Refinements of cwc and iba"):

@@ -248,11 +248,11 @@ class Reduced(System):
             larger == "object", nobody, nobody, none, confidence, none, count, nobody, np.zeros_like(count), 1, links
         )
 
-    def schur(self) -> Floats:
-        """Return the Laplacian."""
+    def schur(self, pole: int | None = None) -> Floats:
+        """Return the Laplacian, which has no pole."""
         return self.laplacian
 
-    def grounded_schur(self, free: Whole) -> Floats:
+    def grounded_schur(self, free: Whole, pole: int | None = None) -> Floats:
         """Return the Laplacian without the grounded rows and columns."""
         return np.asfortranarray(self.laplacian[np.ix_(free, free)])
 

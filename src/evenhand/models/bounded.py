@@ -367,7 +367,7 @@ class Mapped:
         left = u - mean[:, None]
         moved = (part * left).sum(axis=1)
         spread = (part * np.square(left - moved[:, None])).sum(axis=1)
-        steep = (part * np.square(self.scores.slope(self.scores.back(u)) ** -1.0)).sum(axis=1)
+        steep = np.square((part * self.scores.slope(self.scores.back(u)) ** -1.0).sum(axis=1))
         floor = _CONTRADICTED * steep / np.square(sigma)
         bend = np.maximum((1.0 - spread / variance) / variance, floor / (1.0 + variance * floor))
         width = 0.0 if self.recorded.step is None else log(self.recorded.step)

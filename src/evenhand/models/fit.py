@@ -17,7 +17,6 @@ from evenhand.errors import InputError, NotRankableError, Problem
 from evenhand.models.effects import Contrast, Effects, Table
 from evenhand.models.noise import NoiseKind, NoisePrior, noise_asked
 from evenhand.models.posterior import Posterior
-from evenhand.models.predictive import Part, Rows, plain_parts
 from evenhand.panel.gauge import Gauge, Reference, condition, gauge_name
 from evenhand.panel.panel import Panel
 from evenhand.solve.choose import SolverKind
@@ -26,6 +25,7 @@ from evenhand.words import count_of, name_some, sentence
 
 if TYPE_CHECKING:
     from evenhand.models.correlation import Correlation
+    from evenhand.models.predictive import Part, Rows
     from evenhand.models.setting import Node
     from evenhand.models.variances import Search
 
@@ -167,6 +167,8 @@ class Model(Protocol):
 
     def predict(self, fit: Fit, rows: Rows) -> tuple[Part, ...]:
         """Return what is said of assessments that have not been made."""
+        from evenhand.models.predictive import plain_parts
+
         return plain_parts(
             fit.posterior,
             fit.values.latent,

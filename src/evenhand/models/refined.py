@@ -41,9 +41,6 @@ Criterion = Literal["reml", "ml"]
 _HUGE: Final = 1e60
 """Numbers that are given lie within this factor of 1."""
 
-_LARGE: Final = 500
-"""With more than this many on the smaller side the scores fix variances so well that their uncertainty is nothing."""
-
 
 @dataclass(frozen=True, slots=True)
 class Refinements:
@@ -226,8 +223,7 @@ class Refined(Model):
     @cached_property
     def credible(self) -> list[tuple[float, Floats, Node]]:
         """Other variances that the scores leave credible, with probabilities; none for large panels."""
-        small = min(self.panel.n_objects, self.panel.n_assessors) <= _LARGE
-        if not small:
+        if self.search.is_large:
             return []
         if self.laplace is not None:
             return self.laplace.credible(self.node)

@@ -22,7 +22,7 @@ from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
 from evenhand.models.confidences import factor_level, next_factors
 from evenhand.models.noise import EstimatedNoise, KnownNoise, Likelihood, Noise, Tilted
-from evenhand.models.scaled import next_scales, scale_border
+from evenhand.models.scaled import next_scales, scale_border, scale_level
 from evenhand.models.setting import Fitted, Node, Setting, Sites, Work
 from evenhand.models.shrunk import prior_precisions
 from evenhand.panel.panel import Panel
@@ -340,7 +340,7 @@ def _node(work: Work, setting: Setting, found: Fitted, sites: Sites | None, stat
     solver, border = _answering(work, setting, found, state.log_scale)
     if setting.scale_ratio is not None and border is not None:
         own += float(np.square(state.log_scale).sum()) / setting.scale_ratio
-        level += float(np.linalg.slogdet(border.prior[-panel.n_assessors :, -panel.n_assessors :])[1]) / 2
+        level += scale_level(setting.scale_ratio, panel.n_assessors)
     residual = float(precision @ np.square(found.residuals)) + own
     level -= (_held_log_determinant(found) if setting.is_ml else solver.log_determinant()) / 2
     noise: Noise

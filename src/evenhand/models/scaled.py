@@ -6,7 +6,7 @@ The score is s = lambda (v - m) + m + b + noise, m the mean score, and the log s
 from __future__ import annotations
 
 from dataclasses import replace
-from math import exp
+from math import exp, log, log1p
 from typing import Final
 
 import numpy as np
@@ -66,6 +66,11 @@ def scale_border(work: Work, ratio: float, found: Fitted) -> BorderedSolver:
     own = np.eye(panel.n_assessors) / ratio
     prior[count:, count:] = own + _FIRM / ratio / panel.n_assessors
     return BorderedSolver(found.plain, panel.object_index, panel.assessor_index, found.weight, columns, prior)
+
+
+def scale_level(ratio: float, count: int) -> float:
+    """Return half the log-determinant of the precisions of so many log scales, their sum held."""
+    return (log1p(_FIRM) - count * log(ratio)) / 2
 
 
 def scale_unknown(work: Work) -> Unknown:

@@ -12,8 +12,6 @@ from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
 from evenhand.models.setting import Setting, Unknown, Work, log_unknown, put_number
 from evenhand.panel.panel import Panel
-from evenhand.solve.choose import choose_solver
-from evenhand.solve.equations import make_system
 from evenhand.words import count_of
 
 _SMALLEST, _LARGEST = -14.0, 14.0
@@ -46,28 +44,28 @@ def seen_once(panel: Panel) -> bool:
 
 
 def starts(work: Work, *, has_biases: bool = True) -> dict[str, float]:
-    """Return where the search for variances starts, in logarithms: from the spread of plain values and biases."""
-    panel = work.panel
+    """Return where the search for variances starts, in logarithms: from moments.
+
+    Sums of squares within all scores, between objects and between assessors have expectations that are linear in the
+    three variances (Henderson 1953, method 1).
+    """
+    panel, c = work.panel, work.panel.precision
+    left, total = panel.score - float(np.average(panel.score, weights=c)), float(c.sum())
+    pull, sides = c * left, [(panel.object_index, panel.object_confidence)]
     if has_biases:
-        found = choose_solver(make_system(panel, work.parts), work.solver).solve(panel.score)
-        values, biases = found.values, found.biases
-        nu = panel.n_assessments - panel.n_objects - panel.n_assessors + work.parts.n_components
-    else:
-        values = sum_by(panel.object_index, panel.precision * panel.score, panel.n_objects) / panel.object_confidence
-        biases, nu = np.zeros(panel.n_assessors), panel.n_assessments - panel.n_objects
-    residuals = panel.score - values[panel.object_index] - biases[panel.assessor_index]
-    w = float(panel.precision @ np.square(residuals)) / max(nu, 1)
-    if not w > 1e-12 * work.spread**2 * float(panel.precision.mean()):  # nothing but rounding
-        w = 1e-6 * work.spread**2 * float(panel.precision.mean())
-
-    def ratio(estimate: Floats, confidence: Floats) -> float:
-        return log(min(max(float(np.var(estimate)) / w - float((1 / confidence).mean()), 0.02), 1e4))
-
-    return {
-        "w": log(w),
-        "value_ratio": ratio(values, panel.object_confidence),
-        "bias_ratio": ratio(biases, panel.assessor_confidence),
-    }
+        sides.append((panel.assessor_index, panel.assessor_confidence))
+    level = [float(np.square(confidence).sum()) / total for _, confidence in sides]
+    rows = [[panel.n_assessments - 1.0, *(total - one for one in level)]]
+    found = [float(pull @ left)]
+    for at, (index, confidence) in enumerate(sides):
+        rows.append([confidence.size - 1.0, *(float((np.square(c) / confidence[index]).sum()) - one for one in level)])
+        rows[-1][1 + at] = total - level[at]
+        found.append(float((np.square(sum_by(index, pull, confidence.size)) / confidence).sum()))
+    least = 1e-6 * work.spread**2 * float(c.mean())
+    moments = np.linalg.lstsq(np.array(rows), np.array(found), rcond=None)[0]
+    w = max(float(moments[0]), 0.02 * found[0] / panel.n_assessments, least)
+    ratios = [log(min(max(float(one) / w, 0.02), 1e4)) for one in moments[1:]]
+    return {"w": log(w), **dict(zip(("value_ratio", "bias_ratio"), [*ratios, log(0.02)], strict=False))}
 
 
 def with_ratio(noise: Unknown, name: str, sd: float) -> Unknown:

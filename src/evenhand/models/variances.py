@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -31,11 +31,19 @@ _CLIMBS: Final = 100
 _NEAR: Final = 1e-5
 """Where a step would raise the log marginal likelihood by less than this, heights no longer tell whether it is good."""
 
-_FLAT: Final = 1e-12
+_FLAT: Final = 1e-14
 _COARSE: Final = 1e-11
 _COARSER: Final = 1e-7
-"""Where a step would raise it by less than this the peak is reached; the second and third where slopes are differences,
-of fits that are exact or came to rest."""
+_COARSEST: Final = 1e-3
+"""Where a step would raise it by less than this the peak is reached; the others where slopes are differences, of fits
+that are exact, that came to rest, and of large panels."""
+
+_LARGE: Final = 500
+"""With more than this many on the smaller side the scores fix variances so well that their uncertainty is nothing."""
+
+_LEVEL: Final = 1e-12
+_SHORT: Final = 2e-7
+"""Or less than this, by a step no longer than this."""
 
 _EVEN: Final = 1e-9
 """The same where sites stand for scores, whose own tolerance is coarser."""
@@ -43,7 +51,7 @@ _EVEN: Final = 1e-9
 _UNSURE: Final = 0.05
 """Where a step would gain less than this, what outlying scores do to the marginal likelihood hides it."""
 
-_LOOSEST: Final = 1e4
+_LOOSEST: Final = 1e6
 _EASE: Final = 1e5
 """Slack of the sites' tolerance on the way, at most and for each unit of what a step would gain."""
 
@@ -73,44 +81,45 @@ _LEAST: Final = 1e-4
 """A part of the mixture less probable than this is left out."""
 
 
-def slopes(work: Work, node: Node) -> dict[str, float]:
-    """Return how the log marginal likelihood rises with each number of the setting, at a fit that has come to rest.
+def slopes(work: Work, node: Node, asked: Collection[str]) -> dict[str, float]:
+    """Return how the log marginal likelihood rises with numbers of the setting, at a fit that has come to rest.
 
     With leverages h, the derivative by the log precision of a score, or of the prior of a value or bias, is
     (1 - h - c r^2/w)/2: priors are scores of zero. Sites, scales and noise factors are held, since they stand where it
     does not depend on them, but for what Laplace's method adds for scales and noise factors.
     """
     panel, setting, w = work.panel, node.setting, node.w
-    leverage = node.weight * node.solver.fitted_variances()
     of_biases, of_values = _prior_edges(panel, node)
     found: dict[str, float] = {}
-    # all leverages add up to the number of unknowns
-    unknowns = panel.n_objects + (node.coefficients.size + 1)
-    taken = float(leverage.sum())
     if setting.bias_ratio:
         own = float(node.solver.diagonal()[1].sum()) / setting.bias_ratio
         found["bias_ratio"] = (own - panel.n_assessors + of_biases / w) / 2
-        unknowns, taken = unknowns + panel.n_assessors, taken + own
     if setting.scale_ratio is not None and node.border is not None:
         count = panel.n_assessors
         held = node.border.prior[-count:, -count:] * node.border.covariance[-count:, -count:]
         squares = float(np.square(node.log_scale).sum()) / setting.scale_ratio
         found["scale_ratio"] = (float(held.sum()) - count + squares / w) / 2
-        unknowns, taken = unknowns + count, taken + float(held.sum())
     if setting.value_ratio is not None:
-        found["value_ratio"] = (unknowns - taken - panel.n_objects + of_values / w) / 2
+        # given all values, their prior's mean is normal about their average with a variance of value_ratio / n
+        average = np.full(panel.n_objects, 1.0 / panel.n_objects), np.zeros(panel.n_assessors)
+        about = float(node.solver.diagonal()[0].sum()) - panel.n_objects * float(node.solver.contrasts(*average))
+        found["value_ratio"] = (about / setting.value_ratio + 1 - panel.n_objects + of_values / w) / 2
+    needs_leverages = "strength" in asked or ("power" in asked and node.sites is None)
+    leverage = node.weight * node.solver.fitted_variances() if needs_leverages else np.zeros(0)
     if node.sites is None:
-        rises = (1.0 - leverage - node.precision * np.square(node.residuals) / w) / 2
         found["w"] = (node.residual / w - node.freedom) / 2
     else:
-        rises = (1.0 - node.sites.tilted.scatter) / 2
-        found["w"] = found.get("value_ratio", 0.0) + found.get("bias_ratio", 0.0) - float(rises.sum())
+        said = (1.0 - node.sites.tilted.scatter) / 2
+        found["w"] = found.get("value_ratio", 0.0) + found.get("bias_ratio", 0.0) - float(said.sum())
+    if "power" in asked:
+        rises = said if node.sites else (1.0 - leverage - node.precision * np.square(node.residuals) / w) / 2
+        found["power"] = float(rises @ work.log_precision)
+    if "freedom" in asked and node.sites is not None:
         more, less = (
             setting.likelihood.moved(x).tilted(*node.sites.others, node.precision, w) for x in (_STEP, -_STEP)
         )
         found["freedom"] = float((more.log_mass - less.log_mass).sum()) / (2 * _STEP)
-    found["power"] = float(rises @ work.log_precision)
-    if setting.strength is not None:
+    if "strength" in asked and setting.strength is not None:
         left = sum_by(panel.assessor_index, np.clip(1.0 - leverage, 0.0, 1.0), panel.n_assessors)
         up, down = (factor_level(node.noise_factor, setting.strength * exp(x), left) for x in (_STEP, -_STEP))
         found["strength"] = (up - down) / (2 * _STEP)
@@ -207,6 +216,11 @@ class Search:
         """Whether slopes are those of the marginal likelihood: not quite with scales, noise factors or for ML."""
         return not (self.base.is_ml or {"scale_ratio", "strength"} & {one.name for one in self.unknowns})
 
+    @property
+    def is_large(self) -> bool:
+        """Whether the panel is so large that the uncertainty of variances is nothing."""
+        return min(self.work.panel.n_objects, self.work.panel.n_assessors) > _LARGE
+
     def node(self, point: Floats, *, slack: float = 1.0) -> Node:
         """Return the fit at a point, to a tolerance that may have some slack."""
         setting = self.base
@@ -236,7 +250,7 @@ class Search:
 
     def _slope(self, point: Floats, node: Node, *, prior: bool) -> Floats:
         """Return the slope at a point from the fit there."""
-        rises = slopes(self.work, node)
+        rises = slopes(self.work, node, {name for one in self.unknowns for name in one.moves})
         slope = [sum(speed * rises.get(name, 0.0) for name, speed in one.moves.items()) for one in self.unknowns]
         return np.array(slope) + (self._prior_slopes(point)[0] if prior else 0.0)
 
@@ -265,9 +279,9 @@ class Search:
             bend -= np.outer(shared, shared) / pairs["w", "w"]
         if prior:
             bend += np.diag(self._prior_slopes(point)[1])
-        untold = np.diagonal(bend) <= 0  # scales, noise factors, tails: as if it were falling off exponentially
+        untold = np.diagonal(bend) <= 0  # scales, noise factors, tails: the longest step that way
         bend[untold, :] = bend[:, untold] = 0.0
-        rough = np.maximum(np.abs(self._slope(point, node, prior=prior)), _ROUGH) if untold.any() else 0.0
+        rough = np.maximum(np.abs(self._slope(point, node, prior=prior)) / _STRIDE, _ROUGH) if untold.any() else 0.0
         return np.asarray(bend + np.diag(np.where(untold, rough, 0.0)))
 
     def errors(self, names: Sequence[str]) -> dict[str, float]:
@@ -296,45 +310,61 @@ class Search:
         """Return the point where the marginal likelihood, or the posterior, is highest."""
         point = np.array([one.start for one in self.unknowns]) if start is None else start
         point = self._climbed(point, prior=prior)
-        point = self._vanished(point, prior=prior)
-        return point if self.is_exact else self._polished(point, prior=prior)
+        ended = self._vanished(point, prior=prior)
+        if (ended != point).any() or not self.is_exact:
+            ended = self._climbed(ended, prior=prior, is_patient=True)
+        return ended if self.is_exact else self._polished(ended, prior=prior)
 
-    def _climbed(self, point: Floats, *, prior: bool) -> Floats:
+    def _climbed(self, point: Floats, *, prior: bool, is_patient: bool = False) -> Floats:
         """Return the point after Newton's steps by the slopes, with what was learnt about the second derivatives.
 
         Far from the peak a step must go up. Near it the slope must become smaller: where sites stand for scores, that
         is the slope that is expected, which is the slope of the marginal likelihood but for outlying scores whose
-        weight is held where it cannot become negative. Sites come to rest roughly while steps are long.
+        weight is held where it cannot become negative. Sites come to rest roughly while steps are long. Unless it is
+        patient, a variance on its way to zero is not followed any further once all else has come to rest.
         """
         has_sites = not self.base.likelihood.is_normal
         flat = (_EVEN if has_sites else _FLAT) if self.is_exact else _NEAR
         near = _UNSURE if has_sites else _NEAR
-        slack = _LOOSEST if has_sites else 1.0
+        iterates = has_sites or not self.is_exact
+        slack = _LOOSEST if iterates else 1.0
+        may_vanish = np.array([one.may_vanish and not (is_patient or self.is_exact) for one in self.unknowns])
+
+        def seen(at: Floats, node: Node) -> tuple[float, Floats]:
+            return self._height(at, node, prior=prior), self._slope(at, node, prior=prior)
+
         node = self.node(point, slack=slack)
-        height, slope = self._height(point, node, prior=prior), self._slope(point, node, prior=prior)
-        bend = self._bend(point, node, prior=prior)
+        (height, slope), bend = seen(point, node), self._bend(point, node, prior=prior)
         for _ in range(_CLIMBS):
             step = self._step(point, slope, bend)
             gain = float(step @ slope) / 2
-            if gain < flat and slack <= 1.0:
+            going = may_vanish & (step < 0) & (np.diagonal(bend) < _TOLD)
+            if going.any() and float(step[~going] @ slope[~going]) / 2 < _NEAR:
                 return point
-            if has_sites:
+            is_short = gain < _LEVEL and float(np.abs(step).max(initial=0.0)) < _SHORT
+            if (gain < flat or is_short) and slack <= 1.0:
+                return point
+            if iterates:
                 slack = float(np.clip(_EASE * gain, 1.0, slack))
             step *= min(1.0, _STRIDE / max(float(np.abs(step).max()), 1e-300))
             for _ in range(12):
                 moved = np.clip(point + step, self.low, self.high)
                 tried = self._rested(moved, slack)
                 if tried is not None:
-                    found, turned = self._height(moved, tried, prior=prior), self._slope(moved, tried, prior=prior)
+                    found, turned = seen(moved, tried)
                     left = abs(float(self._step(moved, turned, bend) @ turned)) / 2
                     if found > height or (gain < near and (left < gain or gain < flat)):
                         break
                 step = step / 3
             else:
-                return point  # as high as can be told
+                if slack <= 1.0:
+                    return point  # as high as can be told
+                slack = 1.0
+                height, slope = seen(point, self.node(point))
+                continue
             fresh = self._bend(moved, tried, prior=prior)
             bend = _updated(bend if gain < near else fresh, moved - point, slope - turned)
-            point, node, height, slope = moved, tried, found, turned
+            point, height, slope = moved, found, turned
         if gain < _NEAR:  # along a ridge that hardly rises, as where noise goes to zero
             return point
         raise SolveError(_LOST)
@@ -388,13 +418,14 @@ class Search:
         learnt: tuple[Floats, Floats] | None = None
         bend = self._bend(point, self.node(point), prior=prior)
         before: tuple[Floats, Floats] | None = None
+        coarse = _COARSE if self.base.is_ml else _COARSEST if self.is_large else _COARSER
         for _ in range(8):
-            slope = self._differences(point, prior=prior)
+            slope = self._differences(point, height, bend, prior=prior)
             if before is not None:
                 learnt = (point - before[0], before[1] - slope)
                 bend = _updated(bend, *learnt)
             step = self._step(point, slope, bend)
-            if float(step @ slope) / 2 < (_COARSE if self.base.is_ml else _COARSER):
+            if float(step @ slope) / 2 < coarse:
                 break
             step *= min(1.0, 0.5 / float(np.abs(step).max()))
             for _ in range(4):
@@ -409,14 +440,18 @@ class Search:
             point, height = moved, found
         return point
 
-    def _differences(self, point: Floats, *, prior: bool) -> Floats:
-        """Return the slope at a point by differences within its bounds."""
-        slope = np.zeros(point.size)
-        for at in range(point.size):
+    def _differences(self, point: Floats, height: float, bend: Floats, *, prior: bool) -> Floats:
+        """Return the slope at a point by differences, within its bounds; of large panels to one side, as it is bent."""
+        slope, nearest = np.zeros(point.size), self.nearest
+        for at in np.flatnonzero((point > self.low) & (point < self.high)).tolist():
             up, down = point.copy(), point.copy()
             up[at], down[at] = min(point[at] + _STEP, self.high[at]), max(point[at] - _STEP, self.low[at])
-            rise = self._tried(up, prior=prior) - self._tried(down, prior=prior)
-            slope[at] = rise / (up[at] - down[at])
+            if self.is_large:
+                slope[at] = (self._tried(up, prior=prior) - height) / (up[at] - point[at])
+                slope[at] += bend[at, at] * (up[at] - point[at]) / 2
+            else:
+                slope[at] = (self._tried(up, prior=prior) - self._tried(down, prior=prior)) / (up[at] - down[at])
+        self.nearest = nearest
         return np.nan_to_num(slope, posinf=0.0, neginf=0.0)
 
     def _curvature(self, point: Floats) -> Floats:

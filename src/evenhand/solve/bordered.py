@@ -52,11 +52,11 @@ class BorderedSolver(Wrapped):
         return sp.csr_array(sp.diags_array(self.weight) @ self.columns)
 
     @cached_property
-    def _forces(self) -> tuple[Floats, Floats]:
+    def _forces(self) -> tuple[sp.csr_array[Any], sp.csr_array[Any]]:
         """X^T W Z, for objects and for assessors."""
         return (
-            (chooser(self.object_index, self._sizes[0]) @ self._weighted).toarray(),
-            (chooser(self.assessor_index, self._sizes[1]) @ self._weighted).toarray(),
+            sp.csr_array(chooser(self.object_index, self._sizes[0]) @ self._weighted),
+            sp.csr_array(chooser(self.assessor_index, self._sizes[1]) @ self._weighted),
         )
 
     @cached_property
@@ -66,7 +66,8 @@ class BorderedSolver(Wrapped):
     @cached_property
     def images(self) -> tuple[Floats, Floats]:
         """U = L^- X^T W Z: what values and biases take over of each column."""
-        return self.base.apply(*self._forces)
+        of_objects, of_assessors = (side.toarray() for side in self._forces)
+        return self.base.apply(of_objects, of_assessors)
 
     @cached_property
     def inner(self) -> Floats:
@@ -103,13 +104,25 @@ class BorderedSolver(Wrapped):
     @cached_property
     def covariance(self) -> Floats:
         """Covariance of the coefficients for w = 1: S^-1."""
-        half = np.linalg.solve(self._factor, np.eye(self.count))
-        return np.asarray(half.T @ half)
+        from scipy.linalg.lapack import dpotri
+
+        if not self.count:
+            return self._factor
+        lower = np.tril(dpotri(self._factor, lower=1)[0])
+        return np.asarray(lower + np.tril(lower, -1).T)
+
+    def _divided(self, columns: Floats) -> Floats:
+        """Return F^-1 times columns."""
+        from scipy.linalg import solve_triangular
+
+        if not self.count:
+            return columns
+        return np.asarray(solve_triangular(self._factor, columns, lower=True, check_finite=False), dtype=np.float64)
 
     @cached_property
     def low_rank(self) -> LowRank:
         """U S^-1 U^T, with V = U F^-T where S = F F^T."""
-        both = np.asarray(np.linalg.solve(self._factor, np.vstack(self.images).T).T, dtype=np.float64)
+        both = self._divided(np.vstack(self.images).T).T
         n_objects = self.images[0].shape[0]
         return LowRank(both[:n_objects], both[n_objects:])
 
@@ -136,7 +149,7 @@ class BorderedSolver(Wrapped):
     @cached_property
     def _rows(self) -> Floats:
         """F^-1 z for each row z of Z."""
-        return np.asarray(np.linalg.solve(self._factor, self.columns.toarray().T).T, dtype=np.float64)
+        return self._divided(self.columns.toarray().T).T
 
     @cached_property
     def _rest(self) -> Floats:
@@ -160,7 +173,7 @@ class BorderedSolver(Wrapped):
 
     def contrasts_with(self, of_objects: Floats, of_assessors: Floats, rows: Floats) -> Floats:
         """Return the variance, for w = 1, of x + z for each column x and row z of weights of the coefficients."""
-        rest = np.linalg.solve(self._factor, rows.T) - self.low_rank.across(of_objects, of_assessors)
+        rest = self._divided(rows.T) - self.low_rank.across(of_objects, of_assessors)
         return np.asarray(self.base.contrasts(of_objects, of_assessors) + np.square(rest).sum(axis=0))
 
     def log_determinant(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -11,13 +12,16 @@ import numpy as np
 from evenhand.compiled import Codes, Floats, Whole
 from evenhand.solve.base import AT_ONCE, KeptSolver, Sides, Solution, require_draws
 from evenhand.solve.digits import refined
-from evenhand.solve.equations import System
+from evenhand.solve.equations import System, pairs_of
 
 _ACCURATE: Final = 300
 _CANCELLED: Final = (1e-3, 1e-5)
 """A pivot smaller than this part of its diagonal has lost too many digits; up to 300 equations none is spared."""
 
 _BLOCK: Final = 64
+_POLE: Final = 4
+"""An eliminated vertex is a pole where it makes this many times as many links as all others."""
+
 _PAIR: Final = 64
 """To look up the entry of a pair takes as long as 64 terms of a product with the whole inverse."""
 
@@ -100,16 +104,16 @@ class FactoredSolver(KeptSolver):
 
     def _quadratic(self, start: int, stop: int) -> Floats:
         """Return c S^- c^T for each of some eliminated vertices."""
-        first, second, vertex = _pairs_of(self.system, start, stop)
         incidence = self.system.incidence
+        first, second, vertex = pairs_of(incidence.indptr[start : stop + 1].astype(np.int64))
         terms = self._entries(incidence.indices[first], incidence.indices[second])
         terms *= incidence.data[first] * incidence.data[second]
         return np.asarray(np.bincount(vertex, weights=terms, minlength=stop - start), dtype=np.float64)
 
     def _products(self, start: int, stop: int) -> Floats:
         """Return the entries of c S^- at the assessments of some eliminated vertices, in the order of the incidence."""
-        first, second, _ = _pairs_of(self.system, start, stop)
         incidence = self.system.incidence
+        first, second, _ = pairs_of(incidence.indptr[start : stop + 1].astype(np.int64))
         low, high = int(incidence.indptr[start]), int(incidence.indptr[stop])
         entries = self._entries(incidence.indices[first], incidence.indices[second]) * incidence.data[second]
         return np.asarray(np.bincount(first - low, weights=entries, minlength=high - low), dtype=np.float64)
@@ -227,8 +231,46 @@ class DirectSolver(FactoredSolver):
     @cached_property
     def _factor(self) -> Cholesky:
         """Factor of the grounded Schur complement; where a pivot lost digits, once more, without subtractions."""
-        found = Cholesky.of(self.system.grounded_schur(self.free), _CANCELLED[self.free.size > _ACCURATE])
-        return found or Cholesky(laplacian_factor(self.system.schur(), self.free))
+        system, free, pole = self.system, self.free, self._pole
+        found = Cholesky.of(system.grounded_schur(free, pole), _CANCELLED[free.size > _ACCURATE])
+        if found is not None:
+            return found
+        laplacian = system.schur(pole)
+        if pole is not None:  # which is one more vertex
+            laplacian = np.pad(laplacian, (0, 1))
+            laplacian[:-1, -1] = -system.row(pole)
+        return Cholesky(laplacian_factor(laplacian, free))
+
+    @cached_property
+    def _pole(self) -> int | None:
+        """An eliminated vertex that most of the others' links are, as that of a prior; None where there is none.
+
+        It is grounded instead of a kept vertex, so that the others stay few. Then S^- c = 1 for its own weights c.
+        """
+        system = self.system
+        if not system.n_gone or system.n_components > 1 or not system.is_dense:
+            return None
+        most = int(np.argmax(system.gone_count))
+        own = float(system.gone_count[most]) ** 2
+        return most if _POLE * (system.n_links - own) < own else None
+
+    @cached_property
+    def free(self) -> Whole:
+        """Kept vertices that are not grounded."""
+        return super().free if self._pole is None else np.arange(self.system.n_kept)
+
+    def _portions(self) -> list[tuple[int, int]]:
+        """Return stretches of the eliminated side that are small enough to be treated at a time; a pole by itself."""
+        found, pole = super()._portions(), self._pole
+        if pole is None:
+            return found
+        cuts = sorted({cut for portion in found for cut in portion} | {pole, pole + 1})
+        return list(pairwise(cuts))
+
+    def log_determinant(self) -> float:
+        """Return log det of L without the grounded rows and columns."""
+        found = super().log_determinant()
+        return found if self._pole is None else found - float(np.log(self.system.gone_total[self._pole]))
 
     def _solve_free(self, right: Floats) -> Floats:
         return self._factor.solve(right)
@@ -246,18 +288,23 @@ class DirectSolver(FactoredSolver):
 
     @property
     def _by_pairs(self) -> bool:
-        return _PAIR * self.system.n_links < self.system.n_edges * self.system.n_kept
+        links = self.system.n_links - (0 if self._pole is None else int(self.system.gone_count[self._pole]) ** 2)
+        return _PAIR * links < self.system.n_edges * self.system.n_kept
 
     def _cost(self) -> Floats:
         return super()._cost() if self._by_pairs else np.full(self.system.n_gone, float(self.system.n_kept))
 
     def _quadratic(self, start: int, stop: int) -> Floats:
+        if start == self._pole:
+            return self.system.gone_total[start:stop]
         if self._by_pairs:
             return super()._quadratic(start, stop)
         rows = self.system.incidence[start:stop]
         return np.asarray(rows.multiply(rows @ self.full_inverse).sum(axis=1)).ravel()
 
     def _products(self, start: int, stop: int) -> Floats:
+        if start == self._pole:
+            return np.ones(int(self.system.gone_count[start]))
         if self._by_pairs:
             return super()._products(start, stop)
         rows = self.system.incidence[start:stop]
@@ -323,18 +370,3 @@ def not_heaviest(weight: Floats, group: Whole) -> Whole:
     first = np.ones(by_weight.size, dtype=bool)
     first[1:] = np.diff(group[by_weight]) != 0
     return np.sort(by_weight[~first])
-
-
-def _pairs_of(system: System, start: int, stop: int) -> tuple[Whole, Whole, Whole]:
-    """Return all pairs of assessments of the same eliminated vertex, for vertices from start to stop.
-
-    The first two arrays are positions in ``system.incidence``, the third the vertex, counted from start.
-    """
-    pointer = system.incidence.indptr.astype(np.int64)
-    low, count = pointer[start:stop], np.diff(pointer[start : stop + 1])
-    edge_vertex = np.repeat(np.arange(stop - start), count)
-    first = np.repeat(np.arange(pointer[start], pointer[stop]), count[edge_vertex])
-    begin = np.cumsum(count[edge_vertex]) - count[edge_vertex]
-    inner = np.arange(first.size) - np.repeat(begin, count[edge_vertex])
-    vertex = np.repeat(edge_vertex, count[edge_vertex])
-    return first, low[vertex] + inner, vertex

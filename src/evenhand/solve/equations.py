@@ -10,11 +10,14 @@ from typing import Any, Final
 import numpy as np
 import scipy.sparse as sp
 
-from evenhand.compiled import Blocks, Codes, Floats, Whole, wants_loops
+from evenhand.compiled import Blocks, Codes, Floats, Whole, sum_by, wants_loops
 from evenhand.panel.graph import Components
 from evenhand.panel.panel import Panel
 
 _DENSE_CELLS: Final = 2_000_000
+_THIN: Final = 14
+_PAIRS: Final = 2**22
+"""An eliminated vertex that links less than this part of the kept ones is treated pair by pair, up to so many pairs."""
 """Up to this many cells the weights are multiplied as a full matrix."""
 
 _FULL: Final = 4
@@ -157,25 +160,51 @@ class System:
         full = np.bincount(places, weights=self.weight, minlength=self.n_gone * self.n_kept)
         return np.asarray(full.reshape(self.n_gone, self.n_kept))
 
-    def schur(self) -> Floats:
+    def schur(self, pole: int | None = None) -> Floats:
         """Return the Schur complement on the kept side, a graph Laplacian: S = diag(C') - c^T diag(1/C) c.
 
-        The diagonal is the sum of the weights of the links, so nothing cancels.
+        The diagonal is the sum of the weights of the links, so nothing cancels. An eliminated vertex that is a pole is
+        held at zero instead of eliminated: it adds to the diagonal alone.
         """
-        if self.is_dense:
-            half = self.dense / np.sqrt(self.gone_total)[:, None]
-            links = -(half.T @ half)
-            np.fill_diagonal(links, 0.0)
-        else:
-            links = self.links.toarray()
-            np.negative(links, out=links)
-        np.fill_diagonal(links, -links.sum(axis=1))
+        links = self._dense_links(pole) if self.is_dense else self.links.toarray()
+        np.negative(links, out=links)
+        np.fill_diagonal(links, 0.0)
+        held = 0.0 if pole is None else self.row(pole)
+        np.fill_diagonal(links, held - links.sum(axis=1))
         return np.asarray(links, dtype=np.float64)
 
-    def grounded_schur(self, free: Whole) -> Floats:
+    def row(self, gone: int) -> Floats:
+        """Return the weights of the links of an eliminated vertex with all kept ones."""
+        incidence = self.incidence
+        own = slice(incidence.indptr[gone], incidence.indptr[gone + 1])
+        return sum_by(incidence.indices[own], incidence.data[own], self.n_kept)
+
+    def _dense_links(self, pole: int | None) -> Floats:
+        """Return c^T diag(1/C) c but for a pole: pair by pair where that is less work than products of full rows."""
+        few = self.gone_count * _THIN < self.n_kept
+        if not few.any() or float(self.gone_count[few].astype(np.float64) @ self.gone_count[few]) > _PAIRS:
+            few[:] = False
+        many = ~few
+        if pole is not None:
+            few[pole] = many[pole] = False
+        links: Floats | None = None
+        if many.any():
+            half = (self.dense if many.all() else self.dense[many]) / np.sqrt(self.gone_total[many])[:, None]
+            links = half.T @ half
+        if links is not None and not few.any():
+            return links
+        rows, size = self.incidence[few], self.n_kept
+        first, second, vertex = pairs_of(rows.indptr.astype(np.int64))
+        terms = rows.data[first] * rows.data[second] / self.gone_total[few][vertex]
+        places = rows.indices[first].astype(np.int64) * size + rows.indices[second]
+        thin = sum_by(places, terms, size * size).reshape(size, size)
+        return thin if links is None else links + thin
+
+    def grounded_schur(self, free: Whole, pole: int | None = None) -> Floats:
         """Return the Schur complement between free vertices alone, laid out as LAPACK wants it."""
-        if self.is_dense:
-            return np.asfortranarray(self.schur()[np.ix_(free, free)])
+        if self.is_dense or pole is not None:
+            schur = self.schur(pole)
+            return (schur if free.size == self.n_kept else schur[np.ix_(free, free)]).T  # which is the same
         degree = np.asarray(self.links.sum(axis=1)).ravel()
         matrix = np.asarray(self.links[free][:, free].toarray(order="F"))
         np.negative(matrix, out=matrix)
@@ -199,6 +228,20 @@ def eliminate(system: System, solve_kept: SolveKept, kept_side: Floats, gone_sid
     total = system.gone_total if gone_side.ndim == 1 else system.gone_total[:, None]
     kept = solve_kept(kept_side - system.up(gone_side / total))
     return kept, (gone_side - system.down(kept)) / total
+
+
+def pairs_of(pointer: Whole) -> tuple[Whole, Whole, Whole]:
+    """Return all pairs of entries in the same row of a sparse matrix whose rows start at these places.
+
+    The first two arrays are positions of entries, the third the row.
+    """
+    count = np.diff(pointer)
+    row = np.repeat(np.arange(count.size), count)
+    each = count[row]
+    first = np.repeat(np.arange(pointer[0], pointer[-1]), each)
+    inner = np.arange(first.size) - np.repeat(np.cumsum(each) - each, each)
+    of_pair = np.repeat(row, each)
+    return first, pointer[:-1][of_pair] + inner, of_pair
 
 
 def side_links(incidence: sp.csr_array[Any], gone_total: Floats) -> sp.csr_array[Any]:
