@@ -48,7 +48,7 @@ CASES: dict[str, tuple[int, dict[str, Any], Refinements]] = {
     "rational": (24, {"scores": RATIONAL, "value_sd": 35.0}, Refinements(shrink=True, scores=RATIONAL)),
     "log": (
         24,
-        {"scores": Logarithm(50.0), "value_sd": 20.0, "uncertainties": (1.0, 2.0, 4.0)},
+        {"scores": Logarithm(50.0), "value_sd": 20.0, "bias_sd": 1.0, "uncertainties": (1.0, 2.0, 4.0)},
         Refinements(shrink=True, scores=Logarithm()),
     ),
 }
