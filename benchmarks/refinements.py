@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -22,6 +22,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 from page import table, write_section
+from scipy.special import ndtr
 
 import evenhand as eh
 from evenhand.errors import EvenhandError, NotConnectedError
@@ -63,6 +64,8 @@ class Case:
         What the panels of its own have, in words.
     plain_assumed
         The refinement for plain panels, where it cannot be the same.
+    cuts
+        Thresholds between which scores of its own panels are the categories 1, 2, ..., with noise of sd 1.
     """
 
     assumed: Refinements | None
@@ -70,6 +73,7 @@ class Case:
     effect: str
     plain: dict[str, Any] = field(default_factory=dict)
     plain_assumed: Refinements | None = None
+    cuts: tuple[float, ...] = ()
 
 
 def _bounded(shape: Any) -> Case:
@@ -114,6 +118,13 @@ CASES: Final = {
         "values of log sd 0.4",
         INSIDE,
     ),
+    "ordinal": Case(
+        Refinements(ordinal="probit"),
+        {"value_mean": 0.0, "value_sd": 2.0, "bias_sd": 1.5, "uncertainties": (1.0,)},
+        "five categories, two thirds of all scores at the ends",
+        {"value_mean": 3.0, "value_sd": 0.8, "bias_sd": 0.4, "uncertainties": (0.6,), "step": 1.0},
+        cuts=(-2.0, -1.0, 0.0, 0.5),
+    ),
 }
 
 
@@ -127,8 +138,15 @@ def draw(case: Case, shape: str, data: str, seed: int) -> eh.Simulation:
     for _ in range(100):
         drawn = eh.simulate_panel(*SHAPES[shape], seed=int(generator.integers(2**31)), **options)
         if eh.connectivity(drawn.panel).is_connected:
-            return drawn
+            return cut_up(drawn, case.cuts) if case.cuts and data == "own" else drawn
     raise ValueError(f"no panel of shape {shape} is connected.")
+
+
+def cut_up(drawn: eh.Simulation, cuts: tuple[float, ...]) -> eh.Simulation:
+    """Return a panel of categories; true values are the scores that an assessor without bias is expected to give."""
+    score = np.searchsorted(cuts, drawn.panel.score) + np.float64(1.0)
+    expected = 1.0 + ndtr(drawn.values[:, None] - np.array(cuts)).sum(axis=1)
+    return replace(drawn, values=expected, panel=replace(drawn.panel, score=score))
 
 
 def fit_by(case: Case, data: str) -> Callable[[Panel], Fit]:

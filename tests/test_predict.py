@@ -481,11 +481,11 @@ def covered(fit: Fit) -> Floats:
     return np.asarray(inside / (high - low))[is_predicted]
 
 
-@pytest.mark.parametrize("method", ["sa", "cwc"])
+@pytest.mark.parametrize("method", METHODS)
 def test_intervals_of_held_out_scores_cover_nine_in_ten(method: str) -> None:
     found = []
     for seed in range(25):
-        options: dict[str, Any] = {"bias_sd": 0.0} if method == "sa" else {}
+        options: dict[str, Any] = {} if METHODS[method].is_calibrated else {"bias_sd": 0.0}
         panel = eh.simulate_panel(40, 8, 3, seed=seed, uncertainties=(6.0,), bounds=None, step=None, **options).panel
         found.append(covered(METHODS[method](panel)))
     assert 0.88 <= np.concatenate(found).mean() <= 0.92
@@ -507,6 +507,7 @@ def test_intervals_of_fresh_scores_cover_nine_in_ten_with_priors() -> None:
     assert 0.88 <= np.concatenate(found).mean() <= 0.92
 
 
+LOGIT = eh.Bounded(0.0, 100.0)
 STUDY: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "shrunk": ({}, {"shrink": True}),
     "student": ({"freedom": 3.0}, {"shrink": True, "tails": "student"}),
@@ -514,6 +515,13 @@ STUDY: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "scaled": ({"scale_sd": 0.3}, {"shrink": True, "scale": True}),
     "rounded": ({"step": 10.0}, {"shrink": True, "step": 10.0}),
     "covariates": ({"effects": {"order": 5.0}}, {"shrink": True, "covariates": ("order",)}),
+    "huber": ({"freedom": 3.0}, {"shrink": True, "tails": "huber"}),
+    "logit": ({"scores": LOGIT, "value_sd": 45.0, "step": 5.0}, {"scores": LOGIT}),
+    "log": (
+        {"scores": eh.Logarithm(50.0), "value_sd": 12.0, "bias_sd": 6.0, "uncertainties": (3.0,), "step": 1.0},
+        {"scores": eh.Logarithm()},
+    ),
+    "probit": ({"step": 10.0, "value_sd": 10.0, "bias_sd": 6.0}, {"ordinal": "probit"}),
 }
 
 

@@ -1689,3 +1689,11 @@ def test_an_iteration_that_does_not_come_to_rest_gives_no_result(case: str, monk
     monkeypatch.setattr(working, "STEPS", 2)
     with pytest.raises(SolveError, match="did not come to rest in 2 steps"):
         refine(panel, **COMBINED[case])
+
+
+def test_rounding_that_leaves_next_to_no_noise_is_fitted() -> None:
+    """The marginal likelihood is then a ridge that hardly rises while the noise becomes less and less."""
+    options: Any = {"bias_sd": 8.0, "uncertainties": (2.0,), "bounds": None, "step": 10.0}
+    panel = eh.simulate_panel(43, 11, 2, seed=2044422645, **options).panel
+    fit = refine(panel, shrink=True, step=10.0)
+    assert (np.abs(fit.residuals) < 6.0).all()

@@ -24,8 +24,8 @@ from panels import refined_of
 
 pytestmark = pytest.mark.study
 
-LEVEL, SHARPEST = 0.90, 0.05
-"""Probability of the intervals, and what the check must be able to see."""
+LEVEL, SHARPEST, OFF = 0.90, 0.05, 0.02
+"""Probability of the intervals, what the check must be able to see, and how far off they may be."""
 
 SIZE = {"n_objects": 120, "n_assessors": 12, "per_object": 4}
 BASE: dict[str, Any] = {**SIZE, "bounds": None, "step": None, "bias_sd": 4.0, "uncertainties": (4.0, 8.0, 14.0)}
@@ -46,20 +46,18 @@ CASES: dict[str, tuple[int, dict[str, Any], Refinements]] = {
     "covariates": (20, {"effects": {"order": 6.0}}, Refinements(shrink=True, covariates=("order",))),
     "logit": (24, {"scores": LOGIT, "value_sd": 35.0}, Refinements(shrink=True, scores=LOGIT)),
     "rational": (24, {"scores": RATIONAL, "value_sd": 35.0}, Refinements(shrink=True, scores=RATIONAL)),
-    "log": (24, {"scores": Logarithm(50.0), "value_sd": 20.0}, Refinements(shrink=True, scores=Logarithm())),
+    "log": (
+        24,
+        {"scores": Logarithm(50.0), "value_sd": 20.0, "bias_sd": 1.0, "uncertainties": (1.0, 2.0, 4.0)},
+        Refinements(shrink=True, scores=Logarithm()),
+    ),
 }
 
 
 def draw(options: dict[str, Any], seed: int) -> eh.Simulation:
-    """Return a panel; with a map, uncertainties are declared in points, as the model takes them."""
+    """Return a panel; next to no noise stands for Huber's, which is added."""
     drawn = eh.simulate_panel(**{**BASE, **options}, seed=seed)
-    scores, panel = options.get("scores"), drawn.panel
-    if options.get("uncertainties") == (EXACT,):
-        return with_huber_noise(drawn, 6.0, seed)
-    if scores is None:
-        return drawn
-    slope = scores.fitted_to(panel).slope(panel.score)
-    return replace(drawn, panel=replace(panel, precision=panel.precision * np.square(slope)))
+    return with_huber_noise(drawn, 6.0, seed) if options.get("uncertainties") == (EXACT,) else drawn
 
 
 def with_huber_noise(drawn: eh.Simulation, sd: float, seed: int) -> eh.Simulation:
@@ -83,10 +81,10 @@ def covered(ends: Fit | Table, truth: NDArray[np.float64]) -> float:
 
 
 def check(coverage: Sequence[float]) -> None:
-    """Fail where the mean coverage of panels is more than three standard errors off, or cannot be told well enough."""
+    """Fail where the mean coverage of panels is more than three standard errors or 2 % off, or cannot be told."""
     found, error = float(np.mean(coverage)), float(np.std(coverage, ddof=1) / np.sqrt(len(coverage)))
     assert 3 * error < SHARPEST, f"a standard error of {error:.3f} is too large: more panels are needed"
-    assert abs(found - LEVEL) <= 3 * error, f"coverage {found:.3f}, standard error {error:.3f}"
+    assert abs(found - LEVEL) <= min(3 * error, OFF), f"coverage {found:.3f}, standard error {error:.3f}"
 
 
 def check_independent(inside: Sequence[float], count: int) -> None:

@@ -25,6 +25,8 @@ from evenhand.models.setting import Node, Setting, Work
 from evenhand.models.shrunk import ratio_prior, starts
 from evenhand.panel.panel import Panel
 from evenhand.progress import report
+from evenhand.solve.base import LowRank
+from evenhand.solve.bordered import WidenedSolver
 from evenhand.solve.priors import CentredSolver, PriorSolver
 
 Link = Literal["probit", "logit"]
@@ -52,6 +54,16 @@ _GRID: Final = (-2.2, -1.1, 0.0, 1.1, 2.2)
 _CLOSEST: Final = 1e-3
 """Least gap between thresholds there."""
 
+_BEYOND: Final = 6.0
+"""Further than this beyond the outermost threshold the expected score is the end of the scale, but for rounding."""
+
+_UNTOLD: Final = 1e-6
+"""Thresholds of which there is less information than this part of the most, as where all agree, stay as they are."""
+
+_PASSES: Final = 2
+"""Steps from the mode of values and biases to their means."""
+
+_FEW_PLACES, _FEW_SHARES = np.polynomial.hermite_e.hermegauss(9)
 _PLACES, _SHARES = np.polynomial.hermite_e.hermegauss(40)
 
 
@@ -232,6 +244,11 @@ class Ordinal(OneShape):
         found = (low + high) / 2
         return np.where(points <= self.category[0], -np.inf, np.where(points >= self.category[-1], np.inf, found))
 
+    def shares(self, latent: Floats) -> Floats:
+        """Return how far each threshold (columns) takes a place (rows) along that keeps its expected score."""
+        density = np.exp(_SHAPES[self.link].shape(self.thresholds - latent[:, None])[0]) * np.diff(self.category)
+        return np.asarray(density / density.sum(axis=1, keepdims=True))
+
     def slope(self, points: Floats) -> Floats:
         """Return the derivative of the latent place in the expected score."""
         z = self.thresholds - self.forward(points)[..., None]
@@ -335,7 +352,6 @@ class Laplace:
         objects, assessors = panel.object_index, panel.assessor_index
         value_prior = np.full(panel.n_objects, sd[0] ** -2)
         bias_prior = np.full(panel.n_assessors, sd[1] ** -2) if sd[1] else None
-        graph = self.work.graph(has_values=True, has_biases=bias_prior is not None)
 
         def joint(values: Floats, biases: Floats) -> tuple[float, _Slopes]:
             found = likelihood.slopes(values[objects] + biases[assessors], root)
@@ -347,7 +363,7 @@ class Laplace:
         for _ in range(_STEPS):
             weight = np.maximum(slopes.bend, LEAST * self.precision)
             u = values[objects] + biases[assessors]
-            solver = CentredSolver(PriorSolver(graph, weight, value_prior, bias_prior, self.work.solver))
+            solver = self._solver(sd, weight)
             found = solver.solve(u + slopes.slope / weight)
             steps, size = (found.values - values, found.biases - biases), 1.0
             way = float(np.abs(steps[0][objects] + steps[1][assessors]).max())
@@ -361,6 +377,31 @@ class Laplace:
             if way < _STILL:
                 return values, biases, slopes, solver
         raise SolveError("The most probable values and biases could not be found: the fit did not come to rest.")
+
+    def _solver(self, sd: tuple[float, float], weight: Floats) -> CentredSolver:
+        """Return what solves for values and biases with such spreads, where scores have these weights."""
+        panel = self.work.panel
+        value_prior = np.full(panel.n_objects, sd[0] ** -2)
+        bias_prior = np.full(panel.n_assessors, sd[1] ** -2) if sd[1] else None
+        graph = self.work.graph(has_values=True, has_biases=bias_prior is not None)
+        return CentredSolver(PriorSolver(graph, weight, value_prior, bias_prior, self.work.solver))
+
+    def _averaged(self, here: _Point) -> tuple[Floats, Floats, CentredSolver]:
+        """Return the means of values and biases, and their solver: slopes and bends averaged over what is unsure of u.
+
+        The normal density that is closest to theirs (Kullback and Leibler's distance), from the mode on.
+        """
+        panel, root = self.work.panel, np.sqrt(self.precision)
+        values, biases, variance = here.values, here.biases, here.variance
+        for _ in range(_PASSES):
+            u, sd = values[panel.object_index] + biases[panel.assessor_index], np.sqrt(variance)
+            found = [here.likelihood.slopes(u + sd * place, root) for place in _FEW_PLACES]
+            share = _FEW_SHARES / _FEW_SHARES.sum()
+            weight = np.maximum(share @ np.array([one.bend for one in found]), LEAST * self.precision)
+            solver = self._solver(here.sd, weight)
+            moved = solver.solve(u + share @ np.array([one.slope for one in found]) / weight)
+            values, biases, variance = moved.values, moved.biases, solver.fitted_variances()
+        return values, biases, solver
 
     def climb(self) -> tuple[Floats, Node]:
         """Find the highest likelihood, and return where it is, in logarithms of variances, and the fit there."""
@@ -469,11 +510,11 @@ class Laplace:
         """Return other variances that the scores leave credible, with probabilities, and the fits there.
 
         They are on the latent scale of the best fit: values where the same score is expected of an average assessor.
-        Thresholds follow the variances to first order.
+        Thresholds follow the variances to first order, and are unsure about that.
         """
         rows = [at for at, sd in zip((-2, -1), self.given, strict=True) if sd is None]
         if not rows:
-            return []
+            return [(1.0, np.zeros(0), self._beside(best, self.best))]
         kept = self.nearest
         point, _ = self.peak(self.point, prior=True)
         covariance = self.covariance(point, prior=True)
@@ -502,17 +543,26 @@ class Laplace:
         ]
 
     def _beside(self, best: Node, here: _Point) -> Node:
-        """Return a fit with other thresholds on the latent scale of the best one."""
+        """Return a fit with other thresholds, which are unsure, on the latent scale of the best one."""
         own, other = self.best.likelihood, here.likelihood
-        points = other.back(here.values)
-        stretch = float(np.median(own.slope(points) / other.slope(points)))
-        of_values, of_biases = np.square(here.sd).tolist()
+        values, biases, solver = self._averaged(here)
+        near = np.clip(values, other.thresholds[0] - _BEYOND, other.thresholds[-1] + _BEYOND)
+        points = other.back(near)
+        steep = own.slope(points) / other.slope(points)
+        stretch = float(np.median(steep))
+        value_ratio, bias_ratio = np.square(here.sd).tolist()
+        # by how much values and biases move with the thresholds, in units in which these are sure to 1
+        of_values, of_biases = self._followed(here)
+        of_values = (steep / stretch)[:, None] * (of_values - other.shares(near))
+        size, axes = np.linalg.eigh(self.information(here))
+        told = size > _UNTOLD * size.max()
+        root = axes[:, told] / np.sqrt(size[told])
         return replace(
             best,
-            setting=replace(best.setting, likelihood=other, value_ratio=of_values, bias_ratio=of_biases),
-            values=own.forward(points),
-            biases=stretch * here.biases,
-            solver=here.solver,
+            setting=replace(best.setting, value_ratio=value_ratio, bias_ratio=bias_ratio),
+            values=own.forward(points) + stretch * (values - near),
+            biases=stretch * biases,
+            solver=WidenedSolver(solver, LowRank(of_values @ root, of_biases @ root)),
             noise=KnownNoise(stretch**2, "estimated"),
             log_marginal=here.height,
         )
@@ -530,7 +580,7 @@ class Laplace:
 
     def information(self, here: _Point) -> Floats:
         """Return minus the second derivatives in the thresholds of the joint density, at its mode in all else."""
-        code, panel, count = self.likelihood.code, self.work.panel, self.count
+        code, count = self.likelihood.code, self.count
         (upper, upper_1, _), (lower, lower_1, _) = here.slopes.upper, here.slopes.lower
         both, every = -upper * lower, np.arange(count)
         own = np.zeros((count, count))
@@ -538,13 +588,22 @@ class Laplace:
             1:-1
         ]
         own[every[:-1], every[1:]] = own[every[1:], every[:-1]] = -sum_by(code, both, count + 1)[1:-1]
+        (of_objects, of_assessors), (values, biases) = self._forces(here), self._followed(here)
+        return np.asarray(own - of_objects.T @ values - of_assessors.T @ biases)
+
+    def _forces(self, here: _Point) -> tuple[Floats, Floats]:
+        """Return how the slopes of the joint density in values and biases (rows) move with the thresholds."""
+        code, panel, count = self.likelihood.code, self.work.panel, self.count
         force = np.zeros((code.size, count + 2))
-        force[np.arange(code.size), code + 1] = upper_1
-        force[np.arange(code.size), code] = lower_1
+        force[np.arange(code.size), code + 1] = here.slopes.upper[1]
+        force[np.arange(code.size), code] = here.slopes.lower[1]
         columns = [_sums(panel, force[:, at]) for at in range(1, count + 1)]
         of_objects, of_assessors = (np.stack(side, axis=1) for side in zip(*columns, strict=True))
-        values, biases = here.solver.apply(of_objects, of_assessors)
-        return np.asarray(own - of_objects.T @ values - of_assessors.T @ biases)
+        return of_objects, of_assessors
+
+    def _followed(self, here: _Point) -> tuple[Floats, Floats]:
+        """Return how the most probable values and biases (rows) move with the thresholds."""
+        return here.solver.apply(*self._forces(here))
 
     def covariance(self, point: Floats, *, prior: bool = False) -> Floats:
         """Return the covariance of the parameters, from differences of slopes; nan for what is at an end."""

@@ -223,7 +223,7 @@ class Refined(Model):
     @cached_property
     def credible(self) -> list[tuple[float, Floats, Node]]:
         """Other variances that the scores leave credible, with probabilities; none for large panels."""
-        if not self.search.unknowns or self.search.is_large:
+        if self.search.is_large:
             return []
         if self.laplace is not None:
             return self.laplace.credible(self.node)

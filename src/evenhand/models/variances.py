@@ -372,6 +372,8 @@ class Search:
             fresh = self._bend(moved, tried, prior=prior)
             bend = _updated(bend if gain < near else fresh, moved - point, slope - turned)
             point, height, slope = moved, found, turned
+        if gain < _NEAR:  # along a ridge that hardly rises, as where noise goes to zero
+            return point
         raise SolveError(_LOST)
 
     def _rested(self, point: Floats, slack: float) -> Node | None:

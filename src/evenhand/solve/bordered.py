@@ -188,6 +188,29 @@ class BorderedSolver(Wrapped):
 
 
 @dataclass(frozen=True, eq=False)
+class WidenedSolver(Wrapped):
+    """A solver for values and biases, with what they owe to not knowing further unknowns, V V^T."""
+
+    base: Solver
+    owed: LowRank
+
+    @property
+    def low_rank(self) -> LowRank:
+        """V V^T."""
+        return self.owed
+
+    def solve(self, score: Floats) -> Solution:
+        """Fit values and biases to N scores, the further unknowns being as they are."""
+        return self.base.solve(score)
+
+    def draw(self, generator: np.random.Generator, count: int) -> Sides:
+        """Return draws (count rows) of values and biases about zero with covariance L^-."""
+        values, biases = self.base.draw(generator, count)
+        white = generator.standard_normal((count, self.owed.of_objects.shape[1]))
+        return values + white @ self.owed.of_objects.T, biases + white @ self.owed.of_assessors.T
+
+
+@dataclass(frozen=True, eq=False)
 class StretchedSolver(Wrapped):
     """Answers about biases b from answers about b/lambda, where assessors have scales lambda (``stretch``)."""
 
