@@ -455,7 +455,12 @@ class Mapped:
         near = middle + sd * _COARSE
         with np.errstate(invalid="ignore"):
             points = [self.scores.forward(edge[:, None] + sigma[:, None] * _COARSE) for edge in edges]
+            turns = [self.scores.forward(edge[:, None]) for edge in edges]
         places = np.concatenate([near, *(np.where(np.isfinite(one), one, middle) for one in points)], axis=1)
+        # beyond both the edges and the middle the product falls as the density of u does
+        outer = np.concatenate([middle, *(np.where(np.isfinite(one), one, middle) for one in turns)], axis=1)
+        reach = sd * _COARSE[-1]
+        places = np.clip(places, outer.min(axis=1, keepdims=True) - reach, outer.max(axis=1, keepdims=True) + reach)
         ends = places.min(axis=1, keepdims=True), places.max(axis=1, keepdims=True)
         between = ends[0] + (ends[1] - ends[0]) * np.linspace(0.0, 1.0, _COARSE.size)
         places = np.sort(np.concatenate([places, between], axis=1), axis=1)

@@ -63,7 +63,8 @@ def starts(work: Work, *, has_biases: bool = True) -> dict[str, float]:
         found.append(float((np.square(sum_by(index, pull, confidence.size)) / confidence).sum()))
     least = 1e-6 * work.spread**2 * float(c.mean())
     moments = np.linalg.lstsq(np.array(rows), np.array(found), rcond=None)[0]
-    w = max(float(moments[0]), 0.02 * found[0] / panel.n_assessments, least)
+    typical = found[0] / panel.n_assessments
+    w = max(float(moments[0]) if moments[0] > 0.02 * typical else typical / 4, least)
     ratios = [log(min(max(float(one) / w, 0.02), 1e4)) for one in moments[1:]]
     return {"w": log(w), **dict(zip(("value_ratio", "bias_ratio"), [*ratios, log(0.02)], strict=False))}
 

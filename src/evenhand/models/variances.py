@@ -220,8 +220,9 @@ class Search:
 
     @property
     def is_exact(self) -> bool:
-        """Whether slopes are those of the marginal likelihood: not quite with scales, noise factors or for ML."""
-        return not (self.base.is_ml or {"scale_ratio", "strength"} & {one.name for one in self.unknowns})
+        """Whether slopes are those of the marginal likelihood: not quite with scales, noise factors, tails or ML."""
+        inexact = {"scale_ratio", "strength", "freedom"}
+        return not (self.base.is_ml or inexact & {one.name for one in self.unknowns})
 
     @property
     def is_large(self) -> bool:
@@ -353,7 +354,6 @@ class Search:
                 return point
             if iterates:
                 slack = float(np.clip(_EASE * gain, 1.0, slack))
-            step *= min(1.0, _STRIDE / max(float(np.abs(step).max()), 1e-300))
             for _ in range(12):
                 moved = np.clip(point + step, self.low, self.high)
                 tried = self._rested(moved, slack)
@@ -389,12 +389,21 @@ class Search:
         return node.log_marginal + (self._log_prior(point) if prior else 0.0)
 
     def _step(self, point: Floats, slope: Floats, bend: Floats) -> Floats:
-        """Return Newton's step in the coordinates that are free to move."""
+        """Return Newton's step in the coordinates that are free to move: bent as much more as a long one takes.
+
+        So a number of which next to nothing is known does not shorten the steps of the others.
+        """
         free = ~(((point <= self.low) & (slope < 0)) | ((point >= self.high) & (slope > 0)))
         step = np.zeros(point.size)
-        unit = 1.0 / np.sqrt(np.maximum(np.diagonal(bend)[free], 1e-300))
-        size, axes = np.linalg.eigh(bend[np.ix_(free, free)] * np.outer(unit, unit))
-        step[free] = unit * (axes @ ((axes.T @ (unit * slope[free])) / np.maximum(size, 1e-3)))
+        inner, ridge = bend[np.ix_(free, free)], 0.0
+        while free.any():
+            diagonal = np.diagonal(inner) + ridge
+            unit = 1.0 / np.sqrt(np.maximum(diagonal, 1e-300))
+            size, axes = np.linalg.eigh((inner + ridge * np.eye(unit.size)) * np.outer(unit, unit))
+            step[free] = unit * (axes @ ((axes.T @ (unit * slope[free])) / np.maximum(size, 1e-3)))
+            if float(np.abs(step).max()) <= _STRIDE:
+                break
+            ridge = max(4 * ridge, 1e-6 * float(np.abs(slope).max()))
         return step
 
     def _vanished(self, point: Floats, *, prior: bool) -> Floats:
