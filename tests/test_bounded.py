@@ -190,7 +190,7 @@ def test_noise_of_unit_scale_has_the_integrals_of_its_density(noise: Any) -> Non
     st.sampled_from([Normal(), Student(3.0), Huber()]),
     st.sampled_from([1.0, 10.0]),
 )
-@example(9232, Bounded(0, 100, "rational"), Normal(), 1.0)  # a stretch of the scale that is next to endless
+@example(9232, eh.Bounded(0, 100, "rational"), Normal(), 1.0)  # a stretch of the scale that is next to endless
 def test_probabilities_of_all_that_can_be_recorded_add_up_to_one(
     seed: int, scores: ScoreMap, noise: Any, step: float
 ) -> None:
