@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 
 import evenhand as eh
+from evenhand.compiled import one_thread
 from evenhand.errors import LimitError, SolveError
 from evenhand.panel.gauge import Anchor, Gauge
 from evenhand.panel.panel import Panel
@@ -267,3 +268,19 @@ def test_an_offset_between_scores_too_large_for_the_machine_is_an_error_and_no_n
     panel = panel_of([(0, 0), (0, 1), (1, 0), (1, 1)], [1.7e308, -1.7e308, 1.0, 2.0])
     with pytest.raises(SolveError, match="too extreme"):
         eh.calibrate(panel)
+
+
+def test_small_systems_are_solved_in_one_thread_and_what_was_set_comes_back() -> None:
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    def set_now() -> list[int]:
+        return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+    with one_thread(10_000), threadpool_limits(2, user_api="blas"):
+        before = set_now()
+        assert max(before) == 2
+        with one_thread(10):
+            with one_thread(20):
+                assert set(set_now()) == {1}
+            assert set(set_now()) == {1}
+        assert set_now() == before

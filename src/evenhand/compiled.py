@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, Final
@@ -24,6 +25,9 @@ Codes = NDArray[np.integer[Any]]
 
 LARGE: Final = 1_000_000
 """From this many assessments on, compiled loops repay the second that numba takes to be imported."""
+
+_SMALL: Final = 300
+"""Systems of up to this many equations are worth no more than one thread."""
 
 WIDTH: Final = 8
 """Random vectors are drawn this many at a time."""
@@ -91,6 +95,34 @@ if hasattr(os, "register_at_fork"):
 def in_threads(work: Callable[[int], Any], count: int) -> list[Any]:
     """Return the results of ``work(0)`` to ``work(count - 1)``, done in threads."""
     return [work(0)] if count == 1 else list(_pool().map(work, range(count)))
+
+
+_BLAS_LOCK: Final = threading.Lock()
+_BLAS_LIMITS: Final[list[Any]] = []
+
+
+@contextmanager
+def one_thread(size: int) -> Iterator[None]:
+    """Let linear algebra of small systems run in one thread: to wake others takes longer than the work itself.
+
+    What was set before comes back when the last of those who asked has finished.
+    """
+    if size > _SMALL:
+        yield
+        return
+    import scipy.linalg.lapack  # noqa: F401  # with threads of its own, which must be there to be limited
+    from threadpoolctl import threadpool_limits
+
+    with _BLAS_LOCK:
+        _BLAS_LIMITS.append(None if _BLAS_LIMITS else threadpool_limits(1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _BLAS_LOCK:
+            if len(_BLAS_LIMITS) > 1:
+                del _BLAS_LIMITS[-1]
+            else:
+                _BLAS_LIMITS.pop().restore_original_limits()
 
 
 def pieces(size: int) -> list[slice]:

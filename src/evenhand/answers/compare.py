@@ -15,6 +15,7 @@ from evenhand import frames
 from evenhand.answers.advice import Advice, Recommendation, advise, applicable
 from evenhand.answers.evidence import Evidence, Priors, default_priors, evidence
 from evenhand.answers.heldout import HeldOut, cell_of, held_out
+from evenhand.compiled import one_thread
 from evenhand.errors import LimitError, NotConnectedError, Problem, SolveError
 from evenhand.models.additive import METHODS
 from evenhand.models.average import SA
@@ -176,9 +177,17 @@ def compare(
     >>> compare(simulate_panel(40, 8, 4, seed=1).panel, candidates=[]).recommendation.method
     'cwc'
     """
-    notes: list[Problem] = []
     priors = default_priors(panel) if priors is None else priors
     chosen = applicable(panel) if candidates is None else candidates
+    with one_thread(min(panel.n_objects, panel.n_assessors)):
+        return _compared(panel, gauge, per_component, priors, chosen)
+
+
+def _compared(
+    panel: Panel, gauge: Gauge, per_component: bool, priors: Priors, chosen: Sequence[Refinements]
+) -> Comparison:
+    """Return the methods side by side, for given priors and refinements."""
+    notes: list[Problem] = []
     fits: dict[str, Fit | None] = {}
     for at, (method, fit_by) in enumerate(_ways(panel, chosen, gauge, per_component).items()):
         report("comparing methods", at, len(METHODS) + 1 + len(chosen))

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Unpack
 import numpy as np
 
 from evenhand import frames
-from evenhand.compiled import Floats
+from evenhand.compiled import Floats, one_thread
 from evenhand.errors import InputError, Problem, SolveError
 from evenhand.models.bounded import Mapped, ScoreMap
 from evenhand.models.confidences import factor_table, power_unknown, strength_unknown
@@ -225,9 +225,10 @@ class Refined(Model):
         """Other variances that the scores leave credible, with probabilities; none for large panels."""
         if self.search.is_large:
             return []
-        if self.laplace is not None:
-            return self.laplace.credible(self.node)
-        return self.search.credible(self.search.point)
+        with one_thread(min(self.panel.n_objects, self.panel.n_assessors)):
+            if self.laplace is not None:
+                return self.laplace.credible(self.node)
+            return self.search.credible(self.search.point)
 
     @property
     def _nodes(self) -> list[tuple[float, Node]]:
@@ -372,9 +373,10 @@ def refine(
     'cwc+shrunk'
     """
     chosen = replace(refinements if refinements is not None else Refinements(), **assumed)
-    model, parts = find_refined(
-        panel, chosen, per_component=per_component, noise=noise, interval=interval, solver=solver
-    )
+    with one_thread(min(panel.n_objects, panel.n_assessors)):
+        model, parts = find_refined(
+            panel, chosen, per_component=per_component, noise=noise, interval=interval, solver=solver
+        )
     return make_refined(model, parts, gauge, per_component=per_component)
 
 

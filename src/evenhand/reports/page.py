@@ -20,6 +20,7 @@ from evenhand.answers.decision import Decision, decide, why_unsafe
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.answers.reliability import LARGEST
+from evenhand.compiled import one_thread
 from evenhand.errors import EvenhandError, NotRankableError, Problem, bad_option
 from evenhand.models.average import SA, simple_average
 from evenhand.models.criteria import CriteriaFit
@@ -125,32 +126,35 @@ def make_report(
     """Return all that a report of a fit says; the options are those of :func:`~evenhand.report`."""
     fit = found.combined
     notes: list[Problem] = []
-    _scripts()
     tell("writing the report", 0, None)
-    ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
-    averages = simple_average(fit.panel)
-    mark = fingerprint(fit, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
-    compared = None if comparison is False else comparison
-    if compared is True:
-        compared = compare(fit.panel, per_component=fit.per_component, candidates=candidates)
-    return Report(
-        fit=fit,
-        title=title,
-        summary=summarise_fit(found, top=top, seed=seed, draws=draws),
-        check=summarise_check(fit.panel),
-        ranking=None if ranking is None else summarise_ranking(ranking, decision),
-        influence=_tried(lambda: summarise_influence(fit, top=top), notes),
-        comparison=None if compared is None else summarise_comparison(compared),
-        reliability=_tried(lambda: summarise_reliability(found), notes) if fit.panel.n_assessments <= LARGEST else None,
-        decision=_no_decision_words(fit, top, reason)
-        if ranking is None
-        else _decision_words(fit, ranking, decision, averages),
-        method=_method_words(fit, ranking, mark),
-        mark=mark,
-        averages=dict(zip(averages.values.labels, averages.values.estimate.tolist(), strict=True)),
-        pictures=_pictures(fit, ranking, decision, compared, notes),
-        notes=notes,
-    )
+    with one_thread(min(fit.panel.n_objects, fit.panel.n_assessors)):
+        ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
+        _scripts()
+        averages = simple_average(fit.panel)
+        mark = fingerprint(fit, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
+        compared = None if comparison is False else comparison
+        if compared is True:
+            compared = compare(fit.panel, per_component=fit.per_component, candidates=candidates)
+        return Report(
+            fit=fit,
+            title=title,
+            summary=summarise_fit(found, top=top, seed=seed, draws=draws),
+            check=summarise_check(fit.panel),
+            ranking=None if ranking is None else summarise_ranking(ranking, decision),
+            influence=_tried(lambda: summarise_influence(fit, top=top), notes),
+            comparison=None if compared is None else summarise_comparison(compared),
+            reliability=_tried(lambda: summarise_reliability(found), notes)
+            if fit.panel.n_assessments <= LARGEST
+            else None,
+            decision=_no_decision_words(fit, top, reason)
+            if ranking is None
+            else _decision_words(fit, ranking, decision, averages),
+            method=_method_words(fit, ranking, mark),
+            mark=mark,
+            averages=dict(zip(averages.values.labels, averages.values.estimate.tolist(), strict=True)),
+            pictures=_pictures(fit, ranking, decision, compared, notes),
+            notes=notes,
+        )
 
 
 def _ranks(
@@ -445,6 +449,8 @@ def refuse_pdf(path: Path) -> None:
 def _scripts() -> Future[tuple[str, ...]]:
     """Return the scripts that draw charts, which are put together beside all else: that takes seconds."""
     from concurrent.futures import ThreadPoolExecutor
+
+    import vl_convert  # noqa: F401  # here: imported in a thread of its own it would stop all others
 
     with_one = ThreadPoolExecutor(1)
     made = with_one.submit(_bundled)
