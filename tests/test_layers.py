@@ -1,4 +1,4 @@
-"""Imports point down only, nothing goes in circles, and the core needs numpy, scipy, narwhals, and numba for loops."""
+"""Imports point down only, nothing goes in circles, and the core needs numpy, scipy, narwhals, numba for loops and threadpoolctl for threads."""
 
 import ast
 import subprocess
@@ -38,7 +38,7 @@ LAYERS = [
 """From the bottom: a module may import from layers above it in this list, and from its own package."""
 
 CORE = LAYERS[: LAYERS.index("studies") + 1]
-CORE_PACKAGES = {"numpy", "scipy", "narwhals", "numba", "lazy_loader"}
+CORE_PACKAGES = {"numpy", "scipy", "narwhals", "numba", "threadpoolctl", "lazy_loader"}
 
 
 def module_name(path: Path) -> str:

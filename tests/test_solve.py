@@ -271,6 +271,7 @@ def test_an_offset_between_scores_too_large_for_the_machine_is_an_error_and_no_n
 
 
 def test_small_systems_are_solved_in_one_thread_and_what_was_set_comes_back() -> None:
+    import scipy.linalg.lapack  # noqa: F401  # with threads of its own
     from threadpoolctl import threadpool_info, threadpool_limits
 
     def set_now() -> list[int]:
