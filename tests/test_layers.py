@@ -1,4 +1,4 @@
-"""Imports point down only, nothing goes in circles, and the core needs numpy, scipy, narwhals, numba for loops and threadpoolctl for threads."""
+"""Imports point down only, nothing goes in circles, and the core needs few packages: numpy and scipy before all."""
 
 import ast
 import subprocess
