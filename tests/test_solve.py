@@ -279,8 +279,8 @@ def test_small_systems_are_solved_in_one_thread_and_what_was_set_comes_back() ->
 
     with one_thread(10_000), threadpool_limits(2, user_api="blas"):
         before = set_now()
-        with one_thread(10):
-            with one_thread(20):
+        with one_thread(100):
+            with one_thread(200), one_thread(10):
                 assert set(set_now()) == {1}
             assert set(set_now()) == {1}
         assert set_now() == before

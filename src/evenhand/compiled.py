@@ -26,8 +26,8 @@ Codes = NDArray[np.integer[Any]]
 LARGE: Final = 1_000_000
 """From this many assessments on, compiled loops repay the second that numba takes to be imported."""
 
-_SMALL: Final = 300
-"""Systems of up to this many equations are worth no more than one thread."""
+_TINY, _SMALL = 32, 300
+"""Systems of this many equations are worth no more than one thread; smaller ones take no more anyway."""
 
 WIDTH: Final = 8
 """Random vectors are drawn this many at a time."""
@@ -107,7 +107,7 @@ def one_thread(size: int) -> Iterator[None]:
 
     What was set before comes back when the last of those who asked has finished.
     """
-    if size > _SMALL:
+    if not _TINY < size <= _SMALL:
         yield
         return
     import scipy.linalg.lapack  # noqa: F401  # with threads of its own, which must be there to be limited
