@@ -416,8 +416,8 @@ _DECIMALS = 6
 _CHANCE = 1e-3
 """A step coarser than the last decimal is believed where chance would hardly make all scores its multiples."""
 
-_SEEN = 100_000
-"""The grid is looked for in this many scores, taken evenly."""
+_GLANCE, _SEEN = 64, 20_000
+"""The grid is looked for in this many scores, taken evenly: at a glance, and then with more care."""
 
 
 def recorded_step(score: NDArray[np.float64]) -> float | None:
@@ -426,7 +426,7 @@ def recorded_step(score: NDArray[np.float64]) -> float | None:
     It is the last decimal that any score has; or 25, 10, 5 or 2 times that, where so many different
     scores lie on the coarser grid that chance cannot be the reason.
     """
-    distinct = np.unique(score[:: max(1, score.size // _SEEN)])
+    distinct = score[:: max(1, score.size // _GLANCE)]
 
     def lies_on(step: float) -> bool:
         steps = distinct / step
@@ -434,6 +434,9 @@ def recorded_step(score: NDArray[np.float64]) -> float | None:
             return False
         return bool((np.abs(steps - np.round(steps)) <= 1e-6 + 1e-12 * np.abs(steps)).all())
 
+    if distinct.any() and not lies_on(10.0**-_DECIMALS):
+        return None
+    distinct = np.unique(score[:: max(1, score.size // _SEEN)])
     fine = next((step for step in (10.0**-digits for digits in range(_DECIMALS + 1)) if lies_on(step)), None)
     if fine is None:
         return None
