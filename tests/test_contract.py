@@ -59,6 +59,7 @@ MASKS: Final = (
     (re.compile(r"(?<=fingerprint )[0-9a-f]{16}\b"), "FINGERPRINT"),
     (re.compile(rf"(?<![\d.]){re.escape(eh.__version__)}(?![\d.])"), "VERSION"),
     (re.compile(r"(?<=of an unknown kind \()[^()]*|(?<=not well-formed XML \()[^()]*"), "REASON"),
+    (re.compile(r"(?<=unpacks to )[\d,]+(?= bytes)"), "SIZE"),  # which depends on who wrote the workbook
 )
 """What differs from release to release, or is in the words of another library."""
 
