@@ -276,5 +276,5 @@ def check_columns(
     made = tuple(factorise(name, cells) for name, cells in zip(names, columns, strict=True))
     collector = Collector(roles, Options(**options), covariates)
     numbers = np.array(row_numbers, dtype=np.int64)
-    collector.add(Table(tuple(names), made, numbers, "the table", decimal_comma, is_wide=is_wide))
+    collector.add(Table(tuple(names), made, numbers, "the table", decimal_comma, headers=made[1] if is_wide else None))
     return collector.entries()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import itertools
+import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +25,7 @@ from evenhand.io.packed import manifest_of
 from evenhand.io.parquet import parquet_files
 from evenhand.io.paths import MANIFEST, regular_file
 from evenhand.panel.column import Column, Table
-from evenhand.panel.confidence import FACTOR, Form, check_factor
+from evenhand.panel.confidence import FACTOR, Declared, Form, check_factor
 from evenhand.panel.graph import Side
 from evenhand.panel.panel import columns_of
 from evenhand.panel.roles import Roles, recognise
@@ -148,7 +150,7 @@ class Facts:
 
     rows: int
     missing: int
-    form: Form | None
+    declared: Declared | None
     problems: list[Problem]
     score_name: str
     hashes: dict[str, NDArray[np.uint64]]
@@ -163,7 +165,7 @@ class Coded:
     labels: dict[str, pl.Series]
     codes: dict[str, NDArray[Any]]
     score: Floats
-    precision: Floats
+    declared: Floats  # precisions, or levels
 
     def __sizeof__(self) -> int:
         labels = sum(int(one.estimated_size()) for one in self.labels.values())
@@ -190,12 +192,8 @@ def load_labelled(
     rows = sum(one.rows for one in facts)
     if rows == 0:
         raise no_score(f"column {facts[0].score_name}")
-    forms = sorted({one.form for one in facts if one.form is not None})
-    if len(forms) > 1:
-        raise InputError(
-            f"Some files declare confidence as {forms[0]} and others as {forms[1]}: use one form in all of them.",
-            kind="mixed_confidence",
-        )
+    declared = functools.reduce(operator.or_, [one.declared for one in facts if one.declared is not None])
+    _refuse_mixed(declared)
     counts = {side: _distinct([one.hashes[side] for one in facts]) for side in ("object", "assessor")}
     larger: Side = "object" if counts["object"] >= counts["assessor"] else "assessor"
     smaller = smaller_of(larger)
@@ -203,7 +201,7 @@ def load_labelled(
     blocks = _number_of_blocks(crew, len(coded), rows)
     samples = sorted(label for one in facts for label in one.samples[larger])
     marks = sorted({samples[at * len(samples) // blocks] for at in range(1, blocks)} - {samples[0]})
-    use = weighted and forms[0] != "none"
+    use = (declared, factor) if weighted and declared.form != "none" else None
     _cut_again(crew, [crew.submit(_coded_block, one, larger, small, use) for one in coded], marks)
     labels = crew.gather(small).to_list()
     if duplicates == "error":
@@ -211,8 +209,8 @@ def load_labelled(
     missing = sum(one.missing for one in facts)
     has = "row has no score and counts" if missing == 1 else "rows have no score and count"
     note = Problem("not_assessed", f"{missing:,} {has} as not assessed.")
-    of_level = float(factor) if forms[0] == "level" else None
-    return Source(larger, labels, forms[0], of_level, small=small, notes=(note,) if missing else ())
+    of_level = float(factor) if declared.form == "level" else None
+    return Source(larger, labels, declared.form, of_level, small=small, notes=(note,) if missing else ())
 
 
 def _code_all(crew: Crew, source: Any, columns: Mapping[str, str | None], options: Options) -> list[Any]:
@@ -276,14 +274,14 @@ def _code(columns: tuple[Column, ...], roles: Roles, options: Options, where: st
     collector = Collector(roles, options, rows=rows, most_problems=_MOST_PROBLEMS)
     collector.add(Table((), columns, np.arange(first_row, first_row + rows), where))
     problems = [replace(problem, where=f"{where}, {problem.where}") for problem in collector.problems()[0]]
-    form = collector.form if collector.size else None
+    declared = collector.declared if collector.size else None
     labels: dict[str, pl.Series] = {}
     codes: dict[str, NDArray[Any]] = {}
     hashes, samples = {}, {}
-    score = precision = np.zeros(0)
+    score = raw = np.zeros(0)
     if not problems:
         known = collector.labels()
-        *indices, score, precision = collector.arrays()
+        *indices, score, raw = collector.arrays()
         for side, own, index in zip(("object", "assessor"), known, indices, strict=True):
             series = own.series if isinstance(own, Labels) else pl.Series(list(own), dtype=pl.String)
             order = series.arg_sort().to_numpy()
@@ -294,8 +292,18 @@ def _code(columns: tuple[Column, ...], roles: Roles, options: Options, where: st
             ordered = np.sort(codes[side])
             some = np.unique(np.linspace(0, score.size - 1, min(_SAMPLES, score.size)).astype(np.int64))
             samples[side] = labels[side].gather(ordered[some]).to_list()
-    facts = Facts(score.size, collector.left_out, form, problems, columns[2].name, hashes, samples)
-    return Coded(facts, labels, codes, score, precision)
+    facts = Facts(score.size, collector.left_out, declared, problems, columns[2].name, hashes, samples)
+    return Coded(facts, labels, codes, score, raw)
+
+
+def _refuse_mixed(declared: Declared) -> None:
+    """Refuse files of which some declare confidence in words and others in numbers, or in numbers that are none."""
+    if declared.rank is not None and declared.least < math.inf:
+        form = "uncertainty" if declared.hint == "level_or_uncertainty" else "confidence"
+        message = f"Some files declare confidence as {form} and others as level: use one form in all of them."
+        raise InputError(message, kind="mixed_confidence")
+    if declared.form == "confidence" and declared.least <= 0:
+        raise InputError(f"the confidence {declared.least:g} must be a positive, finite number.", kind="bad_confidence")
 
 
 def _distinct(hashes: Sequence[NDArray[np.uint64]]) -> float:
@@ -323,11 +331,11 @@ def _codes_in(labels: pl.Series, every: pl.Series) -> NDArray[np.uint32]:
     return np.asarray(labels.cast(pl.Enum(every)).to_physical().to_numpy())
 
 
-def _coded_block(coded: Coded, larger: Side, small: pl.Series, weighted: bool) -> Block:
-    """Return a partition as a block, in which the smaller side has its codes for good."""
+def _coded_block(coded: Coded, larger: Side, small: pl.Series, use: tuple[Declared, float] | None) -> Block:
+    """Return a partition as a block, in which the smaller side has its codes for good; ``use`` turns levels to weights."""
     smaller = smaller_of(larger)
     other = _codes_in(coded.labels[smaller], small)[coded.codes[smaller]]
-    weight = coded.precision if weighted else None
+    weight = None if use is None else use[0].precision(coded.declared, use[1])
     return make_block(coded.codes[larger], other, coded.score, weight, labels=coded.labels[larger])
 
 

@@ -4,6 +4,5 @@ from .panels import read_table as read_table
 from .paths import MAX_UNPACKED as MAX_UNPACKED
 from .results import write_tables as write_tables
 from .table import Table as Table
-from .table import lengthen as lengthen
 
 __all__: list[str]

@@ -24,8 +24,9 @@ from evenhand.errors import InputError, Problem
 from evenhand.io import coding
 from evenhand.io.coding import SPACES, CollisionError, Factoriser, Wanted
 from evenhand.io.paths import MAX_UNPACKED, regular_file, unreadable
-from evenhand.io.table import MAX_CELLS, BlankRows, header_names, no_cells, no_rows, read_whole
+from evenhand.io.table import MAX_CELLS, BlankRows, banner_note, header_names, no_cells, no_rows, read_whole
 from evenhand.panel.column import NO_CODE, Coders, Column, Table
+from evenhand.panel.layout import find_header, joined_names
 from evenhand.panel.roles import is_known
 from evenhand.panel.rules import MOST_PROBLEMS, ReadAgainError, shortened
 
@@ -43,6 +44,7 @@ LEAST_PORTION = 2**20
 
 _HEAD: Final = 2**19
 _SAMPLE: Final = 65_536
+_FIRST_ROWS: Final = 40
 _LONGEST_LINE: Final = 131_072
 _LONGEST_ROW: Final = 2**26
 _SEPARATOR_LINE: Final = re.compile(r"\"?sep=([,;\t|])\"?[^\S\r\n]*(\r\n|\r|\n|$)", re.IGNORECASE)
@@ -165,7 +167,7 @@ class TextFile:
     def notes(self) -> list[Problem]:
         """Return what a reader of the file should know, once all portions were read."""
         found = [Problem("encoding", _NOT_UTF_8, self.source)] if self._encodings[0] in _WESTERN else []
-        return found + self._marks.notes() + self._blank.note()
+        return found + banner_note(self._above) + self._marks.notes() + self._blank.note()
 
     def portions(self, wanted: Wanted | None) -> Iterator[Table]:
         """Yield the rows below the header, a portion at a time; without columns where none is wanted."""
@@ -272,9 +274,7 @@ class TextFile:
             text = _decoded(head)
             self._delimiter = said[1] if said else sniff(text, preferred=preferred)
             lines, reader = self._reader(text)
-            rows = ((number, row) for number, row in enumerate(reader, skipped + 1) if not _is_blank_row(row))
-            number, header = next(_until_error(rows), (0, None))
-            end = lines.tell()
+            number, header, end = self._header(lines, reader, skipped)
             if (header is not None and end < len(text)) or not (more := self._more(b"", 1)):
                 break
             if len(head) > _LONGEST_ROW:
@@ -285,6 +285,7 @@ class TextFile:
             for _ in self._checked(text, skipped):
                 pass  # what is wrong with a quotation mark is said
             raise no_cells(self.source)
+        lines.seek(end)
         self._first_row, self._start = number + 1, head[len(text[:end].encode()) :]
         self._blank, self.names = BlankRows(), header_names(header)
         sample = list(itertools.islice(_until_error(reader), 200)) if self._quick else []
@@ -293,6 +294,30 @@ class TextFile:
         first = self._start[:_HEAD]
         count_lines = first.count(b"\n") or first.count(b"\r") or 1
         self.rows = int(self._size / max(len(first) / count_lines, 1.0))
+
+    def _header(
+        self, lines: io.StringIO, reader: Iterator[list[str]], skipped: int
+    ) -> tuple[int, list[str] | None, int]:
+        """Return the header, with the number of its last row and where in the text that ends; None where there is none.
+
+        What stands above it is taken note of.
+        """
+        first: list[list[str]] = []
+        numbers: list[int] = []
+        ends: list[int] = []
+        for number, row in enumerate(_until_error(reader), skipped + 1):
+            if not _is_blank_row(row):
+                first.append(row)
+                numbers.append(number)
+                ends.append(lines.tell())
+                if len(first) == _FIRST_ROWS:
+                    break
+        if not first:
+            return 0, None, 0
+        at, has_second = find_header(first)
+        header = joined_names(first[at], first[at + 1]) if has_second else first[at]
+        self._above = numbers[:at]
+        return numbers[at + has_second], header, ends[at + has_second]
 
     def _more(self, data: bytes, size: int) -> bytes:
         """Return data with what follows it in the file, until it has some size or there is no more."""
@@ -476,10 +501,11 @@ def sniff(text: str, *, preferred: str | None = None) -> str:
     for delimiter in DELIMITERS:
         reader = _until_error(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter))
         rows = [row for row in itertools.islice(reader, 200) if not _is_blank_row(row)]
-        if not rows or len(rows[0]) < 2:
+        header = rows[find_header(rows[:_FIRST_ROWS])[0]] if rows else []
+        width = len(header)
+        if width < 2:
             continue
-        width = len(rows[0])
-        known = sum(is_known(name) for name in rows[0])
+        known = sum(is_known(name) for name in header)
         even = sum(len(row) == width for row in rows) / len(rows)
         merit = (known, even, delimiter == preferred, width)
         if merit > best_merit:

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
 
+import numpy as np
+
 from evenhand import memory
-from evenhand.errors import InputError, Problem
-from evenhand.io.coding import wanted_of
+from evenhand.errors import InputError
+from evenhand.io.coding import LARGE, Wanted, wanted_of
 from evenhand.io.delimited import TextFile, read_delimited
 from evenhand.io.paths import MANIFEST, MAX_UNPACKED, existing
-from evenhand.io.table import Source, Whole, from_the_beginning, lengthen
+from evenhand.io.table import Source, Whole, from_the_beginning, read_whole
 from evenhand.panel.column import Table
 from evenhand.panel.confidence import FACTOR
-from evenhand.panel.panel import Panel
-from evenhand.panel.roles import Roles, listed_names, recognise
-from evenhand.panel.rules import Collector, Duplicates, Entries, Options
+from evenhand.panel.layout import Given, Kind, Layout, by_names, of_names, understand
+from evenhand.panel.panel import Panel, collected, twice
+from evenhand.panel.reading import reading_of
+from evenhand.panel.roles import listed_names
+from evenhand.panel.rules import Collector, Duplicates, Options
 
-_TEXTS: Final = (".csv", ".tsv", ".txt")
-_WORKBOOKS: Final = (".xlsx", ".xlsm", ".ods")
+_TEXTS: Final = (".csv", ".tsv", ".txt", ".md")
+_WORKBOOKS: Final = (".xlsx", ".xlsm", ".ods", ".xls")
 _READ: Final = "csv, tsv, txt, xlsx, xlsm, ods and parquet files are read"
 _ADVICE: Final = {
-    **dict.fromkeys((".xls", ".xlsb"), "open it in a spreadsheet program and save it as .xlsx"),
+    **dict.fromkeys((".xlsb",), "open it in a spreadsheet program and save it as .xlsx"),
     ".numbers": "export it as .xlsx or csv",
-    **dict.fromkeys((".gz", ".zip", ".bz2", ".xz", ".7z"), "unpack it first"),
+    **dict.fromkeys((".zip", ".bz2", ".xz", ".7z"), "unpack it first"),
     **dict.fromkeys((".doc", ".docx"), "copy the table to a spreadsheet"),
-    **dict.fromkeys((".pdf", ".json"), "save the table as csv"),
+    ".pdf": "save the table as csv",
 }
+_SAMPLE: Final = 2000
+"""Rows by which a large file is understood."""
 
 
 def read_panel(  # noqa: PLR0913
@@ -51,30 +57,36 @@ def read_panel(  # noqa: PLR0913
     max_unpacked: int = MAX_UNPACKED,
     criterion: str | None = None,
     covariates: Sequence[str] = (),
+    layout: Kind | None = None,
+    criteria: Sequence[str] = (),
+    scores: Mapping[str, float] | None = None,
+    level_scale: tuple[float, float] | None = None,
+    format: str | None = None,
 ) -> Panel:
-    """Read a panel from a file: one assessment a row, or with ``wide`` objects down and assessors across.
+    """Read a panel from a file, whatever its layout; ``panel.reading`` says how it was understood.
 
     Parameters
     ----------
     path
-        A csv, tsv, txt, xlsx, xlsm, ods or parquet file, a directory of parquet files, or a directory that
-        :func:`evenhand.pack_panel` wrote. Text and parquet files may be as large as memory allows, unless they are
-        wide: then a file may have 20 million cells and ``max_unpacked`` bytes.
+        A csv, tsv, txt, xlsx, xlsm, ods, xls, json, jsonl or parquet file, plain or gzipped, a directory of parquet
+        files, or a directory that :func:`evenhand.pack_panel` wrote; ``"-"`` for standard input. Text and parquet
+        files with one assessment a row may be as large as memory allows; others may have 20 million cells and
+        ``max_unpacked`` bytes.
     object, assessor, score, uncertainty, confidence, level
-        Names of the columns; recognised by their names where not given (see :mod:`evenhand.panel.roles`).
+        Names of the columns; recognised by their names and cells where not given (see :mod:`evenhand.panel.roles`).
     factor
-        Ratio of the uncertainties of neighbouring levels.
+        Ratio of the uncertainties of neighbouring levels; of a longer scale, of its ends and its middle.
     aliases
         Further words for levels: ``{"hoch": "high"}``.
     duplicates
         What to do where an assessor scored an object twice (with a criterion: twice for one criterion): ``"error"``,
-        ``"keep"`` or ``"combine"``.
+        ``"keep"``, ``"combine"``, or ``"last"`` for the one that stands last.
     missing
         Texts that mean an empty cell, such as ``"NA"``.
     sheet
         Name of the sheet of a workbook; the first that is not blank where not given.
     wide
-        Whether the sheet has objects down and assessors across.
+        Whether the sheet has objects down and assessors across: as ``layout="wide"``.
     max_unpacked
         Most bytes that a workbook may unpack to.
     criterion
@@ -82,11 +94,23 @@ def read_panel(  # noqa: PLR0913
     covariates
         Names of further columns, by which the panel's ``covariates`` hold them. One whose cells are all numbers, or
         true and false (1 and 0), becomes numbers; any other, and one of a categorical type, becomes text.
+    layout
+        ``"long"`` (one assessment a row), ``"wide"`` (objects down, assessors across), ``"across"`` (assessors down,
+        objects across) or ``"groups"`` (several named assessors a row); found out where not given.
+    criteria
+        Names of columns of scores of which each is a criterion.
+    scores
+        What scores in words stand for: ``{"Reject": 1, "Weak accept": 3}``.
+    level_scale
+        The ends of a scale of numbers that say how sure assessors were, least sure first: ``(1, 5)``.
+    format
+        The system that wrote the file (see :mod:`evenhand.io.formats`), recognised by its content where not given.
 
     Raises
     ------
     InputError
-        With every problem found, each with its row and column; of a large file the first thousand.
+        With every problem found, each with its row and column; of a large file the first thousand. Where two readings
+        are as likely, it says which argument chooses.
     LimitError
         If a large file does not fit into memory.
     """
@@ -100,8 +124,7 @@ def read_panel(  # noqa: PLR0913
             message = f"{said}, or read the file that was packed."
             raise InputError(message, kind="bad_option", where=os.fspath(path))
         return read_packed(path)
-    find: Callable[..., Roles] = functools.partial(
-        recognise,
+    given = Given(
         object=object,
         assessor=assessor,
         score=score,
@@ -110,20 +133,58 @@ def read_panel(  # noqa: PLR0913
         level=level,
         criterion=criterion,
         covariates=covariates,
+        criteria=listed_names(criteria),
+        layout="wide" if wide else layout,
     )
-    if wide:
-        table = read_table(path, sheet=sheet, max_unpacked=max_unpacked)
-        given = [name for name in (assessor, score, uncertainty, confidence, level, *further) if name is not None]
-        if given:
-            said = "A wide sheet has a column for each assessor and nothing but scores in it"
-            raise InputError(f"{said}: leave out {given[0]!r}.", kind="bad_option")
-        source: Source = Whole(lengthen(table, object=object))
-        find = recognise  # by the names that a lengthened table has
-    else:
-        source = _open(path, sheet, max_unpacked)
-    options = Options(factor, aliases, duplicates, missing)
-    entries, notes = _collect(source, find, options, covariates)
-    return Panel.from_entries(entries, factor=factor, notes=notes)
+    named = [name for name in (assessor, score, uncertainty, confidence, level, *further) if name is not None]
+    if given.layout == "wide" and named:
+        said = "A wide sheet has a column for each assessor and nothing but scores in it"
+        raise InputError(f"{said}: leave out {named[0]!r}.", kind="bad_option")
+    options = Options(factor, aliases, duplicates, missing, scores, level_scale)
+    source = _open(path, sheet, max_unpacked, whole=given.layout not in (None, "long"))
+    return _panel(source, given, options)
+
+
+def _panel(source: Source, given: Given, options: Options) -> Panel:
+    """Return the panel that a source holds: read portion by portion where it is large and one assessment a row."""
+    if isinstance(source, Whole):
+        return collected(source.table, given, options)
+
+    def by_its_names() -> Layout | None:
+        roles = by_names(source.names, given, source.source)
+        return None if roles is None else of_names(source.names, roles)
+
+    found = _collect(source, by_its_names, options, given.covariates)
+    if found is not None:
+        return found
+    sample = _sample(source)
+    try:
+        layout = understand(sample, given)
+    except InputError:
+        _collect(source, lambda: None, options)  # what is wrong with the file itself is said first
+        raise
+    if layout.roles is None:
+        return collected(read_whole(source), given, options)
+    return _collect(source, lambda: layout, options, given.covariates) or _unread()
+
+
+def _unread() -> Panel:
+    raise AssertionError("a layout was given")
+
+
+def _sample(source: Source) -> Table:
+    """Return the first rows of a source, with all its columns."""
+
+    def read() -> Table:
+        every = Wanted(tuple(range(len(source.names))), frozenset(), frozenset())
+        found = next(iter(source.portions(every)), None)
+        if found is None:
+            return Table(source.names, (), np.zeros(0, np.int64), source.source)
+        rows = np.arange(min(len(found), _SAMPLE))
+        columns = tuple(column.take(rows) for column in found.columns)
+        return replace(found, columns=columns, row_numbers=found.row_numbers[rows])
+
+    return from_the_beginning(source, read)
 
 
 def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, max_unpacked: int = MAX_UNPACKED) -> Table:
@@ -160,12 +221,12 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, max_un
     return read_spreadsheet(path, sheet, max_unpacked=max_unpacked)
 
 
-def _open(path: str | os.PathLike[str], sheet: str | None, max_unpacked: int) -> Source:
-    """Return a file as a source of columns."""
+def _open(path: str | os.PathLike[str], sheet: str | None, max_unpacked: int, *, whole: bool) -> Source:
+    """Return a file as a source of columns: one that is small, or must be, as a table."""
     kind = _kind_of(path, sheet)
-    if kind == "text":
+    if kind == "text" and not whole and existing(path)[1].st_size >= LARGE:
         return TextFile(path)
-    if kind == "parquet":
+    if kind == "parquet" and not whole:
         from evenhand.io.parquet import ParquetFile
 
         return ParquetFile(path)
@@ -200,46 +261,33 @@ def is_packed(path: object) -> bool:
 
 
 def _collect(
-    source: Source, find: Callable[..., Roles], options: Options, covariates: Sequence[str]
-) -> tuple[Entries, list[Problem]]:
-    """Return what a source says, portion by portion, and notes on it; ``find`` recognises its columns."""
+    source: Source, find: Callable[[], Layout | None], options: Options, covariates: Sequence[str] = ()
+) -> Panel | None:
+    """Return the panel of a source with one assessment a row, portion by portion; None where no layout is found."""
     categories: set[str] = set()
 
-    def read() -> tuple[Entries, list[Problem]]:
-        collector = wanted = fault = None
-        try:
-            roles = find(source.names, source=source.source)
+    def read() -> Panel | None:
+        collector = wanted = None
+        layout = find()
+        roles, chosen = (None, options) if layout is None else (layout.roles, layout.settle(options))
+        if roles is not None:
             needed = 12 * (len(roles.used) - 1) * source.rows
             memory.require(needed, f"the {source.rows:,} rows or so of {source.source}")
             collector = Collector(
-                roles, options, covariates, rows=source.rows, most_problems=source.most_problems, categories=categories
+                roles, chosen, covariates, rows=source.rows, most_problems=source.most_problems, categories=categories
             )
             known = [at for name, at in zip(covariates, roles.covariates, strict=True) if name in categories]
-            wanted = wanted_of(roles, options, known)
-        except InputError as error:
-            fault = error  # said once the rest of the file was found to be sound
+            wanted = wanted_of(roles, chosen, known)
         for portion in source.portions(wanted):
             if collector is not None:
                 collector.add(portion)
             del portion  # or the last one would stay in memory
-        if fault is not None or collector is None:
-            raise fault or AssertionError
-        return collector.entries(), [*source.notes(), *_twice(source.names, roles)]
+        if collector is None or roles is None or layout is None:
+            return None
+        entries = collector.entries()
+        names = Table(source.names, (), np.zeros(0, np.int64), source.source)
+        notes = [*source.notes(), *twice(source.names, roles), *layout.notes]
+        reading = reading_of(names, layout, entries, chosen)
+        return Panel.from_entries(entries, factor=options.factor, notes=notes, reading=reading)
 
     return from_the_beginning(source, read)
-
-
-def _twice(names: Sequence[str], roles: Roles) -> list[Problem]:
-    """Return notes on columns that were read and stand in the header again.
-
-    Labels may stand again in a table of results, which a column without a name sets apart.
-    """
-    found = []
-    for index in roles.used:
-        name, later = names[index], list(names[index + 1 :])
-        if index in (roles.object, roles.assessor) and "" in later:
-            later = later[: later.index("")]
-        if name in later or (name in names[:index] and index not in (roles.object, roles.assessor)):
-            message = f"there is more than one column {name!r}: the first was read."
-            found.append(Problem("column_twice", message, f"column {name}"))
-    return found

@@ -1,4 +1,4 @@
-"""Rows of raw cells arranged as a table, and wide sheets, objects down and assessors across, as one row per score."""
+"""Rows of raw cells arranged as a table, and what every file is read as: a source of columns, portion by portion."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from evenhand.errors import InputError, Problem
 from evenhand.io.coding import Wanted
-from evenhand.panel.column import Cell, Column, Table, factorise
-from evenhand.panel.roles import find_column
+from evenhand.panel.column import Cell, Table, factorise
+from evenhand.panel.layout import find_header, joined_names
 from evenhand.panel.rules import ReadAgainError, label_text
 
-__all__ = ["MAX_CELLS", "BlankRows", "Cell", "Source", "Table", "arrange", "is_blank", "lengthen", "read_whole"]
+__all__ = ["MAX_CELLS", "BlankRows", "Cell", "Source", "Table", "arrange", "is_blank", "read_whole"]
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ class Whole:
     """A table that was read already, as a source of one portion."""
 
     def __init__(self, table: Table) -> None:
-        self._table = table
+        self.table = table
         self.source, self.names, self.rows = table.source, table.names, len(table)
         self.most_problems: int | None = None
 
@@ -72,11 +72,11 @@ class Whole:
     def portions(self, wanted: Wanted | None) -> Iterator[Table]:
         """Yield the wanted columns."""
         if wanted is not None:
-            yield replace(self._table, columns=tuple(self._table.columns[at] for at in wanted.used))
+            yield replace(self.table, columns=tuple(self.table.columns[at] for at in wanted.used))
 
     def notes(self) -> Sequence[Problem]:
         """Return the notes of the table."""
-        return self._table.notes
+        return self.table.notes
 
     def close(self) -> None:
         """Do nothing."""
@@ -190,10 +190,11 @@ def arrange(rows: Sequence[Sequence[Cell]], first_row: int = 1, *, source: str, 
             blank.append(number)
     if not kept:
         raise no_cells(source)
-    header, *data = kept
+    at, has_second = find_header(kept)
+    names = header_names(joined_names(kept[at], kept[at + 1]) if has_second else kept[at])
+    above, data, numbers = numbers[:at], kept[at + 1 + has_second :], numbers[at + has_second :]
     if not data:
         raise no_rows(source)
-    names = header_names(header)
     width = max(len(names), *map(_filled, data))
     names += ("",) * (width - len(names))
     left_out = BlankRows()
@@ -204,8 +205,16 @@ def arrange(rows: Sequence[Sequence[Cell]], first_row: int = 1, *, source: str, 
         columns=tuple(factorise(name, cells) for name, cells in zip(names, columns, strict=True)),
         row_numbers=np.array(numbers[1:]),
         source=source,
-        notes=(*notes, *left_out.note()),
+        notes=(*notes, *banner_note(above), *left_out.note()),
     )
+
+
+def banner_note(numbers: Sequence[int]) -> list[Problem]:
+    """Return the note on rows above the header, if there are any."""
+    if not numbers:
+        return []
+    which = f"row {numbers[0]}" if len(numbers) == 1 else f"rows {numbers[0]} to {numbers[-1]}"
+    return [Problem("banner", f"{which} above the header {'was' if len(numbers) == 1 else 'were'} not read.", which)]
 
 
 def _filled(cells: Sequence[Cell]) -> int:
@@ -214,80 +223,3 @@ def _filled(cells: Sequence[Cell]) -> int:
     while width and cells[width - 1] is None:
         width -= 1
     return width
-
-
-def lengthen(table: Table, *, object: str | None = None, source: str | None = None) -> Table:
-    """Turn a table with one column per assessor into one with a row per score.
-
-    Parameters
-    ----------
-    table
-        Objects down one column; every other header is the label of an assessor.
-    object
-        Name of the column of objects; the first column if None, whose header may be empty.
-    source
-        What to call the table in messages; the source of the table if None.
-
-    Returns
-    -------
-    Table
-        Columns ``object``, ``assessor`` and ``score``, with the row numbers of the wide sheet. Empty cells mean "not
-        assessed": they are left out and counted in a note.
-
-    Raises
-    ------
-    InputError
-        If two columns name the same assessor, a column of scores has no header, or there is no score.
-    """
-    source = table.source if source is None else source
-    filled = [~np.array([is_blank(cell) for cell in one.cells], np.bool_)[one.codes] for one in table.columns]
-    if object is not None:
-        down = find_column(table.names, object, option="object", source=source)
-    else:
-        down = next(index for index, name in enumerate(table.names) if name or filled[index].any())
-    across = [index for index in range(len(table.names)) if index != down]
-    for index in across:
-        if not table.names[index] and filled[index].any():
-            raise _without_header(table, index, int(np.argmax(filled[index])), source)
-    across = [index for index in across if table.names[index]]
-    if not across:
-        message = "There is no column of an assessor beside the objects: a wide sheet has one column for each assessor."
-        raise InputError(message, kind="missing_column", where=source)
-    headers = [table.names[index] for index in across]
-    twice = next((header for at, header in enumerate(headers) if header in headers[:at]), None)
-    if twice is not None:
-        message = f"Two columns are headed {twice!r}: give each assessor one column, or two different names."
-        raise InputError(message, kind="bad_header", where=source)
-    rows, members = np.nonzero(np.column_stack([filled[index] for index in across]))
-    if not rows.size:
-        message = "Every cell is empty: write the scores below the names of the assessors."
-        raise InputError(message, kind="empty_file", where=source)
-    columns = [table.columns[index] for index in across]
-    cells = [cell for column in columns for cell in column.cells]
-    begins = np.cumsum([0, *(len(column.cells) for column in columns[:-1])])
-    codes = np.column_stack([column.codes + begin for column, begin in zip(columns, begins, strict=True)])
-    empty = len(across) * len(table) - rows.size
-    notes = list(table.notes)
-    if empty:
-        count = "1 empty cell is" if empty == 1 else f"{empty:,} empty cells are"
-        notes.append(Problem("not_assessed", f"{count} taken as not assessed and left out.", source))
-    return Table(
-        names=("object", "assessor", "score"),
-        columns=(
-            replace(table.columns[down].take(rows), name="object"),
-            Column("assessor", headers, members.astype(np.uint32)),
-            Column("score", cells, codes[rows, members].astype(np.uint32)),
-        ),
-        row_numbers=table.row_numbers[rows],
-        source=source,
-        decimal_comma=table.decimal_comma,
-        notes=tuple(notes),
-        is_wide=True,
-    )
-
-
-def _without_header(table: Table, index: int, row: int, source: str) -> InputError:
-    before = table.names[index - 1] if index else ""
-    which = f"Column {index + 1} of the table" + (f" (right of {before!r})" if before else "")
-    message = f"{which} has cells but no header: write the assessor's name above it."
-    return InputError(message, kind="bad_header", where=f"{source}, row {table.row_numbers[row]}")

@@ -94,8 +94,8 @@ class Table:
     """Whether numbers that are text use a comma as decimal mark."""
     notes: tuple[Problem, ...] = ()
     """What a reader of the file should know, such as blank rows that were left out."""
-    is_wide: bool = False
-    """Whether the rows are the cells of a sheet with a column for each assessor."""
+    headers: Column | None = None
+    """For each row the heading under which its score stands, where scores stand under several."""
 
     def __len__(self) -> int:
         return int(self.row_numbers.size)
@@ -108,9 +108,9 @@ class Table:
     def where(self, row: int, column: str | None = None) -> str:
         """Say where a cell is, in words that can be followed in the file, such as ``"row 5, column Score"``.
 
-        Of a table that was wide the column of the wide sheet is said, whose header is the assessor's label.
+        Where scores stand under several headings, it is the heading of the row's score.
         """
-        named = self.columns[1][row] if self.is_wide else column
+        named = column if self.headers is None else self.headers[row]
         return f"row {self.row_numbers[row]}" + (f", column {named}" if named else "")
 
 

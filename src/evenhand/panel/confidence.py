@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import InputError
+from evenhand.panel.lexicon import SURENESS
 
 Form = Literal["uncertainty", "confidence", "level", "none"]
 """How confidence was declared: a standard deviation, a positive weight, a level, or not at all."""
@@ -22,8 +25,23 @@ FACTOR: Final = 1.75
 MOST_FACTOR: Final = 1e6
 """Largest factor: beyond it low confidence could as well be none."""
 
-LEVELS: Final[Mapping[str, int]] = {"h": 1, "high": 1, "m": 0, "med": 0, "medium": 0, "l": -1, "low": -1}
-"""Words for a level, in lower case, and the power of factor^2 that each stands for."""
+LEVELS: Final[Mapping[str, int]] = SURENESS
+"""Words for a level, folded by :func:`evenhand.panel.roles.plain_text`, from -2 (not at all sure) to 2 (very sure)."""
+
+_MEANINGS: Final = {
+    "very high": 2,
+    "high": 1,
+    "h": 1,
+    "medium": 0,
+    "med": 0,
+    "m": 0,
+    "low": -1,
+    "l": -1,
+    "very low": -2,
+}
+
+MOST_STEPS: Final = 7
+"""Whole numbers up to this one, where there may be levels, are the steps of a scale and no weights."""
 
 
 def level_words(aliases: Mapping[str, str] | None = None) -> dict[str, int]:
@@ -31,19 +49,107 @@ def level_words(aliases: Mapping[str, str] | None = None) -> dict[str, int]:
 
     Examples
     --------
-    >>> level_words({"Hoch": "high"})["hoch"]
+    >>> level_words({"Hooch": "high"})["hooch"]
     1
     """
     words = dict(LEVELS)
     for word, meaning in (aliases or {}).items():
-        power = LEVELS.get(meaning.strip().casefold())
+        power = _MEANINGS.get(meaning.strip().casefold())
         if power is None:
             raise InputError(
                 f"The alias {word!r} is said to mean {meaning!r}, which is no level: use high, medium or low.",
                 kind="bad_alias",
             )
-        words[word.strip().casefold()] = power
+        words[" ".join(word.casefold().split())] = power
     return words
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the cells that say how sure assessors were turned out to be, in a portion of the data or in all of it.
+
+    Attributes
+    ----------
+    hint
+        How the column is to be read, as far as its name tells.
+    scale
+        The ends of a scale of numbers, least sure first, where the user gave them.
+    rank
+        How far the words for levels go from the middle, from 0 to 2; None where there are none.
+    least, most
+        The extremes of the numbers; infinities where there are none.
+    is_whole
+        Whether no number has a fraction.
+
+    Examples
+    --------
+    >>> Declared("level_or_confidence", least=2.0, most=5.0).steps
+    (1.0, 5.0)
+    >>> Declared("level_or_confidence", least=0.5, most=5.0, is_whole=False).form
+    'confidence'
+    """
+
+    hint: FormHint
+    scale: tuple[float, float] | None = None
+    rank: int | None = None
+    least: float = math.inf
+    most: float = -math.inf
+    is_whole: bool = True
+
+    def __or__(self, other: Declared) -> Declared:
+        ranks = [one.rank for one in (self, other) if one.rank is not None]
+        return Declared(
+            self.hint,
+            self.scale,
+            max(ranks, default=None),
+            min(self.least, other.least),
+            max(self.most, other.most),
+            self.is_whole and other.is_whole,
+        )
+
+    def seen(self, numbers: NDArray[np.float64], ranks: NDArray[np.float64]) -> Declared:
+        """Return this with further numbers and further words."""
+        rank = int(np.abs(ranks).max()) if ranks.size else None
+        if not numbers.size:
+            return self | Declared(self.hint, rank=rank)
+        is_whole = bool((numbers == np.floor(numbers)).all())
+        return self | Declared(self.hint, None, rank, float(numbers.min()), float(numbers.max()), is_whole)
+
+    @property
+    def steps(self) -> tuple[float, float] | None:
+        """The ends of the scale that numbers are steps of, least sure first; None where there are words or weights.
+
+        Whole numbers from 0 or 1 to at most 7 are steps, the highest of them the upper end.
+        """
+        is_open = self.hint in ("level_or_confidence", "level")
+        if not is_open or self.rank is not None or not self.is_whole or not 0 <= self.least < math.inf:
+            return None
+        if self.scale is not None:
+            return self.scale if min(self.scale) <= self.least and self.most <= max(self.scale) else None
+        return (min(1.0, self.least), self.most) if 1 < self.most <= MOST_STEPS else None
+
+    @property
+    def form(self) -> Form:
+        """The form in which confidence was declared."""
+        if self.hint != "level_or_uncertainty" and self.hint != "level_or_confidence":
+            return self.hint
+        if self.rank is not None or self.least == math.inf or self.steps is not None:
+            return "level"
+        return "uncertainty" if self.hint == "level_or_uncertainty" else "confidence"
+
+    def precision(self, raw: NDArray[np.float64], factor: float) -> NDArray[np.float64]:
+        """Return precisions of cells: of levels by their ranks or steps; any other cell is one already.
+
+        From the lower end of a scale, which is low, to its upper end, which is high, all steps are equal.
+        """
+        if self.form != "level":
+            return raw
+        if self.steps is not None:
+            low, high = self.steps
+            power = 2.0 * (np.arange(max(low, high) + 1.0) - low) / (high - low) - 1.0
+            return precision_of_level(power, factor)[raw.astype(np.int8)]
+        power = np.arange(-2.0, 3.0) / max(1, self.rank or 0)
+        return precision_of_level(power, factor)[(raw + 2.0).astype(np.int8)]
 
 
 def check_factor(factor: float) -> float:
@@ -62,8 +168,10 @@ def precision_of_uncertainty(uncertainty: NDArray[np.float64]) -> NDArray[np.flo
         return np.asarray(1.0 / np.square(uncertainty), dtype=np.float64)
 
 
-def precision_of_level(power: Sequence[int] | NDArray[np.int_], factor: float = FACTOR) -> NDArray[np.float64]:
-    """Return c = f^2, 1 or f^-2 for high, medium and low (1, 0 and -1).
+def precision_of_level(
+    power: Sequence[float] | NDArray[np.floating[Any]], factor: float = FACTOR
+) -> NDArray[np.float64]:
+    """Return c = f^2, 1 or f^-2 for high, medium and low (1, 0 and -1), and what lies between for steps between.
 
     Examples
     --------

@@ -16,8 +16,10 @@ from evenhand.errors import InputError, Problem
 from evenhand.frames import MOST_ROWS, html_lines, html_table
 from evenhand.panel.column import Column, Numbered, Table, factorise, of_numbers
 from evenhand.panel.confidence import FACTOR, Form
-from evenhand.panel.roles import Roles, listed_names, recognise
-from evenhand.panel.rules import Collector, Duplicates, Entries, Options, label_text
+from evenhand.panel.layout import Given, Kind, Layout, by_names, lengthen, of_names, understand
+from evenhand.panel.reading import Reading, reading_of
+from evenhand.panel.roles import Roles, listed_names
+from evenhand.panel.rules import Collector, Duplicates, Entries, Options, is_empty, label_text
 from evenhand.words import count_of, name_some
 
 
@@ -49,6 +51,10 @@ class Panel:
         Further columns by name, a cell for each assessment: numbers, or text for categories.
     criterion
         For each assessment the criterion that its score is for; None where no column of criteria was given.
+    reading
+        How the file or frame was read; None for panels of arrays.
+    object_details, assessor_details
+        What goes with the objects and with the assessors, such as titles: by column, and then by label.
     """
 
     objects: Sequence[str]
@@ -63,6 +69,9 @@ class Panel:
     backend: frames.Backend = frames.DEFAULT_BACKEND
     covariates: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     criterion: NDArray[np.str_] | None = None
+    reading: Reading | None = None
+    object_details: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    assessor_details: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         arrays = (self.object_index, self.assessor_index, self.score, self.precision, *self.covariates.values())
@@ -86,8 +95,13 @@ class Panel:
         missing: Sequence[str] = (),
         criterion: str | None = None,
         covariates: Sequence[str] = (),
+        wide: bool = False,
+        layout: Kind | None = None,
+        criteria: Sequence[str] = (),
+        scores: Mapping[str, float] | None = None,
+        level_scale: tuple[float, float] | None = None,
     ) -> Panel:
-        """Return the panel that a pandas, polars or pyarrow table holds, one assessment a row.
+        """Return the panel that a pandas, polars or pyarrow table holds, whatever its layout.
 
         Parameters
         ----------
@@ -108,6 +122,8 @@ class Panel:
         covariates
             Names of further columns, by which :attr:`covariates` holds them. One whose cells are all numbers, or
             true and false (1 and 0), becomes numbers; any other, and one of a categorical type, becomes text.
+        wide, layout, criteria, scores, level_scale
+            As :func:`evenhand.read_panel` takes them.
 
         Examples
         --------
@@ -116,9 +132,7 @@ class Panel:
         >>> Panel.from_frame(frame)
         Panel(2 objects, 1 assessor, 2 assessments, no declared confidence)
         """
-        names = frames.column_names(frame)
-        roles = recognise(
-            names,
+        given = Given(
             object=object,
             assessor=assessor,
             score=score,
@@ -126,14 +140,25 @@ class Panel:
             confidence=confidence,
             level=level,
             criterion=criterion,
-            covariates=covariates,
-            source="the frame",
+            covariates=listed_names(covariates),
+            criteria=listed_names(criteria),
+            layout="wide" if wide else layout,
         )
-        options = Options(factor, aliases, duplicates, missing)
-        columns = columns_of(frame, names, roles, options)
-        collector = Collector(roles, options, listed_names(covariates), rows=len(columns[0]))
-        collector.add(Table(tuple(names), columns, np.arange(len(columns[0])), "the frame"))
-        return cls.from_entries(collector.entries(), factor=factor, backend=frames.backend_of(frame))
+        options = Options(factor, aliases, duplicates, missing, scores, level_scale)
+        names = frames.column_names(frame)
+        roles = by_names(names, given, "the frame")
+        used = roles.used if roles is not None else tuple(range(len(names)))
+        columns = columns_of(frame, names, roles or Roles(0, 0, 0), options, used)
+        rows = np.arange(len(columns[0]) if columns else 0)
+        if roles is None:
+            table = Table(tuple(names), columns, rows, "the frame")
+            return replace(collected(table, given, options), backend=frames.backend_of(frame))
+        collector = Collector(roles, options, listed_names(covariates), rows=rows.size)
+        collector.add(Table(tuple(names), columns, rows, "the frame"))
+        entries = collector.entries()
+        names_only = Table(tuple(names), (), rows, "the frame")
+        reading = reading_of(names_only, of_names(names, roles), entries, options)
+        return cls.from_entries(entries, factor=factor, backend=frames.backend_of(frame), reading=reading)
 
     @classmethod
     def from_entries(
@@ -143,6 +168,7 @@ class Panel:
         factor: float = FACTOR,
         notes: Sequence[Problem] = (),
         backend: frames.Backend = frames.DEFAULT_BACKEND,
+        reading: Reading | None = None,
     ) -> Panel:
         """Return the panel of checked assessments: the door that files and frames come through."""
         return cls(
@@ -158,6 +184,7 @@ class Panel:
             backend=backend,
             covariates=entries.covariates,
             criterion=entries.criterion,
+            reading=reading,
         )
 
     @classmethod
@@ -444,12 +471,68 @@ def recorded_step(score: NDArray[np.float64]) -> float | None:
     return next((step for step in coarser if (fine / step) ** distinct.size <= _CHANCE and lies_on(step)), fine)
 
 
-def columns_of(frame: object, names: Sequence[str], roles: Roles, options: Options) -> tuple[Column, ...]:
+def collected(table: Table, given: Given, options: Options, found: Layout | None = None) -> Panel:
+    """Return the panel that a table in memory holds, whatever its layout; ``found`` where that is known."""
+    layout = understand(table, given) if found is None else found
+    chosen = layout.settle(options)
+    roles = layout.roles
+    wide = table
+    if roles is None:
+        table, roles = lengthen(table, layout)
+    collector = Collector(roles, chosen, given.covariates, rows=len(table))
+    used = tuple(table.columns[at] for at in roles.used)
+    collector.add(replace(table, columns=used))
+    entries = collector.entries()
+    notes = [*table.notes, *(layout.notes if table is wide else ()), *twice(wide.names, layout.roles)]
+    panel = Panel.from_entries(
+        entries, factor=options.factor, notes=notes, reading=reading_of(wide, layout, entries, chosen)
+    )
+    return replace(
+        panel,
+        object_details=_details(wide, layout, "object", layout.object_details),
+        assessor_details=_details(wide, layout, "assessor", layout.assessor_details),
+    )
+
+
+def _details(table: Table, layout: Layout, side: str, columns: Sequence[int]) -> dict[str, dict[str, str]]:
+    """Return what columns tell of each object or assessor, by column and label."""
+    place = getattr(layout.slots[0], side)
+    if not columns or not isinstance(place, int):
+        return {}
+    labels = [None if is_empty(cell) else label_text(cell) for cell in table.columns[place]]
+    found: dict[str, dict[str, str]] = {}
+    for at in columns:
+        own = found.setdefault(table.names[at], {})
+        for label, cell in zip(labels, table.columns[at], strict=True):
+            if label is not None and not is_empty(cell):
+                own.setdefault(label, label_text(cell).strip())
+    return found
+
+
+def twice(names: Sequence[str], roles: Roles | None) -> list[Problem]:
+    """Return notes on columns that were read and stand in the header again.
+
+    Labels may stand again in a table of results, which a column without a name sets apart.
+    """
+    found = []
+    for index in () if roles is None else roles.used:
+        name, later = names[index], list(names[index + 1 :])
+        if index in (roles.object, roles.assessor) and "" in later:  # type: ignore[union-attr]
+            later = later[: later.index("")]
+        if name in later or (name in names[:index] and index not in (roles.object, roles.assessor)):  # type: ignore[union-attr]
+            message = f"there is more than one column {name!r}: the first was read."
+            found.append(Problem("column_twice", message, f"column {name}"))
+    return found
+
+
+def columns_of(
+    frame: object, names: Sequence[str], roles: Roles, options: Options, used: Sequence[int] | None = None
+) -> tuple[Column, ...]:
     """Return the columns of a frame that are used, as arrays of numbers where they are nothing else."""
     categorical = frames.categorical_columns(frame) if roles.covariates else set()
     numeric = {roles.score, roles.confidence, *roles.covariates} if not options.numeric_words else set()
     found = []
-    for index in roles.used:
+    for index in roles.used if used is None else used:
         name = names[index]
         numbers = frames.plain_numbers(frame, name) if index in numeric else None
         if numbers is not None:

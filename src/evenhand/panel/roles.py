@@ -1,31 +1,26 @@
-"""Which column holds objects, assessors, scores and confidences: recognised by name, or given."""
+"""Which column holds objects, assessors, scores and confidences: what a heading means, recognised by name or given."""
 
 from __future__ import annotations
 
+import functools
 import re
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Final, Literal, NamedTuple
 
 from evenhand.errors import InputError
+from evenhand.panel import lexicon
 from evenhand.panel.confidence import FormHint
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Role = Literal["object", "assessor", "score", "uncertainty", "confidence", "level"]
 """What a column can be for; each is also the name of the option that gives it."""
 
-_THINGS = (
-    *("object", "proposal", "paper", "submission", "candidate", "student", "applicant", "application", "entry"),
-    *("entrant", "item", "essay", "script", "work", "project", "abstract", "manuscript", "article"),
-    *("poster", "thesis", "dissertation", "portfolio", "nominee", "nomination", "pupil"),
-)
-_PEOPLE = (
-    *("assessor", "reviewer", "judge", "marker", "grader", "rater", "examiner", "referee", "evaluator"),
-    *("panellist", "panelist", "interviewer", "scorer", "annotator", "juror", "voter", "model"),
-)
-_TAGS = (" id", " name", " number", " no", " nr", " num", " code", " label", " ref", " #", "#")
-_PLURALS = {"entry": "entries", "thesis": "theses"}
+Kind = Role | Literal["title", "self", "time", "counter", "criterion", "mean", "sum", "rank", "spread", "summary"]
+"""What a heading can mean: a role, or what stands beside: titles, times, counters and what is computed of scores."""
+
+_PLURALS: Final = {"entry": "entries", "thesis": "theses"}
+_TAGS: Final = (" id", " name", " number", " no", " nr", " num", " code", " label", " ref", " #", "#")
 
 
 def _tagged(words: Sequence[str]) -> tuple[str, ...]:
@@ -35,25 +30,17 @@ def _tagged(words: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-SYNONYMS: dict[Role, tuple[str, ...]] = {
-    "object": _tagged(_THINGS),
-    "assessor": _tagged(_PEOPLE),
-    "score": (
-        *("score", "scores", "mark", "marks", "grade", "grades", "rating", "ratings", "points", "total", "overall"),
-        *("score value", "raw score", "overall score", "overall mark", "overall grade", "overall rating"),
-        *("overall merit", "overall evaluation", "overall recommendation", "total score", "total mark", "total points"),
-        *("final score", "final mark", "review score", "review rating"),
-    ),
-    "uncertainty": (
-        *("uncertainty", "uncertainties", "sd", "s d", "sigma", "σ", "std", "stdev", "st dev", "std dev", "stddev"),
-        *("standard deviation", "std deviation", "se", "s e", "std err", "std error", "standard error", "error"),
-        *("score sd", "score uncertainty", "score error", "uncertainty sd"),
-    ),
-    "confidence": (
-        *("confidence", "confidences", "confidence score", "reviewer confidence", "assessor confidence"),
-        *("weight", "weights", "weighting", "precision", "credit", "credits", "cats", "ects"),
-    ),
-    "level": ("level", "levels", "confidence level", "confidence levels", "level of confidence"),
+def _plural(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for word in words for name in (word, f"{word}s")))
+
+
+SYNONYMS: Final[dict[Role, tuple[str, ...]]] = {
+    "object": _tagged(lexicon.THINGS),
+    "assessor": (*_tagged(lexicon.PEOPLE), *_tagged(("model",))),
+    "score": _plural(lexicon.SCORES),
+    "uncertainty": lexicon.UNCERTAINTIES,
+    "confidence": (*lexicon.CONFIDENCES, *lexicon.WEIGHTS),
+    "level": lexicon.LEVELS_NAMED,
 }
 """Names, folded as by `fold`, by which each role is recognised.
 
@@ -61,17 +48,26 @@ Words for objects and assessors are also recognised in the plural and followed b
 ``no``, ``nr``, ``num``, ``code``, ``label``, ``ref`` or ``#``.
 """
 
-EITHER_SD_OR_LEVEL = ("confidence std dev", "confidence sd", "confidence stdev", "confidence or std dev")
+EITHER_SD_OR_LEVEL: Final = ("confidence std dev", "confidence sd", "confidence stdev", "confidence or std dev")
 """Names of a column of levels if its cells are text and of standard deviations if they are numbers."""
 
-EITHER_WEIGHT_OR_LEVEL = ("confidence", "confidences", "confidence score", "reviewer confidence", "assessor confidence")
-"""Names of a column of levels if its cells are text and of positive weights if they are numbers."""
+EITHER_WEIGHT_OR_LEVEL: Final = lexicon.CONFIDENCES
+"""Names of a column of levels if its cells are words or steps of a small scale, and of weights if they are not."""
 
-_FOLDED = re.compile(r"[\s_\-/.]+")
-_ROLES: dict[str, Role] = {name: role for role, names in SYNONYMS.items() for name in names}
-_ROLES.update(dict.fromkeys(EITHER_SD_OR_LEVEL, "uncertainty"))
-_NEEDED: tuple[Role, ...] = ("object", "assessor", "score")
-_FORMS: dict[Role, FormHint] = {"uncertainty": "uncertainty", "confidence": "confidence", "level": "level"}
+_FOLDED: Final = re.compile(r"[\s_\-/.:?*!]+")
+_LETTERS: Final = str.maketrans({"œ": "oe", "æ": "ae", "ı": "i", "’": "'", "`": "'"})
+
+
+@functools.cache
+def _roles() -> dict[str, Role]:
+    """Return the role of every name by which one is recognised."""
+    found: dict[str, Role] = {name: role for role, names in reversed(SYNONYMS.items()) for name in names}
+    return found | dict.fromkeys(EITHER_SD_OR_LEVEL, "uncertainty")
+
+
+_NEEDED: Final[tuple[Role, ...]] = ("object", "assessor", "score")
+FORMS: Final[dict[Role, FormHint]] = {"uncertainty": "uncertainty", "confidence": "confidence", "level": "level"}
+"""Roles of a column that says how sure the assessor was, and the form that each means where it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +92,190 @@ class Roles:
         return (self.object, self.assessor, self.score, *further, *self.covariates)
 
 
-def fold(name: str) -> str:
-    """Fold a name for comparison: lower case, and every run of spaces and ``_ - / .`` one space.
+def plain_text(text: str) -> str:
+    """Return text in lower case, without accents, and with single spaces.
 
     Examples
     --------
-    >>> fold(" Confidence/ Std_Dev. ")
-    'confidence std dev'
+    >>> plain_text("  Très  Élevée ")
+    'tres elevee'
     """
-    return _FOLDED.sub(" ", name.casefold()).strip()
+    if text.isascii():
+        return " ".join(text.lower().split())
+    folded = unicodedata.normalize("NFKD", text.translate(_LETTERS).casefold())
+    return " ".join("".join(char for char in folded if not unicodedata.combining(char)).split())
+
+
+def fold(name: str) -> str:
+    """Fold a name for comparison: lower case, no accents, and every run of spaces and ``_ - / . : ? * !`` one space.
+
+    Examples
+    --------
+    >>> fold(" Confidence/ Std_Dev. "), fold("Évaluateur")
+    ('confidence std dev', 'evaluateur')
+    """
+    return _FOLDED.sub(" ", plain_text(name)).strip()
 
 
 def is_known(name: str) -> bool:
     """Say whether a name is one by which a column is recognised."""
-    return fold(name) in _ROLES
+    return fold(name) in _roles()
+
+
+# --- what a heading means --------------------------------------------------------------------------
+
+
+class Meaning(NamedTuple):
+    """What a heading means, and how plainly: 3 where it is a known name, 2 where a word of it says so."""
+
+    kind: Kind
+    strength: int
+
+
+_OF: Final = frozenset(
+    [
+        "of",
+        "for",
+        "by",
+        "on",
+        "in",
+        "der",
+        "des",
+        "fur",
+        "von",
+        "du",
+        "de",
+        "des",
+        "del",
+        "della",
+        "dei",
+        "di",
+        "do",
+        "da",
+        "van",
+        "voor",
+        "per",
+        "sur",
+        "a",
+    ]
+)
+_FILLERS: Final = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "your",
+        "this",
+        "each",
+        "my",
+        "our",
+        "their",
+        "die",
+        "das",
+        "den",
+        "le",
+        "la",
+        "les",
+        "l",
+        "el",
+        "los",
+        "lo",
+        "il",
+        "o",
+        "os",
+        "het",
+        "een",
+    ]
+)
+_BRACKETS: Final = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
+_NUMBERED: Final = re.compile(r"^(.*?)[\s#.]*(\d+)$")
+
+
+@functools.cache
+def _kinds() -> dict[str, Kind]:
+    """Return what single words, and names that no role has, mean."""
+    found: dict[str, Kind] = {}
+    groups: list[tuple[Kind, Iterable[str]]] = [
+        ("summary", lexicon.OTHER_SUMMARIES),
+        ("counter", lexicon.COUNTERS),
+        ("time", lexicon.TIMES),
+        ("title", lexicon.TITLES),
+        ("spread", lexicon.SPREADS),
+        ("criterion", lexicon.CRITERION_NAMES),
+        ("self", lexicon.SELF),
+        ("sum", lexicon.SUMS),
+        ("rank", lexicon.RANKS),
+        ("mean", lexicon.MEANS),
+    ]
+    for kind, words in groups:
+        found |= dict.fromkeys(words, kind)
+    return found
+
+
+@functools.lru_cache(maxsize=4096)
+def meaning_of(name: str) -> Meaning | None:
+    """Return what a heading means; None where it says nothing that is known.
+
+    The last known word decides, of what stands before an ``of``; what stands in brackets does not count.
+
+    Examples
+    --------
+    >>> meaning_of("Reviewer e-mail"), meaning_of("Overall score (1-10)"), meaning_of("Paper title")
+    (Meaning(kind='assessor', strength=2), Meaning(kind='score', strength=3), Meaning(kind='title', strength=2))
+    """
+    whole = fold(_BRACKETS.sub(" ", name)).strip(" #,;'\"") or fold(name)
+    roles, kinds = _roles(), _kinds()
+    for text in (fold(name), whole):
+        if text in kinds and (text not in roles or kinds[text] in ("mean", "rank")):
+            return Meaning(kinds[text], 3)
+        if text in roles:
+            return Meaning(roles[text], 3)
+    words = [word.removesuffix("'s") for word in re.split(r"[\s,;]+", whole) if word not in _FILLERS]
+    text = f" {' '.join(words)} "
+    for phrase in ("how confident", "how sure", "wie sicher", "hoe zeker", "e mail", "email", "mail address"):
+        if f" {phrase} " in text and "mail" not in phrase:
+            return Meaning("confidence", 2)
+    if any(word in lexicon.MEANS - lexicon.PERSONAL for word in words):
+        return Meaning("mean", 2)
+    at = next((at for at, word in enumerate(words) if word in _OF and at), len(words))
+    return _governing(words[:at]) or _governing(words[at:])
+
+
+def _governing(words: Sequence[str]) -> Meaning | None:
+    """Return what the last known word of some means: a tag such as ``id`` goes with the word before it."""
+    roles, kinds = _roles(), _kinds()
+    tags = {*lexicon.TAGS, "mail", "email", "e", "address"}
+    for at in range(len(words), 0, -1):
+        word = words[at - 1]
+        pair = " ".join(words[max(at - 2, 0) : at])
+        if pair in roles:
+            return Meaning(roles[pair], 2)
+        before = [one for one in words[: at - 1] if one in roles and roles[one] in ("object", "assessor")]
+        if word in tags and before:
+            return Meaning(
+                "title" if word in lexicon.TITLES and roles[before[-1]] == "object" else roles[before[-1]], 2
+            )
+        for table in (roles, kinds):
+            if word in table and word not in tags:
+                return Meaning(table[word], 2)  # type: ignore[index]
+        if word.endswith("s") and word[:-1] in roles:
+            return Meaning(roles[word[:-1]], 2)
+    return None
+
+
+def without_number(name: str) -> tuple[str, int] | None:
+    """Return a heading without the number at its end, and the number; None where it has none.
+
+    Examples
+    --------
+    >>> without_number("Reviewer 2"), without_number("Mark #1")
+    (('Reviewer', 2), ('Mark', 1))
+    """
+    found = _NUMBERED.match(name.strip())
+    return (found[1].strip(" #_-."), int(found[2])) if found and len(found[2]) < 5 else None
+
+
+# --- columns by name ---------------------------------------------------------------------------------
 
 
 def find_column(names: Sequence[str], wanted: str, *, option: str, source: str) -> int:
@@ -122,13 +288,13 @@ def find_column(names: Sequence[str], wanted: str, *, option: str, source: str) 
     alike = [index for index, name in enumerate(names) if name and fold(name) == fold(wanted)]
     if not alike:
         raise InputError(
-            f"There is no column {wanted!r}, which --{option} names; the columns are {_quoted(names)}.",
+            f"There is no column {wanted!r}, which --{option} names; the columns are {quoted(names)}.",
             kind="missing_column",
             where=source,
         )
     if len({names[index] for index in alike}) > 1:
         raise InputError(
-            f"The name {wanted!r} fits the columns {_quoted([names[index] for index in alike])}: "
+            f"The name {wanted!r} fits the columns {quoted([names[index] for index in alike])}: "
             f"write the one that --{option} means exactly as it stands in the header.",
             kind="ambiguous_column",
             where=source,
@@ -168,7 +334,7 @@ def recognise(
         "confidence": confidence,
         "level": level,
     }
-    forms = [role for role in _FORMS if asked[role] is not None]
+    forms = [role for role in FORMS if asked[role] is not None]
     if len(forms) > 1:
         raise InputError(
             f"Both --{forms[0]} and --{forms[1]} are given: give the one that says how sure the assessors were.",
@@ -185,10 +351,10 @@ def recognise(
     free = _first_of_each(names, {index for _, index in taken})
     candidates: dict[Role, list[int]] = {role: [] for role in SYNONYMS}
     for index in free:
-        candidates[_ROLES[fold(names[index])]].append(index)
+        candidates[_roles()[fold(names[index])]].append(index)
     missing = [role for role in _NEEDED if role not in given and not candidates[role]]
     if missing:
-        raise _missing(missing, names, source)
+        raise missing_columns(missing, names, source)
     found = {role: given[role] if role in given else _only(candidates[role], names, [role], source) for role in _NEEDED}
     place, form = _confidence(given, candidates, names, source)
     return Roles(found["object"], found["assessor"], found["score"], place, form, about, tuple(further))
@@ -209,19 +375,34 @@ def _confidence(
     given: dict[Role, int], candidates: dict[Role, list[int]], names: Sequence[str], source: str
 ) -> tuple[int | None, FormHint]:
     """Return the index and the form of the confidence column."""
-    for role, form in _FORMS.items():
+    for role, form in FORMS.items():
         if role in given:
             return given[role], form
-    indices = sorted(index for role in _FORMS for index in candidates[role])
+    indices = sorted(index for role in FORMS for index in candidates[role])
     if not indices:
         return None, "none"
-    index = _only(indices, names, list(_FORMS), source)
-    name = fold(names[index])
-    if name in EITHER_SD_OR_LEVEL:
-        return index, "level_or_uncertainty"
-    if name in EITHER_WEIGHT_OR_LEVEL:
-        return index, "level_or_confidence"
-    return index, _FORMS[_ROLES[name]]
+    index = _only(indices, names, list(FORMS), source)
+    return index, form_of(names[index])
+
+
+def form_of(name: str) -> FormHint:
+    """Return how a column that says how sure the assessor was is to be read, by its name.
+
+    Examples
+    --------
+    >>> form_of("sd"), form_of("Confidence"), form_of("credits"), form_of("How confident are you?")
+    ('uncertainty', 'level_or_confidence', 'confidence', 'level_or_confidence')
+    """
+    folded = fold(name)
+    if folded in EITHER_SD_OR_LEVEL:
+        return "level_or_uncertainty"
+    role = _roles().get(folded)
+    if role not in FORMS:
+        meaning = meaning_of(name)
+        role = meaning.kind if meaning is not None and meaning.kind in FORMS else "confidence"  # type: ignore[assignment]
+    if role == "confidence" and folded not in lexicon.WEIGHTS:
+        return "level_or_confidence"
+    return FORMS[role]  # type: ignore[index]
 
 
 def _first_of_each(names: Sequence[str], taken: set[int]) -> list[int]:
@@ -229,7 +410,7 @@ def _first_of_each(names: Sequence[str], taken: set[int]) -> list[int]:
     seen = {names[index] for index in taken}
     free = []
     for index, name in enumerate(names):
-        if name not in seen and fold(name) in _ROLES:
+        if name not in seen and fold(name) in _roles():
             seen.add(name)
             free.append(index)
     return free
@@ -243,7 +424,7 @@ def _only(indices: Sequence[int], names: Sequence[str], options: Sequence[str], 
     what = "how sure the assessors were" if len(options) > 1 else f"the {options[0]}s"
     settle = " or ".join(f"--{option}" for option in options)
     raise InputError(
-        f"The columns {_quoted(chosen)} could each hold {what}: say which one it is with {settle}.",
+        f"The columns {quoted(chosen)} could each hold {what}: say which one it is with {settle}.",
         kind="ambiguous_column",
         where=source,
     )
@@ -265,19 +446,19 @@ def _refuse_shared(given: Sequence[tuple[str, int]], names: Sequence[str], sourc
             raise InputError(message, kind="ambiguous_column", where=source)
 
 
-def _missing(roles: Sequence[str], names: Sequence[str], source: str) -> InputError:
+def missing_columns(roles: Sequence[str], names: Sequence[str], source: str) -> InputError:
     """Return the error for roles that no column fits."""
     what = " and ".join(f"{role}s" for role in roles)
     options = " and ".join(f"--{role} NAME" for role in roles)
     return InputError(
-        f"No column was recognised for {what}; the columns are {_quoted(names)}: say which one it is with {options}, "
-        "give --wide if the assessors stand across the header, or delete what stands above the header.",
+        f"No column was recognised for {what}; the columns are {quoted(names)}: say which one it is with {options}, "
+        "or give --wide if the assessors stand across the header.",
         kind="missing_column",
         where=source,
     )
 
 
-def _quoted(names: Sequence[str], most: int = 30) -> str:
+def quoted(names: Sequence[str], most: int = 30) -> str:
     """List names in quotation marks, a long list shortened."""
     shown = [repr(name) for name in dict.fromkeys(names) if name]
     more = f" and {len(shown) - most} more" if len(shown) > most else ""

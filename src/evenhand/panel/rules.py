@@ -6,7 +6,8 @@ import math
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Final, Literal, NamedTuple
@@ -20,23 +21,40 @@ from evenhand.errors import InputError, Problem, bad_option
 from evenhand.panel.column import NO_CODE, Cell, Codes, Column, Table, Vocabulary
 from evenhand.panel.confidence import (
     FACTOR,
+    Declared,
     Form,
     FormHint,
     check_factor,
     level_words,
-    precision_of_level,
     precision_of_uncertainty,
 )
-from evenhand.panel.roles import Roles
+from evenhand.panel.lexicon import NOT_ASSESSED, SCORE_FAMILIES
+from evenhand.panel.roles import Roles, plain_text
 from evenhand.words import count_of, name_some
 
-Duplicates = Literal["error", "keep", "combine"]
-"""What to do where an assessor scored an object twice: refuse, keep both, or take their weighted mean."""
+Duplicates = Literal["error", "keep", "combine", "last"]
+"""What to do where an assessor scored an object twice: refuse, keep both, take their weighted mean, or the last one."""
 
 MOST_PROBLEMS: Final = 1000
 """Problems of a large file that are listed; the others are counted."""
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_PART: Final = r"[+-]?\d+(?:[.,]\d+)?"
+_DECORATED: Final = tuple(
+    re.compile(pattern, re.ASCII)
+    for pattern in (
+        rf"({_PART}) ?(%)",
+        rf"({_PART}) ?(?:/|out of|von|sur|de|di|van|su) ?({_PART})",
+        rf"({_PART}) ?(?:points?|pts?|p|punkte|pkt\.?|puntos|punti|pontos|punten|stars?)",
+        rf"({_PART}) ?(?:[:=)]|\.(?= )| [-–—]) ?[^\d\s].*",
+        rf"({_PART}) \([^()]*\)",
+        rf"[^\d].* ?[(\[]({_PART})[)\]]",
+        rf"[^\d+-][^\d]*? ?[:=] ?({_PART})",
+    )
+)
+"""Scores as people write them: 85 %, 8/10, 7 points, 5: fair, 3 (weak accept), Weak accept (3), Score: 3."""
+
+_LETTER: Final = re.compile(r"([A-Fa-f])([+-]?)")
 _INFINITY: Final = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 _SUMMARY_WORDS: Final = frozenset({"average", "mean", "median", "total", "sum", "all", "overall", "sd", "std", "count"})
 _ASCII_SPACES: Final = dict.fromkeys(map(ord, " \t\v\f\r\x1c\x1d\x1e\x1f"))
@@ -73,9 +91,81 @@ def parse_number(cell: object, *, decimal_comma: bool = False) -> float | None:
         except (TypeError, ValueError):
             return None
     text = cell.strip().replace("\u2212", "-")
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).strip()  # full-width digits and signs
     if decimal_comma:
         text = text.replace(",", ".", 1)
     return float(text) if _NUMBER.fullmatch(text) or _INFINITY.fullmatch(text) else None
+
+
+class Score(NamedTuple):
+    """A score as it was written: its number, and what it is out of, or ``"%"``; None where that is not said."""
+
+    number: float
+    out_of: float | str | None = None
+
+
+def parse_score(cell: object, *, decimal_comma: bool = False) -> Score | None:
+    """Return the score in a cell, a number with what people write beside it; None where there is none.
+
+    Examples
+    --------
+    >>> parse_score("Weak accept (3)").number, parse_score("8/10"), parse_score("5: marginally above").number
+    (3.0, Score(number=8.0, out_of=10.0), 5.0)
+    >>> parse_score("Weak accept") is None
+    True
+    """
+    number = parse_number(cell, decimal_comma=decimal_comma)
+    if number is not None:
+        return Score(number)
+    if not isinstance(cell, str) or len(cell) > 400:
+        return None
+    text = unicodedata.normalize("NFKC", " ".join(cell.split())).replace("\u2212", "-")
+    if text and set(text) <= {"★", "☆"}:
+        return Score(float(text.count("★")), float(len(text)) if "☆" in text else None)
+    for pattern in _DECORATED:
+        found = pattern.fullmatch(text.casefold())
+        if found is not None:
+            number = float(found[1].replace(",", "."))
+            further = found[2] if found.re.groups > 1 else None
+            return Score(number, further if further in (None, "%") else float(further.replace(",", ".")))
+    return None
+
+
+def score_words(cells: Iterable[Cell]) -> dict[str, float] | None:
+    """Return what scores in words or letters stand for, where all that are no numbers belong to one order of them.
+
+    Letters have A highest, and signs are thirds of a step. Cells that say that there is no score do not count.
+
+    Examples
+    --------
+    >>> found = score_words(["Reject", "weak accept", "COI"])
+    >>> found["reject"], found["weak accept"]
+    (-2.0, 1.0)
+    >>> round(score_words(["A", "B+", "F"])["b+"], 2)
+    3.33
+    """
+    words = {
+        plain_text(cell)
+        for cell in cells
+        if isinstance(cell, str) and cell.strip() and not says_nothing(cell) and parse_score(cell) is None
+    }
+    if not words:
+        return None
+    for family in SCORE_FAMILIES:
+        if words <= family.keys():
+            return dict(family)
+    if all(_LETTER.fullmatch(word) for word in words):
+        letters = "abcde" if any(word.startswith("e") for word in words) else "abcd"
+        heights = {letter: float(len(letters) - at) for at, letter in enumerate(letters)} | {"f": 0.0}
+        signs = {"": 0.0, "+": 1 / 3, "-": -1 / 3}
+        return {letter + sign: height + step for letter, height in heights.items() for sign, step in signs.items()}
+    return None
+
+
+def says_nothing(cell: Cell) -> bool:
+    """Say whether a cell of scores says in words that there is none, such as ``n/a``, ``COI`` or a dash."""
+    return isinstance(cell, str) and len(cell) < 40 and plain_text(cell.strip(" ()[]")) in NOT_ASSESSED
 
 
 def label_text(cell: object) -> str:
@@ -110,11 +200,15 @@ class Options:
     aliases: Mapping[str, str] | None = None
     duplicates: Duplicates = "error"
     missing: Sequence[str] = ()
+    scores: Mapping[str, float] | None = None
+    """Words for scores, and the number that each stands for."""
+    level_scale: tuple[float, float] | None = None
+    """The ends of a scale of numbers that say how sure the assessor was, least sure first."""
 
     @property
     def numeric_words(self) -> frozenset[str]:
         """Numbers, in lower case, that are to be read as words: for an empty cell, or for a level."""
-        words = (word.strip().casefold() for word in (*self.missing, *(self.aliases or ())))
+        words = (word.strip().casefold() for word in (*self.missing, *(self.aliases or ()), *(self.scores or ())))
         return frozenset(word for word in words if parse_number(word) is not None)
 
 
@@ -130,6 +224,9 @@ class Entries:
     precision: Floats
     form: Form
     notes: tuple[Problem, ...]
+    steps: tuple[float, float] | None = None  # of a scale of levels that were numbers, least sure first
+    level_words: Mapping[str, float] = field(default_factory=dict)  # and the power of factor^2 that each stands for
+    score_words: Mapping[str, float] = field(default_factory=dict)
     criterion: NDArray[np.str_] | None = None
     covariates: dict[str, NDArray[Any]] = field(default_factory=dict)
 
@@ -175,29 +272,32 @@ class Collector:
         most_problems: int | None = None,
         categories: set[str] | None = None,
     ) -> None:
-        if options.duplicates not in ("error", "keep", "combine"):
-            raise bad_option(f"Duplicates can be treated as error, keep or combine, not {options.duplicates!r}.")
+        if options.duplicates not in ("error", "keep", "combine", "last"):
+            raise bad_option(f"Duplicates can be treated as error, keep, combine or last, not {options.duplicates!r}.")
         check_factor(options.factor)
         self._options, self._most = options, most_problems
         self._hint: FormHint = roles.form if roles.confidence is not None else "none"
-        self._powers = level_words(options.aliases)
+        self._powers: Mapping[str, float] = level_words(options.aliases)
         words = frozenset(word.strip() for word in options.missing)
         self._sides = _Labels(words, rows), _Labels(words, rows)
         self._score = Growing(np.float64, rows)
         self._precision = Growing(np.float64, rows if self._hint != "none" else 0)
-        self._score_cells = _Numbers(words)
-        self._declared_cells = _Numbers(words, self._powers if "level" in self._hint else {})
+        scores = {plain_text(word): number for word, number in (options.scores or {}).items()}
+        self._score_cells = _Numbers(words, scores=scores, as_written=True)
+        self._declared_cells = _Numbers(words, self._powers if "level" in self._hint else {}, as_written=True)
         self._criterion = None if roles.criterion is None else _Further("criterion", words)
         self._covariates = [_Further(name, words) for name in covariates]
         self._categories = set() if categories is None else categories
         self._row_numbers = _RowNumbers()
-        self._found, self._if_levels, self._if_numbers = (_Found(most_problems) for _ in range(3))
+        self._found, self._if_levels, self._if_words, self._if_numbers = (_Found(most_problems) for _ in range(4))
+        self.declared = Declared(self._hint, options.level_scale)
         self._first_level: _Place | None = None
         self._first_number: _Place | None = None
         self._score_name = ""
-        self._is_wide = False
+        self._has_headers = False
         self._rows = 0
         self._not_assessed: tuple[int, list[int]] = 0, []
+        self._said: Counter[str] = Counter()
         self.left_out = 0
 
     @property
@@ -208,22 +308,21 @@ class Collector:
     @property
     def form(self) -> Form:
         """The form that the declared cells turned out to have."""
-        if self._hint != "level_or_uncertainty" and self._hint != "level_or_confidence":
-            return self._hint
-        if self._first_level is not None or self._first_number is None:
-            return "level"
-        return _number_form(self._hint)
+        return self.declared.form
 
     def add(self, table: Table) -> None:
         """Take a portion of rows: columns of objects, assessors, scores and what else is used, in this order."""
         columns, numbers = table.columns, table.row_numbers
-        self._score_name, self._is_wide, self._rows = columns[2].name, table.is_wide, self._rows + numbers.size
+        headers = table.headers
+        self._score_name, self._rows = columns[2].name, self._rows + numbers.size
+        self._has_headers = headers is not None
         score = self._score_cells.read(columns[2], table.decimal_comma)
         absent = score.where(_EMPTY)
         if absent.size:
             self._leave_out(columns, absent, numbers)
             kept = np.delete(np.arange(numbers.size), absent)
             columns, numbers = tuple(column.take(kept) for column in columns), numbers[kept]
+            headers = None if headers is None else headers.take(kept)
             score = _Reading(score.value[kept], None if score.status is None else score.status[kept])
         if not numbers.size:
             return
@@ -231,7 +330,7 @@ class Collector:
         for position, (role, side) in enumerate(zip(("object", "assessor"), self._sides, strict=True)):
             message = f"the {role} is missing although there is a score: write its label, or empty the score."
             self._found.add(portion, position, side.take(columns[position]), "empty_label", message)
-        self._check_scores(portion, score, columns[1] if table.is_wide else None)
+        self._check_scores(portion, score, headers)
         if self._hint != "none":
             self._check_declared(portion)
         self._check_further(portion)
@@ -244,6 +343,8 @@ class Collector:
         found = [self._found, *(one.if_numbers for one in self._covariates if one.word is None)]
         if mixed is None:
             found.append(self._if_levels if self.form == "level" else self._if_numbers)
+            if self._hint == "level" and self.declared.steps is None:
+                found.append(self._if_words)
         listed = [problem for one in found for problem in one.listed] + ([] if mixed is None else [mixed])
         total = sum(one.count for one in found) + (mixed is not None)
         return [problem for *_, problem in sorted(listed, key=lambda item: item[:2])][: self._most], total
@@ -251,23 +352,29 @@ class Collector:
     def entries(self) -> Entries:
         """Return all assessments taken, or refuse them with everything that is wrong."""
         if not self.size:
-            raise no_score(f"column {self._score_name}" if self._rows and not self._is_wide else None)
+            raise no_score(f"column {self._score_name}" if self._rows and not self._has_headers else None)
         problems, total = self.problems()
         if problems:
             raise shortened(problems, total, self._most)
+        self._refuse_mixed_scales()
         criterion, covariates, further_notes = self._further()
         objects, assessors = self.labels()
         notes = [*self._notes(objects, assessors), *further_notes]
-        object_index, assessor_index, score, precision = self.arrays()
+        object_index, assessor_index, score, raw = self.arrays()
         entries = Entries(
             objects=objects,
             assessors=assessors,
             object_index=object_index,
             assessor_index=assessor_index,
             score=score,
-            precision=precision,
+            precision=self.declared.precision(raw, self._options.factor),
             form=self.form,
             notes=tuple(notes),
+            steps=self.declared.steps,
+            level_words={
+                word: rank / max(1, self.declared.rank or 0) for word, rank in self._declared_cells.said.items()
+            },
+            score_words=self._score_cells.said,
             criterion=criterion,
             covariates=covariates,
         )
@@ -278,21 +385,24 @@ class Collector:
         return self._sides[0].labels(), self._sides[1].labels()
 
     def arrays(self) -> tuple[Codes, Codes, Floats, Floats]:
-        """Return codes of objects and of assessors, scores and precisions, which are forgotten here."""
+        """Return codes of objects and of assessors, scores and what was declared, which are forgotten here.
+
+        What was declared are precisions, or levels that :attr:`declared` turns into precisions.
+        """
         object_index, assessor_index = (side.taken() for side in self._sides)
         score = self._score.taken()
-        precision = np.broadcast_to(np.float64(1.0), score.shape).view()
+        raw = np.broadcast_to(np.float64(1.0), score.shape).view()
         if self.form != "none":
-            precision = self._precision.taken()
-        if self.form == "level":
-            precision += 1.0
-            precision = precision_of_level([-1, 0, 1], self._options.factor)[precision.astype(np.int8)]
-        return object_index, assessor_index, score, precision
+            raw = self._precision.taken()
+        return object_index, assessor_index, score, raw
 
     def _leave_out(self, columns: Sequence[Column], rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
         """Take down rows without a score."""
         self.left_out += rows.size
         blank = [side.leave_out(column.take(rows)) for side, column in zip(self._sides, columns, strict=False)]
+        for code, times in zip(*np.unique(columns[2].codes[rows], return_counts=True), strict=True):
+            if code != NO_CODE and not is_empty(cell := columns[2].cells[code]):
+                self._said[label_text(cell).strip()] += int(times)
         labelled = numbers[rows[~(blank[0] & blank[1])]]
         count, first = self._not_assessed
         self._not_assessed = count + labelled.size, first + labelled[: _MOST_NAMED - len(first)].tolist()
@@ -316,23 +426,25 @@ class Collector:
         reading = self._declared_cells.read(column, portion.decimal_comma)
         message = "there is a score but no confidence: fill it in, or leave the whole column out to weigh all alike."
         self._found.add(portion, 3, reading.where(_EMPTY), "empty_confidence", message)
-        if hint in ("level_or_uncertainty", "level_or_confidence"):
+        if "level" in hint:
             self._first_level = self._first_level or portion.first(3, reading.where(_LEVEL))
             self._first_number = self._first_number or portion.first(3, reading.where(_FINITE, _INFINITE))
+            numbers, ranks = reading.where(_FINITE), reading.where(_LEVEL)
+            self.declared = self.declared.seen(reading.value[numbers], reading.value[ranks])
 
         def unknown(row: int) -> str:
             advice = "use high, medium or low (h, m, l), or give its meaning (--alias WORD=LEVEL)."
             return f"{_quote(column[row])} is not a known level: {advice}"
 
-        others = (_NO_NUMBER,) if hint != "level" else (_NO_NUMBER, _FINITE, _INFINITE)
-        self._if_levels.add(portion, 3, reading.where(*others), "unknown_level", unknown)
+        self._if_levels.add(portion, 3, reading.where(_NO_NUMBER), "unknown_level", unknown)
         if hint == "level":
+            self._if_words.add(portion, 3, reading.where(_FINITE, _INFINITE), "unknown_level", unknown)
             self._precision.extend(reading.value)
             return
         form = _number_form(hint)
 
         def no_number(row: int) -> str:
-            is_level = label_text(column[row]).strip().casefold() in self._powers
+            is_level = plain_text(label_text(column[row])) in self._powers
             tip = " (a column of levels is given as level)" if is_level else ""
             return f"the {form} {_quote(column[row])} is not a number{tip}."
 
@@ -356,7 +468,7 @@ class Collector:
 
     def _mixed(self) -> tuple[int, int, Problem] | None:
         """Return what is wrong with a column that has levels and numbers."""
-        if self._first_level is None or self._first_number is None:
+        if self._first_level is None or self._first_number is None or self._hint == "level":
             return None
         one, other = sorted((self._first_level, self._first_number), key=lambda place: place.order)
         message = (
@@ -364,6 +476,15 @@ class Collector:
             "one or the other in the whole column."
         )
         return other.order, 3, Problem("mixed_confidence", message, other.where)
+
+    def _refuse_mixed_scales(self) -> None:
+        """Refuse scores that say that they are out of different numbers."""
+        scales = sorted(map(str, self._score_cells.scales - {None}))
+        if len(scales) > 1 or ("%" in scales and None in self._score_cells.scales and self._score.view().min() <= 1):
+            named = " and ".join("in %" if one == "%" else f"out of {float(one):g}" for one in scales)
+            message = f"scores {named if len(scales) > 1 else 'in % and shares of 1'} stand in one column"
+            advice = "write all on one scale, or say what each means (--scores)."
+            raise InputError(f"{message}: {advice}", kind="mixed_scale", where=f"column {self._score_name}")
 
     def _check_further(self, portion: _Portion) -> None:
         """Take the criterion and the covariates of a portion."""
@@ -422,6 +543,8 @@ class Collector:
             more = f"{name_some(numbers[:6])} and {count - 6:,} more" if count > 6 else name_some(numbers)
             has = "1 row has no score and counts" if count == 1 else f"{count:,} rows have no score and count"
             message = f"{has} as not assessed (row{'s' if count > 1 else ''} {more})."
+            if self._said:
+                message = f"{message[:-1]}; cells say {_tally(self._said)}."
             notes.append(Problem("not_assessed", message, f"column {self._score_name}"))
         sides = ("object", objects, self._sides[0]), ("assessor", assessors, self._sides[1])
         for role, _, side in sides:
@@ -432,6 +555,11 @@ class Collector:
                 notes.append(Problem(f"unassessed_{role}", message, f"{role} {lost[0]}"))
         odd = [odd_labels(role, labels) for role, labels, _ in sides]
         return [*notes, *(note for some in zip(*odd, strict=True) for one in some for note in one)]
+
+
+def _tally(said: Counter[str]) -> str:
+    """Return texts with how often each stands."""
+    return name_some([f"{text!r} ({count:,})" for text, count in said.most_common()])
 
 
 def _number_form(hint: FormHint) -> Literal["uncertainty", "confidence"]:
@@ -534,8 +662,19 @@ class _Reading(NamedTuple):
 class _Numbers:
     """What the distinct cells of a column of numbers say, found out once for each of them."""
 
-    def __init__(self, words: frozenset[str], powers: Mapping[str, int] | None = None, *, truth: bool = False) -> None:
+    def __init__(
+        self,
+        words: frozenset[str],
+        powers: Mapping[str, float] | None = None,
+        *,
+        scores: Mapping[str, float] | None = None,
+        truth: bool = False,
+        as_written: bool = False,
+    ) -> None:
         self._words, self._powers, self._truth = words, powers or {}, truth
+        self._scores, self._as_written = scores or {}, as_written
+        self.scales: set[float | str | None] = set()
+        self.said: dict[str, float] = {}
         self._status: list[int] = []
         self._value: list[float] = []
 
@@ -559,11 +698,23 @@ class _Numbers:
     def _judge(self, cell: Cell, decimal_comma: bool) -> tuple[int, float]:
         if is_empty(cell, self._words):
             return _EMPTY, math.nan
-        power = self._powers.get(label_text(cell).strip().casefold()) if self._powers else None
-        if power is not None:
-            return _LEVEL, power
+        if self._powers or self._scores:
+            written = label_text(cell).strip()
+            text = plain_text(written)
+            for kind, meanings in ((_LEVEL, self._powers), (_FINITE, self._scores)):
+                if text in meanings:
+                    self.said[written] = float(meanings[text])
+                    return kind, meanings[text]
         is_truth = self._truth and type(cell) in (bool, np.bool_)
         number = float(cell) if is_truth else parse_number(cell, decimal_comma=decimal_comma)  # type: ignore[arg-type]
+        if number is None and self._as_written:
+            if says_nothing(cell):
+                return _EMPTY, math.nan
+            if (score := parse_score(cell, decimal_comma=decimal_comma)) is not None:
+                number = score.number
+                self.scales.add(score.out_of)
+        elif number is not None:
+            self.scales.add(None)
         if number is None:
             return _NO_NUMBER, math.nan
         return (_FINITE if math.isfinite(number) else _INFINITE), number
@@ -829,6 +980,8 @@ def _settle_duplicates(entries: Entries, duplicates: Duplicates, numbers: _RowNu
     if duplicates == "keep":
         note = Problem("duplicate", f"{extra} kept as separate assessments.")
         return replace(entries, notes=(*entries.notes, note))
+    if duplicates == "last":
+        return _last_ones(entries, rows, group, extra)
     _refuse_differing(entries, rows, group, numbers)
     weight = entries.precision[rows]
     total = sum_by(group, weight, first.size)
@@ -861,6 +1014,27 @@ def _settle_duplicates(entries: Entries, duplicates: Duplicates, numbers: _RowNu
         covariates={
             name: mean(cells) if cells.dtype.kind == "f" else cells[kept] for name, cells in entries.covariates.items()
         },
+    )
+
+
+def _last_ones(entries: Entries, rows: NDArray[np.int64], group: NDArray[np.int64], extra: str) -> Entries:
+    """Keep of repeated assessments the one that stands last."""
+    last = np.zeros(int(group.max()) + 1, np.int64)
+    last[group] = rows  # of several for one place, numpy keeps the last
+    kept = np.ones(entries.score.size, np.bool_)
+    kept[rows] = False
+    kept[last] = True
+    equal = entries.form == "none"
+    score = entries.score[kept]
+    return replace(
+        entries,
+        object_index=entries.object_index[kept],
+        assessor_index=entries.assessor_index[kept],
+        score=score,
+        precision=np.broadcast_to(np.float64(1.0), score.shape).view() if equal else entries.precision[kept],
+        notes=(*entries.notes, Problem("duplicate", f"{extra} replaced by the one that stands last.")),
+        criterion=None if entries.criterion is None else entries.criterion[kept],
+        covariates={name: cells[kept] for name, cells in entries.covariates.items()},
     )
 
 

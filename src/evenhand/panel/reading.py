@@ -1,0 +1,193 @@
+"""What was understood of a file: which column was taken for what and which were left out, in words and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from evenhand.panel.column import Table
+from evenhand.panel.confidence import Form
+from evenhand.panel.layout import Kind, Layout, LeftOut
+from evenhand.panel.rules import Entries, Options
+from evenhand.words import name_some
+
+LAYOUTS: Final[Mapping[Kind, str]] = {
+    "long": "one assessment a row",
+    "wide": "objects down, assessors across",
+    "across": "assessors down, objects across",
+    "groups": "several assessors a row, each named beside the score",
+}
+"""Layouts in words."""
+
+_FORMS: Final[Mapping[Form, str]] = {
+    "uncertainty": "standard deviations",
+    "confidence": "weights",
+    "level": "levels",
+    "none": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a table was read.
+
+    Attributes
+    ----------
+    layout
+        ``"long"`` (one assessment a row), ``"wide"`` (objects down, assessors across), ``"across"`` (the other way
+        round) or ``"groups"`` (several named assessors a row).
+    object, assessor, score
+        The columns, by their names; what stands across the header has none.
+    confidence, form
+        The column that says how sure assessors were, and in which form.
+    meaning
+        What words or steps of confidence were taken for.
+    criterion, criteria
+        The column of criteria, or the columns of which each is one.
+    scores
+        What scores in words were taken for.
+    object_details, assessor_details
+        Columns that go with objects and with assessors.
+    left_out
+        Columns that were not read, each with the reason.
+    system
+        The system that wrote the file, where it was recognised.
+    why
+        What spoke for this reading.
+    saved
+        The file beside the data that settled it, if one did.
+    """
+
+    layout: Kind
+    object: str | None
+    assessor: str | None
+    score: str | None
+    confidence: str | None = None
+    form: Form = "none"
+    meaning: str = ""
+    criterion: str | None = None
+    criteria: tuple[str, ...] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)
+    object_details: tuple[str, ...] = ()
+    assessor_details: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    system: str | None = None
+    why: tuple[str, ...] = ()
+    saved: str | None = None
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+    def sentence(self) -> str:
+        """Return in one sentence how the file was read."""
+        read = [] if self.system is None else [f"an export of {self.system}"]
+        if self.layout != "long":
+            read.append(LAYOUTS[self.layout])
+        heading = "the headings" if self.criteria or self.layout in ("wide", "across") else "the rows"
+        for name, column in (("objects", self.object), ("assessors", self.assessor)):
+            read.append(f"{name} from {heading if column is None else repr(column)}")
+        if self.criteria and self.layout == "long":
+            read.append(f"scores for the criteria {name_some([repr(one) for one in self.criteria], 8)}")
+        else:
+            read.append(f"scores from {'the cells' if self.score is None else repr(self.score)}{self._words()}")
+            if self.criteria:
+                read.append(f"criteria {name_some([repr(one) for one in self.criteria], 8)} from the headings")
+        if self.criterion is not None:
+            read.append(f"criteria from {self.criterion!r}")
+        if self.form != "none":
+            where = "the columns beside the scores" if self.confidence is None else repr(self.confidence)
+            meaning = self.meaning or _FORMS[self.form]
+            read.append(f"confidence from {where} ({meaning})")
+        for side, details in (("objects", self.object_details), ("assessors", self.assessor_details)):
+            if details:
+                read.append(f"{name_some([repr(one) for one in details], 4)} with the {side}")
+        told = f"Read as: {', '.join(read)}"
+        if self.left_out:
+            shown = [f"{one.column!r} ({one.reason})" for one in self.left_out]
+            told += f"; left out: {name_some(shown, 12)}"
+        return f"{told}." if self.saved is None else f"{told} (settled in {self.saved})."
+
+    def _words(self) -> str:
+        if not self.scores:
+            return ""
+        ordered = sorted(self.scores.items(), key=lambda item: item[1])
+        return f" ({name_some([f'{word} = {number:g}' for word, number in ordered], 8)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reading for JSON."""
+        return {
+            "object": self.object,
+            "assessor": self.assessor,
+            "score": list(self.criteria) if self.criteria and self.score is None else self.score,
+            "confidence": None
+            if self.form == "none"
+            else {"column": self.confidence, "form": self.form, "meaning": self.meaning},
+            "criterion": self.criterion,
+            "criteria": list(self.criteria),
+            "scores": dict(self.scores),
+            "layout": self.layout,
+            "system": self.system,
+            "object_details": list(self.object_details),
+            "assessor_details": list(self.assessor_details),
+            "left_out": [one._asdict() for one in self.left_out],
+            "why": list(self.why),
+            "saved": self.saved,
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """Return the arguments of :func:`evenhand.read_panel` that lead to this reading again."""
+        found: dict[str, Any] = {"layout": self.layout}
+        if self.layout in ("long", "groups", "wide"):
+            found["object"] = self.object
+        if self.layout in ("long", "across"):
+            found["assessor"] = self.assessor
+        if self.layout == "long":
+            found["score"] = self.score
+            found["criterion"] = self.criterion
+            found["criteria"] = list(self.criteria) if self.score is None else []
+            if self.form != "none":
+                found["level" if self.form == "level" else self.form] = self.confidence
+        found["scores"] = dict(self.scores)
+        return {name: value for name, value in found.items() if value not in (None, [], {})}
+
+
+def reading_of(table: Table, layout: Layout, entries: Entries, options: Options, system: str | None = None) -> Reading:
+    """Return the reading of a table by a layout, once its cells were read."""
+
+    def column(side: str) -> str | None:
+        places = {getattr(slot, side) for slot in layout.slots}
+        place = next(iter(places))
+        return table.names[place] if len(places) == 1 and isinstance(place, int) else None
+
+    criteria = tuple(dict.fromkeys(slot.criterion for slot in layout.slots if isinstance(slot.criterion, str)))
+    return Reading(
+        layout=layout.kind,
+        object=column("object"),
+        assessor=column("assessor"),
+        score=column("score"),
+        confidence=column("confidence"),
+        form=entries.form,
+        meaning=_meaning(entries),
+        criterion=column("criterion"),
+        criteria=criteria,
+        scores=entries.score_words,
+        object_details=tuple(table.names[at] for at in layout.object_details),
+        assessor_details=tuple(table.names[at] for at in layout.assessor_details),
+        left_out=layout.left_out,
+        system=system,
+        why=layout.why,
+    )
+
+
+def _meaning(entries: Entries) -> str:
+    """Return what words or steps of confidence were taken for."""
+    if entries.form != "level":
+        return ""
+    if entries.steps is not None:
+        low, high = entries.steps
+        return f"a scale from {low:g} = low to {high:g} = high"
+    names = {1.0: "high", 0.5: "rather high", 0.0: "medium", -0.5: "rather low", -1.0: "low"}
+    ordered = sorted(entries.level_words.items(), key=lambda item: -item[1])
+    told = [f"{word} = {names[power]}" for word, power in ordered if word.casefold() != names[power]]
+    return name_some(told, 7) if told else "high, medium, low"
