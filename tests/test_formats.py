@@ -1,0 +1,511 @@
+"""Exports of other systems are recognised by what is in them, read as they mean it, or refused in a sentence."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+import zipfile
+from typing import Any
+
+import pytest
+
+from evenhand.errors import InputError
+from evenhand.io.formats import FORMATS, Found, from_data, from_table, from_text
+from evenhand.io.formats.found import ANOTHER
+from evenhand.io.records import read_json
+from evenhand.io.table import Table, arrange
+from evenhand.panel.column import Cell
+
+
+def sheet(text: str, delimiter: str = ",", source: str = "export.csv") -> Table:
+    """Return the table of a csv text; empty cells are None."""
+    return arrange(list(csv.reader(io.StringIO(text), delimiter=delimiter)), source=source)
+
+
+def rows(found: Found | None, *names: str) -> list[tuple[Cell, ...]]:
+    """Return some columns of what was found, by default those of objects, assessors and scores, row by row."""
+    assert found is not None
+    scores = [found.score] if isinstance(found.score, str) else list(found.score)
+    further = [name for name in (found.confidence, found.criterion) if name is not None]
+    wanted = names or (found.object, found.assessor, *scores, *further)
+    columns = [found.table.columns[found.table.names.index(name)] for name in wanted]
+    return list(zip(*columns, strict=True))
+
+
+def roles(found: Found | None) -> tuple[Any, ...]:
+    assert found is not None
+    return found.object, found.assessor, found.score, found.confidence, found.criterion, found.title
+
+
+def told(found: Found | None) -> str:
+    assert found is not None
+    return " ".join(note.message for note in found.notes)
+
+
+def refused(make: Any, *given: Any, **options: Any) -> InputError:
+    with pytest.raises(InputError) as caught:
+        make(*given, **options)
+    assert caught.value.where is not None
+    assert str(caught.value).endswith(".")
+    return caught.value
+
+
+def test_a_table_that_is_nobodys_is_left_to_the_ordinary_reader() -> None:
+    assert from_table(sheet("object,assessor,score\nP1,Ana,3\n")) is None
+    assert from_table(sheet("Proposal,Title,Ana,Ben,Average\nP1,One,3,4,3.5\n")) is None
+    assert from_table(sheet("Paper,Title,Reviewer,Score\n1,One,Ana,3\n")) is None
+    assert from_table(sheet("judge,candidate,task,score\nAna,Kim,1,3\n")) is None
+    assert from_data([{"object": "P1", "assessor": "Ana", "score": 3}], "a.json") is None
+    assert from_data({"a": 1}, "a.json") is None
+    assert from_text("object,assessor,score\nP1,Ana,3\n", "a.csv") is None
+
+
+def test_a_format_that_is_asked_for_and_does_not_fit_is_refused() -> None:
+    table = sheet("object,assessor,score\nP1,Ana,3\n")
+    for name in FORMATS:
+        if FORMATS[name].from_table is not None:
+            assert refused(from_table, table, format=name).kind == "unknown_format"
+    with pytest.raises(InputError, match=r"no format 'hotcrap'.*hotcrp"):
+        from_table(table, format="hotcrap")
+
+
+# --- HotCRP --------------------------------------------------------------------------------------
+
+HOTCRP_SCORES = """paper,title,decision,review,reviewername,email,OveMer,RevExp,Nov
+1,"Knots, and how",Accepted,1A,Ana Abel,ana@x.org,4,3,2
+1,"Knots, and how",Accepted,1B,Ben Bux,ben@x.org,2,1,
+2,Loops,,2A,Ana Abel,ana@x.org,,2,3
+"""
+
+
+def test_scores_of_hotcrp_have_papers_addresses_and_the_overall_merit() -> None:
+    found = from_table(sheet(HOTCRP_SCORES))
+    assert roles(found) == ("paper", "email", "OveMer", "RevExp", None, "title")
+    assert rows(found) == [("1", "ana@x.org", "4", "3"), ("1", "ben@x.org", "2", "1"), ("2", "ana@x.org", None, "2")]
+    assert found is not None
+    assert found.system == "HotCRP's scores.csv"
+    assert found.left_out == (("review", "number of the review"), ("Nov", ANOTHER))
+    assert (found.object_details, found.assessor_details) == (("decision",), ("reviewername",))
+    assert "taken as how sure" in told(found)
+
+
+def test_columns_that_hotcrp_leaves_out_when_empty_need_not_be_there() -> None:
+    text = "paper,title,review,reviewername,email,Merit,Con\n7,A,7A,Ana,a@x.org,B,X\n8,B,8A,Ana,a@x.org,A,Y\n"
+    found = from_table(sheet(text))
+    assert roles(found) == ("paper", "email", "Merit", "Con", None, "title")
+    assert rows(found) == [("7", "a@x.org", "B", "X"), ("8", "a@x.org", "A", "Y")]
+    assert told(found) == ""
+
+
+def test_reviews_of_hotcrp_have_full_names_and_text_that_is_left_out() -> None:
+    text = (
+        "paper,title,review,reviewername,email,Overall merit,Reviewer confidence,Paper summary,Artifact?\n"
+        '1,One,1A,Ana,a@x.org,3,2,"It ties knots,\nand unties them.",yes\n'
+        '2,Two,2A,Ana,a@x.org,1,4,"It is long, and says little that was not said before by others, twice.",no\n'
+    )
+    found = from_table(sheet(text))
+    assert roles(found) == ("paper", "email", "Overall merit", "Reviewer confidence", None, "title")
+    assert found is not None
+    assert found.system == "HotCRP's reviews.csv"
+    assert dict(found.left_out)["Paper summary"] == "text"
+    assert dict(found.left_out)["Artifact?"] == "yes or no, not a score"
+
+
+def test_without_an_overall_field_all_fields_of_hotcrp_are_criteria() -> None:
+    text = "paper,title,review,reviewername,email,TecQua,SocImp\n1,One,1A,Ana,a@x.org,3,2\n2,Two,2A,Ana,a@x.org,1,5\n"
+    assert roles(from_table(sheet(text)))[2] == ("TecQua", "SocImp")
+
+
+def test_two_overall_fields_of_hotcrp_are_a_question() -> None:
+    text = "paper,title,review,reviewername,email,OveMer,PosOveMer\n1,One,1A,Ana,a@x.org,3,2\n"
+    found = from_table(sheet(text))
+    assert found is not None
+    assert found.question is not None
+    assert "--score" in found.question.message
+
+
+@pytest.mark.parametrize(
+    "text", ["paper,title,review,OveMer\n1,One,1A,3\n1,One,1B,4\n", "paper,title,OveMer,RevExp\n1,One,3,4\n"]
+)
+def test_scores_of_hotcrp_without_addresses_are_refused(text: str) -> None:
+    error = refused(from_table, sheet(text))
+    assert error.kind == "anonymous_assessors"
+    assert "letter" in str(error)
+    assert "column email" in str(error)
+
+
+def test_other_files_of_hotcrp_are_no_scores() -> None:
+    text = "paper,title,given_name,family_name,email,conflict,preference\n1,One,Ana,Abel,a@x.org,,10\n"
+    error = refused(from_table, sheet(text))
+    assert error.kind == "not_scores"
+    assert "evenhand design" in str(error)
+
+
+def test_scores_of_hotcrp_without_any_field_are_refused() -> None:
+    assert refused(from_table, sheet("paper,title,review,reviewername,email\n1,A,1A,Ana,a@x.org\n")).kind == "no_scores"
+
+
+def test_bulk_reviews_of_hotcrp_are_read_wide_and_long() -> None:
+    wide = (
+        "pid,review,email,round,submitted_at,vtag,status,Overall merit,Comments\n"
+        "1,1A,a@x.org,R1,1700000000,9,complete,4,Good work that I liked to read.\n"
+        "1,1B,b@x.org,R1,,9,draft,1,\n2,2A,b@x.org,R1,1700000000,9,complete,2,\n"
+    )
+    found = from_table(sheet(wide))
+    assert rows(found) == [("1", "a@x.org", "4"), ("2", "b@x.org", "2")]
+    assert "1 row was left out: reviews that are not complete" in told(found)
+    assert found is not None
+    assert found.table.row_numbers.tolist() == [2, 4]
+    long = (
+        "pid,review,email,round,submitted_at,vtag,field,format,data\n"
+        "1,1A,a@x.org,R1,1700000000,9,Overall merit,radio,4\n1,1A,a@x.org,R1,1700000000,9,Confidence,radio,3\n"
+        "2,2A,b@x.org,R1,1700000000,9,Overall merit,radio,2\n"
+    )
+    found = from_table(sheet(long))
+    assert roles(found) == ("pid", "email", "Overall merit", "Confidence", None, None)
+    assert rows(found) == [("1", "a@x.org", "4", "3"), ("2", "b@x.org", "2", None)]
+
+
+def test_reviews_of_hotcrp_in_json_are_complete_and_no_metareviews() -> None:
+    def review(pid: int, mail: str, merit: object, **further: object) -> dict[str, object]:
+        record = {"object": "review", "pid": pid, "rid": pid, "rtype": 2, "status": "complete", "reviewer_email": mail}
+        return {**record, "OveMer": merit, "RevCon": 2, **further}
+
+    found = from_data(
+        {
+            "ok": True,
+            "reviews": [
+                review(1, "a@x.org", 4),
+                review(1, "b@x.org", False),
+                review(2, "a@x.org", 3, status="draft"),
+                review(2, "c@x.org", 3, rtype=5),
+            ],
+        },
+        "reviews.json",
+    )
+    assert roles(found) == ("paper", "email", "OveMer", "RevCon", None, None)
+    assert rows(found) == [(1, "a@x.org", 4, 2), (1, "b@x.org", None, 2)]
+    assert "metareviews" in told(found)
+    assert "not complete" in told(found)
+
+
+def test_the_json_of_hotcrp_by_papers_has_titles() -> None:
+    data = {
+        "hotcrp_version": "3",
+        "reviewform": {},
+        "papers": [{"pid": 3, "title": "Ties", "reviews": [{"reviewer_email": "a@x.org", "OveMer": 2}]}],
+    }
+    found = from_data(data, "rqc.json")
+    assert roles(found) == ("paper", "email", "OveMer", None, None, "title")
+    assert rows(found, "paper", "email", "OveMer", "title") == [(3, "a@x.org", 2, "Ties")]
+    data["papers"] = [{"pid": 3, "reviews": [{"OveMer": 2}]}]
+    assert refused(from_data, data, "rqc.json").kind == "anonymous_assessors"
+
+
+# --- Google and Microsoft Forms ------------------------------------------------------------------
+
+ASKED = """Timestamp,Email Address,Which proposal are you reviewing?,Overall score (1-10),How sure are you?,Comments
+2026/11/02 10:00:00 AM GMT+1,ana@x.org,P1,7,very,"A fine piece of work, with a thread."
+2026/11/02 9:00:00 AM GMT+1,ben@x.org,P1,5,somewhat,
+2026/11/02 1:00:00 PM GMT+1,ana@x.org,P1,8,very,
+"""
+
+
+def test_a_google_form_sent_for_each_assessment_is_read_in_order_of_time() -> None:
+    found = from_table(sheet(ASKED))
+    names = ("Which proposal are you reviewing?", "Email Address", "Overall score (1-10)", "How sure are you?")
+    assert roles(found) == (*names, None, None)
+    assert rows(found) == [
+        ("P1", "ben@x.org", "5", "somewhat"),
+        ("P1", "ana@x.org", "7", "very"),
+        ("P1", "ana@x.org", "8", "very"),
+    ]
+    assert found is not None
+    assert (found.duplicates, found.time) == ("last", "Timestamp")
+    assert found.left_out == (("Timestamp", "time"), ("Comments", "text"))
+    assert found.system.startswith("Google Forms")
+
+
+def test_times_that_cannot_be_read_leave_the_order_of_the_file() -> None:
+    text = (
+        "Zeitstempel,E-Mail-Adresse,Antrag,Note\n02.11.2026 12:00:00,a@x.org,P1,2\n02.11.2026 11:00:00,b@x.org,P1,3\n"
+    )
+    found = from_table(sheet(text))
+    assert rows(found) == [("P1", "a@x.org", "2"), ("P1", "b@x.org", "3")]
+
+
+def test_a_grid_has_objects_down_and_a_question_for_scores_and_confidence() -> None:
+    text = (
+        "Timestamp,Username,Score [P1],Score [P2],Confidence [P1],Confidence [P2],Anything else?\n"
+        "2026/11/02 10:00:00 AM,ana@x.org,7,5,high,low,\n2026/11/02 11:00:00 AM,ben@x.org,,6,,high,no\n"
+    )
+    found = from_table(sheet(text))
+    assert roles(found) == ("object", "Username", "Score", "Confidence", None, None)
+    assert rows(found) == [
+        ("P1", "ana@x.org", "7", "high"),
+        ("P2", "ana@x.org", "5", "low"),
+        ("P2", "ben@x.org", "6", "high"),
+    ]
+    assert found is not None
+    assert found.table.row_numbers.tolist() == [2, 2, 3]
+    assert ("Anything else?", "asked once for all objects") in found.left_out
+
+
+def test_a_grid_beside_a_question_that_names_the_object_has_criteria_down() -> None:
+    text = (
+        "Timestamp,Your name,Project title,Rate it [Clarity],Rate it [Novelty]\n"
+        "2026/11/02 10:00:00 AM,Ana,Bridge,4,5\n2026/11/02 11:00:00 AM,Ben,Bridge,3,1\n"
+    )
+    found = from_table(sheet(text))
+    assert roles(found) == ("Project title", "Your name", ("Rate it [Clarity]", "Rate it [Novelty]"), None, None, None)
+
+
+def test_points_of_a_quiz_are_no_scores() -> None:
+    text = (
+        "Timestamp,Email Address,Score,Candidate,Rating,Rating [Score]\n"
+        "2026/11/02 10:00:00 AM,ana@x.org,4 / 5,Kim,3,1.00 / 1\n2026/11/02 11:00:00 AM,ben@x.org,3 / 5,Kim,4,0.00 / 1\n"
+    )
+    found = from_table(sheet(text))
+    assert roles(found)[:3] == ("Candidate", "Email Address", "Rating")
+    assert found is not None
+    assert {"Score", "Rating [Score]"} <= dict(found.left_out).keys()
+
+
+def test_a_form_without_any_name_of_what_was_assessed_is_a_question() -> None:
+    text = "Timestamp,Email Address,Alpha,Beta\n2026/11/02 10:00:00,ana@x.org,4,5\n2026/11/02 11:00:00,ben@x.org,3,1\n"
+    error = refused(from_table, sheet(text))
+    assert error.kind == "ambiguous_layout"
+    assert "--format forms-across" in str(error)
+    assert "--object" in str(error)
+    found = from_table(sheet(text), format="forms-across")
+    assert roles(found)[:3] == ("object", "Email Address", "score")
+    assert rows(found) == [
+        ("Alpha", "ana@x.org", "4"),
+        ("Beta", "ana@x.org", "5"),
+        ("Alpha", "ben@x.org", "3"),
+        ("Beta", "ben@x.org", "1"),
+    ]
+
+
+def test_a_microsoft_form_has_times_in_front_and_dates_as_cells() -> None:
+    noon = datetime.datetime(2026, 11, 2, 12)
+    header: list[Cell] = [
+        "ID",
+        "Start time",
+        "Completion time",
+        "Email",
+        "Name",
+        "Candidate",
+        "Overall rating",
+        "Points - Candidate",
+    ]
+    first: list[Cell] = [1, noon, noon, "ana@x.org", "Ana", "Kim;", 4, 1]
+    second: list[Cell] = [2, noon, noon.replace(hour=9), "ben@x.org", "Ben", "Kim;", 5, 1]
+    third: list[Cell] = [3, noon, noon, "anonymous", None, "Lee;", 1, 1]
+    found = from_table(arrange([header, first, second, third], source="form.xlsx"))
+    assert roles(found)[:3] == ("Candidate", "Email", "Overall rating")
+    assert rows(found) == [("Kim", "ben@x.org", 5), ("Kim", "ana@x.org", 4)]
+    assert "nobody who is named" in told(found)
+    assert found is not None
+    assert found.assessor_details == ("Name",)
+    assert {"ID", "Start time", "Points - Candidate"} <= dict(found.left_out).keys()
+
+
+def test_an_anonymous_form_with_a_question_for_the_name_has_assessors() -> None:
+    text = (
+        "Id,Start time,Completion time,Email,Name,Reviewer name,Paper number,Score\n"
+        "1,11/2/26 9:00:00,11/2/26 9:10:00,anonymous,,Ana,12,3\n2,11/2/26 9:00:00,11/2/26 9:20:00,anonymous,,Ben,12,4\n"
+    )
+    assert rows(from_table(sheet(text))) == [("12", "Ana", "3"), ("12", "Ben", "4")]
+    error = refused(from_table, sheet(text.replace("Reviewer name", "Mood")))
+    assert error.kind == "anonymous_assessors"
+
+
+def test_two_questions_that_may_name_the_object_are_a_question() -> None:
+    text = "Timestamp,Email Address,Paper,Candidate,Score\n2026/11/02 10:00:00 AM,ana@x.org,1,Kim,3\n"
+    assert refused(from_table, sheet(text)).kind == "ambiguous_column"
+
+
+# --- models as judges ----------------------------------------------------------------------------
+
+
+def test_records_of_judges_are_assessments_and_repeats_are_kept() -> None:
+    data = read_json(
+        b'{"item": "q1", "judge": "j1", "score": 7, "confidence": 0.9}\n\n'
+        b'{"item": "q1", "judge": "j2", "score": NaN}\n{"item": "q1", "judge": "j1", "score": 6, "confidence": 0.8}\n',
+        "judges.jsonl",
+    )
+    found = from_data(data, "judges.jsonl")
+    assert roles(found) == ("item", "judge", "score", "confidence", None, None)
+    assert rows(found) == [("q1", "j1", 7, 0.9), ("q1", "j2", None, None), ("q1", "j1", 6, 0.8)]
+    assert found is not None
+    assert found.duplicates == "keep"
+    assert "1 assessment" in told(found)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        lambda model, prompt: {"model": model, "prompt_id": prompt},
+        lambda model, prompt: {"item": {"model": model, "prompt": prompt}},
+        lambda model, prompt: {"item": prompt, "model": model},
+    ],
+)
+def test_items_made_of_a_model_and_a_prompt_are_one_label(record: Any) -> None:
+    data = [{**record(model, prompt), "judge": "j", "score": 1} for model in ("m1", "m2") for prompt in ("p1", "p2")]
+    found = from_data(data, "judges.jsonl")
+    assert [row[0] for row in rows(found)] == ["m1 / p1", "m1 / p2", "m2 / p1", "m2 / p2"]
+    assert found is not None
+    assert len(found.object_details) == 2
+
+
+def test_a_table_of_judges_with_a_model_is_read_alike_and_one_model_is_no_part_of_the_label() -> None:
+    found = from_table(sheet("question_id,model,judge,score\n1,m1,j1,3\n1,m2,j1,4\n"))
+    assert rows(found) == [("m1 / 1", "j1", "3"), ("m2 / 1", "j1", "4")]
+    found = from_table(sheet("question_id,model,judge,score\n1,m1,j1,3\n2,m1,j1,4\n"))
+    assert rows(found) == [("1", "j1", "3"), ("2", "j1", "4")]
+
+
+def test_mt_bench_has_turns_as_criteria_and_minus_one_is_no_score() -> None:
+    def line(model: str, judge: str, score: float, turn: int) -> dict[str, object]:
+        prompt = "single-v1" if turn == 1 else "single-v1-multi-turn"
+        return {
+            "question_id": 81,
+            "model": model,
+            "judge": [judge, prompt],
+            "score": score,
+            "turn": turn,
+            "tstamp": 1.0,
+        }
+
+    found = from_data([line("m1", "g4", 9, 1), line("m1", "g4", -1, 2), line("m2", "cl", 7.5, 1)], "single.jsonl")
+    assert roles(found) == ("object", "assessor", "score", None, "criterion", None)
+    assert rows(found) == [
+        ("m1 / 81", "g4", 9, "turn / 1"),
+        ("m1 / 81", "g4", None, "turn / 2"),
+        ("m2 / 81", "cl", 7.5, "turn / 1"),
+    ]
+    assert "could not be read" in told(found)
+
+
+def inspect_log(*scores: dict[str, object]) -> dict[str, Any]:
+    samples = [{"id": f"s{at}", "epoch": 1, "scores": one} for at, one in enumerate(scores, 1)]
+    return {"version": 2, "status": "success", "eval": {"model": "m1"}, "samples": samples}
+
+
+def test_a_log_of_inspect_has_scorers_as_assessors_and_symbols_with_a_meaning() -> None:
+    log = inspect_log({"a": {"value": "C"}, "b": {"value": True}}, {"a": {"value": "P"}, "b": {"value": None}})
+    found = from_data(log, "log.json")
+    assert rows(found) == [("s1", "a", "C"), ("s1", "b", 1.0), ("s2", "a", "P"), ("s2", "b", None)]
+    assert found is not None
+    assert dict(found.symbols) == {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+    assert found.duplicates == "keep"
+
+
+def test_scores_of_inspect_that_are_records_are_criteria_and_lists_are_left_out() -> None:
+    log = inspect_log({"a": {"value": {"style": 3, "truth": 4}}, "b": {"value": [1, 2]}, "c": {"value": {"style": 1}}})
+    found = from_data(log, "log.json")
+    assert rows(found) == [("s1", "a", 3, "style"), ("s1", "a", 4, "truth"), ("s1", "c", 1, "style")]
+    assert "lists were left out, by b" in told(found)
+
+
+def test_epochs_of_inspect_are_repeats_and_a_packed_log_is_the_same_log() -> None:
+    log = inspect_log({"a": {"value": 0.5}}, {"a": {"value": 0.25}})
+    log["samples"][1] |= {"id": "s1", "epoch": 2}
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps({name: log[name] for name in ("version", "status", "eval")}))
+        for at, sample in enumerate(log["samples"]):
+            archive.writestr(f"samples/s1_epoch_{at + 1}.json", json.dumps(sample))
+    assert read_json(packed.getvalue(), "log.eval") == log
+    found = from_data(read_json(packed.getvalue(), "log.eval"), "log.eval")
+    assert rows(found) == [("s1", "a", 0.5), ("s1", "a", 0.25)]
+    assert "kept as repeats" in told(found)
+    assert "only judge" in told(found)
+    assert refused(read_json, packed.getvalue()[:200], "log.eval").kind == "damaged_file"
+
+
+def test_a_log_of_inspect_without_scores_is_refused() -> None:
+    assert refused(from_data, inspect_log({}), "log.json").kind == "no_scores"
+
+
+def test_samples_of_the_harness_have_metrics_and_filters_as_assessors() -> None:
+    def line(doc: int, filter: str, match: float) -> dict[str, object]:
+        metrics = ["exact_match", "pairs"]
+        return {
+            "doc_id": doc,
+            "filter": filter,
+            "metrics": metrics,
+            "doc_hash": "h",
+            "exact_match": match,
+            "pairs": [1, 2],
+        }
+
+    found = from_data([line(0, "strict", 1.0), line(0, "flexible", 0.0)], "samples.jsonl")
+    assert rows(found) == [("0", "exact_match (strict)", 1.0), ("0", "exact_match (flexible)", 0.0)]
+    assert "does not name the model" in told(found)
+    assert "pairs" in told(found)
+
+
+def test_results_of_promptfoo_have_assertions_as_assessors() -> None:
+    def result(test: int, provider: object, *parts: dict[str, object]) -> dict[str, object]:
+        return {
+            "testIdx": test,
+            "promptIdx": 0,
+            "provider": provider,
+            "gradingResult": {"componentResults": list(parts)},
+        }
+
+    rubric = {"score": 0.8, "assertion": {"type": "llm-rubric", "provider": "j1"}}
+    other = {"score": 0.5, "assertion": {"type": "llm-rubric", "provider": {"id": "j2"}}}
+    failed = {"score": 0, "assertion": {"type": "llm-rubric", "provider": "j1"}, "metadata": {"graderError": True}}
+    results = [result(0, {"id": "m1"}, rubric, other), result(0, "m2", failed), result(1, "m2")]
+    found = from_data({"evalId": "e", "results": {"version": 3, "results": results}}, "out.json")
+    assert rows(found) == [
+        ("m1 / 0", "llm-rubric / j1", 0.8),
+        ("m1 / 0", "llm-rubric / j2", 0.5),
+        ("m2 / 0", "llm-rubric / j1", None),
+    ]
+    assert "grader failed" in told(found)
+    assert "1 row was left out" in told(found)
+
+
+def test_results_of_deepeval_have_models_as_judges_where_there_are_several() -> None:
+    def metric(name: str, score: float | None, model: str, **further: object) -> dict[str, object]:
+        return {"name": name, "score": score, "evaluationModel": model, **further}
+
+    cases = [
+        {
+            "name": "c1",
+            "metricsData": [metric("Faith", 0.5, "j1"), metric("Faith", 0.7, "j2"), metric("Tone", 1, "j1")],
+        },
+        {"name": "c2", "metricsData": [metric("Faith", 0.0, "j1", error="timeout")]},
+    ]
+    found = from_data({"testCases": cases}, "run.json")
+    assert roles(found) == ("object", "assessor", "score", None, "criterion", None)
+    assert rows(found) == [
+        ("c1", "j1", 0.5, "Faith"),
+        ("c1", "j2", 0.7, "Faith"),
+        ("c1", "j1", 1, "Tone"),
+        ("c2", "j1", None, "Faith"),
+    ]
+    one = {"testCases": [{"metricsData": [metric("Faith", 0.5, "j1"), metric("Tone", 0.7, "j1")]}]}
+    found = from_data(one, "run.json")
+    assert rows(found) == [("1", "Faith", 0.5), ("1", "Tone", 0.7)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [{"question_id": 1, "model_1": "a", "model_2": "b", "g1_winner": "tie", "judge": ["j", "p"]}],
+        [{"instruction": "?", "generator_1": "a", "generator_2": "b", "annotator": "j", "preference": 1.5}],
+        {"id": [1, 2], "subset": ["a", "a"], "results": [1, 0]},
+        [{"prompt": "?", "chosen": "a", "rejected": "b"}],
+    ],
+)
+def test_comparisons_are_refused(data: object) -> None:
+    error = refused(from_data, data, "pairs.json")
+    assert error.kind == "comparisons"
+    assert "single-answer grading" in str(error)
