@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from evenhand.errors import InputError, Problem
-from evenhand.io import Table, lengthen
-from evenhand.panel.column import Cell, factorise
+from evenhand.panel import layout
+from evenhand.panel.column import Cell, Table, factorise
+
+
+def lengthen(wide: Table, **given: str) -> Table:
+    return layout.lengthen(wide, layout.understand(wide, layout.Given(layout="wide", **given)))[0]
 
 
 def table(names: list[str], *rows: list[Cell], numbers: list[int] | None = None) -> Table:
@@ -17,7 +21,7 @@ def table(names: list[str], *rows: list[Cell], numbers: list[int] | None = None)
 
 def test_every_filled_cell_becomes_a_row_that_knows_its_place() -> None:
     long = lengthen(table(["Proposal", "AB", "CD"], ["P1", 7, None], ["P2", "x", 5.5], numbers=[3, 8]))
-    assert long.names == ("object", "assessor", "score")
+    assert long.names == ("Proposal", "assessor", "score")
     assert long.cells == (["P1", "P2", "P2"], ["AB", "AB", "CD"], [7, "x", 5.5])
     assert list(long.row_numbers) == [3, 8, 8]
     assert long.where(1, "score") == "row 8, column AB"
@@ -41,8 +45,8 @@ def test_objects_may_stand_in_a_named_column() -> None:
 
 
 def test_a_named_column_that_is_missing_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(InputError, match=r"my file: .*'nothing'.*'AB'") as caught:
-        lengthen(table(["object", "AB"], ["P", 1]), object="nothing", source="my file")
+    with pytest.raises(InputError, match=r"panel.xlsx, sheet Scores: .*'nothing'.*'AB'") as caught:
+        lengthen(table(["object", "AB"], ["P", 1]), object="nothing")
     assert caught.value.kind == "missing_column"
 
 

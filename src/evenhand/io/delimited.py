@@ -169,6 +169,11 @@ class TextFile:
         found = [Problem("encoding", _NOT_UTF_8, self.source)] if self._encodings[0] in _WESTERN else []
         return found + banner_note(self._above) + self._marks.notes() + self._blank.note()
 
+    def notes_on_numbers(self, columns: Sequence[int]) -> list[Problem]:
+        """Return what a reader should know of some columns if these are read as numbers."""
+        self._marks.numeric = frozenset(columns)
+        return [note for note in self._marks.notes() if note.kind == "decimal_point"]
+
     def portions(self, wanted: Wanted | None) -> Iterator[Table]:
         """Yield the rows below the header, a portion at a time; without columns where none is wanted."""
         used = () if wanted is None else wanted.used
@@ -474,7 +479,7 @@ class TextFile:
     def _note_blank(self, found: _Rows, columns: Sequence[Column]) -> None:
         """Take note of all blank rows of a portion, and of its last row that is not."""
         rows = np.zeros(0, np.int64)
-        if self._quick and columns:
+        if self._quick and len(columns) > 2:
             rows = np.flatnonzero(columns[2].codes != NO_CODE)
         elif self._quick and not self._blank.last:
             rows = np.arange(found.numbers.size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,16 +14,30 @@ import numpy as np
 
 from evenhand import memory
 from evenhand.errors import InputError
-from evenhand.io.coding import LARGE, Wanted, wanted_of
+from evenhand.io import coding
+from evenhand.io.coding import Wanted, wanted_of
 from evenhand.io.delimited import TextFile, read_delimited
-from evenhand.io.paths import MANIFEST, MAX_UNPACKED, existing
+from evenhand.io.formats.found import Found
+from evenhand.io.paths import MANIFEST, MAX_UNPACKED, existing, local, regular_file
 from evenhand.io.table import Source, Whole, from_the_beginning, read_whole
-from evenhand.panel.column import Table
-from evenhand.panel.confidence import FACTOR
-from evenhand.panel.layout import Given, Kind, Layout, by_names, of_names, understand
+from evenhand.panel.column import Table, factorise
+from evenhand.panel.confidence import FACTOR, FormHint
+from evenhand.panel.layout import (
+    Given,
+    Kind,
+    Layout,
+    LeftOut,
+    Slot,
+    bare_name,
+    by_names,
+    of_names,
+    understand,
+    weights_in,
+    words_of,
+)
 from evenhand.panel.panel import Panel, collected, twice
 from evenhand.panel.reading import reading_of
-from evenhand.panel.roles import listed_names
+from evenhand.panel.roles import FORMS, find_column, listed_names
 from evenhand.panel.rules import Collector, Duplicates, Options
 
 _TEXTS: Final = (".csv", ".tsv", ".txt", ".md")
@@ -35,6 +50,9 @@ _ADVICE: Final = {
     **dict.fromkeys((".doc", ".docx"), "copy the table to a spreadsheet"),
     ".pdf": "save the table as csv",
 }
+_OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0"
+_JSON_STARTS: Final = (b'{"', b"[{", b"{\n", b"{\r", b"{ ", b"[\n", b"[\r", b"[ ")
+_FACETS: Final = re.compile(rb"^\s*(facets|title)\s*=", re.IGNORECASE | re.MULTILINE)
 _SAMPLE: Final = 2000
 """Rows by which a large file is understood."""
 
@@ -141,14 +159,22 @@ def read_panel(  # noqa: PLR0913
         said = "A wide sheet has a column for each assessor and nothing but scores in it"
         raise InputError(f"{said}: leave out {named[0]!r}.", kind="bad_option")
     options = Options(factor, aliases, duplicates, missing, scores, level_scale)
-    source = _open(path, sheet, max_unpacked, whole=given.layout not in (None, "long"))
-    return _panel(source, given, options)
+    with local(path, max_unpacked) as place:
+        source = _open(place, sheet, max_unpacked, format, whole=given.layout not in (None, "long"))
+        return _panel(source, given, options, format)
 
 
-def _panel(source: Source, given: Given, options: Options) -> Panel:
+def _panel(source: Source | Found, given: Given, options: Options, format: str | None) -> Panel:
     """Return the panel that a source holds: read portion by portion where it is large and one assessment a row."""
     if isinstance(source, Whole):
-        return collected(source.table, given, options)
+        from evenhand.io.formats import from_table
+
+        system = from_table(source.table, format=format) if given.layout is None else None
+        if system is None:
+            return collected(source.table, given, options)
+        source = system
+    if isinstance(source, Found):
+        return _of_system(source, given, options)
 
     def by_its_names() -> Layout | None:
         roles = by_names(source.names, given, source.source)
@@ -168,6 +194,48 @@ def _panel(source: Source, given: Given, options: Options) -> Panel:
     return _collect(source, lambda: layout, options, given.covariates) or _unread()
 
 
+def _of_system(found: Found, given: Given, options: Options) -> Panel:
+    """Return the panel of another system's export; what the user said of it counts for more."""
+    names, table = found.table.names, found.table
+    if found.question is not None and not (given.score or given.criteria or given.criterion):
+        raise InputError([found.question])
+    scores = given.criteria or ((given.score,) if given.score else found.score)
+    scores = (scores,) if isinstance(scores, str) else scores
+
+    def place(name: str | None, option: str) -> int | None:
+        return None if name is None else find_column(names, name, option=option, source=table.source)
+
+    sure = given.uncertainty or given.level or given.confidence or found.confidence
+    form: FormHint = next((FORMS[role] for role in FORMS if getattr(given, role) is not None), "level_or_confidence")
+    about = place(given.criterion or found.criterion, "criterion")
+    slots = tuple(
+        Slot(
+            place(score, "score") or 0,
+            place(given.object or found.object, "object") or 0,
+            place(given.assessor or found.assessor, "assessor") or 0,
+            place(sure, "confidence"),
+            bare_name(score) if len(scores) > 1 else about,
+        )
+        for score in scores
+    )
+    titles = [] if found.title is None else [found.title]
+    layout = Layout(
+        kind="long",
+        slots=slots,
+        form=form if sure is not None else "none",
+        covariates=tuple(place(name, "covariate") or 0 for name in given.covariates),
+        object_details=tuple(place(name, "object") or 0 for name in dict.fromkeys([*titles, *found.object_details])),
+        assessor_details=tuple(place(name, "assessor") or 0 for name in found.assessor_details),
+        left_out=tuple(LeftOut(*one) for one in found.left_out),
+        weights=weights_in(scores) if len(scores) > 1 else {},
+        scores=dict(found.symbols) or words_of(table, slots),
+        notes=found.notes,
+    )
+    if options.duplicates == "error" and found.duplicates is not None:
+        options = replace(options, duplicates=found.duplicates)
+    return collected(table, given, options, layout, found.system)
+
+
 def _unread() -> Panel:
     raise AssertionError("a layout was given")
 
@@ -177,12 +245,18 @@ def _sample(source: Source) -> Table:
 
     def read() -> Table:
         every = Wanted(tuple(range(len(source.names))), frozenset(), frozenset())
-        found = next(iter(source.portions(every)), None)
-        if found is None:
-            return Table(source.names, (), np.zeros(0, np.int64), source.source)
-        rows = np.arange(min(len(found), _SAMPLE))
-        columns = tuple(column.take(rows) for column in found.columns)
-        return replace(found, columns=columns, row_numbers=found.row_numbers[rows])
+        parts: list[Table] = []
+        for portion in source.portions(every):
+            parts.append(portion)
+            if sum(map(len, parts)) >= _SAMPLE:
+                break
+        columns = [
+            factorise(name, [cell for part in parts for cell in part.columns[at]][:_SAMPLE])
+            for at, name in enumerate(source.names)
+        ]
+        numbers = np.concatenate([part.row_numbers for part in parts] or [np.zeros(0, np.int64)])[:_SAMPLE]
+        comma = bool(parts) and parts[-1].decimal_comma
+        return Table(source.names, tuple(columns), numbers, source.source, comma)
 
     return from_the_beginning(source, read)
 
@@ -221,10 +295,14 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, max_un
     return read_spreadsheet(path, sheet, max_unpacked=max_unpacked)
 
 
-def _open(path: str | os.PathLike[str], sheet: str | None, max_unpacked: int, *, whole: bool) -> Source:
+def _open(
+    path: str | os.PathLike[str], sheet: str | None, max_unpacked: int, format: str | None, *, whole: bool
+) -> Source | Found:
     """Return a file as a source of columns: one that is small, or must be, as a table."""
     kind = _kind_of(path, sheet)
-    if kind == "text" and not whole and existing(path)[1].st_size >= LARGE:
+    if kind in ("json", "markup"):
+        return _open_data(Path(path), kind, max_unpacked, format)
+    if kind == "text" and not whole and existing(path)[1].st_size >= coding.LARGE:
         return TextFile(path)
     if kind == "parquet" and not whole:
         from evenhand.io.parquet import ParquetFile
@@ -233,8 +311,11 @@ def _open(path: str | os.PathLike[str], sheet: str | None, max_unpacked: int, *,
     return Whole(read_table(path, sheet=sheet, max_unpacked=max_unpacked))
 
 
-def _kind_of(path: str | os.PathLike[str], sheet: str | None) -> Literal["text", "parquet", "workbook"]:
-    """Return which reader a file needs, by its suffix."""
+FileKind = Literal["text", "parquet", "workbook", "json", "markup"]
+
+
+def _kind_of(path: str | os.PathLike[str], sheet: str | None) -> FileKind:
+    """Return which reader a file needs, by its suffix, and by its first bytes where these say more."""
     place, facts = existing(path)
     suffix = place.suffix.lower()
     if sheet is not None and suffix not in _WORKBOOKS:
@@ -242,14 +323,39 @@ def _kind_of(path: str | os.PathLike[str], sheet: str | None) -> Literal["text",
         raise InputError(message, kind="missing_sheet", where=place.name)
     if suffix == ".parquet" or stat.S_ISDIR(facts.st_mode):
         return "parquet"
+    start = _first_bytes(place) if stat.S_ISREG(facts.st_mode) else b""
+    if start.startswith(b"PK\x03\x04") and suffix not in _TEXTS:
+        return "json" if suffix == ".eval" else "workbook"
+    if suffix in _WORKBOOKS and (start.startswith(_OLD_WORKBOOK) or suffix != ".xls"):
+        return "workbook"
+    bare = start.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if suffix in (".json", ".jsonl", ".ndjson", ".eval") or (suffix in _TEXTS and bare[:2] in _JSON_STARTS):
+        return "json"
+    if bare[:1] == b"<" or _FACETS.search(start):
+        return "markup"
     if suffix in _TEXTS:
         return "text"
-    if suffix in _WORKBOOKS:
-        return "workbook"
     advice = _ADVICE.get(suffix, "save the table as csv or .xlsx")
     without = "The name has no suffix that says what kind of file it is"
     what = f"Files that end in {suffix} are not read" if suffix else without
     raise InputError(f"{what} ({_READ}): {advice}.", kind="unknown_format", where=place.name)
+
+
+def _open_data(place: Path, kind: str, max_unpacked: int, format: str | None) -> Source | Found:
+    """Return JSON, XML or another system's text as what a system makes of it, or as a table."""
+    from evenhand.io.formats import from_data, from_text
+
+    if kind == "json":
+        from evenhand.io.records import read_json, to_table
+
+        data = read_json(place, place.name, max_bytes=max_unpacked)
+        return from_data(data, place.name, format=format) or Whole(to_table(data, place.name))
+    text = regular_file(place, max_bytes=max_unpacked).read_bytes().decode("utf-8", "replace")
+    found = from_text(text, place.name, format=format)
+    if found is None:
+        message = "This text is no table and no export that is known: save the table as csv or .xlsx."
+        raise InputError(message, kind="unknown_format", where=place.name)
+    return found
 
 
 def is_packed(path: object) -> bool:
@@ -291,3 +397,12 @@ def _collect(
         return Panel.from_entries(entries, factor=options.factor, notes=notes, reading=reading)
 
     return from_the_beginning(source, read)
+
+
+def _first_bytes(place: Path) -> bytes:
+    """Return how a file begins; nothing where it cannot be read, which is said later."""
+    try:
+        with place.open("rb") as file:
+            return file.read(4096)
+    except OSError:
+        return b""

@@ -6,7 +6,11 @@ import difflib
 import itertools
 import os
 import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from evenhand.errors import InputError
 
@@ -47,6 +51,57 @@ def regular_file(path: str | os.PathLike[str], *, max_bytes: int | None = None) 
     if max_bytes is not None and facts.st_size > max_bytes:
         raise too_large(place.name, f"The file holds {in_bytes(facts.st_size)}", max_bytes)
     return place
+
+
+@contextmanager
+def local(path: str | os.PathLike[str], most: int = MAX_UNPACKED) -> Iterator[str | os.PathLike[str]]:
+    """Give a file that can be read from its beginning: standard input (``-``) and gzipped files are unpacked to one.
+
+    It lies in a directory of its own for as long as it is needed, under the name without ``.gz``.
+    """
+    is_input = os.fspath(path) == "-"
+    if not is_input and not os.fspath(path).lower().endswith(".gz"):
+        yield path
+        return
+    import shutil
+    import sys
+    import tempfile
+
+    name = "standard input.csv" if is_input else Path(path).stem
+    with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+        place = Path(folder) / name
+        stream: Any = sys.stdin.buffer if is_input else regular_file(path).open("rb")
+        try:
+            with stream, place.open("wb") as file:
+                start = stream.read(2)
+                if start == b"\x1f\x8b":
+                    _unpack(start, stream, file, most, name)
+                else:
+                    file.write(start)
+                    shutil.copyfileobj(stream, file)
+        except (OSError, EOFError, zlib.error) as error:
+            message = f"It cannot be unpacked ({error}): pack it again, or unpack it yourself."
+            raise InputError(message, kind="damaged", where=name) from None
+        if place.read_bytes()[:4] == b"PK\x03\x04" and is_input:
+            place = place.rename(place.with_suffix(".xlsx"))
+        yield place
+
+
+def _unpack(start: bytes, stream: Any, file: Any, most: int, name: str) -> None:
+    """Unpack a gzipped stream of which the first bytes were read, up to so many bytes."""
+    unpacker = zlib.decompressobj(wbits=31)
+    data, done = start + stream.read(2**20), 0
+    while data:
+        while data:
+            piece = unpacker.decompress(data, 2**22)
+            done += len(piece)
+            if done > most:
+                raise too_large(name, "The unpacked file goes on", most)
+            file.write(piece)
+            data = unpacker.unconsumed_tail
+            if unpacker.eof:
+                data, unpacker = unpacker.unused_data.lstrip(b"\0"), zlib.decompressobj(wbits=31)
+        data = stream.read(2**20)
 
 
 def too_large(source: str, finding: str, limit: int) -> InputError:

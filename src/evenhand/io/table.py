@@ -110,7 +110,10 @@ def read_whole(source: Source) -> Table:
         ]
         numbers = np.concatenate([portion.row_numbers for portion in portions])
         comma = portions[-1].decimal_comma
-        return Table(source.names, tuple(columns), numbers, source.source, comma, tuple(source.notes()))
+        further = getattr(source, "notes_on_numbers", None)
+        return Table(
+            source.names, tuple(columns), numbers, source.source, comma, tuple(source.notes()), notes_on_numbers=further
+        )
 
     return from_the_beginning(source, read)
 

@@ -97,6 +97,9 @@ class Table:
     headers: Column | None = None
     """For each row the heading under which its score stands, where scores stand under several."""
 
+    notes_on_numbers: Callable[[Sequence[int]], Sequence[Problem]] | None = None
+    """Tells what a reader should know of some columns if these are read as numbers."""
+
     def __len__(self) -> int:
         return int(self.row_numbers.size)
 

@@ -200,7 +200,7 @@ class Facts:
             return True
         return (
             self.share(lambda cell: parse_score(cell, decimal_comma=self._comma) is not None or says_nothing(cell))
-            >= 0.6
+            >= 0.5
         )
 
     @cached_property
@@ -413,7 +413,7 @@ class _Reader:
         given, roles = self.given, by_names(self.table.names, self.given, self.source)
         if roles is None:
             return None
-        if given.score is None and (not self.facts[roles.score].is_scores or self._has_criteria(roles)):
+        if given.score is None and self._has_criteria(roles):
             return None
         slot = Slot(roles.score, roles.object, roles.assessor, roles.confidence, roles.criterion)
         return self._finish("long", [slot], roles.form)
@@ -593,9 +593,9 @@ class _Reader:
             strongest = max(facts.meaning.strength for facts in found if facts.meaning is not None)
             found = [facts for facts in found if facts.meaning is not None and facts.meaning.strength == strongest]
         if len(found) > 1:
-            names = quoted([facts.name for facts in found])
+            named_so = quoted([facts.name for facts in found])
             raise InputError(
-                f"The columns {names} could each hold how sure the assessors were: say which one it is with "
+                f"The columns {named_so} could each hold how sure the assessors were: say which one it is with "
                 "--uncertainty or --confidence or --level.",
                 kind="ambiguous_column",
                 where=self.source,
@@ -669,9 +669,9 @@ class _Reader:
             self.left_out |= computed
             self.why.append(f"{quoted([one.name for one in parts])} are scores of the same assessment: criteria.")
             return parts
-        names = quoted([facts.name for facts in named_scores or parts])
+        several = quoted([facts.name for facts in named_scores or parts])
         raise InputError(
-            f"The columns {names} could each hold the scores: say which one it is with --score, or that they are "
+            f"The columns {several} could each hold the scores: say which one it is with --score, or that they are "
             "criteria with --criteria NAME,NAME.",
             kind="ambiguous_column",
             where=self.source,
@@ -725,11 +725,12 @@ class _Reader:
 
     def _across(self, down: Facts | None) -> list[Facts]:
         """Return the columns that can be of one assessor or object each."""
+        is_told = self.given.layout is not None
         return [
             facts
             for facts in self.facts
             if facts is not down
-            and facts.is_scores
+            and (facts.is_scores or (is_told and (not facts.count or bool(np.isfinite(facts.numbers).any()))))
             and facts.name
             and facts.kind not in ("time", "counter", "rank", "title")
             and not (facts.kind in FORMS and facts.meaning is not None and facts.meaning.strength == 3)
@@ -764,8 +765,8 @@ class _Reader:
         for head in (
             pairs.heads if pairs else [_Head(facts.at, label) for facts, label in zip(columns, labels, strict=True)]
         ):
-            sides = (down.at, head.label) if kind == "wide" else (head.label, down.at)
-            slots.append(Slot(head.score, *sides, head.confidence, head.criterion))
+            one, other = (down.at, head.label) if kind == "wide" else (head.label, down.at)
+            slots.append(Slot(head.score, one, other, head.confidence, head.criterion))
         form: FormHint = "none"
         if pairs and any(head.confidence is not None for head in pairs.heads):
             form = "level_or_confidence"
@@ -946,6 +947,7 @@ class _Reader:
         plain = {fold(facts.name): facts for facts in columns}
         heads: dict[tuple[str, str | None], _Head] = {}
         used: set[int] = set()
+        no_criterion: str | None = None
         for facts in free:
             label, rest = split_heading(facts.name)
             if rest is None:
@@ -953,7 +955,7 @@ class _Reader:
             meaning = meaning_of(rest)
             kind = "" if meaning is None else meaning.kind
             if kind in ("confidence", "level", "uncertainty"):
-                key, sure = (label, None), facts.at
+                key, sure = (label, no_criterion), facts.at
                 base = plain.get(fold(label))
                 head = heads.get(key) or _Head(-1 if base is None else base.at, base.name.strip() if base else label)
                 heads[key] = replace(head, confidence=sure)
@@ -990,10 +992,10 @@ class _Reader:
             found = [replace(head, label=head.criterion or head.label, criterion=head.label) for head in found]
             if len({head.criterion for head in found}) == 1:
                 found = [replace(head, criterion=None) for head in found]
-        rest = [facts for facts in columns if facts.at not in used and not _is_summary(facts)]
+        others = [facts for facts in columns if facts.at not in used and facts.kind == ""]
         if any(head.confidence is not None for head in found) and not criteria - {None}:
-            found += [_Head(facts.at, heading(facts.name)) for facts in rest if facts.kind == ""]
-            used |= {facts.at for facts in rest if facts.kind == ""}
+            found += [_Head(facts.at, heading(facts.name)) for facts in others]
+            used |= {facts.at for facts in others}
         return _Pairs(found, used)
 
     def groups(self) -> Layout | None:
@@ -1055,7 +1057,7 @@ class _Reader:
             again = [
                 facts.name
                 for facts in self.facts
-                if facts.name and isinstance(facts.cells[row], str) and facts.cells[row].strip() == facts.name
+                if facts.name and isinstance(facts.cells[row], str) and str(facts.cells[row]).strip() == facts.name
             ]
             if len(again) > 1 and len(again) >= 0.5 * sum(facts.cells[row] is not None for facts in self.facts):
                 kept[row] = False
@@ -1070,11 +1072,16 @@ class _Reader:
         if scored.any():
             last = len(scored) - 1 - int(np.argmax(scored[::-1]))
             filled = np.sum([facts.filled for facts in self.facts], axis=0)
-            foot = [row for row in range(last + 1, len(scored)) if kept[row] and filled[row] <= 2]
+            foot = [row for row in range(last + 1, len(scored)) if kept[row] and filled[row] <= 2 and self._is_remark(labels, row)]
             if foot:
                 kept[foot] = False
         self.rows = None if kept.all() else kept
         return self.rows
+
+    def _is_remark(self, labels: Facts, row: int) -> bool:
+        """Say whether a row without scores is a remark below the table, and no object that nobody assessed."""
+        cell = labels.cells[row]
+        return not isinstance(cell, str) or len(cell.split()) > 3 or len(cell) > 30 or cell.strip()[:1] in "*†"
 
     # --- the end -------------------------------------------------------------------------------------
 
@@ -1360,7 +1367,7 @@ def lengthen(table: Table, layout: Layout) -> tuple[Table, Roles]:
         headers = Column("heading", [table.names[slot.score] for slot in layout.slots], members.astype(np.uint32))
         if layout.kind in ("wide", "across"):
             labels = [slot.assessor if layout.kind == "wide" else slot.object for slot in layout.slots]
-            headers = Column("heading", labels, members.astype(np.uint32))  # type: ignore[arg-type]
+            headers = Column("heading", labels, members.astype(np.uint32))
     empty = int(kept.sum()) * len(layout.slots) - rows.size
     notes = [*table.notes, *layout.notes]
     if empty and layout.kind in ("wide", "across"):
@@ -1423,6 +1430,6 @@ def _cell(table: Table, place: int | str | None, row: int) -> Cell:
     return table.columns[place][row] if isinstance(place, int) else place
 
 
-def described(labels: Iterable[str]) -> str:
-    """Return labels in quotation marks, a long list shortened."""
-    return quoted(list(labels), 8)
+def words_of(table: Table, slots: Sequence[Slot]) -> dict[str, float] | None:
+    """Return what words for scores stand for, where the scores of a table are words in a known order."""
+    return score_words(cell for slot in slots for cell in table.columns[slot.score].cells)

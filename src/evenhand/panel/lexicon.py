@@ -97,7 +97,7 @@ WEIGHTS: Final = _words(
 """Names of a column of positive weights."""
 
 CONFIDENCES: Final = _words(
-    "confidence confidences confidence_score reviewer_confidence assessor_confidence certainty how_confident how_sure "
+    "confidence confidences conf confidence_score reviewer_confidence assessor_confidence certainty how_confident how_sure "
     "sureness confidence_rating self_confidence "
     "konfidenz sicherheit zuversicht gewissheit wie_sicher vertrauen urteilssicherheit sicherheit_der_bewertung "
     "confiance certitude niveau_de_confiance degre_de_confiance assurance "

@@ -471,7 +471,9 @@ def recorded_step(score: NDArray[np.float64]) -> float | None:
     return next((step for step in coarser if (fine / step) ** distinct.size <= _CHANCE and lies_on(step)), fine)
 
 
-def collected(table: Table, given: Given, options: Options, found: Layout | None = None) -> Panel:
+def collected(
+    table: Table, given: Given, options: Options, found: Layout | None = None, system: str | None = None
+) -> Panel:
     """Return the panel that a table in memory holds, whatever its layout; ``found`` where that is known."""
     layout = understand(table, given) if found is None else found
     chosen = layout.settle(options)
@@ -484,8 +486,11 @@ def collected(table: Table, given: Given, options: Options, found: Layout | None
     collector.add(replace(table, columns=used))
     entries = collector.entries()
     notes = [*table.notes, *(layout.notes if table is wide else ()), *twice(wide.names, layout.roles)]
+    if wide.notes_on_numbers is not None:
+        numeric = {slot.score for slot in layout.slots} | {slot.confidence for slot in layout.slots}
+        notes += wide.notes_on_numbers([at for at in numeric if at is not None])
     panel = Panel.from_entries(
-        entries, factor=options.factor, notes=notes, reading=reading_of(wide, layout, entries, chosen)
+        entries, factor=options.factor, notes=notes, reading=reading_of(wide, layout, entries, chosen, system)
     )
     return replace(
         panel,

@@ -257,7 +257,7 @@ def _governing(words: Sequence[str]) -> Meaning | None:
             )
         for table in (roles, kinds):
             if word in table and word not in tags:
-                return Meaning(table[word], 2)  # type: ignore[index]
+                return Meaning(table[word], 2)
         if word.endswith("s") and word[:-1] in roles:
             return Meaning(roles[word[:-1]], 2)
     return None
@@ -399,10 +399,10 @@ def form_of(name: str) -> FormHint:
     role = _roles().get(folded)
     if role not in FORMS:
         meaning = meaning_of(name)
-        role = meaning.kind if meaning is not None and meaning.kind in FORMS else "confidence"  # type: ignore[assignment]
+        role = meaning.kind if meaning is not None and meaning.kind in FORMS else "confidence"
     if role == "confidence" and folded not in lexicon.WEIGHTS:
         return "level_or_confidence"
-    return FORMS[role]  # type: ignore[index]
+    return FORMS[role]
 
 
 def _first_of_each(names: Sequence[str], taken: set[int]) -> list[int]:
