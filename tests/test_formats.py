@@ -509,3 +509,456 @@ def test_comparisons_are_refused(data: object) -> None:
     error = refused(from_data, data, "pairs.json")
     assert error.kind == "comparisons"
     assert "single-answer grading" in str(error)
+
+
+# --- OpenReview ----------------------------------------------------------------------------------
+
+
+def note(forum: str, signature: str, rating: object, api: int = 2, **further: object) -> dict[str, Any]:
+    invitation = "ICLR.cc/2026/Conference/Submission12/-/Official_Review"
+    content: dict[str, object] = {"rating": rating, "confidence": 3, "soundness": 2, "summary": "It is about knots."}
+    head = {"invitations": [invitation, "ICLR.cc/2026/Conference/-/Edit"]} if api == 2 else {"invitation": invitation}
+    if api == 2:
+        content = {name: {"value": value} for name, value in content.items()}
+    record = {"id": f"{forum}{signature}", "forum": forum, "replyto": forum, "signatures": [signature]}
+    return {**record, **head, "ddate": None, "content": content, **further}
+
+
+def submission(forum: str, title: str) -> dict[str, Any]:
+    invitations = ["ICLR.cc/2026/Conference/-/Submission"]
+    return {"id": forum, "forum": forum, "invitations": invitations, "content": {"title": {"value": title}}}
+
+
+@pytest.mark.parametrize("api", [1, 2])
+def test_notes_of_openreview_signed_by_people_are_reviews(api: int) -> None:
+    rating = 6 if api == 2 else "6: Marginally above the acceptance threshold"
+    notes = [
+        submission("f1", "Knots"),
+        note("f1", "~Ana_Abel1", rating, api),
+        note("f1", "~Ben_Bux1", rating, api, ddate=1_700_000_000_000),
+        {**note("f1", "~Cy_Cox1", 3), "invitations": ["ICLR.cc/2026/Conference/Submission12/-/Meta_Review"]},
+        note("f2", "~Ana_Abel1", rating, api),
+    ]
+    found = from_data({"notes": notes, "count": 5}, "notes.json")
+    assert roles(found) == ("forum", "assessor", "rating", "confidence", None, "paper title")
+    assert rows(found, "forum", "assessor", "rating", "confidence", "paper title") == [
+        ("f1", "~Ana_Abel1", rating, 3, "Knots"),
+        ("f2", "~Ana_Abel1", rating, 3, None),
+    ]
+    assert found is not None
+    assert found.left_out == (("soundness", ANOTHER), ("summary", "text"))
+    assert "1 row was left out: notes that were deleted" in told(found)
+    assert "metareviews" in told(found)
+
+
+def test_replies_in_the_details_of_a_note_are_found_and_a_bare_list_will_do() -> None:
+    paper = submission("f1", "Knots")
+    paper["details"] = {"replies": [note("f1", "~Ana_Abel1", 4)], "directReplies": [note("f1", "~Ana_Abel1", 4)]}
+    assert rows(from_data([paper], "notes.jsonl"), "forum", "assessor", "rating") == [("f1", "~Ana_Abel1", 4)]
+
+
+def test_groups_beside_the_notes_of_openreview_say_who_is_behind_a_pseudonym() -> None:
+    who = "ICLR.cc/2026/Conference/Submission12/Reviewer_x7Qa"
+    data = {"notes": [note("f1", who, 4)], "groups": [{"id": who, "members": ["~Ana_Abel1"]}]}
+    assert rows(from_data(data, "notes.json"))[0][:2] == ("f1", "~Ana_Abel1")
+
+
+def test_pseudonyms_of_openreview_are_explained_wherever_they_stand() -> None:
+    who = "ICLR.cc/2026/Conference/Submission12/Reviewer_"
+    errors = [
+        refused(from_data, [note("f1", f"{who}x7Qa", 4), note("f2", f"{who}b3Tz", 5)], "notes.json"),
+        refused(from_table, sheet("paper,reviewer,rating\n1,Reviewer_x7Qa,4\n1,Reviewer_b3Tz,5\n")),
+        refused(from_table, sheet(f"forum,signatures,rating\nf1,['{who}x7Qa'],4\nf1,['{who}b3Tz'],5\n")),
+    ]
+    for error in errors:
+        assert error.kind == "pseudonyms"
+        assert "anew for each paper" in str(error)
+    assert from_table(sheet("paper,reviewer,rating\n1,Reviewer_x7Qa,4\n2,Reviewer_x7Qa,5\n")) is None
+    assert from_table(sheet("paper,reviewer,rating\n1,Reviewer_0001,4\n2,Reviewer_0002,5\n")) is None
+
+
+def test_a_few_pseudonyms_among_people_are_noted() -> None:
+    notes = [note("f1", "~Ana_Abel1", 4), note("f2", "~Ana_Abel1", 5), note("f2", "V/Submission2/Reviewer_x7Qa", 5)]
+    assert "1 review signed by a pseudonym" in told(from_data(notes, "notes.json"))
+
+
+def test_a_table_of_notes_is_read_as_the_notes_are() -> None:
+    text = (
+        "id,forum,invitation,signatures,ddate,rating,confidence,title\n"
+        "a,f1,V/Paper1/-/Official_Review,~Ana_Abel1,,6: Marginally above,4,Knots\n"
+        "b,f1,V/Paper1/-/Official_Review,~Ben_Bux1,1700000000000,5: Marginally below,4,Knots\n"
+        "c,f1,V/Paper1/-/Decision,V/Chairs,,,,Knots\n"
+    )
+    found = from_table(sheet(text))
+    assert roles(found) == ("forum", "assessor", "rating", "confidence", None, "title")
+    assert rows(found) == [("f1", "~Ana_Abel1", "6: Marginally above", "4")]
+
+
+def test_the_console_of_openreview_has_aggregates_only() -> None:
+    error = refused(from_table, sheet("number,forum,title,min rating,max rating,average rating\n1,f1,A,3,6,4.5\n"))
+    assert error.kind == "aggregates"
+    assert "cannot" in str(error) or "nothing can be calibrated" in str(error)
+
+
+def test_notes_without_reviews_or_with_deleted_ones_only_are_refused() -> None:
+    comment = {**note("f1", "~Ana_Abel1", 4), "invitations": ["V/-/Official_Comment"]}
+    assert refused(from_data, [comment], "notes.json").kind == "no_scores"
+    assert refused(from_data, [note("f1", "~Ana_Abel1", 4, ddate=1)], "notes.json").kind == "no_scores"
+
+
+def test_a_venue_without_an_overall_rating_has_criteria() -> None:
+    one = note("f1", "~Ana_Abel1", 4)
+    del one["content"]["rating"]
+    one["content"]["presentation"] = {"value": 3}
+    assert roles(from_data([one], "notes.json"))[2] == ("soundness", "presentation")
+
+
+# --- EasyChair -----------------------------------------------------------------------------------
+
+EASYCHAIR_HEADER = (
+    "#,submission #,member #,member name,number,version,text,scores,total score,reviewer first name,"
+    "reviewer last name,reviewer email,reviewer person #,date,time,attachment?\n"
+)
+EASYCHAIR_ROWS = (
+    '1,7,3,Ana Abel,1,1,Fine.,"Overall evaluation: -1\nReviewer\'s confidence: 4\nRelevance: for us: 2",'
+    "-1,,,,,2026-11-01,10:00,no\n"
+    '2,7,4,Ben Bux,2,1,Hm.,"Overall evaluation: 2\nReviewer\'s confidence: 3",2,Cy,Cox,cy@x.org,9,2026-11-01,10:00,no\n'
+    '3,8,4,Ben Bux,1,1,Old.,"Overall evaluation: 0\nReviewer\'s confidence: 3",0,Ben,Bux,,4,2026-11-01,10:00,no\n'
+    '4,8,4,Ben Bux,1,2,New.,"Overall evaluation: 1\nReviewer\'s confidence: 3",1,Ben,Bux,,4,2026-11-02,10:00,no\n'
+)
+
+
+@pytest.mark.parametrize("header", [EASYCHAIR_HEADER, ""])
+def test_reviews_of_easychair_are_taken_apart_and_written_by_whoever_wrote_them(header: str) -> None:
+    found = from_table(sheet(header + EASYCHAIR_ROWS))
+    assert roles(found) == ("submission #", "assessor", "Overall evaluation", "Reviewer's confidence", None, None)
+    assert rows(found) == [("7", "Ana Abel", "-1", "4"), ("7", "cy@x.org", "2", "3"), ("8", "Ben Bux", "1", "3")]
+    assert found is not None
+    reasons = dict(found.left_out)
+    assert reasons["Relevance: for us"] == reasons["total score"] == ANOTHER
+    assert reasons["text"] == "text"
+    assert "1 row was left out: older versions of reviews" in told(found)
+    assert rows(found, "assessor name", "assessor email")[1] == ("Cy Cox", "cy@x.org")
+    first = 2 if header else 1
+    assert found.table.row_numbers.tolist() == [first, first + 1, first + 3]
+
+
+def test_members_of_one_name_are_told_apart_and_deleted_reviews_go() -> None:
+    text = (
+        "submission #,member #,member name,scores,deleted?\n"
+        '1,3,Ana,"Originality: 3\nClarity: 2",no\n'
+        '1,4,Ana,"Originality: 1\nClarity: 5",no\n2,4,Ana,"Originality: 1",yes\n'
+    )
+    found = from_table(sheet(text))
+    assert roles(found)[2] == ("Originality", "Clarity")
+    assert rows(found) == [("1", "Ana #3", "3", "2"), ("1", "Ana #4", "1", "5")]
+    assert "1 row was left out: deleted" in told(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("member #,member name,submission #,bid\n3,Ana,7,yes\n", "bids"),
+        ("#,submission #,member #,member name,recommendation,text\n1,7,3,Ana,accept,x\n", "metareviews"),
+        ("member #,member name,submission #\n3,Ana,7\n", "assignments"),
+    ],
+)
+def test_other_files_of_easychair_are_no_scores(text: str, word: str) -> None:
+    error = refused(from_table, sheet(text))
+    assert error.kind == "not_scores"
+    assert word in str(error)
+    assert "review.csv" in str(error)
+
+
+def test_reviews_of_easychair_without_a_number_are_refused() -> None:
+    assert refused(from_table, sheet("submission #,member #,scores\n1,3,\n2,3,none\n")).kind == "no_scores"
+
+
+# --- CMT -----------------------------------------------------------------------------------------
+
+CMT = [
+    [
+        "Paper ID",
+        "Paper Title",
+        "Reviewer Name",
+        "Reviewer Email",
+        "Q1 (Overall rating)",
+        "Q1 (Overall rating - Value)",
+    ],
+    ["7", "Knots", "Ana Abel", "ana@x.org", "Weak accept", "3"],
+    ["7", "Knots", "Ben Bux", "ben@x.org", "Reject", "1"],
+]
+CMT = [[*row, *more] for row, more in zip(CMT, [["Q2 (How confident are you?)"], ["Very"], ["Somewhat"]], strict=True)]
+
+
+def spreadsheet_xml(*sheets: tuple[str, list[list[str]]], head: str = "") -> str:
+    """Return a workbook of one XML file, with the name of a track above each sheet's header."""
+    parts = []
+    for name, lines in sheets:
+        cells = ["".join(f'<Cell><Data ss:Type="String">{cell}</Data></Cell>' for cell in line) for line in lines]
+        banner = f'<Row><Cell ss:MergeAcross="5"><Data ss:Type="String">{name}</Data></Cell></Row>'
+        body = "".join(
+            f'<Row ss:Index="{at}">{line}</Row>' if at == 3 else f"<Row>{line}</Row>"
+            for at, line in enumerate(cells, 3)
+        )
+        parts.append(f'<Worksheet ss:Name="{name}"><Table>{banner}{body}</Table></Worksheet>')
+    space = "urn:schemas-microsoft-com:office:spreadsheet"
+    return f'<?xml version="1.0"?>\n{head}<Workbook xmlns="{space}" xmlns:ss="{space}">{"".join(parts)}</Workbook>'
+
+
+def test_reviews_of_cmt_have_values_beside_words() -> None:
+    found = from_table(arrange(CMT, source="reviews.csv"))
+    names = ("Paper ID", "Reviewer Email", "Q1 (Overall rating - Value)", "Q2 (How confident are you?)")
+    assert roles(found) == (*names, None, "Paper Title")
+    assert rows(found) == [("7", "ana@x.org", "3", "Very"), ("7", "ben@x.org", "1", "Somewhat")]
+    assert found is not None
+    assert dict(found.left_out)["Q1 (Overall rating)"] == "the words for a value that is read"
+    assert found.assessor_details == ("Reviewer Name",)
+
+
+def test_the_xml_workbook_of_cmt_is_the_same_table_with_its_header_in_row_three() -> None:
+    found = from_text(spreadsheet_xml(("Main", CMT)), "Reviews.xls")
+    assert rows(found) == rows(from_table(arrange(CMT, source="reviews.csv")))
+    assert found is not None
+    assert found.table.row_numbers.tolist() == [4, 5]
+
+
+def test_tracks_of_cmt_are_one_table_only_where_the_questions_are_the_same() -> None:
+    more = [CMT[0], ["9", "Ties", "Ana Abel", "ana@x.org", "Accept", "4", "Very"]]
+    other = [["Paper ID", "Reviewer Email", "Q1 (Novelty)"], ["9", "ana@x.org", "4"]]
+    found = from_text(spreadsheet_xml(("Main", CMT), ("Demo", more), ("Short", other)), "Reviews.xls")
+    assert [row[0] for row in rows(found)] == ["7", "7", "9"]
+    assert found is not None
+    assert any("Short" in problem.message for problem in found.table.notes)
+
+
+def test_questions_of_cmt_without_values_are_scores_in_words() -> None:
+    text = "Paper ID,Reviewer Name,Q1 (Recommendation),Q2 (Comments)\n1,Ana,Weak accept,Good\n2,Ana,Reject,Bad\n"
+    found = from_table(sheet(text))
+    assert rows(found) == [("1", "Ana", "Weak accept"), ("2", "Ana", "Reject")]
+    assert "told apart by their names" in told(found)
+
+
+def test_what_cmt_exports_without_reviewers_or_scores_is_refused() -> None:
+    assert refused(from_table, sheet("Paper ID,Q1 (Overall)\n1,3\n")).kind == "anonymous_assessors"
+    bids = '<bids><submission submissionId="7"><user email="a@x.org" bid="3 - Eager"/></submission></bids>'
+    assert refused(from_text, bids, "bids.xml").kind == "not_scores"
+
+
+def test_xml_with_entities_or_cut_off_is_refused() -> None:
+    bomb = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
+    error = refused(from_text, spreadsheet_xml(("Main", CMT), head=bomb), "Reviews.xls")
+    assert error.kind == "bad_xml"
+    assert "entities" in str(error)
+    error = refused(from_text, spreadsheet_xml(("Main", CMT))[:-40], "Reviews.xls")
+    assert error.kind == "bad_xml"
+    assert "Line" in str(error)
+
+
+# --- Moodle --------------------------------------------------------------------------------------
+
+
+def moodle_report(*reviews: dict[str, object]) -> dict[str, Any]:
+    grade = {
+        "userid": 2,
+        "submissionid": 5,
+        "submissiontitle": "Knots",
+        "reviewedby": list(reviews),
+        "reviewerof": [{}],
+    }
+    return {"report": {"grades": [grade], "totalcount": 1}, "warnings": []}
+
+
+def test_the_report_of_a_workshop_has_each_assessment_once() -> None:
+    entry = {"assessmentid": 1, "submissionid": 5, "gradinggrade": 80, "weight": 1}
+    data = moodle_report({**entry, "userid": 8, "grade": 70.5}, {**entry, "userid": 9, "grade": None})
+    found = from_data(data, "report.json")
+    assert roles(found) == ("submissionid", "userid", "grade", None, None, "title")
+    assert rows(found) == [(5, 8, 70.5), (5, 9, None)]
+    assert rows(from_data(data["report"], "report.json")) == rows(found)
+    assert found is not None
+    assert {"weight", "gradinggrade"} == dict(found.left_out).keys()
+    assert refused(from_data, moodle_report({**entry, "userid": 0, "grade": 3}), "a.json").kind == "anonymous_assessors"
+    assert refused(from_data, moodle_report(), "a.json").kind == "no_scores"
+
+
+WORKSHOP = """<?xml version="1.0" encoding="UTF-8"?>
+<activity id="1"><workshop id="3"><name>Essays</name>
+<examplesubmissions><examplesubmission id="90"><exampleassessments><exampleassessment id="1"><reviewerid>1</reviewerid>
+<grade>1</grade></exampleassessment></exampleassessments></examplesubmission></examplesubmissions>
+<submissions><submission id="5"><authorid>2</authorid><title>Knots &amp; ties</title><assessments>
+<assessment id="1"><reviewerid>8</reviewerid><weight>1</weight><grade>70.00000</grade></assessment>
+<assessment id="2"><reviewerid>9</reviewerid><weight>1</weight><grade>$@NULL@$</grade></assessment>
+</assessments></submission></submissions></workshop></activity>
+"""
+
+
+def test_the_workshop_of_a_backup_leaves_examples_out() -> None:
+    found = from_text(WORKSHOP, "workshop.xml")
+    assert rows(found, "submissionid", "userid", "grade", "title") == [
+        ("5", "8", "70.00000", "Knots & ties"),
+        ("5", "9", None, "Knots & ties"),
+    ]
+    assert "1 row was left out: assessments of example submissions" in told(found)
+    hidden = WORKSHOP.replace("<reviewerid>8<", "<reviewerid>0<")
+    assert refused(from_text, hidden, "workshop.xml").kind == "anonymous_assessors"
+    assert refused(from_text, WORKSHOP[:400], "workshop.xml").kind == "bad_xml"
+
+
+def test_a_gradebook_has_aggregates_only() -> None:
+    text = "First name,Workshop: Essays (submission),Workshop: Essays (assessment)\nAna,70,18\n"
+    assert refused(from_table, sheet(text)).kind == "aggregates"
+
+
+# --- pretalx and Indico --------------------------------------------------------------------------
+
+
+def test_reviews_of_pretalx_have_a_score_and_categories() -> None:
+    text = (
+        "Proposal ID,Proposal title,Reviewer name,Reviewer email,Score,Clarity,Score in “Clarity”,Text\n"
+        "ABC123,Knots,Ana,ana@x.org,3.5,2,,Nice\nABC123,Knots,Ben,ben@x.org,,,,\nDEF456,Ties,Ana,ana@x.org,1,1,,\n"
+    )
+    found = from_table(sheet(text))
+    assert roles(found) == ("Proposal ID", "Reviewer email", "Score", None, None, "Proposal title")
+    assert rows(found) == [("ABC123", "ana@x.org", "3.5"), ("ABC123", "ben@x.org", None), ("DEF456", "ana@x.org", "1")]
+    assert found is not None
+    assert dict(found.left_out)["Clarity"] == ANOTHER
+    assert "weighted sum" in told(found)
+
+
+def test_reviews_of_pretalx_in_json_and_by_categories_are_read_alike() -> None:
+    data = [
+        {"Proposal ID": "A", "Reviewer name": "Ana", "Clarity": 2, "Fit": 1},
+        {"Proposal ID": "B", "Reviewer name": "Ana", "Clarity": 0, "Fit": 2},
+    ]
+    found = from_data(data, "reviews.json")
+    assert roles(found)[:3] == ("Proposal ID", "Reviewer name", ("Clarity", "Fit"))
+    assert refused(from_table, sheet("Proposal ID,Reviewer email,Text\nA,a@x.org,Good\n")).kind == "no_scores"
+    anonymous = sheet("Proposal ID,Score,Score in “Fit”\nA,3,\n")
+    assert refused(from_table, anonymous).kind == "anonymous_assessors"
+
+
+def indico(*reviews: dict[str, Any]) -> dict[str, Any]:
+    questions = [{"id": 1, "title": "Novelty", "no_score": False}, {"id": 2, "title": "Talk?", "no_score": True}]
+    questions.append({"id": 3, "title": "Fit", "no_score": False})
+    abstract = {"id": 40, "friendly_id": 4, "title": "Knots", "reviews": list(reviews)}
+    return {"version": 1, "abstracts": [abstract], "questions": questions}
+
+
+def test_abstracts_of_indico_have_questions_as_criteria_and_negative_ratings() -> None:
+    ratings = [{"question": 1, "value": -2}, {"question": 2, "value": True}, {"question": 3, "value": None}]
+    users = [{"id": 7, "email": "ana@x.org", "full_name": "Ana Abel"}, {"id": 8, "email": None}]
+    other = [{"question": 1, "value": 1}, {"question": 3, "value": 4}]
+    tracks = [{"code": "T1"}, {"code": "T2"}]
+    data = indico(
+        {"user": users[0], "track": tracks[0], "ratings": ratings},
+        {"user": users[0], "track": tracks[1], "ratings": other},
+        {"user": users[1], "track": tracks[0], "ratings": other},
+    )
+    found = from_data(data, "abstracts.json")
+    assert roles(found) == ("friendly_id", "reviewer", ("Novelty", "Fit"), None, None, "title")
+    assert rows(found) == [(4, "ana@x.org", -2, None), (4, "ana@x.org", 1, 4), (4, 8, 1, 4)]
+    assert found is not None
+    assert found.duplicates == "keep"
+    assert refused(from_data, indico(), "abstracts.json").kind == "no_scores"
+    assert refused(from_data, indico({"user": None, "ratings": other}), "a.json").kind == "anonymous_assessors"
+    words = indico({"user": users[0], "ratings": [{"question": 1, "value": "good"}]})
+    assert refused(from_data, words, "a.json").kind == "no_scores"
+
+
+def test_papers_of_indico_are_read_in_their_last_revision() -> None:
+    def review(value: int, group: str) -> dict[str, Any]:
+        return {
+            "user": {"id": 7},
+            "group": group,
+            "ratings": [{"question": {"id": 1, "title": "Form"}, "value": value}],
+        }
+
+    revisions = [{"number": 1, "reviews": [review(1, "content")]}, {"number": 2, "reviews": [review(3, "content")]}]
+    paper = {"contribution": {"friendly_id": 12, "title": "Ties"}, "revisions": revisions}
+    found = from_data({"version": 1, "papers": [paper], "rating_range": [0, 5]}, "papers.json")
+    assert roles(found) == ("friendly_id", "reviewer", "content: Form", None, None, "title")
+    assert rows(found) == [(12, 7, 3)]
+    assert "earlier revisions" in told(found)
+
+
+def test_the_table_of_indico_has_means_only() -> None:
+    error = refused(from_table, sheet("Id,Title,Submitted for tracks,Accepted track,Score\n1,A,T,T,2\n"))
+    assert error.kind == "aggregates"
+    assert "sign" in str(error)
+
+
+# --- FACETS --------------------------------------------------------------------------------------
+
+FACETS = """; essays
+Title = Essays
+Facets = 3
+Missing = 99
+Models = ?,?,?,R6
+Labels =
+1,Essays
+1=Knots
+2=Ties ; the second
+*
+2,Raters
+1=Ana
+2=Ben,0.5
+*
+3,Criteria
+1-3
+1=Form
+*
+*
+Data =
+1,1,1,5
+1,2,1-3,4,99,7
+2,1,0,-1
+R2,2,2,1,3
+0,1,1,2
+"""
+
+
+def test_a_control_file_of_facets_has_labels_ranges_repeats_and_missing_codes() -> None:
+    found = from_text(FACETS, "essays.txt")
+    assert roles(found) == ("object", "assessor", "score", None, "criterion", None)
+    assert rows(found) == [
+        ("Knots", "Ana", "5", "Form"),
+        ("Knots", "Ben", "4", "Form"),
+        ("Knots", "Ben", None, "2"),
+        ("Knots", "Ben", None, "3"),
+        ("Ties", "Ana", None, None),
+        ("Ties", "Ben", "3", "Form"),
+        ("Ties", "Ben", "3", "Form"),
+    ]
+    assert found is not None
+    assert found.duplicates == "keep"
+    assert "3 ratings are missing" in told(found)
+    assert "1 rating of nobody" in told(found)
+    assert found.table.row_numbers[0] == 21
+
+
+def test_two_facets_and_a_dummy_are_objects_raters_and_nothing_else() -> None:
+    text = "Facets=3\nLabels=\n1,Poems\n1=A\n*\n2,Judges\n1=Ana\n*\n3,Year,D\n1=2025\n*\nData=\n1\t1\t1\t7\n"
+    found = from_text(text, "poems.txt")
+    assert rows(found) == [("A", "Ana", "7")]
+    assert found is not None
+    assert found.left_out == (("Year", "a dummy facet"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "word"),
+    [
+        ("Facets=2\nLabels=\n1,One\n*\n2,Two\n*\nData=\n1,1,3\n", "ambiguous_column", "name one of them Raters"),
+        ("Facets=2\nData=ratings.txt\n", "no_scores", "another file"),
+        ("Facets=2\nTitle=x\n", "no_scores", "without Data="),
+        ("Facets=2\nLabels=\n1,Poems\n*\n2,Judges\n*\nData=\n1,1\n", "bad_data_line", "line 8"),
+        ("Facets=2\nLabels=\n1,Poems\n*\n2,Judges\n*\nData=\n1,1,4,5\n", "bad_data_line", "2 ratings"),
+        ("Facets=2\nLabels=\n1,Poems\n*\n2,Judges\n*\nData=\n1-3,1,4,5\n", "bad_data_line", "1-3"),
+        ("Facets=2\nLabels=\n1,Poems\n*\n2,Judges\n*\nData=\n", "no_scores", "single rating"),
+        ("Facets=2\nDvalues=\n3,1-5\n*\nLabels=\n1,Poems\n*\n2,Judges\n*\nData=\n1,1\n", "unknown_format", "Dvalues="),
+    ],
+)
+def test_files_of_facets_that_cannot_be_read_say_why(text: str, kind: str, word: str) -> None:
+    error = refused(from_text, text, "poems.txt")
+    assert error.kind == kind
+    assert word in str(error)

@@ -79,7 +79,7 @@ def test_mistakes_in_lists_name_the_file_and_the_place(tmp_path: Path, text: str
 
 def test_pairs_are_read_in_any_order_of_columns_and_blank_rows_are_left_out(tmp_path: Path) -> None:
     path = written(tmp_path, "note,paper,reviewer\nx,P1,Ana\n,,\ny,P3,Ben\n")
-    assert read_design_pairs(path, OBJECTS, ASSESSORS, "conflicts") == [("Ana", "P1"), ("Ben", "P3")]
+    assert list(read_design_pairs(path, OBJECTS, ASSESSORS, "conflicts")) == [("Ana", "P1"), ("Ben", "P3")]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
@@ -41,7 +41,7 @@ class _Who(Options, heading="Who and what"):
     objects: str | None = ask.text(
         "FILE|N",
         "What is to be assessed: a file with a column object, or how many. Columns per_object, topics, linking and "
-        "title are used too.",
+        "title are used too. Here and below, files of HotCRP, EasyChair, CMT and OpenReview are known.",
         reads=True,
     )
     assessors: str | None = ask.text(
@@ -50,6 +50,8 @@ class _Who(Options, heading="Who and what"):
         "are used too.",
         reads=True,
     )
+    object_: str | None = ask.text("COLUMN", "Column of objects in these files, if its name is not recognised.")
+    assessor: str | None = ask.text("COLUMN", "Column of assessors in these files, likewise.")
     conflicts: Path | None = ask.path(
         "FILE", "Pairs that must not be: a file with columns assessor and object.", reads=True
     )
@@ -269,6 +271,7 @@ class DesignOptions(Options):
             for name, given in (("object", self.who.objects), ("assessor", self.who.assessors)):
                 if given is None:
                     raise click.UsageError(f"--{name}s is missing: give a file with a column {name}, or how many.")
+            self._check_columns()
         if self.expected.is_file and self.expected.expertise is not None:
             raise click.UsageError(
                 "--uncertainty FILE and --expertise FILE say the same thing: leave one of the two out."
@@ -283,6 +286,15 @@ class DesignOptions(Options):
             ask.refuse("goes with --hotcrp FILE.csv.", "hotcrp_action")
         self.handouts.check_places(self.output)
 
+    def _check_columns(self) -> None:
+        """Refuse names of columns where there is no file that could have them."""
+        pairs = (self.who.conflicts, self.who.fixed, self.expected.expertise)
+        if self.expected.is_file or any(one is not None for one in pairs):
+            return
+        for name, given in (("object_", self.who.objects), ("assessor", self.who.assessors)):
+            if ask.how_many(str(given)) is not None:
+                ask.refuse("names a column, and there is no file to have it: leave it out.", name)
+
     def found(self) -> tuple[Design, dict[str, str]]:
         """Return the design, and the titles of objects, where their file has them."""
         search = {name: given for name, given in vars(self.search).items() if name != "no_outlook"}
@@ -296,15 +308,20 @@ class DesignOptions(Options):
         from evenhand.io.designs import read_design_pairs, read_expected
 
         who, expected = self.who, self.expected
-        objects, assessors = _members(str(who.objects), "object"), _members(str(who.assessors), "assessor")
+        objects = _members(str(who.objects), "object", who.object_)
+        assessors = _members(str(who.assessors), "assessor", who.assessor)
+        names: dict[str, Any] = {"object": who.object_, "assessor": who.assessor}
         self.handouts.check_labels(assessors.labels, assessors.columns.get("email"))
-        for name, given, words in (("conflicts", who.conflicts, "conflicts"), ("fixed", who.fixed, "fixed pairs")):
-            further[name] = [] if given is None else read_design_pairs(given, objects, assessors, words)
+        kinds: tuple[tuple[str, Path | None, Literal["conflicts", "fixed pairs"]], ...]
+        kinds = ("conflicts", who.conflicts, "conflicts"), ("fixed", who.fixed, "fixed pairs")
+        for name, given, words in kinds:
+            further[name] = [] if given is None else read_design_pairs(given, objects, assessors, words, **names)
+        sides, factor = (objects, assessors), expected.factor
         if expected.expertise is not None:
-            further["expertise"] = read_expected(expected.expertise, objects, assessors, factor=expected.factor)
+            further["expertise"] = read_expected(expected.expertise, *sides, factor=factor, **names)
         if expected.uncertainty is not None:
             further["uncertainty"] = (
-                read_expected(expected.uncertainty, objects, assessors, form="uncertainty", factor=expected.factor)
+                read_expected(expected.uncertainty, *sides, form="uncertainty", factor=factor, **names)
                 if expected.is_file
                 else expected.points
             )
@@ -328,12 +345,13 @@ class DesignOptions(Options):
         from evenhand.io import read_panel
         from evenhand.io.designs import read_design_pairs
 
-        there = read_panel(panel)
+        there = read_panel(panel, object=self.who.object_, assessor=self.who.assessor)
         self.handouts.check_labels(there.assessors, None)
-        conflicts = []
+        conflicts: Sequence[tuple[str, str]] = []
         if self.who.conflicts is not None:
             sides = Members("object", tuple(there.objects), {}), Members("assessor", tuple(there.assessors), {})
-            conflicts = read_design_pairs(self.who.conflicts, *sides, "conflicts")
+            names: dict[str, Any] = {"object": self.who.object_, "assessor": self.who.assessor}
+            conflicts = read_design_pairs(self.who.conflicts, *sides, "conflicts", **names)
         load, points = self.loads.max_load, self.expected.points
         return extend(there, count, max_load=load, conflicts=conflicts, uncertainty=points, **further)
 
@@ -375,11 +393,11 @@ def design(options: DesignOptions) -> None:
         show_next_step("Once the scores are filled in, try: evenhand calibrate", handouts.score_sheet)
 
 
-def _members(given: str, side: Side) -> Members:
+def _members(given: str, side: Side, column: str | None) -> Members:
     from evenhand.io.designs import numbered, read_members
 
     count = ask.how_many(given)
-    return read_members(given, side) if count is None else numbered(count, side)
+    return read_members(given, side, column=column) if count is None else numbered(count, side)
 
 
 def _outlook(found: Design, *, wanted: bool) -> tuple[Outlook | None, list[Problem]]:

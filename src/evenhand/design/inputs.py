@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,7 @@ from evenhand import frames
 from evenhand.compiled import Codes, Floats
 from evenhand.design.task import Task
 from evenhand.errors import InputError, NoDesignError, bad_option
+from evenhand.panel.column import NO_CODE, Column, factorise
 from evenhand.panel.confidence import check_factor, level_words
 from evenhand.panel.graph import Side
 from evenhand.panel.roles import SYNONYMS, fold
@@ -66,11 +67,69 @@ class Members:
     """Further columns by what they are for; a cell for each member, None where it is empty."""
     backend: frames.Backend = frames.DEFAULT_BACKEND
     """The kind of frame that they came in."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Labels by what else members are called in further tables, such as e-mail addresses."""
 
     @cached_property
     def index(self) -> dict[str, int]:
         """The position of each label."""
         return {label: at for at, label in enumerate(self.labels)}
+
+    @cached_property
+    def _addresses(self) -> dict[str, int]:
+        """The position of each e-mail address, without regard to case."""
+        found = {alias: self.index[label] for alias, label in self.aliases.items()}
+        return {name.casefold(): at for name, at in {**found, **self.index}.items() if "@" in name}
+
+    def find(self, label: str) -> int:
+        """Return the position of a member by its label or by another name; -1 where there is none.
+
+        Examples
+        --------
+        >>> Members("assessor", ("Ana", "Ben"), {}, aliases={"ben@x.org": "Ben"}).find("Ben@x.org")
+        1
+        """
+        at = self.index.get(label)
+        if at is None and label in self.aliases:
+            at = self.index[self.aliases[label]]
+        if at is None and "@" in label:
+            at = self._addresses.get(label.strip().casefold())
+        return -1 if at is None else at
+
+    def positions(self, column: Column) -> Codes:
+        """Return for each row of a column where its label stands, found once for each distinct one; -1 where nowhere.
+
+        An empty cell gives -2.
+        """
+        if column.numbers is not None:
+            column = factorise(column.name, list(column))
+        found = np.array(
+            [-2 if _says_nothing(cell) else self.find(label_text(cell)) for cell in column.cells] or [-2], np.int64
+        )
+        empty = column.codes == NO_CODE
+        return np.where(empty, -2, found[np.where(empty, 0, column.codes)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedPairs(Sequence[tuple[str, str]]):
+    """Pairs (assessor, object) of known members, by their positions: the fast door for many of them."""
+
+    objects: Members
+    assessors: Members
+    object_index: Codes
+    assessor_index: Codes
+
+    def __len__(self) -> int:
+        return int(self.object_index.size)
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[str, str]: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[tuple[str, str]]: ...
+    def __getitem__(self, at: int | slice) -> tuple[str, str] | Sequence[tuple[str, str]]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(len(self))[at]]
+        return self.assessors.labels[self.assessor_index[at]], self.objects.labels[self.object_index[at]]
 
 
 def members_of(given: object, side: Side) -> Members:
@@ -122,6 +181,8 @@ def _named(columns: Iterable[str], words: Iterable[str]) -> str | None:
 
 def _labels_column(columns: Iterable[str], side: Side, source: str | None = None) -> str:
     name = _named(columns, SYNONYMS[side])
+    if name is None and side == "assessor":
+        name = _named(columns, WORDS["email"])
     if name is None:
         raise InputError(
             f"There is no column of {side}s; the columns are {', '.join(columns)}: name one of them {side}.",
@@ -188,6 +249,8 @@ def floats_of(given: object, members: Members, role: str) -> Floats | None:
 
 def pairs_of(given: Pairs, objects: Members, assessors: Members, what: str) -> Codes:
     """Return pairs as sorted keys ``object * n_A + assessor``, each once."""
+    if isinstance(given, CodedPairs) and given.objects is objects and given.assessors is assessors:
+        return np.unique(given.object_index * len(assessors.labels) + given.assessor_index)
     if isinstance(given, Mapping):
         listed: list[tuple[object, object]] = [(who, one) for who, ones in given.items() for one in ones]
     elif isinstance(given, Iterable) and not hasattr(given, "columns"):
@@ -273,22 +336,43 @@ def _rated(key: Codes, number: Floats, form: str, factor: float) -> Expected:
     return Expected(key, precision, number, float(check_factor(factor) ** -2))
 
 
+def rating_columns(names: Sequence[str], source: str | None = None) -> tuple[str, tuple[int, int, int]] | None:
+    """Return what the ratings of a long table are, and where assessors, objects and ratings stand; None if it is wide.
+
+    Examples
+    --------
+    >>> rating_columns(["paper", "reviewer", "level"])
+    ('expertise', (1, 0, 2))
+    """
+    folded = [fold(name) for name in names]
+
+    def place(words: Iterable[str]) -> int | None:
+        return next((at for at, name in enumerate(folded) if name in words), None)
+
+    whose, what = place(SYNONYMS["assessor"]), place(SYNONYMS["object"])
+    if whose is None or what is None:
+        return None
+    for kind in ("expertise", "level", "uncertainty"):
+        at = place(WORDS[kind])
+        if at is not None:
+            return "expertise" if kind == "level" else kind, (whose, what, at)
+    raise InputError(
+        f"There is no column of expertise, levels or uncertainties; the columns are {', '.join(names)}.",
+        kind="missing_column",
+        where=source,
+    )
+
+
 def table_pairs(
     columns: Mapping[str, Sequence[Any]], objects: Members, assessors: Members, form: str, source: str | None = None
 ) -> tuple[str, list[tuple[Any, Any]], list[Any]]:
     """Return what a long or wide table says: what its cells are, the pairs (assessor, object), and the cells."""
     role = {side: _named(columns, SYNONYMS[side]) for side in ("assessor", "object")}
-    if role["assessor"] is not None and role["object"] is not None:
-        for kind in ("expertise", "level", "uncertainty"):
-            name = _named(columns, WORDS[kind])
-            if name is not None:
-                pairs = list(zip(columns[role["assessor"]], columns[role["object"]], strict=True))
-                return "expertise" if kind == "level" else kind, pairs, list(columns[name])
-        raise InputError(
-            f"There is no column of expertise, levels or uncertainties; the columns are {', '.join(columns)}.",
-            kind="missing_column",
-            where=source,
-        )
+    long = rating_columns(list(columns), source)
+    if long is not None:
+        kind, places = long
+        whose, what, ratings = (columns[list(columns)[at]] for at in places)
+        return kind, list(zip(whose, what, strict=True)), list(ratings)
     for side, members in (("assessor", objects), ("object", assessors)):
         down = role[side]
         if down is None:
@@ -333,7 +417,55 @@ def expected_from(
     for pair, number, cell in zip(labels, numbers, cells, strict=True):
         if not (0 <= number <= 1 if form == "expertise" else 0 < number < np.inf):
             raise _bad_rating(cell, pair, form)
-    keys = object_ * width + assessor
+    return _told(object_ * width + assessor, np.asarray(numbers, dtype=np.float64), objects, assessors, form, factor)
+
+
+def expected_by_columns(
+    columns: tuple[Column, Column, Column],
+    objects: Members,
+    assessors: Members,
+    *,
+    form: str,
+    factor: float,
+    decimal_comma: bool = False,
+) -> Expected:
+    """Return what is known of pairs from columns of assessors, objects and ratings, each distinct cell read once."""
+    ratings = columns[2]
+    said = np.array([not _says_nothing(cell) for cell in ratings.cells] or [False], np.bool_)
+    plain = ratings.codes == NO_CODE
+    told = np.flatnonzero(np.where(plain, ratings.numbers is not None, said[np.where(plain, 0, ratings.codes)]))
+    assessor, object_, ratings = (column.take(told) for column in columns)
+    places = []
+    for column, members in ((assessor, assessors), (object_, objects)):
+        place = members.positions(column)
+        if (place < 0).any():
+            _position(column[int(np.argmax(place < 0))], members, form)
+        places.append(place)
+    words = level_words()
+    read = [_rated_cell(cell, form, words, decimal_comma) for cell in ratings.cells] or [np.nan]
+    plain = ratings.codes == NO_CODE
+    number = np.asarray(read, dtype=np.float64)[np.where(plain, 0, ratings.codes)]
+    if ratings.numbers is not None:
+        number = np.where(plain, ratings.numbers, number)
+    is_sound = (number >= 0) & (number <= 1) if form == "expertise" else (number > 0) & (number < np.inf)
+    if not is_sound.all():
+        row = int(np.argmin(is_sound))
+        raise _bad_rating(ratings[row], (assessor[row], object_[row]), form)
+    return _told(places[1] * len(assessors.labels) + places[0], number, objects, assessors, form, factor)
+
+
+def _rated_cell(cell: Any, form: str, words: Mapping[str, int], decimal_comma: bool) -> float:
+    """Return the number that a cell holds, or that its level stands for; NaN where it is neither."""
+    number = parse_number(cell, decimal_comma=decimal_comma and isinstance(cell, str))
+    if number is None and form == "expertise":
+        level = words.get(str(cell).strip().casefold())
+        number = None if level is None else (level + 1) / 2
+    return np.nan if number is None else number
+
+
+def _told(keys: Codes, numbers: Floats, objects: Members, assessors: Members, form: str, factor: float) -> Expected:
+    """Return what numbers say of pairs, each of which may be given once."""
+    width = len(assessors.labels)
     order = np.argsort(keys, kind="stable")
     key = keys[order]
     if (np.diff(key) == 0).any():
@@ -344,7 +476,7 @@ def expected_from(
         )
     if not key.size:
         raise InputError(f"There is no {form} in it.", kind="empty")
-    return _rated(key, np.asarray(numbers, dtype=np.float64)[order], form, factor)
+    return _rated(key, numbers[order], form, factor)
 
 
 def _says_nothing(cell: Any) -> bool:
@@ -355,6 +487,8 @@ def _positions(labels: Sequence[Any], members: Members, what: str) -> Codes:
     """Return where labels stand among the members."""
     index = members.index
     found = [index.get(label if type(label) is str else label_text(label), -1) for label in labels]
+    if -1 in found and members.aliases:
+        found = [members.find(label_text(label)) if at < 0 else at for at, label in zip(found, labels, strict=True)]
     if -1 in found:
         _position(labels[found.index(-1)], members, what)
     return np.asarray(found, dtype=np.int64)
@@ -362,11 +496,8 @@ def _positions(labels: Sequence[Any], members: Members, what: str) -> Codes:
 
 def _rating(cell: Any, pair: tuple[Any, Any], form: str, words: Mapping[str, int]) -> float:
     """Return the number that a cell holds, or that its level stands for."""
-    number = parse_number(cell)
-    if number is None and form == "expertise":
-        level = words.get(str(cell).strip().casefold())
-        number = None if level is None else (level + 1) / 2
-    if number is None:
+    number = _rated_cell(cell, form, words, decimal_comma=False)
+    if np.isnan(number):
         raise _bad_rating(cell, pair, form)
     return number
 
@@ -450,8 +581,8 @@ def _known(given: Mapping[Any, Any], members: Members) -> None:
 
 def _position(given: object, members: Members, what: str) -> int:
     label = label_text(given)
-    at = members.index.get(label)
-    if at is None:
+    at = members.find(label)
+    if at < 0:
         raise InputError(
             f"{what[:1].upper()}{what[1:]}: there is no {members.side} {label}; "
             f"the {members.side}s are {name_some(members.labels)}.",

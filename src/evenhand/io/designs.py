@@ -3,33 +3,48 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Final, Literal
 
+import numpy as np
+
 from evenhand.design.inputs import (
+    WORDS,
+    CodedPairs,
     Expected,
     Members,
+    expected_by_columns,
     expected_from,
     flags_of,
     floats_of,
     members_from,
+    rating_columns,
     table_pairs,
     whole_numbers,
 )
 from evenhand.errors import InputError, Problem
+from evenhand.io.coding import LARGE, Wanted
+from evenhand.io.committees import Purpose, in_our_words, markup_table
+from evenhand.io.delimited import TextFile
 from evenhand.io.panels import read_table
-from evenhand.io.table import Cell, Table
+from evenhand.io.paths import MAX_UNPACKED, regular_file
+from evenhand.io.records import read_json, to_table
+from evenhand.io.table import MAX_CELLS, Cell, Table, read_whole
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.graph import Side
-from evenhand.panel.roles import SYNONYMS, fold
+from evenhand.panel.roles import SYNONYMS, find_column, fold
 from evenhand.panel.rules import label_text, parse_number
 from evenhand.words import name_some
 
 _SIDES: Final[tuple[Side, Side]] = ("assessor", "object")
 _WHOLE: Final = {"object": ("per_object",), "assessor": ("min_load", "max_load")}
 _DECIMAL: Final = {"object": ("expected",), "assessor": ("cost",)}
+_ALSO: Final = (*WORDS["email"], "also", "name")
+_EMPTY: Final = -2
+_COLUMNS_OF_A_PANEL: Final = 3
 _MOST_NUMBERED: Final = 1_000_000
 
 
@@ -48,13 +63,17 @@ def numbered(count: int, side: Side) -> Members:
     return Members(side, tuple(f"{side[0].upper()}{number:0{width}d}" for number in range(1, count + 1)), {})
 
 
-def read_members(path: str | os.PathLike[str], side: Side) -> Members:
+def read_members(path: str | os.PathLike[str], side: Side, *, column: str | None = None) -> Members:
     """Return the objects or the assessors of a file, one a row, with what its other columns say about them.
 
-    These are recognised as in :func:`evenhand.assign`. A label that stands twice is refused, and so is a cell of
+    These are recognised as in :func:`evenhand.assign`; ``column`` names that of the labels. Lists of HotCRP, EasyChair
+    and CMT are read too, with e-mail addresses as labels. A label that stands twice is refused, and so is a cell of
     another column that makes no sense.
     """
-    table = read_table(path)
+    raw = _cells(path)
+    if column is not None:
+        find_column(raw.names, column, option=side, source=raw.source)
+    table = _in_front(raw, {side: column}) if column is not None else in_our_words(raw, side)
     first: dict[str, int] = {}
     for row, (text,) in _labels(table, side):
         if text is None:
@@ -68,7 +87,7 @@ def read_members(path: str | os.PathLike[str], side: Side) -> Members:
     for role in (*_WHOLE[side], *_DECIMAL[side]):
         if role in columns:
             columns[role] = [_number(cell, table) for cell in columns[role]]
-    found = replace(found, columns=columns)
+    found = replace(found, columns=columns, aliases=_aliases(table, side))
     with placed(table.source):
         for role in _WHOLE[side]:
             whole_numbers(None, found, role, 0)
@@ -79,27 +98,62 @@ def read_members(path: str | os.PathLike[str], side: Side) -> Members:
     return found
 
 
+def _aliases(table: Table, side: Side) -> dict[str, str]:
+    """Return labels of assessors by what else they are called, e-mail address, number or name, where that is unique."""
+    if side == "object":
+        return {}
+    label = _column(table, side)
+    others = [at for at, name in enumerate(table.names) if at != label and fold(name) in _ALSO]
+    found: dict[str, str | None] = {}
+    for at in others:
+        for cell, one in zip(table.columns[at], table.columns[label], strict=True):
+            if cell is not None and one is not None:
+                name, text = label_text(cell).strip(), label_text(one)
+                found[name] = text if found.get(name, text) == text else None
+    labels = {label_text(cell) for cell in table.columns[label] if cell is not None}
+    return {name: text for name, text in found.items() if text is not None and name not in labels}
+
+
 def read_design_pairs(
-    path: str | os.PathLike[str], objects: Members, assessors: Members, what: str
-) -> list[tuple[str, str]]:
-    """Return the pairs (assessor, object) of a file, all of them known; ``what`` they are is said in messages."""
-    table = read_table(path)
-    pairs: list[tuple[str, str]] = []
-    for row, (assessor, object_) in _labels(table, *_SIDES):
-        where = f"{table.source}, {table.where(row)}"
-        if assessor is None and object_ is None:
-            continue
-        if assessor is None or object_ is None:
-            message = "A pair needs both an assessor and an object: fill in both."
-            raise InputError(message, kind="empty_label", where=where)
-        for label, members in ((assessor, assessors), (object_, objects)):
-            if label not in members.index:
-                who = "whom" if members.side == "assessor" else "which"
-                known = f"the {members.side}s are {name_some(members.labels)}."
-                message = f"There is no {members.side} {label}, {who} the {what} name: {known}"
-                raise InputError(message, kind="unknown_label", where=where)
-        pairs.append((assessor, object_))
-    return pairs
+    path: str | os.PathLike[str],
+    objects: Members,
+    assessors: Members,
+    what: Literal["conflicts", "fixed pairs"],
+    *,
+    object: str | None = None,
+    assessor: str | None = None,
+) -> CodedPairs:
+    """Return the pairs (assessor, object) of a file, all of them known; ``what`` they are is said in messages.
+
+    ``object`` and ``assessor`` name columns, where the file has them. Of files of conference systems those pairs are
+    taken that are in conflict, or assigned.
+    """
+    table = _sheet(path, what, assessors, {"assessor": assessor, "object": object})
+    columns = [table.columns[_column(table, side)] for side in _SIDES]
+    places = [members.positions(column) for members, column in zip((assessors, objects), columns, strict=True)]
+    is_bad = (places[0] < 0) | (places[1] < 0)
+    is_blank = (places[0] == _EMPTY) & (places[1] == _EMPTY)
+    if (is_bad & ~is_blank).any():
+        row = int(np.argmax(is_bad & ~is_blank))
+        raise _bad_pair(table, row, [column[row] for column in columns], objects, assessors, what)
+    filled = ~is_blank
+    return CodedPairs(objects, assessors, object_index=places[1][filled], assessor_index=places[0][filled])
+
+
+def _bad_pair(
+    table: Table, row: int, cells: Sequence[Cell], objects: Members, assessors: Members, what: str
+) -> InputError:
+    """Return the error for a pair that lacks one of the two, or names somebody who is not there."""
+    where = f"{table.source}, {table.where(row)}"
+    if any(cell is None for cell in cells):
+        message = "A pair needs both an assessor and an object: fill in both."
+        return InputError(message, kind="empty_label", where=where)
+    both = ((label_text(cell), members) for cell, members in zip(cells, (assessors, objects), strict=True))
+    label, members = next(one for one in both if one[1].find(one[0]) < 0)
+    who = "whom" if members.side == "assessor" else "which"
+    known = f"the {members.side}s are {name_some(members.labels)}."
+    message = f"There is no {members.side} {label}, {who} the {what} name: {known}"
+    return InputError(message, kind="unknown_label", where=where)
 
 
 def read_expected(
@@ -109,26 +163,91 @@ def read_expected(
     *,
     form: Literal["expertise", "uncertainty"] = "expertise",
     factor: float = FACTOR,
+    object: str | None = None,
+    assessor: str | None = None,
 ) -> Expected:
     """Return what a file says of how well assessors know objects, or how uncertain their scores will be.
 
     It has columns of assessors, objects and one named expertise, level or uncertainty; or it is wide, with assessors
-    down and objects across, or the other way round, and ``form`` says what its cells are.
+    down and objects across, or the other way round, and ``form`` says what its cells are. ``object`` and ``assessor``
+    name columns, where the file has them. Preferences of HotCRP, bids of EasyChair, CMT and OpenReview, and affinities
+    of OpenReview are read as expertise.
     """
-    table = read_table(path)
+    table = _sheet(path, "expertise", assessors, {"assessor": assessor, "object": object})
     named = [name for name in table.names if name in {*objects.labels, *assessors.labels}]
     twice = next((name for name in named if named.count(name) > 1), None) if len(named) > len(set(named)) else None
     if twice is not None:
         raise InputError(f"There are two columns {twice}: leave one out.", kind="duplicate", where=table.source)
     with placed(table.source):
+        long = rating_columns(table.names)
+        if long is not None:
+            kind, places = long
+            whose, what, ratings = (table.columns[at] for at in places)
+            return expected_by_columns(
+                (whose, what, ratings), objects, assessors, form=kind, factor=factor, decimal_comma=table.decimal_comma
+            )
         found, pairs, cells = table_pairs(_columns(table), objects, assessors, form, None)
         numbers = [_number(cell, table) for cell in cells]
         return expected_from(pairs, numbers, objects, assessors, form=found, factor=factor)
 
 
+def _sheet(
+    path: str | os.PathLike[str], purpose: Purpose, assessors: Members, named: Mapping[Side, str | None]
+) -> Table:
+    """Return the table of a file in our words, with columns that are named, and are there, in front."""
+    table = _cells(path)
+    there = {side: name for side, name in named.items() if name is not None and _has(table, name)}
+    return _in_front(table, there) if there else in_our_words(table, purpose, assessors.aliases)
+
+
+def _has(table: Table, name: str) -> bool:
+    return fold(name) in {fold(one) for one in table.names}
+
+
+def _in_front(table: Table, named: Mapping[Side, str | None]) -> Table:
+    """Return a table whose named columns come first, under the names of what they are."""
+    for side, name in named.items():
+        if name is not None:
+            at = find_column(table.names, name, option=side, source=table.source)
+            names = [one for index, one in enumerate(table.names) if index != at]
+            columns = [one for index, one in enumerate(table.columns) if index != at]
+            first = replace(table.columns[at], name=side)
+            table = replace(table, names=(side, *names), columns=(first, *columns))
+    return table
+
+
+def _cells(path: str | os.PathLike[str]) -> Table:
+    """Return the cells of a file; large texts by the road of large panels, JSON and XML by what they hold."""
+    suffix = Path(path).suffix.lower()
+    if suffix in (".json", ".jsonl", ".ndjson"):
+        source = Path(path).name
+        data = read_json(path, source)
+        edges = data.get("edges") if isinstance(data, dict) else None
+        return to_table(data if edges is None else edges, source)
+    if suffix == ".xml":
+        place = regular_file(path, max_bytes=MAX_UNPACKED)
+        return markup_table(place.read_text(encoding="utf-8-sig", errors="replace"), place.name)
+    if suffix in (".csv", ".tsv", ".txt") and regular_file(path, max_bytes=MAX_UNPACKED).stat().st_size >= LARGE:
+        return read_whole(_Padded(path, max_bytes=MAX_UNPACKED, max_cells=MAX_CELLS))
+    return read_table(path)
+
+
+class _Padded(TextFile):
+    """A large text file that may have fewer columns than a panel has, of which the last is read again instead."""
+
+    def portions(self, wanted: Wanted | None) -> Iterator[Table]:
+        """Yield the wanted columns."""
+        if wanted is None:
+            return
+        count = len(wanted.used)
+        padded = (*wanted.used, *wanted.used[-1:] * (_COLUMNS_OF_A_PANEL - count))
+        for portion in super().portions(replace(wanted, used=padded)):
+            yield replace(portion, columns=portion.columns[:count])
+
+
 def read_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     """Return the pairs (assessor, object) of a file with these two columns, under any name that scores may have."""
-    table = read_table(path)
+    table = in_our_words(_cells(path), "conflicts")
     rows = list(_labels(table, *_SIDES))
     message = "a pair needs both an assessor and an object: fill in the other."
     halves = [row for row, (assessor, object_) in rows if (assessor is None) != (object_ is None)]
@@ -139,7 +258,7 @@ def read_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
 
 def read_labels(path: str | os.PathLike[str], side: Side) -> list[str]:
     """Return the labels of objects or of assessors that a file lists, each once, in their order; at least one."""
-    table = read_table(path)
+    table = in_our_words(_cells(path), side)
     labels = list(dict.fromkeys(text for _, (text,) in _labels(table, side) if text is not None))
     if not labels:
         raise InputError(f"There are no {side}s in it: write one a row.", kind="empty", where=table.source)
@@ -167,9 +286,10 @@ def _labels(table: Table, *sides: Side) -> Iterator[tuple[int, list[str | None]]
 
 def _column(table: Table, side: Side) -> int:
     """Return which column has the labels of one side."""
-    for at, name in enumerate(table.names):
-        if fold(name) in SYNONYMS[side]:
-            return at
+    for words in (SYNONYMS[side], WORDS["email"] if side == "assessor" else ()):
+        for at, name in enumerate(table.names):
+            if fold(name) in words:
+                return at
     columns = f"the columns are {name_some(table.names, 12)}"
     message = f"There is no column of {side}s; {columns}: name one of them {side}."
     raise InputError(message, kind="missing_column", where=table.source)

@@ -8,7 +8,18 @@ from types import MappingProxyType
 from typing import Final
 
 from evenhand.errors import InputError
-from evenhand.io.formats import forms, hotcrp, judges
+from evenhand.io.formats import (
+    cmt,
+    easychair,
+    facets,
+    forms,
+    hotcrp,
+    indico,
+    judges,
+    moodle,
+    openreview,
+    pretalx,
+)
 from evenhand.io.formats.found import Found
 from evenhand.io.records import to_table
 from evenhand.panel.column import Table
@@ -32,6 +43,13 @@ class Format:
 FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
     {
         "hotcrp": Format("HotCRP", hotcrp.from_table, hotcrp.from_data),
+        "openreview": Format("OpenReview", openreview.from_table, openreview.from_data),
+        "easychair": Format("EasyChair", easychair.from_table),
+        "cmt": Format("Microsoft CMT", cmt.from_table, from_text=cmt.from_text),
+        "moodle": Format("Moodle's workshop", moodle.from_table, moodle.from_data, moodle.from_text),
+        "pretalx": Format("pretalx", pretalx.from_table),
+        "indico": Format("Indico", indico.from_table, indico.from_data),
+        "facets": Format("FACETS", from_text=facets.from_text),
         "judges": Format("language models as judges", judges.from_table, judges.from_data),
         "forms": Format("Google Forms or Microsoft Forms", forms.from_table),
         "forms-across": Format(

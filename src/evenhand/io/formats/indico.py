@@ -1,0 +1,161 @@
+"""Indico: abstracts and papers with their reviews as JSON; its csv has means only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from evenhand.errors import Problem
+from evenhand.io.formats.found import (
+    ANOTHER,
+    Found,
+    cells_of,
+    column_named,
+    left_out_rows,
+    overall_rank,
+    refusal,
+)
+from evenhand.io.records import records_table
+from evenhand.panel.column import Cell, Table
+from evenhand.panel.roles import fold
+from evenhand.words import count_of
+
+_OF_ABSTRACTS: Final = frozenset({"submitted for tracks", "reviewed for tracks", "accepted track"})
+_HEAD: Final = ("friendly_id", "reviewer", "title", "reviewer name", "track", "revision")
+
+
+def from_table(table: Table) -> Found | None:
+    """Refuse the csv of abstracts, which has one mean for each."""
+    names = {fold(name) for name in table.names}
+    if names & _OF_ABSTRACTS and "score" in names and column_named(table, "reviewer", "assessor") is None:
+        message = (
+            "This is Indico's table of abstracts, which has only the mean score of each, and without its sign where it "
+            "is negative: export the abstracts as JSON, which has every review."
+        )
+        raise refusal(message, kind="aggregates", source=table.source)
+    return None
+
+
+def from_data(data: object, source: str) -> Found | None:
+    """Return the ratings of abstracts or papers, a column for each question."""
+    if not (isinstance(data, dict) and "version" in data):
+        return None
+    things = data.get("abstracts", data.get("papers"))
+    if not (isinstance(things, list) and all(isinstance(one, dict) for one in things)):
+        return None
+    questions = dict(_questions(data))
+    older = 0
+    records: list[dict[str, Cell]] = []
+    odd = 0
+    for thing in things:
+        reviews, before = _reviews(thing)
+        older += before
+        for review in reviews:
+            ratings = {}
+            for rating in review.get("ratings") or ():
+                asked = questions.get(_key(rating.get("question")), _asked(rating.get("question")))
+                if asked is None:
+                    continue
+                value = rating.get("value")
+                if isinstance(value, bool | str | list | dict):
+                    odd += 1
+                    continue
+                group = review.get("group")
+                ratings[f"{_word(group)}: {asked}" if group else asked] = value
+            records.append({**_head(thing, review), **ratings})
+    system = f"Indico's {'abstracts' if 'abstracts' in data else 'papers'}.json"
+    if not records:
+        raise refusal(f"This is {system} without any review.", kind="no_scores", source=source)
+    if any(record["reviewer"] is None for record in records):
+        message = f"This is {system} without the reviewers: export it as a manager who may see them."
+        raise refusal(message, kind="anonymous_assessors", source=source)
+    table = records_table(records, source)
+    asked_there = [
+        name for name in table.names if name not in _HEAD and any(cell is not None for cell in cells_of(table, name))
+    ]
+    if not asked_there:
+        raise refusal(f"This is {system} without any rating that is a number.", kind="no_scores", source=source)
+    ranks = {name: rank for name in asked_there if (rank := overall_rank(name)) == 0}
+    overall = next(iter(ranks), None) if len(ranks) == 1 else None
+    score: str | tuple[str, ...] = overall or (asked_there[0] if len(asked_there) == 1 else tuple(asked_there))
+    tracks = "track" in table.names and len({cell for cell in cells_of(table, "track") if cell is not None}) > 1
+    notes = [*left_out_rows(older, "reviews of earlier revisions")]
+    if odd:
+        notes.append(Problem("left_out", f"{count_of(odd, 'rating')} that {_are(odd)} no number left out."))
+    return Found(
+        system,
+        table,
+        object="friendly_id",
+        assessor="reviewer",
+        score=score,
+        title="title" if "title" in table.names else None,
+        assessor_details=("reviewer name",) if "reviewer name" in table.names else (),
+        left_out=tuple(
+            [(name, "where it was reviewed") for name in ("track", "revision") if name in table.names]
+            + [(name, ANOTHER) for name in asked_there if overall is not None and name != overall]
+        ),
+        notes=tuple(notes),
+        duplicates="keep" if tracks else None,
+    )
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _questions(data: Mapping[str, Any]) -> Iterator[tuple[object, str | None]]:
+    """Yield what each question asks, by its number; None for one that gives no score."""
+    for name, part in data.items():
+        if name.endswith("questions") and isinstance(part, list):
+            for question in part:
+                if isinstance(question, dict):
+                    yield question.get("id"), None if question.get("no_score") else _asked(question)
+
+
+def _key(question: object) -> object:
+    return question.get("id") if isinstance(question, dict) else question
+
+
+def _asked(question: object) -> str | None:
+    if isinstance(question, dict):
+        if question.get("no_score"):
+            return None
+        return str(question.get("title") or question.get("text") or question.get("id"))
+    return None if question is None else f"question {question}"
+
+
+def _reviews(thing: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], int]:
+    """Return the reviews of an abstract or of the last revision of a paper, and how many there were of earlier ones."""
+    revisions = thing.get("revisions")
+    if not isinstance(revisions, list):
+        return list(thing.get("reviews") or ()), 0
+    lists = [
+        [{"revision": revision.get("number"), **review} for review in revision.get("reviews") or ()]
+        for revision in revisions
+    ]
+    numbered = [one for one in lists if one]
+    if not numbered:
+        return [], 0
+    return list(numbered[-1]), sum(map(len, numbered[:-1]))
+
+
+def _head(thing: Mapping[str, Any], review: Mapping[str, Any]) -> dict[str, Cell]:
+    inner = thing.get("contribution") if isinstance(thing.get("contribution"), dict) else {}
+    facts = {**(inner or {}), **{name: part for name, part in thing.items() if part is not None}}
+    user = review.get("user") if isinstance(review.get("user"), dict) else {}
+    track = review.get("track")
+    found: dict[str, Cell] = {
+        "friendly_id": facts.get("friendly_id", facts.get("id")),
+        "reviewer": (user or {}).get("email") or (user or {}).get("id"),
+    }
+    further = {
+        "title": facts.get("title"),
+        "reviewer name": (user or {}).get("full_name") or (user or {}).get("name"),
+        "track": track.get("code") or track.get("title") or track.get("id") if isinstance(track, dict) else track,
+        "revision": review.get("revision"),
+    }
+    return found | {name: cell for name, cell in further.items() if cell is not None}
+
+
+def _word(group: object) -> str:
+    return str(group.get("name") if isinstance(group, dict) else group)
