@@ -19,7 +19,7 @@ from evenhand import __version__
 from evenhand.cli import options as ask
 from evenhand.cli import terminal
 from evenhand.cli.design import design
-from evenhand.cli.fitting import CriteriaFitting, Fitting, Gauging, Input, Scores
+from evenhand.cli.fitting import CriteriaFitting, Fitting, Gauging, Input, Scores, refuse_criteria_of
 from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, command, part, typed
 from evenhand.cli.reports import Drawing, Lottery, Reporting, report, template
 from evenhand.cli.showing import Summary, show_json
@@ -225,6 +225,8 @@ def _calibrate_on_cluster(options: CalibrateOptions, cluster: str) -> None:
 class CheckOptions(Input):
     """What ``evenhand check`` is told."""
 
+    explain: bool = ask.flag("Say why the file was read so.")
+    save: bool = ask.flag("Keep how the file is read beside it, in FILE.evenhand.toml, for all later commands.")
     as_json: bool = ask.json_flag()
 
 
@@ -239,14 +241,21 @@ def check(options: CheckOptions) -> int:
     from evenhand.reports.summary import summarise_check, summarise_refusal
 
     try:
-        summary = summarise_check(options.reading.read())
+        panel = options.reading.read(is_told=False)
+        summary = summarise_check(panel)
     except InputError as error:
         if options.as_json:
             show_json(summarise_refusal(error))
         elif len(error.problems) > 1:
             terminal.show_problems(summarise_refusal(error))
         raise InputError(error.problems[:1]) from error
-    show_json(summary) if options.as_json else terminal.show_check(summary)
+    show_json(summary) if options.as_json else terminal.show_check(summary, explain=options.explain)
+    if options.save and panel.reading is not None:
+        from evenhand.io.settled import save
+
+        kept = options.reading.kept() | panel.reading.settings()
+        written = save(options.reading.file, kept)
+        click.echo(f"Kept in {written.name}: later commands on this file read it so.", err=options.as_json)
     return 0 if summary["ok"] else EXIT_NO
 
 
@@ -288,6 +297,7 @@ def compare(options: CompareOptions) -> None:
 
     priors = Priors(*options.priors) if options.priors else None
     panel = options.reading.read()
+    refuse_criteria_of(panel)
     candidates = [] if options.quick else applicable(panel)
     if options.scores.step is not None:
         candidates.append(Refinements(shrink=True, step=options.scores.step))

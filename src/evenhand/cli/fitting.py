@@ -12,6 +12,7 @@ import click
 
 from evenhand.cli import options as ask
 from evenhand.cli.options import Options, part, typed
+from evenhand.words import printable
 
 if TYPE_CHECKING:
     from evenhand.models.bounded import ScoreMap
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from evenhand.models.noise import NoiseKind
     from evenhand.models.refined import Refinements
     from evenhand.panel.gauge import Gauge
+    from evenhand.panel.layout import Kind
     from evenhand.panel.panel import Panel
 
 
@@ -32,7 +34,7 @@ class Reading(Options, heading="The file"):
     score: str | None = ask.text("COLUMN", "Column of scores.")
     uncertainty: str | None = ask.text("COLUMN", "Column of standard deviations of the scores.")
     confidence: str | None = ask.text("COLUMN", "Column of positive weights (1/variance).")
-    level: str | None = ask.text("COLUMN", "Column of levels: high, medium, low (h, m, l).")
+    level: str | None = ask.text("COLUMN", "Column of levels: high, medium, low (h, m, l), or steps such as 1 to 5.")
     criterion: str | None = ask.text(
         "COLUMN", "Column that says which criterion a score is for: an assessor scores an object once for each."
     )
@@ -51,23 +53,59 @@ class Reading(Options, heading="The file"):
         multiple=True,
         callback=ask.pairs,
     )
-    duplicates: Literal["error", "keep", "combine"] = ask.choice(
-        ["error", "keep", "combine"], "What to do where an assessor scored an object twice.", default="error"
+    duplicates: Literal["error", "keep", "combine", "last"] = ask.choice(
+        ["error", "keep", "combine", "last"], "What to do where an assessor scored an object twice.", default="error"
     )
     missing: tuple[str, ...] = ask.text(
         "TEXT", "A text that means an empty cell, such as NA. May be repeated.", multiple=True
     )
     sheet: str | None = ask.text("NAME", "Sheet of a workbook. Default: the first that is not empty.")
-    wide: bool = ask.flag("The sheet has objects down and assessors across.")
+    layout: Kind | None = ask.choice(
+        ["long", "wide", "across", "groups"],
+        "One assessment a row; objects down and assessors across; the other way round; or several named assessors a "
+        "row. Default: found out.",
+    )
+    wide: bool = ask.flag("As --layout wide: objects down and assessors across.")
+    criteria: tuple[str, ...] = ask.text(
+        "COLUMN,COLUMN", "Columns of scores of which each is a criterion.", callback=ask.names
+    )
+    scores: dict[str, float] | None = ask.text(
+        "WORD=X,WORD=X", "What scores in words stand for, such as Reject=1,Weak accept=3.", callback=ask.word_numbers
+    )
+    level_scale: tuple[float, float] | None = ask.text(
+        "LOW,HIGH", "Ends of a scale of confidence, least sure first, such as 1,5.", callback=ask.two_numbers
+    )
+    format: str | None = ask.text("NAME", "The system that wrote the file. Default: recognised by its content.")
     max_unpacked: int = ask.whole("MIB", "Refuse a workbook that unpacks to more than this.", default=512)
 
-    def read(self) -> Panel:
-        """Return the panel that the file holds."""
+    def check(self) -> None:
+        """Refuse two layouts at once."""
+        if self.wide and self.layout not in (None, "wide"):
+            raise click.UsageError("--wide is --layout wide: leave one of the two out.")
+
+    def typed(self) -> dict[str, Any]:
+        """Return what was typed of how the file is read, by the names that `read_panel` has for it."""
+        context = click.get_current_context()
+        return {
+            name.rstrip("_"): value
+            for name, value in vars(self).items()
+            if name not in ("file", "max_unpacked")
+            and context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        }
+
+    def kept(self) -> dict[str, Any]:
+        """Return what was typed that a reading does not tell again."""
+        names = ("sheet", "format", "duplicates", "missing", "aliases", "factor", "level_scale", "covariates")
+        return {name: value for name, value in self.typed().items() if name in names}
+
+    def read(self, *, is_told: bool = True) -> Panel:
+        """Return the panel that the file holds, and say on standard error how it was read."""
         from evenhand.io import read_panel
 
-        given = dict(vars(self))
-        file, column, limit = (given.pop(name) for name in ("file", "object_", "max_unpacked"))
-        return read_panel(file, object=column, max_unpacked=limit * 2**20, **given)
+        panel = read_panel(self.file, max_unpacked=self.max_unpacked * 2**20, **self.typed())
+        if is_told and panel.reading is not None:
+            click.echo(printable(panel.reading.sentence()), err=True)
+        return panel
 
 
 class Input(Options):
@@ -368,7 +406,23 @@ class Fitting(_Fitting):
 
     def fit(self) -> Fit:
         """Read and fit."""
-        return self._fit(self.reading.read())
+        panel = self.reading.read()
+        refuse_criteria_of(panel)
+        return self._fit(panel)
+
+
+def refuse_criteria_of(panel: Panel) -> None:
+    """Refuse a panel of several criteria where scores for different ones would be taken for repeats of one another."""
+    if panel.criterion is None:
+        return
+    from evenhand.errors import InputError
+    from evenhand.words import name_some
+
+    raise InputError(
+        f"The file has scores for the criteria {name_some(panel.criteria)}: choose one column with --score, or "
+        "use calibrate or rank, which take all of them together.",
+        kind="several_criteria",
+    )
 
 
 class Combining(Options, heading="Several criteria"):
@@ -393,21 +447,20 @@ class CriteriaFitting(_Fitting):
     def check(self) -> None:
         """Refuse options of criteria without them, and refinements without effect."""
         self._check_refinements()
-        if self.reading.criterion is not None:
+        if self.reading.criterion is not None or self.reading.criteria:
             ask.refuse("has no meaning with --criterion: leave it out.", "solver")
-        else:
-            ask.refuse("is about several criteria: use it with --criterion COLUMN.", "weights", "uncorrelated")
 
     def fit(self) -> Fit | CriteriaFit:
         """Read and fit, each criterion and all together where there are several."""
         panel = self.reading.read()
-        if self.reading.criterion is None:
+        if panel.criterion is None:
+            ask.refuse("is about several criteria: use it with --criterion COLUMN.", "weights", "uncorrelated")
             return self._fit(panel)
         from evenhand.models.criteria import calibrate_criteria
 
         return calibrate_criteria(
             panel,
-            weights=self.combining.weights or None,
+            weights=self.combining.weights or (dict(panel.reading.weights) if panel.reading else None) or None,
             correlated=not self.combining.uncorrelated,
             by=self._chosen(panel) or self._by(),
             **self._settings(),

@@ -360,6 +360,26 @@ def numbers(_context: click.Context, _option: click.Parameter, given: str | None
     return found
 
 
+def names(_context: click.Context, _option: click.Parameter, given: str | None) -> tuple[str, ...]:
+    """Read names separated by commas."""
+    return tuple(name.strip() for name in given.split(",") if name.strip()) if given else ()
+
+
+def two_numbers(context: click.Context, option: click.Parameter, given: str | None) -> tuple[float, float] | None:
+    """Read two different numbers separated by a comma."""
+    found = numbers(context, option, given)
+    if given and (len(found) != 2 or found[0] == found[1]):
+        raise click.BadParameter(f"{given!r} should be two different numbers, such as 1,5.", param=option)
+    return (found[0], found[1]) if found else None
+
+
+def word_numbers(context: click.Context, option: click.Parameter, given: str | None) -> dict[str, float] | None:
+    """Read WORD=NUMBER separated by commas."""
+    if not given:
+        return None
+    return number_pairs(context, option, tuple(part for part in given.split(",") if part.strip()))
+
+
 def pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
     """Split NAME=MEANING at the last equals sign."""
     found: dict[str, str] = {}

@@ -242,8 +242,13 @@ def show_distributed(fit: DistributedFit, rows: int) -> None:
     click.echo(f"Written to {printable(fit.out.name)}: objects, assessors, residuals, summary.json.")
 
 
-def show_check(summary: Summary) -> None:
-    """Print how a panel is connected."""
+def show_check(summary: Summary, *, explain: bool = False) -> None:
+    """Print how a file was read and how its panel is connected; with ``explain``, why it was read so."""
+    reading = summary["reading"]
+    if reading is not None:
+        say(printable(reading["sentence"]))
+        for reason in reading["why"] if explain else ():
+            say(f"  {printable(reason)}")
     say(_panel_line(summary))
     if summary["ok"] and summary["assessors"] == 1:
         say("Connected, but there is only one assessor: a bias cannot be told from the values.")

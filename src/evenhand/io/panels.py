@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from evenhand.io.coding import Wanted, wanted_of
 from evenhand.io.delimited import TextFile, read_delimited
 from evenhand.io.formats.found import Found
 from evenhand.io.paths import MANIFEST, MAX_UNPACKED, existing, local, regular_file
+from evenhand.io.settled import load, place_of
 from evenhand.io.table import Source, Whole, from_the_beginning, read_whole
 from evenhand.panel.column import Table, factorise
 from evenhand.panel.confidence import FACTOR, FormHint
@@ -66,9 +67,9 @@ def read_panel(  # noqa: PLR0913
     uncertainty: str | None = None,
     confidence: str | None = None,
     level: str | None = None,
-    factor: float = FACTOR,
+    factor: float | None = None,
     aliases: Mapping[str, str] | None = None,
-    duplicates: Duplicates = "error",
+    duplicates: Duplicates | None = None,
     missing: Sequence[str] = (),
     sheet: str | None = None,
     wide: bool = False,
@@ -132,36 +133,70 @@ def read_panel(  # noqa: PLR0913
     LimitError
         If a large file does not fit into memory.
     """
-    covariates = listed_names(covariates)
-    further = [*([] if criterion is None else [criterion]), *covariates]
+    told: dict[str, Any] = {
+        "object": object,
+        "assessor": assessor,
+        "score": score,
+        "uncertainty": uncertainty,
+        "confidence": confidence,
+        "level": level,
+        "criterion": criterion,
+        "covariates": listed_names(covariates),
+        "criteria": listed_names(criteria),
+        "layout": "wide" if wide else layout,
+        "factor": factor,
+        "aliases": aliases,
+        "duplicates": duplicates,
+        "missing": tuple(missing),
+        "scores": scores,
+        "level_scale": level_scale,
+        "sheet": sheet,
+        "format": format,
+    }
     if is_packed(path):
         from evenhand.io.packed import read_packed
 
+        further = [*([] if criterion is None else [criterion]), *told["covariates"]]
         if further:
             said = f"A packed panel holds no criteria and no covariates: leave out {further[0]!r}"
             message = f"{said}, or read the file that was packed."
             raise InputError(message, kind="bad_option", where=os.fspath(path))
         return read_packed(path)
-    given = Given(
-        object=object,
-        assessor=assessor,
-        score=score,
-        uncertainty=uncertainty,
-        confidence=confidence,
-        level=level,
-        criterion=criterion,
-        covariates=covariates,
-        criteria=listed_names(criteria),
-        layout="wide" if wide else layout,
-    )
-    named = [name for name in (assessor, score, uncertainty, confidence, level, *further) if name is not None]
+    settled = load(path)
+    told = _over(settled, told)
+    given = Given(**{name: told[name] for name in Given.__slots__})
+    named = [name for name in (*given.named.values(), *given.covariates) if name not in (given.object, None)]
     if given.layout == "wide" and named:
         said = "A wide sheet has a column for each assessor and nothing but scores in it"
         raise InputError(f"{said}: leave out {named[0]!r}.", kind="bad_option")
-    options = Options(factor, aliases, duplicates, missing, scores, level_scale)
+    options = Options(
+        FACTOR if told["factor"] is None else told["factor"],
+        told["aliases"],
+        told["duplicates"] or "error",
+        told["missing"],
+        told["scores"],
+        told["level_scale"],
+    )
     with local(path, max_unpacked) as place:
-        source = _open(place, sheet, max_unpacked, format, whole=given.layout not in (None, "long"))
-        return _panel(source, given, options, format)
+        source = _open(place, told["sheet"], max_unpacked, told["format"], whole=given.layout not in (None, "long"))
+        panel = _panel(source, given, options, told["format"])
+    if settled and panel.reading is not None:
+        return replace(panel, reading=replace(panel.reading, saved=place_of(path).name))
+    return panel
+
+
+_SURENESS: Final = ("uncertainty", "confidence", "level")
+
+
+def _over(settled: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+    """Return what was told, and what was settled before where nothing was."""
+    found = {name: value for name, value in settled.items() if not told.get(name)}
+    if any(told[name] for name in _SURENESS):
+        found = {name: value for name, value in found.items() if name not in _SURENESS}
+    if told["score"] or told["criteria"]:
+        found = {name: value for name, value in found.items() if name not in ("score", "criteria")}
+    lists = {name: tuple(value) for name, value in found.items() if isinstance(value, list)}
+    return told | found | lists
 
 
 def _panel(source: Source | Found, given: Given, options: Options, format: str | None) -> Panel:

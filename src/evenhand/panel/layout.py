@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
@@ -1072,7 +1072,11 @@ class _Reader:
         if scored.any():
             last = len(scored) - 1 - int(np.argmax(scored[::-1]))
             filled = np.sum([facts.filled for facts in self.facts], axis=0)
-            foot = [row for row in range(last + 1, len(scored)) if kept[row] and filled[row] <= 2 and self._is_remark(labels, row)]
+            foot = [
+                row
+                for row in range(last + 1, len(scored))
+                if kept[row] and filled[row] <= 2 and self._is_remark(labels, row)
+            ]
             if foot:
                 kept[foot] = False
         self.rows = None if kept.all() else kept

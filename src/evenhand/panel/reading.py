@@ -57,6 +57,8 @@ class Reading:
         What spoke for this reading.
     saved
         The file beside the data that settled it, if one did.
+    weights
+        What criteria count, where headings said so.
     """
 
     layout: Kind
@@ -75,6 +77,7 @@ class Reading:
     system: str | None = None
     why: tuple[str, ...] = ()
     saved: str | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.sentence()
@@ -106,6 +109,8 @@ class Reading:
         if self.left_out:
             shown = [f"{one.column!r} ({one.reason})" for one in self.left_out]
             told += f"; left out: {name_some(shown, 12)}"
+        if self.weights:
+            told += f"; weights {name_some([f'{name} {weight:.0%}' for name, weight in self.weights.items()], 8)}"
         return f"{told}." if self.saved is None else f"{told} (settled in {self.saved})."
 
     def _words(self) -> str:
@@ -133,6 +138,8 @@ class Reading:
             "left_out": [one._asdict() for one in self.left_out],
             "why": list(self.why),
             "saved": self.saved,
+            "weights": dict(self.weights),
+            "sentence": self.sentence(),
         }
 
     def settings(self) -> dict[str, Any]:
@@ -177,6 +184,7 @@ def reading_of(table: Table, layout: Layout, entries: Entries, options: Options,
         left_out=layout.left_out,
         system=system,
         why=layout.why,
+        weights=layout.weights,
     )
 
 

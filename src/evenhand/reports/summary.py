@@ -358,6 +358,7 @@ def summarise_check(panel: Panel) -> Summary:
         "assessor_graph": _links(panel),
         "problems": problem_records(problems),
         "suggestions": [{"assessor": assessor, "object": label} for assessor, label in parts.suggestions],
+        "reading": None if panel.reading is None else panel.reading.to_dict(),
     }
 
 
@@ -372,6 +373,7 @@ def summarise_refusal(error: InputError) -> Summary:
         "assessor_graph": None,
         "problems": problem_records(error.problems),
         "suggestions": [],
+        "reading": None,
     }
 
 

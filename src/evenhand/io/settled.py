@@ -1,0 +1,70 @@
+"""What was settled about how a file is read, kept beside it in a small TOML file that later commands use."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from evenhand.errors import InputError
+from evenhand.io.results import write_whole
+
+SUFFIX: Final = ".evenhand.toml"
+"""What the name of the file ends in: ``scores.csv.evenhand.toml`` is of ``scores.csv``."""
+
+KNOWN: Final[Mapping[str, type | tuple[type, ...]]] = {
+    **dict.fromkeys(("object", "assessor", "score", "uncertainty", "confidence", "level", "criterion"), str),
+    **dict.fromkeys(("layout", "sheet", "format", "duplicates"), str),
+    **dict.fromkeys(("criteria", "missing", "covariates", "level_scale"), list),
+    **dict.fromkeys(("scores", "aliases"), dict),
+    "factor": (int, float),
+}
+"""What may stand in it, by the names that :func:`evenhand.read_panel` has for it, and of which kind."""
+
+
+def place_of(path: str | os.PathLike[str]) -> Path:
+    """Return where the settings of a file are."""
+    place = Path(path)
+    return place.with_name(place.name + SUFFIX)
+
+
+def load(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what was settled about a file; nothing where there is no such file beside it."""
+    place = place_of(path)
+    if os.fspath(path) == "-" or not place.is_file():
+        return {}
+    try:
+        found = tomllib.loads(place.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        message = f"It says how {Path(path).name} is read, but is damaged ({error}): mend or delete it."
+        raise InputError(message, kind="bad_settings", where=place.name) from None
+    for name, value in found.items():
+        if name not in KNOWN or not isinstance(value, KNOWN[name]):
+            known = f"what may stand there is {', '.join(KNOWN)}"
+            message = f"The setting {name!r} is unknown or of the wrong kind; {known}: mend or delete the file."
+            raise InputError(message, kind="bad_settings", where=place.name)
+    if "level_scale" in found:
+        found["level_scale"] = tuple(found["level_scale"])
+    return found
+
+
+def save(path: str | os.PathLike[str], settings: Mapping[str, Any]) -> Path:
+    """Write what was settled about a file beside it, whole or not at all, and return where."""
+    place = place_of(path)
+    lines = [f"# How {Path(path).name} is read. Commands on it use this; their options count for more.", ""]
+    tables = []
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            tables += ["", f"[{name}]", *(f"{_text(key)} = {_text(one)}" for key, one in value.items())]
+        else:
+            lines.append(f"{name} = {_text(list(value) if isinstance(value, tuple) else value)}")
+    write_whole({place: lambda file: file.write_text("\n".join([*lines, *tables, ""]), "utf-8")})
+    return place
+
+
+def _text(value: object) -> str:
+    """Return a text, a number or a list of them as TOML, whose strings are those of JSON."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
