@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -204,9 +205,18 @@ def _panel(source: Source | Found, given: Given, options: Options, format: str |
     if isinstance(source, Whole):
         from evenhand.io.formats import from_table
 
-        system = from_table(source.table, format=format) if given.layout is None else None
+        system, fault = None, None
+        try:
+            system = from_table(source.table, format=format) if given.layout is None else None
+        except InputError as error:
+            fault = error
+            if format is not None or error.kind not in ("ambiguous_layout", "ambiguous_column", "anonymous_assessors"):
+                raise
         if system is None:
-            return collected(source.table, given, options)
+            try:
+                return collected(source.table, given, options)
+            except InputError:
+                raise fault or sys.exc_info()[1] from None  # type: ignore[misc]
         source = system
     if isinstance(source, Found):
         return _of_system(source, given, options)

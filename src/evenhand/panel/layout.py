@@ -107,6 +107,8 @@ class Layout:
     """Rows that hold assessments; None for all."""
     notes: tuple[Problem, ...] = ()
     why: tuple[str, ...] = ()
+    table: Table | None = None
+    """The table with columns that were added to it, if any were."""
 
     def settle(self, options: Options) -> Options:
         """Return options with what the table says of its own words and scales, unless the user said otherwise."""
@@ -231,15 +233,15 @@ class Facts:
     @property
     def is_text(self) -> bool:
         """Whether most cells are text that is no number."""
-        return self.share(lambda cell: isinstance(cell, str) and parse_score(cell) is None) > 0.5
+        return self.share(lambda cell: isinstance(cell, str) and parse_score(cell, decimal_comma=self._comma) is None) > 0.5
 
     @property
     def can_label(self) -> bool:
         """Whether the cells can be labels."""
         if not self.distinct or self.is_prose or self.kind == "time" or self.share(_is_date) > 0.5:
             return False
-        fractions = self.share(lambda cell: isinstance(cell, float) and not float(cell).is_integer())
-        return fractions == 0 or self.is_text
+        finite = self.numbers[np.isfinite(self.numbers)]
+        return self.is_text or self.words is not None or bool((finite == np.floor(finite)).all())
 
 
 def _is_date(cell: Cell) -> bool:
@@ -277,6 +279,8 @@ def find_header(rows: Sequence[Sequence[Cell]]) -> tuple[int, bool]:
         names = [cell for cell in cells if isinstance(cell, str) and parse_score(cell) is None]
         known = sum(meaning_of(name) is not None for name in names)
         if len(names) >= 0.7 * len(cells) or (at == first and known) or known >= 3:
+            if at > first and _is_above(rows[at - 1], rows[at]):
+                return at - 1, True
             return at, _has_second(rows, filled, at)
     return first, False
 
@@ -298,6 +302,13 @@ def _has_second(rows: Sequence[Sequence[Cell]], filled: Sequence[Sequence[Cell]]
     later = [row for row, cells in zip(rows[at + 2 : at + 12], filled[at + 2 :], strict=False) if cells]
     scored = [any(len(row) > column and parse_score(row[column]) is not None for row in later) for column in spans]
     return sum(scored) >= 2
+
+
+def _is_above(top: Sequence[Cell], below: Sequence[Cell]) -> bool:
+    """Say whether a row holds headings that are merged over names which stand several times."""
+    names = [cell for cell in below if not is_empty(cell)]
+    upper = [cell for cell in top if not is_empty(cell)]
+    return len(set(names)) < len(names) and len(upper) > 1 and all(isinstance(cell, str) for cell in upper)
 
 
 def _spans(top: Sequence[Cell], column: int) -> bool:
@@ -380,6 +391,7 @@ class _Reader:
 
     def __init__(self, table: Table, given: Given) -> None:
         self.table, self.given, self.source = table, given, table.source
+        self._width = len(table.columns)
         columns = (replace(column, name=name) for column, name in zip(table.columns, table.names, strict=True))
         self.facts = [Facts(at, column, table.decimal_comma) for at, column in enumerate(columns)]
         self.left_out: dict[int, str] = {}
@@ -394,12 +406,12 @@ class _Reader:
         exact = self._by_names()
         if exact is not None:
             return exact
+        groups = self.groups() if not self.given.named.keys() - {"object"} else None
+        if groups is not None:
+            return groups
         objects, assessors = self._sides()
         if objects is not None and assessors is not None:
             return self._long(objects, assessors)
-        groups = self.groups()
-        if groups is not None:
-            return groups
         if self.given.named.keys() & {"score", "criterion"}:
             return self._long_or_fail(objects, assessors)
         if self.given.assessor is None and len(self._across(objects)) >= 2 and assessors is None:
@@ -415,7 +427,10 @@ class _Reader:
             return None
         if given.score is None and self._has_criteria(roles):
             return None
-        slot = Slot(roles.score, roles.object, roles.assessor, roles.confidence, roles.criterion)
+        objects, assessors, score = (self.facts[at] for at in (roles.object, roles.assessor, roles.score))
+        rows = self._rows_of(objects, [score], assessors)
+        down = self._fill_down(objects, assessors, [score], rows)
+        slot = Slot(roles.score, down, roles.assessor, roles.confidence, roles.criterion)
         return self._finish("long", [slot], roles.form)
 
     def _has_criteria(self, roles: Roles) -> bool:
@@ -549,7 +564,7 @@ class _Reader:
                 where=self.source,
             )
         mails = [one for one in finest if one.is_mail]
-        coded = [one for one in finest if role == "object" and one.share(lambda cell: is_code(label_text(cell))) > 0.8]
+        coded = [one for one in finest if role == "object" and set(fold(one.name).split()) & set(lexicon.TAGS) - {"name"}]
         return (mails or coded or finest)[0]
 
     # --- one assessment a row ------------------------------------------------------------------------
@@ -568,7 +583,7 @@ class _Reader:
         if criterion is not None:
             taken.add(criterion.at)
         chosen = self._score_columns(taken, objects, assessors)
-        rows = self._rows_of(objects, chosen)
+        rows = self._rows_of(objects, chosen, assessors)
         objects_at = self._fill_down(objects, assessors, chosen, rows)
         label = None if criterion is None else criterion.at
         weights: dict[str, float] = {}
@@ -588,6 +603,10 @@ class _Reader:
             facts
             for facts in self.facts
             if facts.at not in taken and facts.kind in FORMS and facts.count and not facts.is_prose
+        ] or [
+            facts
+            for facts in self.facts
+            if facts.at not in taken and facts.kind == "expertise" and facts.count and not facts.is_prose
         ]
         if len(found) > 1:
             strongest = max(facts.meaning.strength for facts in found if facts.meaning is not None)
@@ -600,6 +619,9 @@ class _Reader:
                 kind="ambiguous_column",
                 where=self.source,
             )
+        if found and found[0].kind == "expertise":
+            message = f"{found[0].name!r} says how well assessors know the subject, and is taken as how sure they were."
+            self.notes.append(Problem("expertise_as_confidence", message, f"column {found[0].name}"))
         return (found[0].at, form_of(found[0].name)) if found else (None, "none")
 
     def _criterion(self, objects: Facts, assessors: Facts, taken: set[int]) -> Facts | None:
@@ -628,7 +650,10 @@ class _Reader:
         free = [
             facts
             for facts in self.facts
-            if facts.at not in taken and facts.is_scores and facts.kind not in ("time", "counter", "object", "assessor")
+            if facts.at not in taken
+            and facts.is_scores
+            and facts.name
+            and facts.kind not in ("time", "counter", "object", "assessor", "fact", "outcome", "self", "expertise")
         ]
         free = [one for one in free if not self._is_detail(one, objects, assessors)]
         computed = {
@@ -638,7 +663,7 @@ class _Reader:
             and (_is_summary(facts) or facts.kind == "score")
         }
         computed |= {
-            facts.at: f"looks like {_ARTICLES[facts.kind]} by its name"
+            facts.at: f"looks like {_ARTICLES.get(facts.kind, 'a sum')} by its name"
             for facts in free
             if _is_summary(facts) and facts.at not in computed
         }
@@ -732,7 +757,7 @@ class _Reader:
             if facts is not down
             and (facts.is_scores or (is_told and (not facts.count or bool(np.isfinite(facts.numbers).any()))))
             and facts.name
-            and facts.kind not in ("time", "counter", "rank", "title")
+            and facts.kind not in ("time", "counter", "rank", "title", "expertise")
             and not (facts.kind in FORMS and facts.meaning is not None and facts.meaning.strength == 3)
         ]
 
@@ -752,7 +777,7 @@ class _Reader:
         headed = [facts for facts in self.facts if facts is not down and not facts.name and facts.count]
         if headed and kind is not None:
             raise self._without_header(headed[0])
-        labels = [head.label for head in pairs.heads] if pairs else [heading(facts.name) for facts in columns]
+        labels = [head.label for head in pairs.heads] if pairs else headings([facts.name for facts in columns])
         twice = next((label for at, label in enumerate(labels) if label in labels[:at]), None)
         if twice is not None and not pairs:
             message = f"Two columns are headed {twice!r}: give each assessor one column, or two different names."
@@ -803,9 +828,13 @@ class _Reader:
             reason = self._computed(facts, others)
             personal = fold(facts.name) in lexicon.PERSONAL
             if reason is None and (_is_summary(facts) and not personal):
-                reason = f"looks like {_ARTICLES[facts.kind]} by its name"
-            elif reason is None and facts.kind == "score" and len(others) > 1:
+                reason = f"looks like {_ARTICLES.get(facts.kind, 'a sum')} by its name"
+            elif reason is None and facts.kind in ("outcome", "fact") and len(others) > 1:
+                reason = _BESIDE[facts.kind]
+            elif reason is None and _is_overall(facts) and len(others) > 1:
                 reason = "looks like a score for all by its name"
+            elif reason is None and facts.kind == "" and self._is_counter(facts, others):
+                reason = "numbers the rows"
             elif reason is None and facts.kind in ("object", "confidence", "uncertainty", "level"):
                 strong = facts.meaning is not None and facts.meaning.strength == 3
                 reason = "no column of an assessor by its name" if strong and len(others) > 1 else None
@@ -815,6 +844,15 @@ class _Reader:
                 kept.remove(facts)
                 self.left_out[facts.at] = reason
         return kept
+
+    def _is_counter(self, facts: Facts, others: Sequence[Facts]) -> bool:
+        """Say whether a column numbers the rows, in any order, and no other does."""
+
+        def numbers(one: Facts) -> bool:
+            found = one.numbers[np.isfinite(one.numbers)]
+            return found.size > 3 and bool(np.array_equal(np.sort(found), np.arange(1.0, found.size + 1)))
+
+        return facts.filled.sum() == len(self.table) and numbers(facts) and not any(map(numbers, others))
 
     def _is_decoy(self, facts: Facts, others: Sequence[Facts]) -> bool:
         """Say whether the numbers of a column lie wholly beyond those of all others, which agree with each other."""
@@ -1044,8 +1082,13 @@ class _Reader:
 
     # --- rows ----------------------------------------------------------------------------------------
 
-    def _rows_of(self, labels: Facts, scores: Sequence[Facts]) -> NDArray[np.bool_] | None:
-        """Return the rows that are assessments: no sums or means, no headings again, nothing below the table."""
+    def _rows_of(
+        self, labels: Facts, scores: Sequence[Facts], others: Facts | None = None
+    ) -> NDArray[np.bool_] | None:
+        """Return the rows that are assessments: no sums or means, no headings again, nothing below the table.
+
+        ``others`` label the rows, too, where each has an assessor: then nothing is computed there.
+        """
         texts = [column for column in self.facts[:4] if column.can_label and column not in scores] or [labels]
         kept = np.ones(len(self.table), np.bool_)
         sums: list[int] = []
@@ -1053,7 +1096,8 @@ class _Reader:
             cells = [facts.cells[row] for facts in texts if isinstance(facts.cells[row], str)]
             named = [one for one in map(str, cells) if _is_summary_name(one) and fold(one) not in lexicon.PERSONAL]
             if named and (labels.cells[row] is None or str(labels.cells[row]) in named):
-                sums.append(row)
+                if others is None or others.cells[row] is None or str(others.cells[row]) in named:
+                    sums.append(row)
             again = [
                 facts.name
                 for facts in self.facts
@@ -1061,6 +1105,8 @@ class _Reader:
             ]
             if len(again) > 1 and len(again) >= 0.5 * sum(facts.cells[row] is not None for facts in self.facts):
                 kept[row] = False
+            if all(not isinstance(one, str) or set(one.strip()) <= set("-:= ") for one in (f.cells[row] for f in self.facts)):
+                kept[row] = any(facts.cells[row] is not None and not isinstance(facts.cells[row], str) for facts in self.facts)
         kept[sums] = False
         if sums:
             numbers = [int(self.table.row_numbers[row]) for row in sums]
@@ -1131,6 +1177,7 @@ class _Reader:
             rows=self.rows,
             notes=tuple(self.notes),
             why=tuple(self.why),
+            table=self.table if len(self.table.columns) > self._width else None,
         )
 
     def _details(self, slots: Sequence[Slot], read: set[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -1174,7 +1221,15 @@ class _Pairs(NamedTuple):
     used: set[int]
 
 
-_BESIDE: Final = {"time": "a time", "counter": "a counter", "mean": "a mean", "rank": "a rank", "sum": "a sum"}
+_BESIDE: Final = {
+    "time": "a time",
+    "counter": "a counter",
+    "mean": "a mean",
+    "rank": "a rank",
+    "sum": "a sum",
+    "outcome": "what was decided",
+    "fact": "a fact about the object, by its name",
+}
 _ARTICLES: Final = {"mean": "a mean", "sum": "a sum", "rank": "a rank", "spread": "a spread", "summary": "a summary"}
 _SPLITS: Final = (
     re.compile(r"(?P<rest>.+?)\s*\[(?P<label>.+)\]\s*"),
@@ -1233,6 +1288,20 @@ def heading(name: str) -> str:
     return label if "[" in name or (meaning is not None and meaning.kind in ("score", "assessor")) else name.strip()
 
 
+def headings(names: Sequence[str]) -> list[str]:
+    """Return the labels that the headings of a wide sheet give, without a question that stands before each of them.
+
+    Examples
+    --------
+    >>> headings(["Please rate: Elm", "Please rate: Fir"]), headings(["Anna", "Ben"])
+    (['Elm', 'Fir'], ['Anna', 'Ben'])
+    """
+    parts = [name.partition(": ") for name in names]
+    if len(names) > 1 and len({part[0] for part in parts}) == 1 and all(part[2] for part in parts):
+        return [part[2].strip() for part in parts]
+    return [heading(name) for name in names]
+
+
 def group_of(name: str) -> tuple[str | None, str]:
     """Return which of several assessors of a row a heading is about, and what it says of the assessor.
 
@@ -1243,8 +1312,8 @@ def group_of(name: str) -> tuple[str | None, str]:
     """
     ordinal = _ordinal(name)
     numbers = re.findall(r"(?<![\d.])\d{1,2}(?![\d.])", re.sub(r"[(\[].*?[)\]]", " ", name))
-    key = str(ordinal[1]) if ordinal else numbers[0] if len(numbers) == 1 else None
-    bare = ordinal[0] if ordinal else re.sub(r"#?\b\d{1,2}\b", " ", name)
+    key = numbers[0] if len(numbers) == 1 else str(ordinal[1]) if ordinal else None
+    bare = ordinal[0] if ordinal and len(numbers) != 1 else re.sub(r"#?\b\d{1,2}\b", " ", name)
     meaning = meaning_of(" ".join(bare.split())) if bare.strip() else None
     return key, "" if meaning is None else meaning.kind
 
@@ -1301,6 +1370,13 @@ def _is_summary_name(name: str) -> bool:
     return (meaning is not None and meaning.kind in _ARTICLES and meaning.strength == 3) or fold(name) in lexicon.SUMS
 
 
+def _is_overall(facts: Facts) -> bool:
+    """Say whether a column is named for a score, all of it."""
+    if facts.kind != "score" or facts.meaning is None:
+        return False
+    return facts.meaning.strength == 3 or any(word in lexicon.OVERALL for word in fold(facts.name).split())
+
+
 def _is_summary(facts: Facts) -> bool:
     return facts.kind in _ARTICLES or fold(facts.name) in lexicon.SUMS
 
@@ -1322,10 +1398,8 @@ def _share(found: Sequence[object], test: Callable[..., bool]) -> float:
 
 def _why_left(facts: Facts) -> str:
     """Return why a column is not read that nothing else was said of."""
-    if facts.kind == "time":
-        return "a time"
-    if facts.kind == "counter":
-        return "a counter"
+    if facts.kind in _BESIDE:
+        return _BESIDE[facts.kind]
     if facts.kind in _ARTICLES:
         return f"looks like {_ARTICLES[facts.kind]}"
     if not facts.count:

@@ -19,7 +19,7 @@ THINGS: Final = _words(
     "object proposal paper submission candidate student applicant application entry entrant item essay script work "
     "project abstract manuscript article poster thesis dissertation portfolio nominee nomination pupil contestant "
     "competitor participant presentation talk dish cake wine beer film photo startup team product sample contribution "
-    "case idea pitch tender assignment coursework performance skater athlete recipe bake coffee "
+    "case idea pitch tender assignment coursework performance skater athlete recipe bake coffee response gradee question target answer "
     "finalist grant "
     "antrag projekt kandidat kandidatin bewerber bewerberin bewerbung beitrag einreichung arbeit objekt artikel "
     "studierende studentin schuler schulerin teilnehmer teilnehmerin prufling klausur aufsatz vorhaben vortrag kuchen "
@@ -36,7 +36,7 @@ THINGS: Final = _words(
 
 PEOPLE: Final = _words(
     "assessor reviewer judge marker grader rater examiner referee evaluator panellist panelist interviewer scorer "
-    "annotator juror voter taster critic reader coder peer tutor pc_member jury_member panel_member committee_member "
+    "annotator juror voter taster critic reader coder peer tutor worker expert experte expertin pc_member jury_member panel_member committee_member "
     "reviewed_by scored_by graded_by marked_by judged_by assessed_by rated_by evaluated_by "
     "gutachter gutachterin begutachter bewerter bewerterin jurorin jurymitglied prufer pruferin korrektor korrektorin "
     "bewertende rezensent juroren fachgutachter "
@@ -67,7 +67,7 @@ MAIL: Final = frozenset(
 SCORES: Final = _words(
     "score mark grade rating points overall total score_value raw_score overall_score overall_mark overall_grade "
     "overall_rating overall_merit overall_evaluation overall_recommendation overall_assessment total_score total_mark "
-    "total_points final_score final_mark review_score review_rating recommendation evaluation verdict "
+    "total_points final_score final_mark review_score review_rating recommendation evaluation verdict estimate vote "
     "punkte punktzahl bewertung gesamtnote gesamtbewertung gesamtpunktzahl wertung punktwert gesamtpunkte "
     "gesamturteil endnote empfehlung "
     "note note_globale note_finale evaluation_globale appreciation note_sur_20 points_obtenus "
@@ -97,7 +97,7 @@ WEIGHTS: Final = _words(
 """Names of a column of positive weights."""
 
 CONFIDENCES: Final = _words(
-    "confidence confidences conf confidence_score reviewer_confidence assessor_confidence certainty how_confident how_sure "
+    "confidence confidences conf sure confidence_score reviewer_confidence assessor_confidence certainty how_confident how_sure "
     "sureness confidence_rating self_confidence "
     "konfidenz sicherheit zuversicht gewissheit wie_sicher vertrauen urteilssicherheit sicherheit_der_bewertung "
     "confiance certitude niveau_de_confiance degre_de_confiance assurance "
@@ -111,6 +111,32 @@ CONFIDENCES: Final = _words(
 LEVELS_NAMED: Final = _words(
     "level levels confidence_level confidence_levels level_of_confidence konfidenzniveau stufe"
 )
+
+EXPERTISE: Final = _words(
+    "expertise familiarity reviewer_expertise assessor_expertise expertise_level knowledge_of_the_field "
+    "vertrautheit fachkenntnis fachkompetenz familiarite connaissance_du_domaine conocimiento competenza deskundigheid"
+)
+"""Names of a column that says how well the assessor knows the subject."""
+
+OUTCOMES: Final = frozenset(
+    _words(
+        "decision outcome result status final_grade agreed_mark agreed_grade agreed award final_decision accepted "
+        "entscheidung ergebnis zuschlag decision_finale resultat resultado decision_final esito decisione risultato "
+        "decisao resultado_final besluit uitslag interview medal prize"
+    )
+)
+"""Names of a column that says what was decided, or agreed on afterwards."""
+
+FACTS: Final = frozenset(
+    _words(
+        "gpa age year vintage price cost budget amount requested funding pages page words flight table room booth phone "
+        "zip postcode sn bib seat batch duration duration_s seconds minutes tokens temperature prompt_tokens ip "
+        "ip_address url link weight_kg height abv percent_alcohol capacity start_number starting_number "
+        "alter jahr jahrgang preis kosten betrag fordersumme seiten telefon tisch raum annee age prix cout montant "
+        "ano edad precio coste importe anno eta prezzo costo importo idade preco custo valor_pedido jaar prijs bedrag"
+    )
+)
+"""Names of columns of numbers that tell something of an object and are no scores."""
 
 TITLES: Final = _words("title titel titre titulo titolo name subject topic naam nom nombre nome bezeichnung thema")
 """Names of a column that says what an object is called."""
@@ -136,7 +162,7 @@ CRITERIA: Final = frozenset(
 """Words for what a criterion of its own may ask."""
 
 CRITERION_NAMES: Final = frozenset(
-    _words("criterion criteria dimension aspect kriterium critere criterio criterium rubric question")
+    _words("criterion criteria dimension aspect kriterium critere criterio criterium rubric")
 )
 
 MEANS: Final = frozenset(
@@ -187,13 +213,14 @@ NOT_ASSESSED: Final = frozenset(
         *_words(
             "- – — -- --- . n/a na n.a. n.a coi conflict conflict_of_interest conflicted abstain abstained abstention "
             "recused recuse absent not_assessed not_scored not_reviewed not_graded no_score pending declined withdrawn "
-            "missing cannot_assess unable_to_assess none null nil n/s dns dnf excused no_review not_rated skipped skip "
-            "befangen enthaltung k.a. k._a. keine_angabe entfallt nicht_bewertet interessenkonflikt abwesend "
-            "conflit conflit_d'interet conflit_d'interets s.o. s/o non_evalue abstention n.c. nc "
-            "conflicto conflicto_de_interes conflicto_de_intereses abstencion n/d nd n.d. no_evaluado ausente "
-            "conflitto conflitto_di_interesse conflitto_di_interessi astenuto non_valutato assente "
-            "conflito conflito_de_interesse abstencao nao_avaliado "
-            "belangenconflict belangenverstrengeling onthouden n.v.t. nvt niet_beoordeeld geen"
+            "missing cannot_assess unable_to_assess not_seen did_not_see not_attended not_judged no_opinion cannot_judge "
+            "dont_know don't_know abs abs. entf. entf n/j none null nil n/s dns dnf excused no_review not_rated skipped skip "
+            "befangen enthaltung k.a. k._a. keine_angabe entfallt nicht_bewertet interessenkonflikt abwesend nicht_gesehen keine_meinung weiss_nicht "
+            "conflit conflit_d'interet conflit_d'interets s.o. s/o non_evalue abstention n.c. nc non_vu sans_avis ne_sait_pas "
+            "conflicto conflicto_de_interes conflicto_de_intereses abstencion n/d nd n.d. no_evaluado ausente no_visto no_sabe "
+            "conflitto conflitto_di_interesse conflitto_di_interessi astenuto non_valutato assente non_visto "
+            "conflito conflito_de_interesse abstencao nao_avaliado nao_visto "
+            "belangenconflict belangenverstrengeling onthouden n.v.t. nvt niet_beoordeeld geen niet_gezien"
         ),
     )
 )

@@ -478,7 +478,7 @@ def collected(
     layout = understand(table, given) if found is None else found
     chosen = layout.settle(options)
     roles = layout.roles
-    wide = table
+    wide = table = layout.table or table
     if roles is None:
         table, roles = lengthen(table, layout)
     collector = Collector(roles, chosen, given.covariates, rows=len(table))

@@ -16,7 +16,11 @@ from evenhand.panel.confidence import FormHint
 Role = Literal["object", "assessor", "score", "uncertainty", "confidence", "level"]
 """What a column can be for; each is also the name of the option that gives it."""
 
-Kind = Role | Literal["title", "self", "time", "counter", "criterion", "mean", "sum", "rank", "spread", "summary"]
+Kind = (
+    Role
+    | Literal["title", "self", "time", "counter", "criterion", "mean", "sum", "rank", "spread", "summary"]
+    | Literal["expertise", "outcome", "fact"]
+)
 """What a heading can mean: a role, or what stands beside: titles, times, counters and what is computed of scores."""
 
 _PLURALS: Final = {"entry": "entries", "thesis": "theses"}
@@ -187,6 +191,7 @@ _FILLERS: Final = frozenset(
         "een",
     ]
 )
+_OWN: Final = ("your name", "ihr name", "dein name", "votre nom", "su nombre", "tu nombre", "tuo nome", "seu nome", "uw naam", "your email", "your e mail")
 _BRACKETS: Final = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
 _NUMBERED: Final = re.compile(r"^(.*?)[\s#.]*(\d+)$")
 
@@ -196,6 +201,9 @@ def _kinds() -> dict[str, Kind]:
     """Return what single words, and names that no role has, mean."""
     found: dict[str, Kind] = {}
     groups: list[tuple[Kind, Iterable[str]]] = [
+        ("fact", lexicon.FACTS),
+        ("outcome", lexicon.OUTCOMES),
+        ("expertise", lexicon.EXPERTISE),
         ("summary", lexicon.OTHER_SUMMARIES),
         ("counter", lexicon.COUNTERS),
         ("time", lexicon.TIMES),
@@ -232,9 +240,13 @@ def meaning_of(name: str) -> Meaning | None:
             return Meaning(roles[text], 3)
     words = [word.removesuffix("'s") for word in re.split(r"[\s,;]+", whole) if word not in _FILLERS]
     text = f" {' '.join(words)} "
-    for phrase in ("how confident", "how sure", "wie sicher", "hoe zeker", "e mail", "email", "mail address"):
-        if f" {phrase} " in text and "mail" not in phrase:
+    for phrase in ("how confident", "how sure", "wie sicher", "hoe zeker"):
+        if f" {phrase} " in text:
             return Meaning("confidence", 2)
+    if any(f" {phrase} " in f" {whole} " for phrase in _OWN):
+        return Meaning("self", 2)
+    if len(words) > 1 and words[-1] in ("id", "uuid", "url", "ip") and _governing(words[:-1]) is None:
+        return Meaning("counter", 2)
     if any(word in lexicon.MEANS - lexicon.PERSONAL for word in words):
         return Meaning("mean", 2)
     at = next((at for at, word in enumerate(words) if word in _OF and at), len(words))
