@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import io
 import json
 import zipfile
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -383,9 +385,9 @@ def test_mt_bench_has_turns_as_criteria_and_minus_one_is_no_score() -> None:
     found = from_data([line("m1", "g4", 9, 1), line("m1", "g4", -1, 2), line("m2", "cl", 7.5, 1)], "single.jsonl")
     assert roles(found) == ("object", "assessor", "score", None, "criterion", None)
     assert rows(found) == [
-        ("m1 / 81", "g4", 9, "turn / 1"),
-        ("m1 / 81", "g4", None, "turn / 2"),
-        ("m2 / 81", "cl", 7.5, "turn / 1"),
+        ("m1 / 81", "g4", 9, "turn 1"),
+        ("m1 / 81", "g4", None, "turn 2"),
+        ("m2 / 81", "cl", 7.5, "turn 1"),
     ]
     assert "could not be read" in told(found)
 
@@ -962,3 +964,93 @@ def test_files_of_facets_that_cannot_be_read_say_why(text: str, kind: str, word:
     error = refused(from_text, text, "poems.txt")
     assert error.kind == kind
     assert word in str(error)
+
+
+# --- damage --------------------------------------------------------------------------------------
+
+JUNK: list[Any] = [None, 3, "x", [], {}, [1], [None], {"a": 1}, [[{}]], True]
+
+
+def damaged(data: Any) -> Iterator[Any]:
+    """Yield data with each of its parts replaced by junk in turn, or taken out."""
+    yield from JUNK
+    parts = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, part in list(parts):
+        for junk in damaged(part):
+            yield {**data, key: junk} if isinstance(data, dict) else [*data[:key], junk, *data[key + 1 :]]
+        yield {name: one for name, one in data.items() if name != key} if isinstance(data, dict) else data[:key]
+
+
+WHOLE: dict[str, Any] = {
+    "hotcrp": {"reviews": [{"object": "review", "pid": 1, "status": "complete", "reviewer_email": "a", "OveMer": 2}]},
+    "rqc": {"hotcrp_version": "3", "papers": [{"pid": 1, "reviews": [{"reviewer_email": "a@x.org", "OveMer": 2}]}]},
+    "openreview": {
+        "notes": [submission("f1", "Knots"), note("f1", "V/Submission1/Reviewer_x7Qa", 3)],
+        "groups": [{"id": "V/Submission1/Reviewer_x7Qa", "members": ["~Ana_Abel1"]}],
+    },
+    "replies": [{**submission("f1", "Knots"), "details": {"replies": [note("f1", "~Ana_Abel1", 3)]}}],
+    "moodle": moodle_report({"userid": 8, "submissionid": 5, "grade": 70.5, "weight": 1, "gradinggrade": 3}),
+    "indico": indico(
+        {"user": {"id": 7, "email": "a"}, "track": {"code": "T"}, "ratings": [{"question": 1, "value": 2}]}
+    ),
+    "papers": {
+        "version": 1,
+        "papers": [
+            {
+                "contribution": {"friendly_id": 1},
+                "revisions": [
+                    {
+                        "number": 1,
+                        "reviews": [
+                            {
+                                "user": {"id": 7},
+                                "group": {"name": "content"},
+                                "ratings": [{"question": {"id": 1, "title": "Form"}, "value": 3}],
+                            }
+                        ],
+                    }
+                ],
+            }
+        ],
+    },
+    "records": [{"item": "q1", "judge": "j1", "score": 7, "confidence": 0.9}],
+    "composite": [{"item": {"model": "m", "prompt": "p"}, "judge": "j1", "score": 7}],
+    "mt-bench": [{"question_id": 1, "model": "m", "judge": ["j", "p"], "score": 3, "turn": 1}],
+    "inspect": inspect_log({"a": {"value": "C"}, "b": {"value": {"style": 3}}}),
+    "harness": [{"doc_id": 0, "filter": "f", "metrics": ["m"], "doc_hash": "h", "m": 1.0}],
+    "promptfoo": {
+        "evalId": "e",
+        "results": {
+            "results": [
+                {
+                    "testIdx": 0,
+                    "promptIdx": 0,
+                    "provider": {"id": "m"},
+                    "metadata": {},
+                    "gradingResult": {
+                        "componentResults": [
+                            {
+                                "score": 0.5,
+                                "assertion": {"type": "t", "provider": {"id": "j"}},
+                                "metadata": {"graderError": 0},
+                            }
+                        ]
+                    },
+                }
+            ]
+        },
+    },
+    "deepeval": {"testCases": [{"name": "c", "metricsData": [{"name": "F", "score": 0.5, "evaluationModel": "j"}]}]},
+    "pretalx": [{"Proposal ID": "A", "Reviewer name": "Ana", "Score": 2}],
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_data_with_any_part_damaged_are_read_or_refused_in_a_sentence(name: str) -> None:
+    whole = [*WHOLE[name], *WHOLE[name]] if isinstance(WHOLE[name], list) else WHOLE[name]
+    assert from_data(whole, "whole.json") is not None
+    for data in damaged(whole):
+        with contextlib.suppress(InputError):
+            found = from_data(data, "damaged.json")
+            assert found is None or len(found.table) > 0
+            assert found is None or {found.object, found.assessor} <= set(found.table.names)
