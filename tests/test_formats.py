@@ -59,7 +59,13 @@ def test_a_table_that_is_nobodys_is_left_to_the_ordinary_reader() -> None:
     assert from_table(sheet("Proposal,Title,Ana,Ben,Average\nP1,One,3,4,3.5\n")) is None
     assert from_table(sheet("Paper,Title,Reviewer,Score\n1,One,Ana,3\n")) is None
     assert from_table(sheet("judge,candidate,task,score\nAna,Kim,1,3\n")) is None
+    assert from_table(sheet("Proposal ID,Reviewer name,Score,Confidence\nP1,Ana,3,4\n")) is None
+    assert from_table(sheet("Proposal ID,Reviewer,Score\nP1,Ana,3\n")) is None
+    assert from_table(sheet("Submission,Signature,Score\nP1,signed,3\n")) is None
+    assert from_table(sheet("paper,title,email,score\n1,One,a@x.org,3\n")) is None
     assert from_data([{"object": "P1", "assessor": "Ana", "score": 3}], "a.json") is None
+    papers = [{"id": 7, "reviews": [{"reviewer": "Ana", "score": 3}]}]
+    assert from_data({"version": 1, "papers": papers}, "a.json") is None
     assert from_data({"a": 1}, "a.json") is None
     assert from_text("object,assessor,score\nP1,Ana,3\n", "a.csv") is None
 
@@ -1054,3 +1060,32 @@ def test_data_with_any_part_damaged_are_read_or_refused_in_a_sentence(name: str)
             found = from_data(data, "damaged.json")
             assert found is None or len(found.table) > 0
             assert found is None or {found.object, found.assessor} <= set(found.table.names)
+
+
+TABLES = {
+    "scores": HOTCRP_SCORES,
+    "form": ASKED,
+    "review": EASYCHAIR_HEADER + EASYCHAIR_ROWS,
+    "cmt": "\n".join(",".join(row) for row in CMT),
+    "notes": "forum,signatures,ddate,rating,confidence\nf1,~Ana_Abel1,,6: Above,4\nf2,~Ana_Abel1,,5: Below,\n",
+    "talks": "Proposal ID,Proposal title,Reviewer email,Score,Clarity\nA,Knots,ana@x.org,3.5,2\nB,Ties,ana@x.org,1,1\n",
+    "judges": "question_id,model,judge,score\n1,m1,j1,3\n1,m2,j1,4\n",
+    "grid": "Timestamp,Username,Score [P1],Score [P2]\n2026/11/02 10:00,ana@x.org,7,5\n2026/11/02 11:00,ben@x.org,,6\n",
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_without_a_column_or_with_an_odd_one_are_read_or_refused_in_a_sentence(name: str) -> None:
+    lines = list(csv.reader(io.StringIO(TABLES[name])))
+    assert from_table(arrange(lines, source="whole.csv")) is not None
+    for at in range(len(lines[0])):
+        without = [[cell for index, cell in enumerate(line) if index != at] for line in lines]
+        odd = [
+            [lines[0], *([*line[:at], junk, *line[at + 1 :]] for line in lines[1:])]
+            for junk in ("", "x", "-1", "x: y", "é\n", "0")
+        ]
+        for changed in (without, *odd):
+            with contextlib.suppress(InputError):
+                found = from_table(arrange(changed, source="changed.csv"))
+                assert found is None or {found.object, found.assessor} <= set(found.table.names)
+                assert found is None or all(column.codes.size == len(found.table) for column in found.table.columns)

@@ -43,6 +43,8 @@ def from_data(data: object, source: str) -> Found | None:
     things = data.get("abstracts", data.get("papers"))
     if not (isinstance(things, list) and all(isinstance(one, dict) for one in things)):
         return None
+    if not ("questions" in data or "rating_range" in data or any(map(_is_rated, things))):
+        return None
     questions = dict(_questions(data))
     older = 0
     records: list[dict[str, Cell]] = []
@@ -97,6 +99,13 @@ def from_data(data: object, source: str) -> Found | None:
         notes=tuple(notes),
         duplicates="keep" if tracks else None,
     )
+
+
+def _is_rated(thing: Mapping[str, Any]) -> bool:
+    """Say whether an abstract or a paper has reviews as Indico writes them."""
+    places = thing.get("revisions") if isinstance(thing.get("revisions"), list) else [thing]
+    reviews = [record_of(place).get("reviews") for place in places or ()]
+    return any("ratings" in record_of(one) for part in reviews if isinstance(part, list) for one in part)
 
 
 def _are(count: int) -> str:

@@ -148,7 +148,7 @@ def from_data(data: object, source: str) -> Found | None:
         return None
     keys = set(data[0])
     _refuse_pairs(keys, source)
-    if _MT_BENCH <= keys:
+    if keys >= _MT_BENCH:
         return _mt_bench(_complete(data, _MT_BENCH, source), source)
     if {"doc_id", "doc_hash"} <= keys and isinstance(data[0].get("metrics"), list):
         return _lm_eval(_complete(data, {"doc_id", "metrics"}, source), source)

@@ -49,10 +49,15 @@ def from_table(table: Table) -> Found | None:
         raise refusal(message, kind="aggregates", source=table.source)
     signature = column_named(table, "signatures", "signature")
     forum = column_named(table, "forum", "forum id", "paper id", "submission")
-    if signature is not None and forum is not None:
+    if signature is not None and forum is not None and _is_signed(table, signature):
         return _of_signed(table, forum, signature)
     _refuse_pseudonyms(table)
     return None
+
+
+def _is_signed(table: Table, name: str) -> bool:
+    """Say whether a column holds signatures as OpenReview writes them: ``~Name1``, or the path of a group."""
+    return any(re.search(r"~\w|/", text_of(cell)) for cell in kinds_of(cells_of(table, name)))
 
 
 def _refuse_pseudonyms(table: Table) -> None:
