@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import io
 import json
 import zipfile
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -57,7 +59,13 @@ def test_a_table_that_is_nobodys_is_left_to_the_ordinary_reader() -> None:
     assert from_table(sheet("Proposal,Title,Ana,Ben,Average\nP1,One,3,4,3.5\n")) is None
     assert from_table(sheet("Paper,Title,Reviewer,Score\n1,One,Ana,3\n")) is None
     assert from_table(sheet("judge,candidate,task,score\nAna,Kim,1,3\n")) is None
+    assert from_table(sheet("Proposal ID,Reviewer name,Score,Confidence\nP1,Ana,3,4\n")) is None
+    assert from_table(sheet("Proposal ID,Reviewer,Score\nP1,Ana,3\n")) is None
+    assert from_table(sheet("Submission,Signature,Score\nP1,signed,3\n")) is None
+    assert from_table(sheet("paper,title,email,score\n1,One,a@x.org,3\n")) is None
     assert from_data([{"object": "P1", "assessor": "Ana", "score": 3}], "a.json") is None
+    papers = [{"id": 7, "reviews": [{"reviewer": "Ana", "score": 3}]}]
+    assert from_data({"version": 1, "papers": papers}, "a.json") is None
     assert from_data({"a": 1}, "a.json") is None
     assert from_text("object,assessor,score\nP1,Ana,3\n", "a.csv") is None
 
@@ -383,9 +391,9 @@ def test_mt_bench_has_turns_as_criteria_and_minus_one_is_no_score() -> None:
     found = from_data([line("m1", "g4", 9, 1), line("m1", "g4", -1, 2), line("m2", "cl", 7.5, 1)], "single.jsonl")
     assert roles(found) == ("object", "assessor", "score", None, "criterion", None)
     assert rows(found) == [
-        ("m1 / 81", "g4", 9, "turn / 1"),
-        ("m1 / 81", "g4", None, "turn / 2"),
-        ("m2 / 81", "cl", 7.5, "turn / 1"),
+        ("m1 / 81", "g4", 9, "turn 1"),
+        ("m1 / 81", "g4", None, "turn 2"),
+        ("m2 / 81", "cl", 7.5, "turn 1"),
     ]
     assert "could not be read" in told(found)
 
@@ -962,3 +970,122 @@ def test_files_of_facets_that_cannot_be_read_say_why(text: str, kind: str, word:
     error = refused(from_text, text, "poems.txt")
     assert error.kind == kind
     assert word in str(error)
+
+
+# --- damage --------------------------------------------------------------------------------------
+
+JUNK: list[Any] = [None, 3, "x", [], {}, [1], [None], {"a": 1}, [[{}]], True]
+
+
+def damaged(data: Any) -> Iterator[Any]:
+    """Yield data with each of its parts replaced by junk in turn, or taken out."""
+    yield from JUNK
+    parts = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, part in list(parts):
+        for junk in damaged(part):
+            yield {**data, key: junk} if isinstance(data, dict) else [*data[:key], junk, *data[key + 1 :]]
+        yield {name: one for name, one in data.items() if name != key} if isinstance(data, dict) else data[:key]
+
+
+WHOLE: dict[str, Any] = {
+    "hotcrp": {"reviews": [{"object": "review", "pid": 1, "status": "complete", "reviewer_email": "a", "OveMer": 2}]},
+    "rqc": {"hotcrp_version": "3", "papers": [{"pid": 1, "reviews": [{"reviewer_email": "a@x.org", "OveMer": 2}]}]},
+    "openreview": {
+        "notes": [submission("f1", "Knots"), note("f1", "V/Submission1/Reviewer_x7Qa", 3)],
+        "groups": [{"id": "V/Submission1/Reviewer_x7Qa", "members": ["~Ana_Abel1"]}],
+    },
+    "replies": [{**submission("f1", "Knots"), "details": {"replies": [note("f1", "~Ana_Abel1", 3)]}}],
+    "moodle": moodle_report({"userid": 8, "submissionid": 5, "grade": 70.5, "weight": 1, "gradinggrade": 3}),
+    "indico": indico(
+        {"user": {"id": 7, "email": "a"}, "track": {"code": "T"}, "ratings": [{"question": 1, "value": 2}]}
+    ),
+    "papers": {
+        "version": 1,
+        "papers": [
+            {
+                "contribution": {"friendly_id": 1},
+                "revisions": [
+                    {
+                        "number": 1,
+                        "reviews": [
+                            {
+                                "user": {"id": 7},
+                                "group": {"name": "content"},
+                                "ratings": [{"question": {"id": 1, "title": "Form"}, "value": 3}],
+                            }
+                        ],
+                    }
+                ],
+            }
+        ],
+    },
+    "records": [{"item": "q1", "judge": "j1", "score": 7, "confidence": 0.9}],
+    "composite": [{"item": {"model": "m", "prompt": "p"}, "judge": "j1", "score": 7}],
+    "mt-bench": [{"question_id": 1, "model": "m", "judge": ["j", "p"], "score": 3, "turn": 1}],
+    "inspect": inspect_log({"a": {"value": "C"}, "b": {"value": {"style": 3}}}),
+    "harness": [{"doc_id": 0, "filter": "f", "metrics": ["m"], "doc_hash": "h", "m": 1.0}],
+    "promptfoo": {
+        "evalId": "e",
+        "results": {
+            "results": [
+                {
+                    "testIdx": 0,
+                    "promptIdx": 0,
+                    "provider": {"id": "m"},
+                    "metadata": {},
+                    "gradingResult": {
+                        "componentResults": [
+                            {
+                                "score": 0.5,
+                                "assertion": {"type": "t", "provider": {"id": "j"}},
+                                "metadata": {"graderError": 0},
+                            }
+                        ]
+                    },
+                }
+            ]
+        },
+    },
+    "deepeval": {"testCases": [{"name": "c", "metricsData": [{"name": "F", "score": 0.5, "evaluationModel": "j"}]}]},
+    "pretalx": [{"Proposal ID": "A", "Reviewer name": "Ana", "Score": 2}],
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_data_with_any_part_damaged_are_read_or_refused_in_a_sentence(name: str) -> None:
+    whole = [*WHOLE[name], *WHOLE[name]] if isinstance(WHOLE[name], list) else WHOLE[name]
+    assert from_data(whole, "whole.json") is not None
+    for data in damaged(whole):
+        with contextlib.suppress(InputError):
+            found = from_data(data, "damaged.json")
+            assert found is None or len(found.table) > 0
+            assert found is None or {found.object, found.assessor} <= set(found.table.names)
+
+
+TABLES = {
+    "scores": HOTCRP_SCORES,
+    "form": ASKED,
+    "review": EASYCHAIR_HEADER + EASYCHAIR_ROWS,
+    "cmt": "\n".join(",".join(row) for row in CMT),
+    "notes": "forum,signatures,ddate,rating,confidence\nf1,~Ana_Abel1,,6: Above,4\nf2,~Ana_Abel1,,5: Below,\n",
+    "talks": "Proposal ID,Proposal title,Reviewer email,Score,Clarity\nA,Knots,ana@x.org,3.5,2\nB,Ties,ana@x.org,1,1\n",
+    "judges": "question_id,model,judge,score\n1,m1,j1,3\n1,m2,j1,4\n",
+    "grid": "Timestamp,Username,Score [P1],Score [P2]\n2026/11/02 10:00,ana@x.org,7,5\n2026/11/02 11:00,ben@x.org,,6\n",
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_without_a_column_or_with_an_odd_one_are_read_or_refused_in_a_sentence(name: str) -> None:
+    lines = list(csv.reader(io.StringIO(TABLES[name])))
+    assert from_table(arrange(lines, source="whole.csv")) is not None
+    for at in range(len(lines[0])):
+        without = [[cell for index, cell in enumerate(line) if index != at] for line in lines]
+        odd = [
+            [lines[0], *([*line[:at], junk, *line[at + 1 :]] for line in lines[1:])]
+            for junk in ("", "x", "-1", "x: y", "é\n", "0")
+        ]
+        for changed in (without, *odd):
+            with contextlib.suppress(InputError):
+                found = from_table(arrange(changed, source="changed.csv"))
+                assert found is None or {found.object, found.assessor} <= set(found.table.names)
+                assert found is None or all(column.codes.size == len(found.table) for column in found.table.columns)

@@ -58,10 +58,11 @@ def test_the_list_of_hotcrps_committee_is_people_by_address_with_topics(write: W
 
 
 def test_topics_of_hotcrp_are_one_row_each_and_become_one_for_each_paper(write: Write) -> None:
-    found = read_members(write('paper,title,topic\n1,Knots,"Knots, tight"\n1,Knots,Ties\n2,Loops,Ties\n'), "object")
-    assert found.labels == ("1", "2")
-    assert list(found.columns["topics"]) == ["Knots tight; Ties", "Ties"]
-    assert list(found.columns["title"]) == ["Knots", "Loops"]
+    text = 'paper,title,topic\n1,Knots,"Knots, tight"\n1,Knots,Ties\n2,Loops,Ties\n3,Bows,<none>\n'
+    found = read_members(write(text), "object")
+    assert found.labels == ("1", "2", "3")
+    assert list(found.columns["topics"]) == ["Knots tight; Ties", "Ties", None]
+    assert list(found.columns["title"]) == ["Knots", "Loops", "Bows"]
 
 
 def test_every_row_of_hotcrps_conflicts_is_one(write: Write) -> None:

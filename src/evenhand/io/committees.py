@@ -148,9 +148,14 @@ def _topics(table: Table) -> Table:
     papers: dict[str, tuple[Cell, list[str]]] = {}
     columns = [cells_of(table, column_named(table, name) or "") for name in ("paper", "title", "topic")]
     for paper, title, topic in zip(*columns, strict=True):
-        papers.setdefault(text_of(paper), (title, []))[1].append(_topic(text_of(topic)))
+        known = papers.setdefault(text_of(paper), (title, []))[1]
+        if text_of(topic) != "<none>":
+            known.append(_topic(text_of(topic)))
     return records_table(
-        [{"object": paper, "title": title, "topics": "; ".join(topics)} for paper, (title, topics) in papers.items()],
+        [
+            {"object": paper, "title": title, "topics": "; ".join(topics) or None}
+            for paper, (title, topics) in papers.items()
+        ],
         table.source,
     )
 

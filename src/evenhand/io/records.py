@@ -174,6 +174,24 @@ def _eval_log(data: bytes, source: str, max_bytes: int) -> object:
     return {**first, "samples": parts[1:]}
 
 
+# --- parts of JSON -------------------------------------------------------------------------------
+
+
+def records_in(given: object, name: str, source: str) -> list[dict[str, Any]]:
+    """Return a list of records that stands under a name; none where there is nothing, and anything else is refused."""
+    if given is None:
+        return []
+    if not (isinstance(given, list) and all(isinstance(one, dict) for one in given)):
+        message = f"The file is damaged: {name} should be a list of records. Export it again."
+        raise InputError(message, kind="bad_json", where=source)
+    return given
+
+
+def record_of(given: object) -> dict[str, Any]:
+    """Return a record; an empty one where something else stands in its place."""
+    return given if isinstance(given, dict) else {}
+
+
 # --- records as a table --------------------------------------------------------------------------
 
 
@@ -217,7 +235,7 @@ def to_table(data: object, source: str) -> Table:
         if found is not None:
             return found
     if isinstance(data, list) and len(data) > 1 and all(isinstance(row, list) for row in data):
-        return arrange([[_scalar(cell) for cell in row] for row in data], source=source)
+        return arrange([[scalar(cell) for cell in row] for row in data], source=source)
     if isinstance(data, dict) and len(data) > 1 and all(_is_flat(part) for part in data.values()):
         return records_table([{"": label, **part} for label, part in data.items()], source)
     unfolding = _Unfolding(source)
@@ -255,14 +273,18 @@ def _of_columns(data: dict[str, list[Any]], source: str) -> Table | None:
         said = name_some([f"{name!r} has {count_of(length, 'cell')}" for name, length in lengths.items()])
         message = f"The columns are not of one length ({said}): export the file again."
         raise InputError(message, kind="bad_json", where=source)
-    columns: tuple[Column, ...] = tuple(
-        factorise(name, [_scalar(cell) for cell in part]) for name, part in data.items()
-    )
+    columns: tuple[Column, ...] = tuple(factorise(name, [scalar(cell) for cell in part]) for name, part in data.items())
     return Table(tuple(data), columns, np.arange(1, len(columns[0]) + 1), source)
 
 
-def _scalar(given: object) -> Cell:
-    """Return a cell: lists of plain values are joined, anything else within a cell is written as JSON."""
+def scalar(given: object) -> Cell:
+    """Return a cell: lists of plain values are joined, a record within a cell is written as JSON.
+
+    Examples
+    --------
+    >>> scalar(["a", "b"]), scalar({"a": 1}), scalar(" ")
+    ('a, b', '{"a": 1}', None)
+    """
     if isinstance(given, list):
         given = ", ".join(str(part) for part in given if part is not None)
     elif isinstance(given, dict):
@@ -313,13 +335,13 @@ class _Unfolding:
             name = f"{prefix}{key}"
             if isinstance(part, dict):
                 if depth == 0:
-                    flat[name] = _scalar(part)
+                    flat[name] = scalar(part)
                 else:
                     self._flatten(part, f"{name}.", "", flat, lists, depth - 1)
             elif isinstance(part, list) and _is_list_of_records(key, part):
                 lists[name] = part
             else:
-                flat[f"{kind} {key}" if kind and key.casefold() in _PLAIN else name] = _scalar(part)
+                flat[f"{kind} {key}" if kind and key.casefold() in _PLAIN else name] = scalar(part)
 
     def _chosen(self, lists: Mapping[str, list[Any]]) -> str:
         """Return the list to unfold, of several the one that is called as assessments are."""

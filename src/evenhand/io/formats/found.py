@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, Literal
 
 import numpy as np
@@ -80,8 +81,14 @@ def refusal(message: str, *, kind: str, source: str) -> InputError:
 
 def column_named(table: Table, *names: str) -> str | None:
     """Return the first column that goes by one of some folded names, in the order of these."""
-    folded = {fold(name): name for name in reversed(table.names)}
+    folded = _folded(table.names)
     return next((folded[name] for name in names if name in folded), None)
+
+
+@lru_cache(maxsize=4)
+def _folded(names: tuple[str, ...]) -> dict[str, str]:
+    """Return the first column of each folded name."""
+    return {fold(name): name for name in reversed(names)}
 
 
 def cells_of(table: Table, name: str) -> Column:

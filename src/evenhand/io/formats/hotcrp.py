@@ -21,7 +21,7 @@ from evenhand.io.formats.found import (
     settle_fields,
     text_of,
 )
-from evenhand.io.records import records_table
+from evenhand.io.records import record_of, records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
 from evenhand.panel.roles import fold
 
@@ -194,7 +194,7 @@ def _pivoted(table: Table) -> Table:
 
 def from_data(data: object, source: str) -> Found | None:
     """Return the reviews of rqc.json or of HotCRP's interface for programs."""
-    found = list(_json_reviews(data))
+    found = list(_json_reviews(data, source))
     if not found:
         return None
     kept, drafts, meta = [], 0, 0
@@ -230,13 +230,12 @@ def from_data(data: object, source: str) -> Found | None:
     )
 
 
-def _json_reviews(data: object) -> Iterator[Mapping[str, Any]]:
+def _json_reviews(data: object, source: str) -> Iterator[Mapping[str, Any]]:
     """Yield reviews, each with its paper's number and title where these stand around it."""
     if isinstance(data, dict) and "hotcrp_version" in data and isinstance(data.get("papers"), list):
-        for paper in data["papers"]:
-            if isinstance(paper, dict):
-                for review in paper.get("reviews") or ():
-                    yield {"pid": paper.get("pid"), "title": paper.get("title"), **review}
+        for paper in records_in(data["papers"], "papers", source):
+            for review in records_in(paper.get("reviews"), "reviews", source):
+                yield {"pid": paper.get("pid"), "title": paper.get("title"), **review}
         return
     records = data.get("reviews") if isinstance(data, dict) else data
     for review in records if isinstance(records, list) else ():
@@ -246,9 +245,9 @@ def _json_reviews(data: object) -> Iterator[Mapping[str, Any]]:
 
 def _flat(review: Mapping[str, Any]) -> dict[str, Cell]:
     """Return a review as a row: ``false`` says that there is no entry."""
-    head = {"paper": review["pid"], "email": review.get("reviewer_email") or review.get("email")}
-    head |= {name: review[name] for name in ("title", "round") if review.get(name) is not None}
-    fields = {**review, **(review["fields"] if isinstance(review.get("fields"), dict) else {})}
+    head = {"paper": scalar(review["pid"]), "email": scalar(review.get("reviewer_email") or review.get("email"))}
+    head |= {name: scalar(review[name]) for name in ("title", "round") if review.get(name) is not None}
+    fields = {**review, **record_of(review.get("fields"))}
     cells = {
         name: None if cell is False else cell
         for name, cell in fields.items()

@@ -15,7 +15,7 @@ from evenhand.io.formats.found import (
     overall_rank,
     refusal,
 )
-from evenhand.io.records import records_table
+from evenhand.io.records import record_of, records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
 from evenhand.panel.roles import fold
 from evenhand.words import count_of
@@ -43,16 +43,18 @@ def from_data(data: object, source: str) -> Found | None:
     things = data.get("abstracts", data.get("papers"))
     if not (isinstance(things, list) and all(isinstance(one, dict) for one in things)):
         return None
+    if not ("questions" in data or "rating_range" in data or any(map(_is_rated, things))):
+        return None
     questions = dict(_questions(data))
     older = 0
     records: list[dict[str, Cell]] = []
     odd = 0
     for thing in things:
-        reviews, before = _reviews(thing)
+        reviews, before = _reviews(thing, source)
         older += before
         for review in reviews:
             ratings = {}
-            for rating in review.get("ratings") or ():
+            for rating in records_in(review.get("ratings"), "ratings", source):
                 asked = questions.get(_key(rating.get("question")), _asked(rating.get("question")))
                 if asked is None:
                     continue
@@ -99,6 +101,13 @@ def from_data(data: object, source: str) -> Found | None:
     )
 
 
+def _is_rated(thing: Mapping[str, Any]) -> bool:
+    """Say whether an abstract or a paper has reviews as Indico writes them."""
+    places = thing.get("revisions") if isinstance(thing.get("revisions"), list) else [thing]
+    reviews = [record_of(place).get("reviews") for place in places or ()]
+    return any("ratings" in record_of(one) for part in reviews if isinstance(part, list) for one in part)
+
+
 def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
@@ -109,11 +118,11 @@ def _questions(data: Mapping[str, Any]) -> Iterator[tuple[object, str | None]]:
         if name.endswith("questions") and isinstance(part, list):
             for question in part:
                 if isinstance(question, dict):
-                    yield question.get("id"), None if question.get("no_score") else _asked(question)
+                    yield scalar(question.get("id")), None if question.get("no_score") else _asked(question)
 
 
 def _key(question: object) -> object:
-    return question.get("id") if isinstance(question, dict) else question
+    return scalar(question.get("id") if isinstance(question, dict) else question)
 
 
 def _asked(question: object) -> str | None:
@@ -121,17 +130,20 @@ def _asked(question: object) -> str | None:
         if question.get("no_score"):
             return None
         return str(question.get("title") or question.get("text") or question.get("id"))
-    return None if question is None else f"question {question}"
+    return None if question is None else f"question {scalar(question)}"
 
 
-def _reviews(thing: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], int]:
+def _reviews(thing: Mapping[str, Any], source: str) -> tuple[list[Mapping[str, Any]], int]:
     """Return the reviews of an abstract or of the last revision of a paper, and how many there were of earlier ones."""
     revisions = thing.get("revisions")
     if not isinstance(revisions, list):
-        return list(thing.get("reviews") or ()), 0
+        return list(records_in(thing.get("reviews"), "reviews", source)), 0
     lists = [
-        [{"revision": revision.get("number"), **review} for review in revision.get("reviews") or ()]
-        for revision in revisions
+        [
+            {"revision": scalar(revision.get("number")), **review}
+            for review in records_in(revision.get("reviews"), "reviews", source)
+        ]
+        for revision in records_in(revisions, "revisions", source)
     ]
     numbered = [one for one in lists if one]
     if not numbered:
@@ -140,21 +152,19 @@ def _reviews(thing: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], int]:
 
 
 def _head(thing: Mapping[str, Any], review: Mapping[str, Any]) -> dict[str, Cell]:
-    inner = thing.get("contribution") if isinstance(thing.get("contribution"), dict) else {}
-    facts = {**(inner or {}), **{name: part for name, part in thing.items() if part is not None}}
-    user = review.get("user") if isinstance(review.get("user"), dict) else {}
-    track = review.get("track")
+    facts = {**record_of(thing.get("contribution")), **{name: part for name, part in thing.items() if part is not None}}
+    user, track = record_of(review.get("user")), review.get("track")
     found: dict[str, Cell] = {
-        "friendly_id": facts.get("friendly_id", facts.get("id")),
-        "reviewer": (user or {}).get("email") or (user or {}).get("id"),
+        "friendly_id": scalar(facts.get("friendly_id", facts.get("id"))),
+        "reviewer": scalar(user.get("email") or user.get("id")),
     }
     further = {
         "title": facts.get("title"),
-        "reviewer name": (user or {}).get("full_name") or (user or {}).get("name"),
+        "reviewer name": user.get("full_name") or user.get("name"),
         "track": track.get("code") or track.get("title") or track.get("id") if isinstance(track, dict) else track,
         "revision": review.get("revision"),
     }
-    return found | {name: cell for name, cell in further.items() if cell is not None}
+    return found | {name: scalar(cell) for name, cell in further.items() if cell is not None}
 
 
 def _word(group: object) -> str:

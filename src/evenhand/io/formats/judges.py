@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from evenhand.errors import InputError, Problem
@@ -15,7 +15,7 @@ from evenhand.io.formats.found import (
     text_of,
     with_columns,
 )
-from evenhand.io.records import records_table, to_table
+from evenhand.io.records import record_of, records_in, records_table, scalar, to_table
 from evenhand.panel.column import Cell, Table
 from evenhand.panel.roles import SYNONYMS, fold
 from evenhand.words import count_of, name_some
@@ -59,6 +59,7 @@ _PAIRS: Final = (
 _THINGS: Final = frozenset(SYNONYMS["object"]) - set(_ITEMS)
 _BETWEEN: Final = " / "
 _INSPECT_SYMBOLS: Final = (("C", 1.0), ("P", 0.5), ("I", 0.0), ("N", 0.0))
+_MT_BENCH: Final = frozenset({"question_id", "model", "judge", "score"})
 _UNPARSED: Final = -1
 
 
@@ -145,19 +146,29 @@ def from_data(data: object, source: str) -> Found | None:
         return _of_log(data, source)
     if not (isinstance(data, list) and data and isinstance(data[0], dict)):
         return None
-    records = [record for record in data if isinstance(record, dict)]
-    keys = set(records[0])
+    keys = set(data[0])
     _refuse_pairs(keys, source)
-    if {"question_id", "model", "judge", "score"} <= keys:
-        return _mt_bench(records, source)
-    if {"doc_id", "doc_hash"} <= keys and isinstance(records[0].get("metrics"), list):
-        return _lm_eval(records, source)
+    if keys >= _MT_BENCH:
+        return _mt_bench(_complete(data, _MT_BENCH, source), source)
+    if {"doc_id", "doc_hash"} <= keys and isinstance(data[0].get("metrics"), list):
+        return _lm_eval(_complete(data, {"doc_id", "metrics"}, source), source)
     if "metricsData" in keys or "metrics_data" in keys:
-        return _deepeval({"testCases": records}, source)
+        return _deepeval({"testCases": data}, source)
     folded = {fold(key) for key in keys}
     if folded & set(_JUDGES) and folded & set(_SCORES):
         return _of_records(to_table(data, source))
     return None
+
+
+def _complete(data: list[Any], keys: Collection[str], source: str) -> list[dict[str, Any]]:
+    """Return records all of which have some keys."""
+    records = records_in(data, "the file", source)
+    for number, record in enumerate(records, 1):
+        lacking = sorted(set(keys) - record.keys())
+        if lacking:
+            message = f"Record {number} has no {lacking[0]}, as the first one has: mend it, or leave it out."
+            raise InputError(message, kind="bad_json", where=source)
+    return records
 
 
 def _of_log(data: Mapping[str, Any], source: str) -> Found | None:
@@ -240,9 +251,9 @@ def _mt_bench(records: Sequence[Mapping[str, Any]], source: str) -> Found:
                 "object": _label(record["model"], record["question_id"]),
                 "assessor": name if plain else _label(name, prompt),
                 "score": None if is_unread else _score(record["score"]),
-                "criterion": _label("turn", record["turn"]) if record.get("turn") is not None else None,
-                "model": record["model"],
-                "question_id": record["question_id"],
+                "criterion": f"turn {scalar(record['turn'])}" if record.get("turn") is not None else None,
+                "model": scalar(record["model"]),
+                "question_id": scalar(record["question_id"]),
             }
         )
     notes = []
@@ -263,17 +274,18 @@ def _inspect(log: Mapping[str, Any], source: str) -> Found:
     rows: list[dict[str, Cell]] = []
     odd: dict[str, None] = {}
     model = log["eval"].get("model")
-    for sample in log["samples"]:
-        scores = sample.get("scores") if isinstance(sample, dict) else None
-        for scorer, one in (scores or {}).items():
+    for sample in records_in(log["samples"], "samples", source):
+        for scorer, one in record_of(sample.get("scores")).items():
             given = one.get("value") if isinstance(one, dict) else one
-            head: dict[str, Cell] = {"object": _label(sample.get("id")), "assessor": scorer, "model": model}
+            head: dict[str, Cell] = {"object": _label(sample.get("id")), "assessor": scorer, "model": scalar(model)}
             values = given if isinstance(given, dict) else {None: given}
             for criterion, value in values.items():
                 if isinstance(value, list | dict):
                     odd[scorer] = None
                     continue
-                rows.append({**head, "score": _score(value), "criterion": criterion, "epoch": sample.get("epoch")})
+                rows.append(
+                    {**head, "score": _score(value), "criterion": criterion, "epoch": scalar(sample.get("epoch"))}
+                )
     notes = []
     if odd:
         message = f"scores that are lists were left out, by {name_some(list(odd))}."
@@ -294,7 +306,7 @@ def _lm_eval(records: Sequence[Mapping[str, Any]], source: str) -> Found:
     rows: list[dict[str, Cell]] = []
     odd: dict[str, None] = {}
     for record in records:
-        for metric in record["metrics"]:
+        for metric in map(str, record["metrics"] if isinstance(record.get("metrics"), list) else ()):
             given = record.get(metric)
             if isinstance(given, list | dict):
                 odd[metric] = None
@@ -310,25 +322,23 @@ def _lm_eval(records: Sequence[Mapping[str, Any]], source: str) -> Found:
 
 def _promptfoo(results: Sequence[Any], source: str) -> Found:
     """Return the scores that assertions gave to answers."""
-    records = [result for result in results if isinstance(result, dict)]
+    records = records_in(results, "results", source)
     prompts = _several(records, "promptIdx")
     rows: list[dict[str, Cell]] = []
     failed = without = 0
     for number, result in enumerate(records):
-        graded = result.get("gradingResult")
-        parts = graded.get("componentResults") if isinstance(graded, dict) else None
+        graded = record_of(result.get("gradingResult"))
+        parts = records_in(graded.get("componentResults"), "componentResults", source)
         provider = result.get("provider")
         provider = (provider.get("label") or provider.get("id")) if isinstance(provider, dict) else provider
         prompt = f"prompt {result.get('promptIdx')}" if prompts else None
         label = _label(provider, result.get("testIdx", number), prompt)
         without += not parts
-        for part in parts or ():
-            if not isinstance(part, dict):
-                continue
-            asked = part.get("assertion") or {}
+        for part in parts:
+            asked = record_of(part.get("assertion"))
             by = asked.get("provider")
             by = by.get("id") if isinstance(by, dict) else by
-            is_failed = any(bool((one.get("metadata") or {}).get("graderError")) for one in (part, result))
+            is_failed = any(bool(record_of(one.get("metadata")).get("graderError")) for one in (part, result))
             failed += is_failed
             who = _label(asked.get("metric") or asked.get("type") or "assertion", by)
             rows.append({"object": label, "assessor": who, "score": None if is_failed else _score(part.get("score"))})
@@ -341,14 +351,14 @@ def _promptfoo(results: Sequence[Any], source: str) -> Found:
 
 def _deepeval(data: Mapping[str, Any], source: str) -> Found:
     """Return the scores of metrics; where several models evaluated, these are the judges and metrics are criteria."""
-    cases = data.get("testCases") or data.get("test_results") or []
-    named = [case.get("name") for case in cases if isinstance(case, dict)]
+    cases = records_in(data.get("testCases") or data.get("test_results"), "testCases", source)
+    named = [scalar(case.get("name")) for case in cases]
     unique = None not in named and len(set(named)) == len(named)
     rows: list[dict[str, Cell]] = []
     failed = 0
-    for number, case in enumerate((case for case in cases if isinstance(case, dict)), 1):
-        label = str(case["name"]) if unique else str(number)
-        for one in case.get("metricsData") or case.get("metrics_data") or ():
+    for number, case in enumerate(cases, 1):
+        label = str(named[number - 1]) if unique else str(number)
+        for one in records_in(case.get("metricsData") or case.get("metrics_data"), "metricsData", source):
             error = bool(one.get("error"))
             failed += error
             model = one.get("evaluationModel") or one.get("evaluation_model")
@@ -357,7 +367,7 @@ def _deepeval(data: Mapping[str, Any], source: str) -> Found:
                     "object": label,
                     "assessor": None if model is None else str(model),
                     "score": None if error else _score(one.get("score")),
-                    "criterion": one.get("name"),
+                    "criterion": scalar(one.get("name")),
                 }
             )
     notes = []

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from evenhand.io.formats.found import Found, left_out_rows, refusal
 from evenhand.io.formats.markup import is_markup, read_markup
-from evenhand.io.records import records_table
+from evenhand.io.records import records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
 
 _FACTS: Final = ("userid", "grade", "weight", "gradinggrade")
@@ -42,10 +42,10 @@ def from_data(data: object, source: str) -> Found | None:
         return None
     records = []
     for submission in grades:
-        for review in submission["reviewedby"] or ():
-            head = {"submissionid": review.get("submissionid", submission.get("submissionid"))}
-            facts = {name: review.get(name) for name in _FACTS}
-            records.append({**head, "title": submission.get("submissiontitle"), **facts})
+        for review in records_in(submission["reviewedby"], "reviewedby", source):
+            head = {"submissionid": scalar(review.get("submissionid", submission.get("submissionid")))}
+            facts = {name: scalar(review.get(name)) for name in _FACTS}
+            records.append({**head, "title": scalar(submission.get("submissiontitle")), **facts})
     return _found("Moodle's report of a workshop", records, source, "userid")
 
 

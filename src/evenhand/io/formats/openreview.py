@@ -23,7 +23,7 @@ from evenhand.io.formats.found import (
     text_of,
     with_columns,
 )
-from evenhand.io.records import records_table
+from evenhand.io.records import record_of, records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
 from evenhand.panel.roles import fold
 from evenhand.words import count_of
@@ -49,10 +49,15 @@ def from_table(table: Table) -> Found | None:
         raise refusal(message, kind="aggregates", source=table.source)
     signature = column_named(table, "signatures", "signature")
     forum = column_named(table, "forum", "forum id", "paper id", "submission")
-    if signature is not None and forum is not None:
+    if signature is not None and forum is not None and _is_signed(table, signature):
         return _of_signed(table, forum, signature)
     _refuse_pseudonyms(table)
     return None
+
+
+def _is_signed(table: Table, name: str) -> bool:
+    """Say whether a column holds signatures as OpenReview writes them: ``~Name1``, or the path of a group."""
+    return any(re.search(r"~\w|/", text_of(cell)) for cell in kinds_of(cells_of(table, name)))
 
 
 def _refuse_pseudonyms(table: Table) -> None:
@@ -148,7 +153,7 @@ def _plain(name: str) -> str:
 
 def from_data(data: object, source: str) -> Found | None:
     """Return the reviews among notes, of interface 1 or 2, signed by people or with the groups that name these."""
-    notes = list(_notes(data))
+    notes = list(_notes(data, source))
     if not notes:
         return None
     official = [note for note in notes if _is_review(_invitations(note))]
@@ -159,14 +164,16 @@ def from_data(data: object, source: str) -> Found | None:
         return None
     people = dict(_members(data))
     titles = {
-        note.get("id"): _value(_content(note).get("title")) for note in notes if note.get("id") == note.get("forum")
+        scalar(note.get("id")): _value(_content(note).get("title"))
+        for note in notes
+        if note.get("id") == note.get("forum")
     }
     kept = [note for note in official if note.get("ddate") is None]
     signed = [one if one is None else people.get(one, one) for one in map(_signature, kept)]
     hidden = _check_signatures(signed, source)
     records: list[dict[str, Cell]] = []
     for note, person in zip(kept, signed, strict=True):
-        forum = note.get("forum") or note.get("replyto")
+        forum = scalar(note.get("forum") or note.get("replyto"))
         head: dict[str, Cell] = {"forum": forum, "assessor": person}
         if titles.get(forum):
             head["paper title"] = titles[forum]
@@ -193,17 +200,18 @@ def from_data(data: object, source: str) -> Found | None:
     )
 
 
-def _notes(data: object) -> Iterator[Mapping[str, Any]]:
+def _notes(data: object, source: str) -> Iterator[Mapping[str, Any]]:
     """Yield notes, and the replies to them that stand in their details."""
     listed_notes = data.get("notes") if isinstance(data, dict) else data
     seen = set()
     for note in listed_notes if isinstance(listed_notes, list) else ():
         if not (isinstance(note, dict) and isinstance(note.get("content"), dict) and ("forum" in note or "id" in note)):
             continue
-        details = note.get("details") if isinstance(note.get("details"), dict) else {}
-        replies = [*(details or {}).get("replies", ()), *(details or {}).get("directReplies", ())]
-        for one in (note, *(reply for reply in replies if isinstance(reply, dict))):
-            key = one.get("id")
+        details = record_of(note.get("details"))
+        replies = [*records_in(details.get("replies"), "replies", source)]
+        replies += records_in(details.get("directReplies"), "directReplies", source)
+        for one in (note, *replies):
+            key = scalar(one.get("id"))
             if key is None or key not in seen:
                 seen.add(key)
                 yield one
@@ -211,12 +219,11 @@ def _notes(data: object) -> Iterator[Mapping[str, Any]]:
 
 def _invitations(note: Mapping[str, Any]) -> list[str]:
     found = note.get("invitations") or note.get("invitation") or []
-    return [found] if isinstance(found, str) else [one for one in found if isinstance(one, str)]
+    return [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, str)]
 
 
 def _content(note: Mapping[str, Any]) -> Mapping[str, Any]:
-    content = note.get("content")
-    return content if isinstance(content, dict) else {}
+    return record_of(note.get("content"))
 
 
 def _value(given: object) -> Cell:

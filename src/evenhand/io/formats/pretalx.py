@@ -6,14 +6,24 @@ import re
 from typing import Final
 
 from evenhand.errors import Problem
-from evenhand.io.formats.found import ANOTHER, Found, cells_of, column_named, listed, nature, refusal
+from evenhand.io.formats.found import (
+    ANOTHER,
+    Found,
+    cells_of,
+    column_named,
+    is_confidence,
+    is_expertise,
+    listed,
+    nature,
+    refusal,
+)
 from evenhand.panel.column import Table
 from evenhand.panel.roles import fold
 
 _PROPOSALS: Final = ("proposal id", "submission id", "proposal code", "vorschlags id", "einreichungs id")
 _TITLES: Final = ("proposal title", "submission title", "title")
 _MAILS: Final = ("reviewer email", "reviewer e mail")
-_NAMES: Final = ("reviewer name", "reviewer")
+_NAMES: Final = ("reviewer name",)
 _EMPTY: Final = re.compile(r"Score in [“\"'„].*[”\"'“]")
 
 
@@ -26,6 +36,8 @@ def from_table(table: Table) -> Found | None:
         return None
     if fold(proposal) not in ("proposal id", "vorschlags id", "einreichungs id") and not has_own:
         return None
+    if any(is_confidence(one) or is_expertise(one) for one in table.names):
+        return None  # pretalx does not ask for it
     assessor = mail or name
     if assessor is None:
         message = (
