@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from evenhand import memory
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Problem
 from evenhand.io import coding
 from evenhand.io.coding import Wanted, wanted_of
 from evenhand.io.delimited import TextFile, read_delimited
@@ -39,8 +39,9 @@ from evenhand.panel.layout import (
 )
 from evenhand.panel.panel import Panel, collected, twice
 from evenhand.panel.reading import reading_of
-from evenhand.panel.roles import FORMS, find_column, listed_names
+from evenhand.panel.roles import FORMS, find_column, fold, listed_names
 from evenhand.panel.rules import Collector, Duplicates, Options
+from evenhand.words import name_some
 
 _TEXTS: Final = (".csv", ".tsv", ".txt", ".md")
 _WORKBOOKS: Final = (".xlsx", ".xlsm", ".ods", ".xls")
@@ -179,7 +180,7 @@ def read_panel(  # noqa: PLR0913
         told["level_scale"],
     )
     with local(path, max_unpacked) as place:
-        source = _open(place, told["sheet"], max_unpacked, told["format"], whole=given.layout not in (None, "long"))
+        source = _open(place, told["sheet"], max_unpacked, told["format"], given)
         panel = _panel(source, given, options, told["format"])
     if settled and panel.reading is not None:
         return replace(panel, reading=replace(panel.reading, saved=place_of(path).name))
@@ -341,10 +342,10 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, max_un
 
 
 def _open(
-    path: str | os.PathLike[str], sheet: str | None, max_unpacked: int, format: str | None, *, whole: bool
+    path: str | os.PathLike[str], sheet: str | None, max_unpacked: int, format: str | None, given: Given
 ) -> Source | Found:
     """Return a file as a source of columns: one that is small, or must be, as a table."""
-    kind = _kind_of(path, sheet)
+    kind, whole = _kind_of(path, sheet), given.layout not in (None, "long")
     if kind in ("json", "markup"):
         return _open_data(Path(path), kind, max_unpacked, format)
     if kind == "text" and not whole and existing(path)[1].st_size >= coding.LARGE:
@@ -353,7 +354,80 @@ def _open(
         from evenhand.io.parquet import ParquetFile
 
         return ParquetFile(path)
+    if kind == "workbook" and sheet is None:
+        from evenhand.io.spreadsheet import read_sheets
+
+        return Whole(_sheet(read_sheets(path, max_unpacked=max_unpacked), given))
     return Whole(read_table(path, sheet=sheet, max_unpacked=max_unpacked))
+
+
+def _sheet(tables: Sequence[Table], given: Given) -> Table:
+    """Return the sheet of a workbook that holds the assessments, or several of them in one where each is an assessor's.
+
+    Where more than one could be it, it is asked.
+    """
+    from evenhand.io.formats import from_table
+
+    if len(tables) == 1:
+        return tables[0]
+    understood = []
+    for table in tables:
+        try:
+            if from_table(table) is not None or understand(table, given):
+                understood.append(table)
+        except InputError:
+            continue
+    names = [table.source.rpartition(", sheet ")[2] for table in tables]
+    if not understood:
+        return _stacked(tables, names) or tables[0]
+    chosen = understood[0]
+    several = [table for table in understood if table.names == chosen.names]
+    if len(several) > 1:
+        which = ", ".join(repr(names[tables.index(table)]) for table in several)
+        message = f"The sheets {which} have the same headings and scores in each: say with --sheet which one to read."
+        raise InputError(message, kind="several_sheets", where=chosen.source.rpartition(", sheet ")[0])
+    others = ", ".join(repr(name) for name, table in zip(names, tables, strict=True) if table is not chosen)
+    read = f"Only the sheet {names[tables.index(chosen)]!r} was read, not {others}"
+    file = chosen.source.rpartition(", sheet ")[0]
+    note = Problem("sheets", f"{read}: choose another one with --sheet.", file)
+    return replace(chosen, notes=(*chosen.notes, note))
+
+
+def _stacked(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
+    """Return sheets with the same headings as one table, with the name of the sheet as the assessor of each row.
+
+    None where there are not two such sheets, or where they have assessors of their own.
+    """
+    kinds: dict[tuple[str, ...], list[int]] = {}
+    for at, table in enumerate(tables):
+        kinds.setdefault(tuple(map(fold, table.names)), []).append(at)
+    alike = max(kinds.values(), key=len)
+    if len(alike) < 2:
+        return None
+    first = tables[alike[0]]
+    columns = [
+        factorise(name, [cell for at in alike for cell in tables[at].columns[place]])
+        for place, name in enumerate(first.names)
+    ]
+    whose = factorise("Assessor", [names[at] for at in alike for _ in range(len(tables[at]))])
+    numbers = np.concatenate([tables[at].row_numbers for at in alike])
+    notes = [note for at in alike for note in tables[at].notes]
+    shown = name_some([repr(names[at]) for at in alike])
+    message = (
+        f"the sheets {shown} have the same headings: each was read as the scores of the assessor that it is named for."
+    )
+    left = [repr(name) for at, name in enumerate(names) if at not in alike]
+    if left:
+        message += f" Not read: {name_some(left)}."
+    file = first.source.rpartition(", sheet ")[0]
+    return Table(
+        (*first.names, "Assessor"),
+        (*columns, whose),
+        numbers,
+        file,
+        first.decimal_comma,
+        (*notes, Problem("sheet_per_assessor", message, file)),
+    )
 
 
 FileKind = Literal["text", "parquet", "workbook", "json", "markup"]

@@ -5,21 +5,29 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from evenhand.errors import InputError, MissingPackageError, Problem
 from evenhand.io.guard import SheetFacts, inspect_workbook
-from evenhand.io.paths import MAX_UNPACKED, regular_file
+from evenhand.io.paths import MAX_UNPACKED, in_bytes, regular_file, too_large
 from evenhand.io.table import Cell, Table, arrange, is_blank, no_cells
 from evenhand.words import name_some
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from python_calamine import CalamineSheet, CalamineWorkbook
 
+
+T = TypeVar("T")
+
+OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""How a workbook of the old kind, .xls, begins."""
+
+MAX_OLD: Final = 32 * 2**20
+"""Most bytes of a workbook of the old kind, which is not compressed and cannot be inspected before it is read."""
 
 TEMPLATE_SHEETS = ("evenhand instructions", "evenhand lists")
 """Sheets that a template has beside that of the scores; without being asked for they are not read."""
@@ -36,15 +44,51 @@ def read_spreadsheet(
     taken for an empty one. The file is inspected by `evenhand.io.guard` before it is unpacked, to at most
     ``max_unpacked`` bytes.
     """
+    return _opened(path, max_unpacked, lambda workbook, facts, place: _read(workbook, facts, sheet, place))
+
+
+def read_sheets(path: str | os.PathLike[str], *, max_unpacked: int = MAX_UNPACKED) -> list[Table]:
+    """Return every visible sheet of a workbook that has more than a line, but for those of a template.
+
+    A sheet that cannot be arranged as a table is left out. Where there is none, the refusal of the first is raised.
+    """
+
+    def read(workbook: CalamineWorkbook, facts: Mapping[str, SheetFacts], place: Path) -> list[Table]:
+        found, fault = [], None
+        for name in _worksheets(workbook, is_seen=True):
+            if name.strip().casefold() in TEMPLATE_SHEETS or (name in facts and not facts[name].filled):
+                continue
+            try:
+                rows, first_row, notes = _cells(workbook, name, facts.get(name), place)
+                found.append(arrange(rows, first_row, source=f"{place.name}, sheet {name}", notes=notes))
+            except InputError as error:
+                if error.kind == "damaged":
+                    raise
+                fault = fault or error
+        return found if found or fault is None else [_read(workbook, facts, None, place)]
+
+    return _opened(path, max_unpacked, read)
+
+
+def _opened(
+    path: str | os.PathLike[str],
+    max_unpacked: int,
+    read: Callable[[CalamineWorkbook, Mapping[str, SheetFacts], Path], T],
+) -> T:
+    """Return what is read of a workbook, which is inspected before it is unpacked."""
     place = regular_file(path)
-    facts = inspect_workbook(place, max_unpacked=max_unpacked)
+    with place.open("rb") as file:
+        is_old = file.read(8) == OLD_WORKBOOK
+    if is_old and place.stat().st_size > MAX_OLD:
+        raise too_large(place.name, f"The old workbook holds {in_bytes(place.stat().st_size)}", MAX_OLD)
+    facts = {} if is_old else inspect_workbook(place, max_unpacked=max_unpacked)
     try:
         import python_calamine
     except ImportError:
         raise MissingPackageError("python-calamine", "Reading a workbook", "python-calamine") from None
     try:
         with python_calamine.CalamineWorkbook.from_path(str(place)) as workbook:
-            return _read(workbook, facts, sheet, place)
+            return read(workbook, facts, place)
     except InputError:
         raise
     except BaseException as error:
@@ -78,11 +122,13 @@ def _read(workbook: CalamineWorkbook, facts: Mapping[str, SheetFacts], wanted: s
     raise no_cells(place.name, "Every sheet of the workbook is blank")
 
 
-def _worksheets(workbook: CalamineWorkbook) -> list[str]:
-    """Return the names of the sheets with cells, visible ones first."""
+def _worksheets(workbook: CalamineWorkbook, *, is_seen: bool = False) -> list[str]:
+    """Return the names of the sheets with cells, visible ones first, or these alone."""
     from python_calamine import SheetTypeEnum, SheetVisibleEnum
 
     sheets = [entry for entry in workbook.sheets_metadata if entry.typ == SheetTypeEnum.WorkSheet]
+    if is_seen:
+        sheets = [entry for entry in sheets if entry.visible == SheetVisibleEnum.Visible] or sheets
     return [entry.name for entry in sorted(sheets, key=lambda entry: entry.visible != SheetVisibleEnum.Visible)]
 
 

@@ -233,7 +233,10 @@ class Facts:
     @property
     def is_text(self) -> bool:
         """Whether most cells are text that is no number."""
-        return self.share(lambda cell: isinstance(cell, str) and parse_score(cell, decimal_comma=self._comma) is None) > 0.5
+        return (
+            self.share(lambda cell: isinstance(cell, str) and parse_score(cell, decimal_comma=self._comma) is None)
+            > 0.5
+        )
 
     @property
     def can_label(self) -> bool:
@@ -564,7 +567,7 @@ class _Reader:
                 where=self.source,
             )
         mails = [one for one in finest if one.is_mail]
-        coded = [one for one in finest if role == "object" and set(fold(one.name).split()) & set(lexicon.TAGS) - {"name"}]
+        coded = _tagged(finest) if role == "object" else []
         return (mails or coded or finest)[0]
 
     # --- one assessment a row ------------------------------------------------------------------------
@@ -813,8 +816,7 @@ class _Reader:
             found = [facts for facts in self.facts if facts.kind == role and facts.can_label and facts.count]
             named = [one for one in found if one.is_unique] or found
             if named:
-                coded = [one for one in named if one.share(lambda cell: is_code(label_text(cell))) > 0.8]
-                return (coded or named)[0]
+                return (_tagged(named) or named)[0]
         free = [facts for facts in self.facts if facts.count and facts.can_label and facts.kind != "time"]
         free = [one for one in free if one.kind != "counter"] or free
         texts = [facts for facts in free if facts.is_text or not facts.is_scores]
@@ -823,6 +825,7 @@ class _Reader:
     def _without_summaries(self, columns: Sequence[Facts], down: Facts) -> list[Facts]:
         """Return columns without those that are computed from the others, which are noted."""
         kept = list(columns)
+        named_so = sum(facts.kind == "score" for facts in columns)
         for facts in columns:
             others = [one for one in kept if one is not facts and not _is_summary(one) and one.kind != "score"]
             reason = self._computed(facts, others)
@@ -831,7 +834,7 @@ class _Reader:
                 reason = f"looks like {_ARTICLES.get(facts.kind, 'a sum')} by its name"
             elif reason is None and facts.kind in ("outcome", "fact") and len(others) > 1:
                 reason = _BESIDE[facts.kind]
-            elif reason is None and _is_overall(facts) and len(others) > 1:
+            elif reason is None and facts.kind == "score" and len(others) > 1 and 2 * named_so < len(columns):
                 reason = "looks like a score for all by its name"
             elif reason is None and facts.kind == "" and self._is_counter(facts, others):
                 reason = "numbers the rows"
@@ -1052,7 +1055,9 @@ class _Reader:
             elif kind in FORMS:
                 found.setdefault(key, {})["confidence"] = facts
             elif kind in ("score", "") and facts.is_scores:
-                found.setdefault(key, {}).setdefault("score", facts)
+                own = found.setdefault(key, {})
+                if "score" not in own or (kind == "score") > (own["score"].kind == "score"):
+                    own["score"] = facts
         groups = {key: one for key, one in found.items() if {"assessor", "score"} <= one.keys()}
         if len(groups) < 2:
             return None
@@ -1082,9 +1087,7 @@ class _Reader:
 
     # --- rows ----------------------------------------------------------------------------------------
 
-    def _rows_of(
-        self, labels: Facts, scores: Sequence[Facts], others: Facts | None = None
-    ) -> NDArray[np.bool_] | None:
+    def _rows_of(self, labels: Facts, scores: Sequence[Facts], others: Facts | None = None) -> NDArray[np.bool_] | None:
         """Return the rows that are assessments: no sums or means, no headings again, nothing below the table.
 
         ``others`` label the rows, too, where each has an assessor: then nothing is computed there.
@@ -1105,8 +1108,13 @@ class _Reader:
             ]
             if len(again) > 1 and len(again) >= 0.5 * sum(facts.cells[row] is not None for facts in self.facts):
                 kept[row] = False
-            if all(not isinstance(one, str) or set(one.strip()) <= set("-:= ") for one in (f.cells[row] for f in self.facts)):
-                kept[row] = any(facts.cells[row] is not None and not isinstance(facts.cells[row], str) for facts in self.facts)
+            if all(
+                not isinstance(one, str) or set(one.strip()) <= set("-:= ")
+                for one in (f.cells[row] for f in self.facts)
+            ):
+                kept[row] = any(
+                    facts.cells[row] is not None and not isinstance(facts.cells[row], str) for facts in self.facts
+                )
         kept[sums] = False
         if sums:
             numbers = [int(self.table.row_numbers[row]) for row in sums]
@@ -1264,9 +1272,14 @@ def split_heading(name: str) -> tuple[str, str | None]:
     for cut in range(1, len(words)):
         for label, rest in ((words[:cut], words[cut:]), (words[cut:], words[:cut])):
             meaning = meaning_of(" ".join(rest))
-            if meaning is not None and meaning.strength == 3 and meaning.kind in ("score", "confidence", "level"):
-                if meaning_of(" ".join(label)) is None or without_number(" ".join(label)):
-                    return " ".join(label), " ".join(rest)
+            is_told = meaning is not None and meaning.strength == 3 and meaning.kind in ("score", "confidence", "level")
+            is_free = meaning_of(" ".join(label)) is None or without_number(" ".join(label))
+            if (
+                is_told
+                and is_free
+                and fold(" ".join(rest)) not in ("note", "notes", "total", "overall", "sure", "conf")
+            ):
+                return " ".join(label), " ".join(rest)
     return name.strip(), None
 
 
@@ -1370,11 +1383,9 @@ def _is_summary_name(name: str) -> bool:
     return (meaning is not None and meaning.kind in _ARTICLES and meaning.strength == 3) or fold(name) in lexicon.SUMS
 
 
-def _is_overall(facts: Facts) -> bool:
-    """Say whether a column is named for a score, all of it."""
-    if facts.kind != "score" or facts.meaning is None:
-        return False
-    return facts.meaning.strength == 3 or any(word in lexicon.OVERALL for word in fold(facts.name).split())
+def _tagged(found: Sequence[Facts]) -> list[Facts]:
+    """Return columns whose names say that they are numbers or codes."""
+    return [one for one in found if set(fold(one.name).split()) & (set(lexicon.TAGS) - {"name"})]
 
 
 def _is_summary(facts: Facts) -> bool:

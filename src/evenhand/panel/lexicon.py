@@ -67,7 +67,7 @@ MAIL: Final = frozenset(
 SCORES: Final = _words(
     "score mark grade rating points overall total score_value raw_score overall_score overall_mark overall_grade "
     "overall_rating overall_merit overall_evaluation overall_recommendation overall_assessment total_score total_mark "
-    "total_points final_score final_mark review_score review_rating recommendation evaluation verdict estimate vote "
+    "total_points final_score final_mark review_score review_rating recommendation evaluation verdict estimate "
     "punkte punktzahl bewertung gesamtnote gesamtbewertung gesamtpunktzahl wertung punktwert gesamtpunkte "
     "gesamturteil endnote empfehlung "
     "note note_globale note_finale evaluation_globale appreciation note_sur_20 points_obtenus "
@@ -205,7 +205,7 @@ TIMES: Final = frozenset(
     )
 )
 COUNTERS: Final = frozenset(
-    _words("no nr # row index line s_no sl_no lfd_nr lfd n° nº zeile ligne fila riga linha rij")
+    _words("no nr # id row index line s_no sl_no lfd_nr lfd n° nº zeile ligne fila riga linha rij")
 )
 
 NOT_ASSESSED: Final = frozenset(

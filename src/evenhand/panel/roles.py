@@ -191,7 +191,19 @@ _FILLERS: Final = frozenset(
         "een",
     ]
 )
-_OWN: Final = ("your name", "ihr name", "dein name", "votre nom", "su nombre", "tu nombre", "tuo nome", "seu nome", "uw naam", "your email", "your e mail")
+_OWN: Final = (
+    "your name",
+    "ihr name",
+    "dein name",
+    "votre nom",
+    "su nombre",
+    "tu nombre",
+    "tuo nome",
+    "seu nome",
+    "uw naam",
+    "your email",
+    "your e mail",
+)
 _BRACKETS: Final = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
 _NUMBERED: Final = re.compile(r"^(.*?)[\s#.]*(\d+)$")
 
@@ -270,7 +282,7 @@ def _governing(words: Sequence[str]) -> Meaning | None:
         for table in (roles, kinds):
             if word in table and word not in tags:
                 return Meaning(table[word], 2)
-        if word.endswith("s") and word[:-1] in roles:
+        if word.endswith("s") and word != "notes" and word[:-1] in roles:
             return Meaning(roles[word[:-1]], 2)
     return None
 
