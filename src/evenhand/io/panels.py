@@ -277,6 +277,8 @@ def _of_system(found: Found, given: Given, options: Options) -> Panel:
         scores=dict(found.symbols) or words_of(table, slots),
         notes=found.notes,
     )
+    if found.levels:
+        options = replace(options, aliases=dict(found.levels) | dict(options.aliases or {}))
     if options.duplicates == "error" and found.duplicates is not None:
         options = replace(options, duplicates=found.duplicates)
     return collected(table, given, options, layout, found.system)
@@ -373,8 +375,9 @@ def _sheet(tables: Sequence[Table], given: Given) -> Table:
     understood = []
     for table in tables:
         try:
-            if from_table(table) is not None or understand(table, given):
-                understood.append(table)
+            if from_table(table) is None:
+                understand(table, given)
+            understood.append(table)
         except InputError:
             continue
     names = [table.source.rpartition(", sheet ")[2] for table in tables]
@@ -469,7 +472,12 @@ def _open_data(place: Path, kind: str, max_unpacked: int, format: str | None) ->
 
         data = read_json(place, place.name, max_bytes=max_unpacked)
         return from_data(data, place.name, format=format) or Whole(to_table(data, place.name))
+    from evenhand.io.formats import cmt, markup
+
     text = regular_file(place, max_bytes=max_unpacked).read_bytes().decode("utf-8", "replace")
+    if markup.is_workbook(text):
+        found = from_text(text, place.name, format=format)
+        return found or Whole(cmt.workbook_table(text, place.name))
     found = from_text(text, place.name, format=format)
     if found is None:
         message = "This text is no table and no export that is known: save the table as csv or .xlsx."

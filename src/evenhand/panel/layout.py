@@ -276,15 +276,16 @@ def find_header(rows: Sequence[Sequence[Cell]]) -> tuple[int, bool]:
         return next((at for at, cells in enumerate(filled) if cells), 0), False
     typical = widths[len(widths) // 2]
     first = next(at for at, cells in enumerate(filled) if cells)
-    for at, cells in enumerate(filled[:25]):
-        if len(cells) < 2 or 2 * len(cells) < typical:
-            continue
-        names = [cell for cell in cells if isinstance(cell, str) and parse_score(cell) is None]
-        known = sum(meaning_of(name) is not None for name in names)
-        if len(names) >= 0.7 * len(cells) or (at == first and known) or known >= 3:
-            if at > first and _is_above(rows[at - 1], rows[at]):
-                return at - 1, True
-            return at, _has_second(rows, filled, at)
+    for share in (0.7, 0.5):
+        for at, cells in enumerate(filled[:25]):
+            if len(cells) < 2 or len(cells) < share * typical:
+                continue
+            names = [cell for cell in cells if isinstance(cell, str) and parse_score(cell) is None]
+            known = sum(meaning_of(name) is not None for name in names)
+            if len(names) >= 0.7 * len(cells) or (at == first and known) or known >= 3:
+                if at > first and _is_above(rows[at - 1], rows[at]):
+                    return at - 1, True
+                return at, _has_second(rows, filled, at)
     return first, False
 
 
@@ -433,8 +434,11 @@ class _Reader:
         objects, assessors, score = (self.facts[at] for at in (roles.object, roles.assessor, roles.score))
         rows = self._rows_of(objects, [score], assessors)
         down = self._fill_down(objects, assessors, [score], rows)
-        slot = Slot(roles.score, down, roles.assessor, roles.confidence, roles.criterion)
-        return self._finish("long", [slot], roles.form)
+        sure, form = roles.confidence, roles.form
+        if sure is None:
+            sure, form = self._sureness(set(roles.used))
+        slot = Slot(roles.score, down, roles.assessor, sure, roles.criterion)
+        return self._finish("long", [slot], form)
 
     def _has_criteria(self, roles: Roles) -> bool:
         """Say whether the score is computed from other columns, which then are the scores."""
@@ -488,12 +492,16 @@ class _Reader:
     def _sides(self) -> tuple[Facts | None, Facts | None]:
         """Return the columns of objects and of assessors, as far as they are there."""
         objects, assessors = self._named("object"), self._named("assessor")
+        siblings = self._siblings()
         if objects is None:
             objects = self._best(
                 [
                     facts
                     for facts in self.facts
-                    if facts.kind == "object" and facts is not assessors and facts.can_label
+                    if facts.kind == "object"
+                    and facts is not assessors
+                    and facts.can_label
+                    and facts.at not in siblings
                 ],
                 "object",
             )
@@ -505,6 +513,7 @@ class _Reader:
                 and facts is not objects
                 and facts.can_label
                 and not self._is_numbered(facts)
+                and facts.at not in siblings
             ]
             people = [one for one in people if not fold(one.name).startswith("model")] or people
             selves = [
@@ -532,6 +541,15 @@ class _Reader:
             if facts.kind == "score" and facts.is_scores:
                 found |= facts.filled
         return found if found.any() else np.ones(len(self.table), np.bool_)
+
+    def _siblings(self) -> set[int]:
+        """Return the columns that stand under one heading or answer one question, and hold nothing but scores."""
+        under: dict[str, list[int]] = {}
+        for facts in self.facts:
+            question = facts.name.partition(": ")[0] if ": " in facts.name else facts.name.partition(" [")[0]
+            if question != facts.name and facts.is_scores:
+                under.setdefault(question, []).append(facts.at)
+        return {at for places in under.values() if len(places) > 1 for at in places}
 
     def _is_numbered(self, facts: Facts) -> bool:
         """Say whether a column is one of several that are called alike but for a number."""
@@ -1042,10 +1060,11 @@ class _Reader:
     def groups(self) -> Layout | None:
         """Return the layout of a table whose rows name several assessors, each beside a score; None of any other."""
         found: dict[str, dict[str, Facts]] = {}
-        for facts in self.facts:
-            if not facts.name or not facts.count:
-                continue
-            key, kind = group_of(facts.name)
+        parts = {facts.at: group_of(facts.name) for facts in self.facts if facts.name and facts.count}
+        if any(part.is_number for part in parts.values()):
+            parts = {at: part for at, part in parts.items() if part.is_number}
+        for at, (key, kind, _) in parts.items():
+            facts = self.facts[at]
             if key is None:
                 continue
             if kind in ("assessor", "self", "title") and facts.can_label and facts.is_text:
@@ -1097,7 +1116,10 @@ class _Reader:
         sums: list[int] = []
         for row in range(len(self.table)):
             cells = [facts.cells[row] for facts in texts if isinstance(facts.cells[row], str)]
-            named = [one for one in map(str, cells) if _is_summary_name(one) and fold(one) not in lexicon.PERSONAL]
+            is_bare = labels.cells[row] is None
+            named = [
+                one for one in map(str, cells) if _is_summary_name(one, is_bare) and fold(one) not in lexicon.PERSONAL
+            ]
             if named and (labels.cells[row] is None or str(labels.cells[row]) in named):
                 if others is None or others.cells[row] is None or str(others.cells[row]) in named:
                     sums.append(row)
@@ -1315,20 +1337,31 @@ def headings(names: Sequence[str]) -> list[str]:
     return [heading(name) for name in names]
 
 
-def group_of(name: str) -> tuple[str | None, str]:
+class GroupPart(NamedTuple):
+    """Which of several assessors of a row a heading is about, what it says of the assessor, and whether by a number."""
+
+    key: str | None
+    kind: str
+    is_number: bool = False
+
+
+def group_of(name: str) -> GroupPart:
     """Return which of several assessors of a row a heading is about, and what it says of the assessor.
 
     Examples
     --------
-    >>> group_of("Marker 2"), group_of("Reviewer 1 score"), group_of("Second marker")
+    >>> group_of("Marker 2")[:2], group_of("Reviewer 1 score")[:2], group_of("Second marker")[:2]
     (('2', 'assessor'), ('1', 'score'), ('2', 'assessor'))
     """
+    bare = re.sub(r"[(\[].*?[)\]]", " ", name)
+    numbers = re.findall(r"(?<![\d.])\d{1,2}(?![\d.])", bare)
     ordinal = _ordinal(name)
-    numbers = re.findall(r"(?<![\d.])\d{1,2}(?![\d.])", re.sub(r"[(\[].*?[)\]]", " ", name))
-    key = numbers[0] if len(numbers) == 1 else str(ordinal[1]) if ordinal else None
-    bare = ordinal[0] if ordinal and len(numbers) != 1 else re.sub(r"#?\b\d{1,2}\b", " ", name)
-    meaning = meaning_of(" ".join(bare.split())) if bare.strip() else None
-    return key, "" if meaning is None else meaning.kind
+    if len(numbers) == 1:
+        key, rest = numbers[0], re.sub(r"#?\b\d{1,2}\b", " ", bare)
+    else:
+        key, rest = (str(ordinal[1]), ordinal[0]) if ordinal else (None, bare)
+    meaning = meaning_of(" ".join(rest.split())) if rest.strip() else None
+    return GroupPart(key, "" if meaning is None else meaning.kind, len(numbers) == 1)
 
 
 _ORDINALS: Final = {
@@ -1378,9 +1411,13 @@ def weights_in(names: Sequence[str]) -> dict[str, float]:
     return {name: float(one[1].replace(",", ".")) / 100 for name, one in found.items() if one is not None}
 
 
-def _is_summary_name(name: str) -> bool:
+def _is_summary_name(name: str, is_loose: bool = False) -> bool:
+    """Say whether a name is of something computed; ``is_loose`` where one word of it suffices."""
     meaning = meaning_of(name) if len(name) < 60 else None
-    return (meaning is not None and meaning.kind in _ARTICLES and meaning.strength == 3) or fold(name) in lexicon.SUMS
+    least = 2 if is_loose else 3
+    return (meaning is not None and meaning.kind in _ARTICLES and meaning.strength >= least) or fold(
+        name
+    ) in lexicon.SUMS
 
 
 def _tagged(found: Sequence[Facts]) -> list[Facts]:

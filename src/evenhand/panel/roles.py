@@ -35,7 +35,7 @@ def _tagged(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _plural(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for word in words for name in (word, f"{word}s")))
+    return tuple(dict.fromkeys(name for word in words for name in (word, f"{word}s") if name != "notes"))
 
 
 SYNONYMS: Final[dict[Role, tuple[str, ...]]] = {

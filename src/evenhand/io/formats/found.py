@@ -56,6 +56,8 @@ class Found:
     """The column by which ``"last"`` is told; rows are in its order as far as it can be read, else in the file's."""
     symbols: tuple[tuple[str, float], ...] = ()
     """What the system's own symbols for scores stand for, such as ``("C", 1.0)``."""
+    levels: tuple[tuple[str, str], ...] = ()
+    """What the system's own symbols for confidence stand for, such as ``("X", "high")``."""
     question: Problem | None = None
     """What the file leaves open: to be asked unless an option has said it."""
 

@@ -65,6 +65,10 @@ _ABOUT_A_REVIEW: Final = frozenset(
 )
 
 
+EXPERTISE: Final = (("X", "high"), ("Y", "medium"), ("Z", "low"))
+"""The letters that HotCRP has for how well somebody knows a subject."""
+
+
 def from_table(table: Table) -> Found | None:
     """Return the reviews of scores.csv, reviews.csv or the bulk form; refuse files of HotCRP that have none."""
     names = {fold(name) for name in table.names}
@@ -124,6 +128,7 @@ def _reviews(table: Table) -> Found:
         assessor_details=() if name is None else (name,),
         left_out=listed([] if review is None else [(review, "number of the review")], settled.left_out),
         notes=settled.notes,
+        levels=EXPERTISE,
         question=settled.question,
     )
 
@@ -170,6 +175,7 @@ def _bulk(table: Table) -> Found:
             [(name, described[fold(name)]) for name in table.names if fold(name) in described], settled.left_out
         ),
         notes=(*notes, *settled.notes),
+        levels=EXPERTISE,
         question=settled.question,
     )
 
@@ -226,6 +232,7 @@ def from_data(data: object, source: str) -> Found | None:
             *left_out_rows(meta, "metareviews"),
             *settled.notes,
         ),
+        levels=EXPERTISE,
         question=settled.question,
     )
 
