@@ -8,10 +8,11 @@ import pytest
 from evenhand.errors import InputError, Problem
 from evenhand.panel import layout
 from evenhand.panel.column import Cell, Table, factorise
+from evenhand.panel.understand import understand
 
 
 def lengthen(wide: Table, **given: str) -> Table:
-    return layout.lengthen(wide, layout.understand(wide, layout.Given(layout="wide", **given)))[0]
+    return layout.lengthen(wide, understand(wide, layout.Given(layout="wide", **given)))[0]
 
 
 def table(names: list[str], *rows: list[Cell], numbers: list[int] | None = None) -> Table:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from evenhand.errors import InputError
-from evenhand.panel.roles import EITHER_SD_OR_LEVEL, EITHER_WEIGHT_OR_LEVEL, SYNONYMS, Roles, fold, recognise
+from evenhand.panel.headings import EITHER_SD_OR_LEVEL, EITHER_WEIGHT_OR_LEVEL, SYNONYMS, fold
+from evenhand.panel.roles import Roles, recognise
 
 BASE = ["object", "assessor", "score"]
 

@@ -95,7 +95,7 @@ class SynonymsDirective(FromCode):
 
     def markdown(self) -> str:
         """Return a table with a row for each role."""
-        from evenhand.panel.roles import EITHER_SD_OR_LEVEL, EITHER_WEIGHT_OR_LEVEL, SYNONYMS
+        from evenhand.panel.headings import EITHER_SD_OR_LEVEL, EITHER_WEIGHT_OR_LEVEL, SYNONYMS
 
         either = {*EITHER_SD_OR_LEVEL, *EITHER_WEIGHT_OR_LEVEL}
         rows = {role: [name for name in names if name not in either] for role, names in SYNONYMS.items()} | {

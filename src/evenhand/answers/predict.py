@@ -17,8 +17,8 @@ from evenhand.errors import InputError, NotRankableError
 from evenhand.models.fit import Fit
 from evenhand.models.predictive import Predictive, Rows
 from evenhand.panel.confidence import level_words, precision_of_level, precision_of_uncertainty
+from evenhand.panel.headings import SYNONYMS, Role, fold
 from evenhand.panel.panel import Panel
-from evenhand.panel.roles import SYNONYMS, Role, fold
 from evenhand.panel.rules import label_text, parse_number
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from evenhand.errors import InputError, NoDesignError, bad_option
 from evenhand.panel.column import NO_CODE, Column, factorise
 from evenhand.panel.confidence import check_factor, level_words
 from evenhand.panel.graph import Side
-from evenhand.panel.roles import SYNONYMS, fold
+from evenhand.panel.headings import SYNONYMS, fold
 from evenhand.panel.rules import label_text, parse_number
 from evenhand.words import count_of, name_some
 

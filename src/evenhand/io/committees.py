@@ -16,7 +16,7 @@ from evenhand.io.formats.found import cells_of, column_named, of_rows, per_cell,
 from evenhand.io.formats.markup import read_markup
 from evenhand.io.records import records_table
 from evenhand.panel.column import NO_CODE, Cell, Column, Table, factorise, of_numbers
-from evenhand.panel.roles import fold
+from evenhand.panel.headings import fold
 from evenhand.panel.rules import parse_number
 
 Purpose = Literal["object", "assessor", "conflicts", "fixed pairs", "expertise"]

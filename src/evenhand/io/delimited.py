@@ -26,8 +26,8 @@ from evenhand.io.coding import SPACES, CollisionError, Factoriser, Wanted
 from evenhand.io.paths import MAX_UNPACKED, regular_file, unreadable
 from evenhand.io.table import MAX_CELLS, BlankRows, banner_note, header_names, no_cells, no_rows, read_whole
 from evenhand.panel.column import NO_CODE, Coders, Column, Table
+from evenhand.panel.headings import is_known
 from evenhand.panel.layout import find_header, joined_names
-from evenhand.panel.roles import is_known
 from evenhand.panel.rules import MOST_PROBLEMS, ReadAgainError, shortened
 
 if TYPE_CHECKING:

@@ -35,7 +35,8 @@ from evenhand.io.records import read_json, to_table
 from evenhand.io.table import MAX_CELLS, Cell, Table, read_whole
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.graph import Side
-from evenhand.panel.roles import SYNONYMS, find_column, fold
+from evenhand.panel.headings import SYNONYMS, fold
+from evenhand.panel.roles import find_column
 from evenhand.panel.rules import label_text, parse_number
 from evenhand.words import name_some
 

@@ -24,23 +24,13 @@ from evenhand.io.settled import load, place_of
 from evenhand.io.table import Source, Whole, from_the_beginning, read_whole
 from evenhand.panel.column import Table, factorise
 from evenhand.panel.confidence import FACTOR, FormHint
-from evenhand.panel.layout import (
-    Given,
-    Kind,
-    Layout,
-    LeftOut,
-    Slot,
-    bare_name,
-    by_names,
-    of_names,
-    understand,
-    weights_in,
-    words_of,
-)
+from evenhand.panel.headings import FORMS, bare_name, fold, weights_in
+from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names, of_names, words_of
 from evenhand.panel.panel import Panel, collected, twice
 from evenhand.panel.reading import reading_of
-from evenhand.panel.roles import FORMS, find_column, fold, listed_names
+from evenhand.panel.roles import find_column, listed_names
 from evenhand.panel.rules import Collector, Duplicates, Options
+from evenhand.panel.understand import understand
 from evenhand.words import name_some
 
 _TEXTS: Final = (".csv", ".tsv", ".txt", ".md")

@@ -16,10 +16,11 @@ from evenhand.errors import InputError, Problem
 from evenhand.frames import MOST_ROWS, html_lines, html_table
 from evenhand.panel.column import Column, Numbered, Table, factorise, of_numbers
 from evenhand.panel.confidence import FACTOR, Form
-from evenhand.panel.layout import Given, Kind, Layout, by_names, lengthen, of_names, understand
+from evenhand.panel.layout import Given, Kind, Layout, by_names, lengthen, of_names
 from evenhand.panel.reading import Reading, reading_of
 from evenhand.panel.roles import Roles, listed_names
 from evenhand.panel.rules import Collector, Duplicates, Entries, Options, is_empty, label_text
+from evenhand.panel.understand import understand
 from evenhand.words import count_of, name_some
 
 

@@ -28,8 +28,9 @@ from evenhand.panel.confidence import (
     level_words,
     precision_of_uncertainty,
 )
+from evenhand.panel.headings import plain_text
 from evenhand.panel.lexicon import NOT_ASSESSED, SCORE_FAMILIES
-from evenhand.panel.roles import Roles, plain_text
+from evenhand.panel.roles import Roles
 from evenhand.words import count_of, name_some
 
 Duplicates = Literal["error", "keep", "combine", "last"]

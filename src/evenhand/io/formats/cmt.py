@@ -11,7 +11,7 @@ from evenhand.io.formats.found import Found, column_named, listed, refusal, sett
 from evenhand.io.formats.markup import is_markup, is_workbook, read_markup, workbook_sheets
 from evenhand.io.table import arrange
 from evenhand.panel.column import Cell, Table
-from evenhand.panel.roles import fold
+from evenhand.panel.headings import fold
 from evenhand.words import name_some
 
 _QUESTION: Final = re.compile(r"\s*(Q\d+)\s*\((?P<asked>.*?)(?P<value>\s*-\s*Value)?\)\s*", re.DOTALL | re.IGNORECASE)

@@ -23,7 +23,7 @@ from evenhand.io.formats.found import (
     with_columns,
 )
 from evenhand.panel.column import Cell, Table, factorise
-from evenhand.panel.roles import fold
+from evenhand.panel.headings import fold
 from evenhand.panel.rules import parse_number
 
 _HEADER: Final = (

@@ -27,7 +27,7 @@ from evenhand.io.formats.found import (
 )
 from evenhand.io.records import records_table
 from evenhand.panel.column import Cell, Table, factorise
-from evenhand.panel.roles import fold
+from evenhand.panel.headings import fold
 from evenhand.words import name_some
 
 _TIMESTAMPS: Final = frozenset(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from evenhand.errors import InputError, Problem
 from evenhand.panel.column import NO_CODE, Cell, Column, Table, factorise
-from evenhand.panel.roles import fold
+from evenhand.panel.headings import fold
 from evenhand.panel.rules import label_text, parse_number
 from evenhand.words import count_of, name_some
 

@@ -23,7 +23,7 @@ from evenhand.io.formats.found import (
 )
 from evenhand.io.records import record_of, records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
-from evenhand.panel.roles import fold
+from evenhand.panel.headings import fold
 
 _SCORES: Final = frozenset({"paper", "title"})
 _BULK: Final = frozenset({"pid", "review", "email", "vtag"})

@@ -17,7 +17,7 @@ from evenhand.io.formats.found import (
 )
 from evenhand.io.records import record_of, records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
-from evenhand.panel.roles import fold
+from evenhand.panel.headings import fold
 from evenhand.words import count_of
 
 _OF_ABSTRACTS: Final = frozenset({"submitted for tracks", "reviewed for tracks", "accepted track"})

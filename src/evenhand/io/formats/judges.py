@@ -17,7 +17,7 @@ from evenhand.io.formats.found import (
 )
 from evenhand.io.records import record_of, records_in, records_table, scalar, to_table
 from evenhand.panel.column import Cell, Table
-from evenhand.panel.roles import SYNONYMS, fold
+from evenhand.panel.headings import SYNONYMS, fold
 from evenhand.words import count_of, name_some
 
 _JUDGES: Final = ("judge", "judge model", "judge name", "judge id", "grader", "grader model", "evaluator", "annotator")

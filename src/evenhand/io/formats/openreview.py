@@ -25,7 +25,7 @@ from evenhand.io.formats.found import (
 )
 from evenhand.io.records import record_of, records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
-from evenhand.panel.roles import fold
+from evenhand.panel.headings import fold
 from evenhand.words import count_of
 
 _REVIEW: Final = re.compile(r"/-/(?!.*(Meta|Rebuttal|Revision|Comment|Rating))\w*Review\w*$")

@@ -18,7 +18,7 @@ from evenhand.io.formats.found import (
     refusal,
 )
 from evenhand.panel.column import Table
-from evenhand.panel.roles import fold
+from evenhand.panel.headings import fold
 
 _PROPOSALS: Final = ("proposal id", "submission id", "proposal code", "vorschlags id", "einreichungs id")
 _TITLES: Final = ("proposal title", "submission title", "title")

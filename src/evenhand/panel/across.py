@@ -1,0 +1,354 @@
+"""Tables with a column for each assessor or object, and with several named assessors in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.errors import InputError, Problem
+from evenhand.panel import lexicon
+from evenhand.panel.confidence import FormHint
+from evenhand.panel.headings import (
+    BESIDE,
+    FORMS,
+    fold,
+    group_of,
+    heading,
+    headings,
+    is_person,
+    is_thing,
+    meaning_of,
+    ordinal_of,
+    split_heading,
+    weights_in,
+    without_number,
+)
+from evenhand.panel.layout import Kind, Layout, Slot
+from evenhand.panel.roles import missing_columns, quoted
+from evenhand.panel.rules import label_text
+from evenhand.panel.sheet import COMPUTED, MAIL, Facts, Sheet, computed, is_summary, is_summary_name, share_of, tagged
+from evenhand.words import name_some
+
+
+def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
+    """Return the layout of a table with a column for each assessor, or for each object."""
+    down = sheet.named("assessor" if kind == "across" else "object") or _down(sheet, kind)
+    across = columns_across(sheet, down)
+    pairs = _paired(sheet, across)
+    columns = [facts for facts in across if facts.at not in pairs.used] if pairs else across
+    columns = _without_summaries(sheet, columns, down)
+    if pairs is None and not columns:
+        across = [facts for facts in sheet.facts if facts is not down and facts.count]
+        message = "There is no column of an assessor beside the objects: a wide sheet has one column for each assessor."
+        raise InputError(message, kind="missing_column", where=sheet.source)
+    headed = [facts for facts in sheet.facts if facts is not down and not facts.name and facts.count]
+    if headed and kind is not None:
+        raise _without_header(sheet, headed[0])
+    labels = [head.label for head in pairs.heads] if pairs else headings([facts.name for facts in columns])
+    twice = next((label for at, label in enumerate(labels) if label in labels[:at]), None)
+    if twice is not None and not pairs:
+        message = f"Two columns are headed {twice!r}: give each assessor one column, or two different names."
+        raise InputError(message, kind="bad_header", where=sheet.source)
+    rows = sheet.rows_of(down, columns if not pairs else [sheet.facts[head.score] for head in pairs.heads])
+    if kind is None:
+        kind = _turn(sheet, down, labels)
+    _refuse_positions(sheet, labels, columns)
+    slots = []
+    for head in (
+        pairs.heads if pairs else [_Head(facts.at, label) for facts, label in zip(columns, labels, strict=True)]
+    ):
+        one, other = (down.at, head.label) if kind == "wide" else (head.label, down.at)
+        slots.append(Slot(head.score, one, other, head.confidence, head.criterion))
+    form: FormHint = "none"
+    if pairs and any(head.confidence is not None for head in pairs.heads):
+        form = "level_or_confidence"
+    sheet.rows = rows
+    what = "objects stand down and assessors across" if kind == "wide" else "assessors stand down and objects across"
+    sheet.why.append(f"{down.name!r} labels the rows; {what}.")
+    return sheet.finish(
+        kind, slots, form, weights=weights_in([head.criterion or "" for head in pairs.heads]) if pairs else {}
+    )
+
+
+def groups(sheet: Sheet) -> Layout | None:
+    """Return the layout of a table whose rows name several assessors, each beside a score; None of any other."""
+    found: dict[str, dict[str, Facts]] = {}
+    parts = {facts.at: group_of(facts.name) for facts in sheet.facts if facts.name and facts.count}
+    if any(part.is_number for part in parts.values()):
+        parts = {at: part for at, part in parts.items() if part.is_number}
+    for at, (key, kind, _) in parts.items():
+        facts = sheet.facts[at]
+        if key is None:
+            continue
+        if kind in ("assessor", "self", "title") and facts.can_label and facts.is_text:
+            mails = found.setdefault(key, {})
+            if "assessor" not in mails or facts.is_mail:
+                mails["assessor"] = facts
+        elif kind in FORMS:
+            found.setdefault(key, {})["confidence"] = facts
+        elif kind in ("score", "") and facts.is_scores:
+            own = found.setdefault(key, {})
+            if "score" not in own or (kind == "score") > (own["score"].kind == "score"):
+                own["score"] = facts
+    groups = {key: one for key, one in found.items() if {"assessor", "score"} <= one.keys()}
+    if len(groups) < 2:
+        return None
+    used = {facts.at for one in groups.values() for facts in one.values()}
+    down = sheet.named("object") or sheet.best(
+        [one for one in sheet.facts if one.kind == "object" and one.can_label and one.at not in used], "object"
+    )
+    if down is None:
+        down = next((one for one in sheet.facts if one.at not in used and one.can_label and one.is_unique), None)
+    if down is None:
+        raise missing_columns(["object"], sheet.table.names, sheet.source)
+    slots = [
+        Slot(
+            one["score"].at,
+            down.at,
+            one["assessor"].at,
+            one["confidence"].at if "confidence" in one else None,
+        )
+        for one in groups.values()
+    ]
+    form: FormHint = "level_or_confidence" if any(slot.confidence is not None for slot in slots) else "none"
+    sheet.why.append(f"each row names {len(groups)} assessors beside their scores.")
+    for facts in sheet.facts:
+        if facts.at not in used and facts.is_scores and (is_summary(facts) or facts.kind == "score"):
+            sheet.left_out[facts.at] = "computed from the scores, by its name"
+    return sheet.finish("groups", slots, form)
+
+
+def columns_across(sheet: Sheet, down: Facts | None) -> list[Facts]:
+    """Return the columns that can be of one assessor or object each."""
+    is_told = sheet.given.layout is not None
+    return [
+        facts
+        for facts in sheet.facts
+        if facts is not down
+        and (facts.is_scores or (is_told and (not facts.count or bool(np.isfinite(facts.numbers).any()))))
+        and facts.name
+        and facts.kind not in ("time", "counter", "rank", "title", "expertise")
+        and not (facts.kind in FORMS and facts.meaning is not None and facts.meaning.strength == 3)
+    ]
+
+
+def _down(sheet: Sheet, kind: Kind | None) -> Facts:
+    """Return the column that labels the rows of a matrix."""
+    wanted = {"wide": ("object", "title"), "across": ("assessor", "self")}.get(
+        kind or "", ("object", "assessor", "self", "title")
+    )
+    for role in wanted:
+        found = [facts for facts in sheet.facts if facts.kind == role and facts.can_label and facts.count]
+        named = [one for one in found if one.is_unique] or found
+        if named:
+            return (tagged(named) or named)[0]
+    free = [facts for facts in sheet.facts if facts.count and facts.can_label and facts.kind != "time"]
+    free = [one for one in free if one.kind != "counter"] or free
+    texts = [facts for facts in free if facts.is_text or not facts.is_scores]
+    return (texts or free or sheet.facts)[0]
+
+
+def _without_summaries(sheet: Sheet, columns: Sequence[Facts], down: Facts) -> list[Facts]:
+    """Return columns without those that are computed from the others, which are noted."""
+    kept = list(columns)
+    named_so = sum(facts.kind == "score" for facts in columns)
+    for facts in columns:
+        others = [one for one in kept if one is not facts and not is_summary(one) and one.kind != "score"]
+        reason = computed(facts, others)
+        personal = fold(facts.name) in lexicon.PERSONAL
+        if reason is None and (is_summary(facts) and not personal):
+            reason = f"looks like {COMPUTED.get(facts.kind, 'a sum')} by its name"
+        elif reason is None and facts.kind in ("outcome", "fact") and len(others) > 1:
+            reason = BESIDE[facts.kind]
+        elif reason is None and facts.kind == "score" and len(others) > 1 and 2 * named_so < len(columns):
+            reason = "looks like a score for all by its name"
+        elif reason is None and facts.kind == "" and _is_counter(sheet, facts, others):
+            reason = "numbers the rows"
+        elif reason is None and facts.kind in ("object", "confidence", "uncertainty", "level"):
+            strong = facts.meaning is not None and facts.meaning.strength == 3
+            reason = "no column of an assessor by its name" if strong and len(others) > 1 else None
+        elif reason is None and facts.kind == "" and _is_decoy(sheet, facts, others):
+            reason = "on another scale than the scores"
+        if reason is not None:
+            kept.remove(facts)
+            sheet.left_out[facts.at] = reason
+    return kept
+
+
+def _is_counter(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> bool:
+    """Say whether a column numbers the rows, in any order, and no other does."""
+
+    def numbers(one: Facts) -> bool:
+        found = one.numbers[np.isfinite(one.numbers)]
+        return found.size > 3 and bool(np.array_equal(np.sort(found), np.arange(1.0, found.size + 1)))
+
+    return facts.filled.sum() == len(sheet.table) and numbers(facts) and not any(map(numbers, others))
+
+
+def _is_decoy(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> bool:
+    """Say whether the numbers of a column lie wholly beyond those of all others, which agree with each other."""
+    if len(others) < 2 or facts.words is not None:
+        return False
+    numbers = facts.numbers[np.isfinite(facts.numbers)]
+    rest = np.concatenate([one.numbers for one in others])
+    rest = rest[np.isfinite(rest)]
+    if not numbers.size or not rest.size:
+        return False
+    reach = float(rest.max() - min(0.0, rest.min())) or 1.0
+    return bool(numbers.min() > rest.max() + reach) and facts.filled.sum() >= 0.9 * len(sheet.table)
+
+
+def _turn(sheet: Sheet, down: Facts, labels: Sequence[str]) -> Kind:
+    """Return whether objects stand down or across, or ask where nothing tells."""
+    if down.kind == "object":
+        return "wide"
+    if down.kind in ("assessor", "self"):
+        return "across"
+    rows = [label_text(cell) for cell in down.distinct]
+    evidence = 0.0
+    summaries = any("looks like" in reason for reason in sheet.left_out.values())
+    ranked = any(facts.kind == "rank" for facts in sheet.facts)
+    evidence += 2.0 * (summaries or ranked) + 1.0 * (down.kind == "title")
+    if (
+        sheet.rows is not None
+        and not sheet.rows.all()
+        and not summaries
+        and any(problem.kind == "summary_rows" for problem in sheet.notes)
+    ):
+        evidence -= 2.0
+    meanings = [meaning_of(label) for label in labels]
+    evidence += 3.0 * share_of(meanings, lambda one: one is not None and one.kind == "assessor")
+    evidence -= 3.0 * share_of(meanings, lambda one: one is not None and one.kind == "object")
+    evidence += 3.0 * share_of(labels, lambda one: bool(MAIL.fullmatch(one)))
+    evidence -= 3.0 * share_of(rows, lambda one: bool(MAIL.fullmatch(one)))
+    evidence += 1.5 * (share_of(rows, is_thing) - share_of(labels, is_thing))
+    evidence += 0.9 * (share_of(labels, is_person) - share_of(rows, is_person))
+    if abs(evidence) >= 0.85:
+        return "wide" if evidence > 0 else "across"
+    first = name_some([repr(label) for label in rows], 3)
+    other = name_some([repr(label) for label in labels], 3)
+    raise InputError(
+        f"It is not clear what stands down and what across: {first} down, {other} across. Give --layout wide if the "
+        "rows are objects and the columns assessors, --layout across if the rows are assessors.",
+        kind="ambiguous_layout",
+        where=sheet.source,
+    )
+
+
+def _refuse_positions(sheet: Sheet, labels: Sequence[str], columns: Sequence[Facts]) -> None:
+    """Refuse columns such as Reviewer 1, Reviewer 2 that are places in a row, not people."""
+    if sheet.given.layout is not None or len(columns) != len(labels):
+        return
+    parts = [without_number(label) or ordinal_of(label) for label in labels]
+    if len(labels) < 2 or any(one is None for one in parts):
+        return
+    meaning = meaning_of(labels[0])
+    if len({fold(one[0]) for one in parts if one}) > 1 or meaning is None or meaning.kind != "assessor":
+        return
+    filled = np.column_stack([facts.filled for facts in columns])
+    if sheet.rows is not None:
+        filled = filled[sheet.rows]
+    is_prefix = bool((np.diff(filled.astype(int), axis=1) <= 0).all())
+    if is_prefix and not filled.all():
+        raise InputError(
+            f"The columns {quoted(list(labels))} are filled from the left, so they seem to be places and not people: "
+            f"{labels[0]} of one object need not be the same person as of another, and then nobody can be calibrated. "
+            "Export the names of the assessors; if each column is one person, give --layout wide.",
+            kind="positions",
+            where=sheet.source,
+        )
+    if is_prefix and len(labels) <= 5:
+        message = (
+            f"the columns {quoted(list(labels))} were taken for people. If {labels[0]!r} is not the same person in "
+            "every row, the result means nothing: write the names instead."
+        )
+        sheet.notes.append(Problem("positions", message, sheet.source))
+
+
+def _without_header(sheet: Sheet, facts: Facts) -> InputError:
+    before = sheet.table.names[facts.at - 1] if facts.at else ""
+    which = f"Column {facts.at + 1} of the table" + (f" (right of {before!r})" if before else "")
+    message = f"{which} has cells but no header: write the assessor's name above it."
+    row = int(np.argmax(facts.filled))
+    return InputError(message, kind="bad_header", where=f"{sheet.source}, row {sheet.table.row_numbers[row]}")
+
+
+def _paired(sheet: Sheet, columns: Sequence[Facts]) -> _Pairs | None:
+    """Return headings such as ``Anna``, ``Anna confidence`` or ``Anna: Merit``, split into label and what it says."""
+    free = [facts for facts in sheet.facts if facts.name and facts.count]
+    plain = {fold(facts.name): facts for facts in columns}
+    heads: dict[tuple[str, str | None], _Head] = {}
+    used: set[int] = set()
+    no_criterion: str | None = None
+    for facts in free:
+        label, rest = split_heading(facts.name)
+        if rest is None:
+            continue
+        meaning = meaning_of(rest)
+        kind = "" if meaning is None else meaning.kind
+        if kind in ("confidence", "level", "uncertainty"):
+            key, sure = (label, no_criterion), facts.at
+            base = plain.get(fold(label))
+            head = heads.get(key) or _Head(-1 if base is None else base.at, base.name.strip() if base else label)
+            heads[key] = replace(head, confidence=sure)
+            used |= {facts.at} | ({base.at} if base else set())
+        elif facts.is_scores and facts in columns and kind in ("score", "") and not is_summary_name(rest):
+            criterion = None if kind == "score" else rest
+            key = (label, criterion)
+            heads[key] = replace(heads.get(key) or _Head(facts.at, label), score=facts.at, criterion=criterion)
+            used.add(facts.at)
+        elif kind or facts.is_prose or facts.is_text or is_summary_name(rest):
+            used.add(facts.at)
+            if facts.is_scores:
+                sheet.left_out[facts.at] = "computed, by its name"
+    found = [head for head in heads.values() if head.score >= 0]
+    labels = {head.label for head in found}
+    several = [head for head in found if head.confidence is not None or head.criterion is not None]
+    if not several and len(labels) < 2:
+        return None
+    scores = [head for head in found if head.criterion is None]
+    if scores and len(scores) < len(found):
+        plain_labels = {head.label for head in scores}
+        if plain_labels == labels:  # a score for all criteria beside them
+            for head in found:
+                if head.criterion is not None:
+                    sheet.left_out[head.score] = "another number: --score or --criteria chooses it"
+            found = scores
+    if len({head.label for head in found}) < 2:
+        return None
+    criteria = {head.criterion for head in found}
+    if len(criteria) == 1 and None not in criteria:
+        found = [replace(head, criterion=None) for head in found]
+    questions = {head.label for head in found}
+    if all("[" in sheet.facts[head.score].name for head in found) and len(questions) < len(criteria):
+        found = [replace(head, label=head.criterion or head.label, criterion=head.label) for head in found]
+        if len({head.criterion for head in found}) == 1:
+            found = [replace(head, criterion=None) for head in found]
+    others = [facts for facts in columns if facts.at not in used and facts.kind == ""]
+    if any(head.confidence is not None for head in found) and not criteria - {None}:
+        found += [_Head(facts.at, heading(facts.name)) for facts in others]
+        used |= {facts.at for facts in others}
+    return _Pairs(found, used)
+
+
+# --- headings of two parts ---
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """A column of scores under a heading: the label in it, and what stands beside."""
+
+    score: int
+    label: str
+    confidence: int | None = None
+    criterion: str | None = None
+
+
+class _Pairs(NamedTuple):
+    """Headings that were split, and the columns that they take up."""
+
+    heads: list[_Head]
+    used: set[int]

@@ -1,0 +1,482 @@
+"""What headings mean: names of columns in seven languages, and headings that name a label and what is said of it."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, NamedTuple
+
+from evenhand.panel import lexicon
+from evenhand.panel.confidence import FormHint
+
+Role = Literal["object", "assessor", "score", "uncertainty", "confidence", "level"]
+"""What a column can be for; each is also the name of the option that gives it."""
+
+Kind = (
+    Role
+    | Literal["title", "self", "time", "counter", "criterion", "mean", "sum", "rank", "spread", "summary"]
+    | Literal["expertise", "outcome", "fact"]
+)
+"""What a heading can mean: a role, or what stands beside: titles, times, counters and what is computed of scores."""
+
+_PLURALS: Final = {"entry": "entries", "thesis": "theses"}
+_TAGS: Final = (" id", " name", " number", " no", " nr", " num", " code", " label", " ref", " #", "#")
+
+
+def _tagged(words: Sequence[str]) -> tuple[str, ...]:
+    """Return every word alone, in the plural, and with a tag such as ``id`` or ``number`` after it."""
+    return tuple(
+        name for word in words for name in (word, _PLURALS.get(word, word + "s"), *(word + tag for tag in _TAGS))
+    )
+
+
+def _plural(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for word in words for name in (word, f"{word}s") if name != "notes"))
+
+
+SYNONYMS: Final[dict[Role, tuple[str, ...]]] = {
+    "object": _tagged(lexicon.THINGS),
+    "assessor": (*_tagged(lexicon.PEOPLE), *_tagged(("model",))),
+    "score": _plural(lexicon.SCORES),
+    "uncertainty": lexicon.UNCERTAINTIES,
+    "confidence": (*lexicon.CONFIDENCES, *lexicon.WEIGHTS),
+    "level": lexicon.LEVELS_NAMED,
+}
+"""Names, folded as by `fold`, by which each role is recognised.
+
+Words for objects and assessors are also recognised in the plural and followed by ``id``, ``name``, ``number``,
+``no``, ``nr``, ``num``, ``code``, ``label``, ``ref`` or ``#``.
+"""
+
+EITHER_SD_OR_LEVEL: Final = ("confidence std dev", "confidence sd", "confidence stdev", "confidence or std dev")
+"""Names of a column of levels if its cells are text and of standard deviations if they are numbers."""
+
+EITHERWEIGHT_OR_LEVEL: Final = lexicon.CONFIDENCES
+"""Names of a column of levels if its cells are words or steps of a small scale, and of weights if they are not."""
+
+_FOLDED: Final = re.compile(r"[\s_\-/.:?*!]+")
+_LETTERS: Final = str.maketrans({"œ": "oe", "æ": "ae", "ı": "i", "’": "'", "`": "'"})
+
+
+@functools.cache
+def roles_by_name() -> dict[str, Role]:
+    """Return the role of every name by which one is recognised."""
+    found: dict[str, Role] = {name: role for role, names in reversed(SYNONYMS.items()) for name in names}
+    return found | dict.fromkeys(EITHER_SD_OR_LEVEL, "uncertainty")
+
+
+FORMS: Final[dict[Role, FormHint]] = {"uncertainty": "uncertainty", "confidence": "confidence", "level": "level"}
+"""Roles of a column that says how sure the assessor was, and the form that each means where it is given."""
+
+
+def plain_text(text: str) -> str:
+    """Return text in lower case, without accents, and with single spaces.
+
+    Examples
+    --------
+    >>> plain_text("  Très  Élevée ")
+    'tres elevee'
+    """
+    if text.isascii():
+        return " ".join(text.lower().split())
+    folded = unicodedata.normalize("NFKD", text.translate(_LETTERS).casefold())
+    return " ".join("".join(char for char in folded if not unicodedata.combining(char)).split())
+
+
+def fold(name: str) -> str:
+    """Fold a name for comparison: lower case, no accents, and every run of spaces and ``_ - / . : ? * !`` one space.
+
+    Examples
+    --------
+    >>> fold(" Confidence/ Std_Dev. "), fold("Évaluateur")
+    ('confidence std dev', 'evaluateur')
+    """
+    return _FOLDED.sub(" ", plain_text(name)).strip()
+
+
+def is_known(name: str) -> bool:
+    """Say whether a name is one by which a column is recognised."""
+    return fold(name) in roles_by_name()
+
+
+# --- what a heading means --------------------------------------------------------------------------
+
+
+class Meaning(NamedTuple):
+    """What a heading means, and how plainly: 3 where it is a known name, 2 where a word of it says so."""
+
+    kind: Kind
+    strength: int
+
+
+_OF: Final = frozenset(
+    [
+        "of",
+        "for",
+        "by",
+        "on",
+        "in",
+        "der",
+        "des",
+        "fur",
+        "von",
+        "du",
+        "de",
+        "des",
+        "del",
+        "della",
+        "dei",
+        "di",
+        "do",
+        "da",
+        "van",
+        "voor",
+        "per",
+        "sur",
+        "a",
+    ]
+)
+_FILLERS: Final = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "your",
+        "this",
+        "each",
+        "my",
+        "our",
+        "their",
+        "die",
+        "das",
+        "den",
+        "le",
+        "la",
+        "les",
+        "l",
+        "el",
+        "los",
+        "lo",
+        "il",
+        "o",
+        "os",
+        "het",
+        "een",
+    ]
+)
+_OWN: Final = (
+    "your name",
+    "ihr name",
+    "dein name",
+    "votre nom",
+    "su nombre",
+    "tu nombre",
+    "tuo nome",
+    "seu nome",
+    "uw naam",
+    "your email",
+    "your e mail",
+)
+_BRACKETS: Final = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
+_NUMBERED: Final = re.compile(r"^(.*?)[\s#.]*(\d+)$")
+
+
+@functools.cache
+def _kinds() -> dict[str, Kind]:
+    """Return what single words, and names that no role has, mean."""
+    found: dict[str, Kind] = {}
+    groups: list[tuple[Kind, Iterable[str]]] = [
+        ("fact", lexicon.FACTS),
+        ("outcome", lexicon.OUTCOMES),
+        ("expertise", lexicon.EXPERTISE),
+        ("summary", lexicon.OTHER_SUMMARIES),
+        ("counter", lexicon.COUNTERS),
+        ("time", lexicon.TIMES),
+        ("title", lexicon.TITLES),
+        ("spread", lexicon.SPREADS),
+        ("criterion", lexicon.CRITERION_NAMES),
+        ("self", lexicon.SELF),
+        ("sum", lexicon.SUMS),
+        ("rank", lexicon.RANKS),
+        ("mean", lexicon.MEANS),
+    ]
+    for kind, words in groups:
+        found |= dict.fromkeys(words, kind)
+    return found
+
+
+@functools.lru_cache(maxsize=4096)
+def meaning_of(name: str) -> Meaning | None:
+    """Return what a heading means; None where it says nothing that is known.
+
+    The last known word decides, of what stands before an ``of``; what stands in brackets does not count.
+
+    Examples
+    --------
+    >>> meaning_of("Reviewer e-mail"), meaning_of("Overall score (1-10)"), meaning_of("Paper title")
+    (Meaning(kind='assessor', strength=2), Meaning(kind='score', strength=3), Meaning(kind='title', strength=2))
+    """
+    whole = fold(_BRACKETS.sub(" ", name)).strip(" #,;'\"") or fold(name)
+    roles, kinds = roles_by_name(), _kinds()
+    for text in (fold(name), whole):
+        if text in kinds and (text not in roles or kinds[text] in ("mean", "rank")):
+            return Meaning(kinds[text], 3)
+        if text in roles:
+            return Meaning(roles[text], 3)
+    words = [word.removesuffix("'s") for word in re.split(r"[\s,;]+", whole) if word not in _FILLERS]
+    text = f" {' '.join(words)} "
+    for phrase in ("how confident", "how sure", "wie sicher", "hoe zeker"):
+        if f" {phrase} " in text:
+            return Meaning("confidence", 2)
+    if any(f" {phrase} " in f" {whole} " for phrase in _OWN):
+        return Meaning("self", 2)
+    if len(words) > 1 and words[-1] in ("id", "uuid", "url", "ip") and _governing(words[:-1]) is None:
+        return Meaning("counter", 2)
+    if any(word in lexicon.MEANS - lexicon.PERSONAL for word in words):
+        return Meaning("mean", 2)
+    at = next((at for at, word in enumerate(words) if word in _OF and at), len(words))
+    return _governing(words[:at]) or _governing(words[at:])
+
+
+def _governing(words: Sequence[str]) -> Meaning | None:
+    """Return what the last known word of some means: a tag such as ``id`` goes with the word before it."""
+    roles, kinds = roles_by_name(), _kinds()
+    tags = {*lexicon.TAGS, "mail", "email", "e", "address"}
+    for at in range(len(words), 0, -1):
+        word = words[at - 1]
+        pair = " ".join(words[max(at - 2, 0) : at])
+        if pair in roles:
+            return Meaning(roles[pair], 2)
+        before = [one for one in words[: at - 1] if one in roles and roles[one] in ("object", "assessor")]
+        if word in tags and before:
+            return Meaning(
+                "title" if word in lexicon.TITLES and roles[before[-1]] == "object" else roles[before[-1]], 2
+            )
+        for table in (roles, kinds):
+            if word in table and word not in tags:
+                return Meaning(table[word], 2)
+        if word.endswith("s") and word != "notes" and word[:-1] in roles:
+            return Meaning(roles[word[:-1]], 2)
+    return None
+
+
+def without_number(name: str) -> tuple[str, int] | None:
+    """Return a heading without the number at its end, and the number; None where it has none.
+
+    Examples
+    --------
+    >>> without_number("Reviewer 2"), without_number("Mark #1")
+    (('Reviewer', 2), ('Mark', 1))
+    """
+    found = _NUMBERED.match(name.strip())
+    return (found[1].strip(" #_-."), int(found[2])) if found and len(found[2]) < 5 else None
+
+
+def form_of(name: str) -> FormHint:
+    """Return how a column that says how sure the assessor was is to be read, by its name.
+
+    Examples
+    --------
+    >>> form_of("sd"), form_of("Confidence"), form_of("credits"), form_of("How confident are you?")
+    ('uncertainty', 'level_or_confidence', 'confidence', 'level_or_confidence')
+    """
+    folded = fold(name)
+    if folded in EITHER_SD_OR_LEVEL:
+        return "level_or_uncertainty"
+    role = roles_by_name().get(folded)
+    if role not in FORMS:
+        meaning = meaning_of(name)
+        role = meaning.kind if meaning is not None and meaning.kind in FORMS else "confidence"
+    if role == "confidence" and folded not in lexicon.WEIGHTS:
+        return "level_or_confidence"
+    return FORMS[role]
+
+
+BESIDE: Final = {
+    "time": "a time",
+    "counter": "a counter",
+    "mean": "a mean",
+    "rank": "a rank",
+    "sum": "a sum",
+    "outcome": "what was decided",
+    "fact": "a fact about the object, by its name",
+}
+"""Kinds of columns that are told of in a word where they are not read."""
+
+# --- headings of two parts ---
+
+WEIGHT: Final = re.compile(r"[(\[]\s*(\d+(?:[.,]\d+)?)\s*%\s*[)\]]")
+SCALE: Final = re.compile(r"(\d+)\s*(?:-|–|—|to|bis|a|à|tot)\s*(\d+)")
+_SPLITS: Final = (
+    re.compile(r"(?P<rest>.+?)\s*\[(?P<label>.+)\]\s*"),
+    re.compile(r"(?P<label>.+?)\s*(?::|–|—| - |\||/)\s*(?P<rest>.+)"),
+    re.compile(r"(?P<label>.+?)\s*\((?P<rest>[^()]+)\)\s*"),
+)
+
+
+def split_heading(name: str) -> tuple[str, str | None]:
+    """Split a heading into a label and what its column says of it; None where it is but one thing.
+
+    Examples
+    --------
+    >>> split_heading("Anna: Score"), split_heading("Anna confidence"), split_heading("Score (Anna)")
+    (('Anna', 'Score'), ('Anna', 'confidence'), ('Anna', 'Score'))
+    >>> split_heading("Rate each entry [Elm]"), split_heading("Anna")
+    (('Elm', 'Rate each entry'), ('Anna', None))
+    """
+    for pattern in _SPLITS:
+        found = pattern.fullmatch(name.strip())
+        if found is None:
+            continue
+        label, rest = found["label"].strip(), found["rest"].strip()
+        if "[" not in name:
+            first, second = meaning_of(label), meaning_of(rest)
+            if WEIGHT.search(name) or SCALE.fullmatch(rest) or re.fullmatch(r"[\d.,/ ]+|.*\d+\s*pts?.*", rest):
+                return name.strip(), None
+            if first is not None and second is None and first.kind in ("score", *FORMS, "assessor"):
+                label, rest = rest, label
+        return label, rest
+    words = name.split()
+    for cut in range(1, len(words)):
+        for label, rest in ((words[:cut], words[cut:]), (words[cut:], words[:cut])):
+            meaning = meaning_of(" ".join(rest))
+            is_told = meaning is not None and meaning.strength == 3 and meaning.kind in ("score", "confidence", "level")
+            is_free = meaning_of(" ".join(label)) is None or without_number(" ".join(label))
+            if (
+                is_told
+                and is_free
+                and fold(" ".join(rest)) not in ("note", "notes", "total", "overall", "sure", "conf")
+            ):
+                return " ".join(label), " ".join(rest)
+    return name.strip(), None
+
+
+def heading(name: str) -> str:
+    """Return the label that the heading of a wide sheet gives: without the question that goes with all of them.
+
+    Examples
+    --------
+    >>> heading("Avaliador: Ana"), heading("Score [Elm]"), heading("Anna"), heading("Reviewer 1")
+    ('Ana', 'Elm', 'Anna', 'Reviewer 1')
+    """
+    label, rest = split_heading(name)
+    if rest is None:
+        return name.strip()
+    first = meaning_of(label)
+    if "[" not in name and first is not None and first.kind in ("assessor", "object") and meaning_of(rest) is None:
+        return rest
+    meaning = meaning_of(rest)
+    return label if "[" in name or (meaning is not None and meaning.kind in ("score", "assessor")) else name.strip()
+
+
+def headings(names: Sequence[str]) -> list[str]:
+    """Return the labels that the headings of a wide sheet give, without a question that stands before each of them.
+
+    Examples
+    --------
+    >>> headings(["Please rate: Elm", "Please rate: Fir"]), headings(["Anna", "Ben"])
+    (['Elm', 'Fir'], ['Anna', 'Ben'])
+    """
+    parts = [name.partition(": ") for name in names]
+    if len(names) > 1 and len({part[0] for part in parts}) == 1 and all(part[2] for part in parts):
+        return [part[2].strip() for part in parts]
+    return [heading(name) for name in names]
+
+
+class GroupPart(NamedTuple):
+    """Which of several assessors of a row a heading is about, what it says of the assessor, and whether by a number."""
+
+    key: str | None
+    kind: str
+    is_number: bool = False
+
+
+def group_of(name: str) -> GroupPart:
+    """Return which of several assessors of a row a heading is about, and what it says of the assessor.
+
+    Examples
+    --------
+    >>> group_of("Marker 2")[:2], group_of("Reviewer 1 score")[:2], group_of("Second marker")[:2]
+    (('2', 'assessor'), ('1', 'score'), ('2', 'assessor'))
+    """
+    bare = re.sub(r"[(\[].*?[)\]]", " ", name)
+    numbers = re.findall(r"(?<![\d.])\d{1,2}(?![\d.])", bare)
+    ordinal = ordinal_of(name)
+    if len(numbers) == 1:
+        key, rest = numbers[0], re.sub(r"#?\b\d{1,2}\b", " ", bare)
+    else:
+        key, rest = (str(ordinal[1]), ordinal[0]) if ordinal else (None, bare)
+    meaning = meaning_of(" ".join(rest.split())) if rest.strip() else None
+    return GroupPart(key, "" if meaning is None else meaning.kind, len(numbers) == 1)
+
+
+_ORDINALS: Final = {
+    word: at
+    for at, words in enumerate(
+        (
+            "first 1st erst erste erster premier premiere primer primero primo prima primeiro eerste",
+            "second 2nd zweit zweite zweiter deuxieme segundo secondo segunda tweede",
+            "third 3rd dritt dritte dritter troisieme tercer tercero terzo terceiro derde",
+        ),
+        1,
+    )
+    for word in words.split()
+}
+
+
+def ordinal_of(name: str) -> tuple[str, int] | None:
+    """Return a heading without the word first, second or third in it, and which it is."""
+    words = fold(name).split()
+    found = [word for word in words if word in _ORDINALS]
+    return (" ".join(word for word in words if word not in _ORDINALS), _ORDINALS[found[0]]) if len(found) == 1 else None
+
+
+def bare_name(name: str) -> str:
+    """Return a heading without the weight in it, and of a grid without its question.
+
+    Examples
+    --------
+    >>> bare_name("Impact (40 %)"), bare_name("Please rate [Taste]")
+    ('Impact', 'Taste')
+    """
+    found = re.fullmatch(r".+?\[(.+)\]\s*", name.strip())
+    return WEIGHT.sub("", found[1] if found else name).strip(" :-") or name.strip()
+
+
+def weights_in(names: Sequence[str]) -> dict[str, float]:
+    """Return what criteria count, where every heading says so: ``Impact (40 %)``.
+
+    Examples
+    --------
+    >>> weights_in(["Impact (40 %)", "Team (60%)"]), weights_in(["Impact", "Team (60%)"])
+    ({'Impact': 0.4, 'Team': 0.6}, {})
+    """
+    found = {bare_name(name): WEIGHT.search(name) for name in names}
+    if not found or any(one is None for one in found.values()):
+        return {}
+    return {name: float(one[1].replace(",", ".")) / 100 for name, one in found.items() if one is not None}
+
+
+# --- labels ---
+
+_CODE: Final = re.compile(r"[#(]?[A-Za-z]{0,5}[\s._/-]?\d[\w./-]*\)?")
+
+
+def is_code(label: str) -> bool:
+    """Say whether a label looks like a number or code of a thing, such as ``P07`` or ``#12``."""
+    return bool(_CODE.fullmatch(label.strip()))
+
+
+def is_thing(label: str) -> bool:
+    """Say whether a label looks like that of a thing: a code, or a title."""
+    return is_code(label) or len(label.split()) > 3
+
+
+def is_person(label: str) -> bool:
+    """Say whether a label looks like the name of a person."""
+    words = label.replace(".", " ").split()
+    return 0 < len(words) < 4 and all(
+        word[:1].isupper() and word.replace("-", "").replace("'", "").isalpha() for word in words
+    )

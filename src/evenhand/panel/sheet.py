@@ -1,0 +1,396 @@
+"""A table while it is understood: its columns, what is known of them, which rows count, and what is left out."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.compiled import Floats
+from evenhand.errors import InputError, Problem
+from evenhand.panel import lexicon
+from evenhand.panel.column import Cell, Column, Table
+from evenhand.panel.confidence import FormHint
+from evenhand.panel.headings import BESIDE, SCALE, Meaning, fold, meaning_of, weights_in
+from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot
+from evenhand.panel.roles import find_column, listed_names, quoted
+from evenhand.panel.rules import is_empty, parse_score, says_nothing, score_words
+from evenhand.words import name_some
+
+MAIL: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_DATE: Final = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
+
+
+class Facts:
+    """What the cells of a column look like."""
+
+    def __init__(self, at: int, column: Column, decimal_comma: bool) -> None:
+        self.at, self.name, self._column, self._comma = at, column.name, column, decimal_comma
+
+    @cached_property
+    def meaning(self) -> Meaning | None:
+        """What the heading means."""
+        return meaning_of(self.name) if self.name else None
+
+    @property
+    def kind(self) -> str:
+        """What the heading means, in a word; nothing where it is unknown."""
+        return self.meaning.kind if self.meaning is not None else ""
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """All cells, empty ones None."""
+        return [None if is_empty(cell) else cell for cell in self._column]
+
+    @cached_property
+    def filled(self) -> NDArray[np.bool_]:
+        """Which rows have a cell."""
+        return np.array([cell is not None for cell in self.cells], np.bool_)
+
+    @cached_property
+    def distinct(self) -> dict[Cell, int]:
+        """How often each cell stands."""
+        found: dict[Cell, int] = {}
+        for cell in self.cells:
+            if cell is not None:
+                found[cell] = found.get(cell, 0) + 1
+        return found
+
+    @property
+    def count(self) -> int:
+        """Number of cells that are not empty."""
+        return sum(self.distinct.values())
+
+    def share(self, test: Callable[[Cell], bool]) -> float:
+        """Return for which part of the filled cells a test holds."""
+        return sum(times for cell, times in self.distinct.items() if test(cell)) / max(self.count, 1)
+
+    @cached_property
+    def words(self) -> dict[str, float] | None:
+        """What scores in words stand for, where these are some."""
+        return score_words(self.distinct)
+
+    @cached_property
+    def is_scores(self) -> bool:
+        """Whether the cells can be scores: numbers, what says that there is none, or words in a known order."""
+        if not self.distinct or self.share(says_nothing) == 1 or self.share(_is_date) > 0.5:
+            return False
+        if self.words is not None:
+            return True
+        return (
+            self.share(lambda cell: parse_score(cell, decimal_comma=self._comma) is not None or says_nothing(cell))
+            >= 0.5
+        )
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """The number of each row, NaN where there is none."""
+        found = {cell: parse_score(cell, decimal_comma=self._comma) for cell in self.distinct}
+        value = {cell: math.nan if score is None else score.number for cell, score in found.items()}
+        if self.words is not None:
+            value |= {cell: self.words.get(fold(cell), value[cell]) for cell in value if isinstance(cell, str)}
+        return np.array([math.nan if cell is None else value[cell] for cell in self.cells])
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether no cell stands twice."""
+        return self.count > 1 and len(self.distinct) == self.count
+
+    @property
+    def is_mail(self) -> bool:
+        """Whether the cells are e-mail addresses."""
+        return bool(self.distinct) and self.share(lambda cell: bool(MAIL.fullmatch(str(cell).strip()))) > 0.6
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether the cells are sentences."""
+        texts = [cell for cell in self.distinct if isinstance(cell, str)]
+        return bool(texts) and sum(map(len, texts)) / len(texts) > 60
+
+    @property
+    def is_text(self) -> bool:
+        """Whether most cells are text that is no number."""
+        return (
+            self.share(lambda cell: isinstance(cell, str) and parse_score(cell, decimal_comma=self._comma) is None)
+            > 0.5
+        )
+
+    @property
+    def can_label(self) -> bool:
+        """Whether the cells can be labels."""
+        if not self.distinct or self.is_prose or self.kind == "time" or self.share(_is_date) > 0.5:
+            return False
+        finite = self.numbers[np.isfinite(self.numbers)]
+        return self.is_text or self.words is not None or bool((finite == np.floor(finite)).all())
+
+
+def _is_date(cell: Cell) -> bool:
+    return hasattr(cell, "isoformat") or (isinstance(cell, str) and bool(_DATE.fullmatch(cell.strip())))
+
+
+class Sheet:
+    """A table while it is understood."""
+
+    def __init__(self, table: Table, given: Given) -> None:
+        self.table, self.given, self.source = table, given, table.source
+        self._width = len(table.columns)
+        columns = (replace(column, name=name) for column, name in zip(table.columns, table.names, strict=True))
+        self.facts = [Facts(at, column, table.decimal_comma) for at, column in enumerate(columns)]
+        self.left_out: dict[int, str] = {}
+        self.why: list[str] = []
+        self.notes: list[Problem] = []
+        self.rows: NDArray[np.bool_] | None = None
+
+    def named(self, role: str) -> Facts | None:
+        """Return the column that the user named for a role; None where none was."""
+        name = getattr(self.given, role)
+        return (
+            None if name is None else self.facts[find_column(self.table.names, name, option=role, source=self.source)]
+        )
+
+    def follows(self, one: Facts, other: Facts) -> bool:
+        """Say whether a cell of one column follows from that of the other."""
+        known: dict[Cell, Cell] = {}
+        return all(
+            known.setdefault(there, here) == here
+            for here, there in zip(one.cells, other.cells, strict=True)
+            if there is not None
+        )
+
+    def best(self, found: Sequence[Facts], role: str) -> Facts | None:
+        """Return the column to know objects or assessors by, where one says more than all others."""
+        if not found:
+            return None
+        strongest = max(facts.meaning.strength for facts in found if facts.meaning is not None)
+        finest = [one for one in found if all(self.follows(other, one) for other in found)]
+        if not finest:
+            found = [facts for facts in found if facts.meaning is not None and facts.meaning.strength == strongest]
+            finest = [one for one in found if all(self.follows(other, one) for other in found)]
+        if not finest:
+            names = [facts.name for facts in found]
+            raise InputError(
+                f"The columns {quoted(names)} could each hold the {role}s: say which one it is with --{role}.",
+                kind="ambiguous_column",
+                where=self.source,
+            )
+        mails = [one for one in finest if one.is_mail]
+        coded = tagged(finest) if role == "object" else []
+        return (mails or coded or finest)[0]
+
+    def rows_of(self, labels: Facts, scores: Sequence[Facts], others: Facts | None = None) -> NDArray[np.bool_] | None:
+        """Return the rows that are assessments: no sums or means, no headings again, nothing below the table.
+
+        ``others`` label the rows, too, where each has an assessor: then nothing is computed there.
+        """
+        texts = [column for column in self.facts[:4] if column.can_label and column not in scores] or [labels]
+        kept = np.ones(len(self.table), np.bool_)
+        sums: list[int] = []
+        for row in range(len(self.table)):
+            cells = [facts.cells[row] for facts in texts if isinstance(facts.cells[row], str)]
+            is_bare = labels.cells[row] is None
+            named = [
+                one for one in map(str, cells) if is_summary_name(one, is_bare) and fold(one) not in lexicon.PERSONAL
+            ]
+            is_own = labels.cells[row] is None or str(labels.cells[row]) in named
+            is_alone = others is None or others.cells[row] is None or str(others.cells[row]) in named
+            if named and is_own and is_alone:
+                sums.append(row)
+            again = [
+                facts.name
+                for facts in self.facts
+                if facts.name and isinstance(facts.cells[row], str) and str(facts.cells[row]).strip() == facts.name
+            ]
+            if len(again) > 1 and len(again) >= 0.5 * sum(facts.cells[row] is not None for facts in self.facts):
+                kept[row] = False
+            if all(
+                not isinstance(one, str) or set(one.strip()) <= set("-:= ")
+                for one in (f.cells[row] for f in self.facts)
+            ):
+                kept[row] = any(
+                    facts.cells[row] is not None and not isinstance(facts.cells[row], str) for facts in self.facts
+                )
+        kept[sums] = False
+        if sums:
+            numbers = [int(self.table.row_numbers[row]) for row in sums]
+            which = "row" if len(sums) == 1 else "rows"
+            labels_of = name_some(list(dict.fromkeys(repr(str(labels.cells[row] or "")) for row in sums)))
+            message = f"{which} {name_some(numbers)} ({labels_of}): left out, since {'it looks' if len(sums) == 1 else 'they look'} computed."
+            self.notes.append(Problem("summary_rows", message, f"{which} {name_some(numbers)}"))
+        scored = np.any([facts.filled for facts in scores], axis=0) & kept if scores else kept
+        if scored.any():
+            last = len(scored) - 1 - int(np.argmax(scored[::-1]))
+            filled = np.sum([facts.filled for facts in self.facts], axis=0)
+            foot = [
+                row
+                for row in range(last + 1, len(scored))
+                if kept[row] and filled[row] <= 2 and self._is_remark(labels, row)
+            ]
+            if foot:
+                kept[foot] = False
+        self.rows = None if kept.all() else kept
+        return self.rows
+
+    def _is_remark(self, labels: Facts, row: int) -> bool:
+        """Say whether a row without scores is a remark below the table, and no object that nobody assessed."""
+        cell = labels.cells[row]
+        return not isinstance(cell, str) or len(cell.split()) > 3 or len(cell) > 30 or cell.strip()[:1] in "*†"
+
+    def finish(
+        self,
+        kind: Kind,
+        slots: Sequence[Slot],
+        form: FormHint,
+        covariates: Sequence[int] = (),
+        weights: Mapping[str, float] | None = None,
+    ) -> Layout:
+        """Return the layout, with what is told beside and what is left out."""
+        if not covariates and self.given.covariates:
+            covariates = [
+                find_column(self.table.names, name, option="covariate", source=self.source)
+                for name in listed_names(self.given.covariates)
+            ]
+        read = {place for slot in slots for place in slot if isinstance(place, int)} | set(covariates)
+        details = self._details(slots, read)
+        left_out = []
+        for facts in self.facts:
+            if facts.at in read or any(facts.at in places for places in details) or not facts.name:
+                continue
+            left_out.append(LeftOut(facts.name, self.left_out.get(facts.at) or _why_left(facts)))
+        scores = [self.facts[slot.score] for slot in slots]
+        words = score_words(cell for facts in scores for cell in facts.distinct)
+        scale = None
+        sure = {slot.confidence for slot in slots if slot.confidence is not None}
+        for at in sure:
+            if (found := SCALE.search(self.facts[at].name)) and int(found[1]) < int(found[2]) <= 10:
+                scale = float(found[1]), float(found[2])
+        return Layout(
+            kind=kind,
+            slots=tuple(slots),
+            form=form if sure else "none",
+            covariates=tuple(covariates),
+            object_details=details[0],
+            assessor_details=details[1],
+            left_out=tuple(left_out),
+            weights=weights or {},
+            scores=words,
+            scale=scale,
+            rows=self.rows,
+            notes=tuple(self.notes),
+            why=tuple(self.why),
+            table=self.table if len(self.table.columns) > self._width else None,
+        )
+
+    def _details(self, slots: Sequence[Slot], read: set[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return columns that tell something of each object, and of each assessor."""
+        found = []
+        taken = set(read) | set(self.left_out)
+        for side in ("object", "assessor"):
+            places = {getattr(slot, side) for slot in slots}
+            place = next(iter(places))
+            own: list[int] = []
+            if len(places) == 1 and isinstance(place, int):
+                labels = self.facts[place]
+                for facts in self.facts:
+                    if facts.at in taken or not facts.name or facts.kind in ("time", "counter") or not facts.count:
+                        continue
+                    told = facts.kind in ("title", "self", side) or facts.is_mail or not facts.is_prose
+                    if told and not facts.is_prose and len(facts.distinct) > 1 and self.follows(facts, labels):
+                        own.append(facts.at)
+                        taken.add(facts.at)
+            found.append(tuple(own))
+        return found[0], found[1]
+
+    @cached_property
+    def scored(self) -> NDArray[np.bool_]:
+        """Rows that have something that can be a score."""
+        found = np.zeros(len(self.table), np.bool_)
+        for facts in self.facts:
+            if facts.kind == "score" and facts.is_scores:
+                found |= facts.filled
+        return found if found.any() else np.ones(len(self.table), np.bool_)
+
+
+# --- what is computed ---
+
+COMPUTED: Final = {"mean": "a mean", "sum": "a sum", "rank": "a rank", "spread": "a spread", "summary": "a summary"}
+
+
+def computed(facts: Facts, others: Sequence[Facts]) -> str | None:
+    """Return what a column was computed as from others, if it was."""
+    if len(others) < 2 or not np.isfinite(facts.numbers).any():
+        return None
+    values = np.column_stack([one.numbers for one in others])
+    usable = np.isfinite(facts.numbers) & (np.isfinite(values).sum(axis=1) > 1)
+    if usable.sum() < 2:
+        return None
+    target, values = facts.numbers[usable], values[usable]
+    decimals = max(len(f"{number:.6f}".rstrip("0").partition(".")[2]) for number in target.tolist())
+    close = 0.5 * 10.0 ** -min(decimals, 6) * 1.02 + 1e-6
+    weights = list(weights_in([one.name for one in others]).values())
+    named = is_summary(facts) or facts.kind == "score"
+    tests: list[tuple[str, Callable[[Floats], Floats]]] = [
+        ("the mean of the others", lambda x: np.nanmean(x, axis=1)),
+        ("the sum of the others", lambda x: np.nansum(x, axis=1)),
+        ("the median of the others", lambda x: np.nanmedian(x, axis=1)),
+    ]
+    if len(weights) == len(others):
+        share = np.array(weights) / sum(weights)
+        tests += [
+            ("the weighted mean of the others", lambda x: x @ share),
+            ("a weighted sum", lambda x: x @ np.array(weights)),
+        ]
+    if named:
+        tests += [
+            ("the spread of the others", lambda x: np.nanstd(x, axis=1, ddof=1)),
+            ("the spread of the others", lambda x: np.nanstd(x, axis=1)),
+            ("the highest of the others", lambda x: np.nanmax(x, axis=1)),
+            ("the lowest of the others", lambda x: np.nanmin(x, axis=1)),
+            ("the number of the others", lambda x: np.isfinite(x).sum(axis=1).astype(float)),
+        ]
+    if not named and usable.sum() < 3:
+        return None
+    for what, compute in tests:
+        if np.mean(np.abs(compute(values) - target) <= close) > (0.6 if named else 0.95):
+            return f"looks like {what}"
+    return None
+
+
+def is_summary_name(name: str, is_loose: bool = False) -> bool:
+    """Say whether a name is of something computed; ``is_loose`` where one word of it suffices."""
+    meaning = meaning_of(name) if len(name) < 60 else None
+    least = 2 if is_loose else 3
+    return (meaning is not None and meaning.kind in COMPUTED and meaning.strength >= least) or fold(
+        name
+    ) in lexicon.SUMS
+
+
+def tagged(found: Sequence[Facts]) -> list[Facts]:
+    """Return columns whose names say that they are numbers or codes."""
+    return [one for one in found if set(fold(one.name).split()) & (set(lexicon.TAGS) - {"name"})]
+
+
+def is_summary(facts: Facts) -> bool:
+    """Say whether a column is computed, by its name."""
+    return facts.kind in COMPUTED or fold(facts.name) in lexicon.SUMS
+
+
+def share_of(found: Sequence[object], test: Callable[..., bool]) -> float:
+    """Return for which part of some things a test holds."""
+    return sum(map(test, found)) / max(len(found), 1)
+
+
+def _why_left(facts: Facts) -> str:
+    """Return why a column is not read that nothing else was said of."""
+    if facts.kind in BESIDE:
+        return BESIDE[facts.kind]
+    if facts.kind in COMPUTED:
+        return f"looks like {COMPUTED[facts.kind]}"
+    if not facts.count:
+        return "empty"
+    return "text" if facts.is_prose else "not needed"

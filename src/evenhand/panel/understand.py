@@ -1,0 +1,367 @@
+"""How a table holds assessments: long, wide, turned or in groups, by names, cells and arithmetic; or what to ask."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.errors import InputError, Problem
+from evenhand.panel import lexicon
+from evenhand.panel.across import groups, matrix
+from evenhand.panel.column import Cell, Table, factorise
+from evenhand.panel.confidence import FormHint
+from evenhand.panel.headings import FORMS, WEIGHT, bare_name, fold, form_of, weights_in, without_number
+from evenhand.panel.layout import Given, Layout, Slot, by_names
+from evenhand.panel.roles import Roles, find_column, listed_names, missing_columns, quoted
+from evenhand.panel.sheet import COMPUTED, Facts, Sheet, computed, is_summary
+from evenhand.words import count_of
+
+
+def understand(table: Table, given: Given = Given()) -> Layout:  # noqa: B008  # never changed
+    """Return how a table holds assessments; ``given`` is what the user said of it.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or two readings are as likely: then it says which option settles it.
+    """
+    sheet = Sheet(table, given)
+    if given.layout in ("wide", "across"):
+        return matrix(sheet, given.layout)
+    if given.layout == "groups":
+        return groups(sheet) or _fail(sheet, ["assessor"])
+    return _any(sheet)
+
+
+def _fail(sheet: Sheet, roles: Sequence[str]) -> Layout:
+    raise missing_columns(roles, sheet.table.names, sheet.table.source)
+
+
+def _any(sheet: Sheet) -> Layout:
+    """Return the layout that fits."""
+    exact = _by_names(sheet)
+    if exact is not None:
+        return exact
+    several = groups(sheet) if not sheet.given.named.keys() - {"object"} else None
+    if several is not None:
+        return several
+    objects, assessors = _sides(sheet)
+    if objects is not None and assessors is not None:
+        return _long(sheet, objects, assessors)
+    if sheet.given.named.keys() & {"score", "criterion"}:
+        return _long_or_fail(sheet, objects, assessors)
+    if sheet.given.assessor is None and len(columns_across(sheet, objects)) >= 2 and assessors is None:
+        return matrix(sheet, None)
+    if assessors is not None and objects is None and len(columns_across(sheet, assessors)) >= 2:
+        return matrix(sheet, "across")
+    return _long_or_fail(sheet, objects, assessors)
+
+
+def _by_names(sheet: Sheet) -> Layout | None:
+    """Return the layout of a table of which the very names settle everything; None where more must be looked at."""
+    given, roles = sheet.given, by_names(sheet.table.names, sheet.given, sheet.source)
+    if roles is None:
+        return None
+    if given.score is None and _has_criteria(sheet, roles):
+        return None
+    objects, assessors, score = (sheet.facts[at] for at in (roles.object, roles.assessor, roles.score))
+    rows = sheet.rows_of(objects, [score], assessors)
+    down = _fill_down(sheet, objects, assessors, [score], rows)
+    sure, form = roles.confidence, roles.form
+    if sure is None:
+        sure, form = _sureness(sheet, set(roles.used))
+    slot = Slot(roles.score, down, roles.assessor, sure, roles.criterion)
+    return sheet.finish("long", [slot], form)
+
+
+def _has_criteria(sheet: Sheet, roles: Roles) -> bool:
+    """Say whether the score is computed from other columns, which then are the scores."""
+    others = [
+        facts
+        for facts in sheet.facts
+        if facts.at not in roles.used and facts.is_scores and facts.kind in ("", "score") and not facts.is_unique
+    ]
+    return len(others) > 1 and computed(sheet.facts[roles.score], others) is not None
+
+
+def _long_or_fail(sheet: Sheet, objects: Facts | None, assessors: Facts | None) -> Layout:
+    """Return a reading of one assessment a row, with the one column that can be what is missing."""
+    scores = [facts for facts in sheet.facts if facts.kind == "score" and facts.is_scores]
+    known = objects or assessors
+    if known is not None and (scores or sheet.given.score):
+        free = [
+            facts
+            for facts in sheet.facts
+            if facts is not known
+            and facts.can_label
+            and facts.is_text
+            and facts.kind in ("", "title", "self")
+            and not facts.is_unique
+            and len(facts.distinct) > 1
+            and _pairs_up(sheet, known, facts)
+        ]
+        if len(free) == 1:
+            what = "assessors" if objects is not None else "objects"
+            sheet.why.append(f"{free[0].name!r} is the only column that can hold the {what}.")
+            return _long(sheet, objects or free[0], assessors or free[0])
+    missing = [
+        role
+        for role, found in (("object", objects), ("assessor", assessors), ("score", scores or sheet.given.score))
+        if not found
+    ]
+    return _fail(sheet, missing or ["score"])
+
+
+def _pairs_up(sheet: Sheet, one: Facts, other: Facts) -> bool:
+    """Say whether no pair of cells of two columns stands twice, and neither follows from the other."""
+    pairs = [pair for pair in zip(one.cells, other.cells, strict=True) if None not in pair]
+    return len(set(pairs)) == len(pairs) > max(len(one.distinct), len(other.distinct))
+
+
+def _sides(sheet: Sheet) -> tuple[Facts | None, Facts | None]:
+    """Return the columns of objects and of assessors, as far as they are there."""
+    objects, assessors = sheet.named("object"), sheet.named("assessor")
+    siblings = _siblings(sheet)
+    if objects is None:
+        objects = sheet.best(
+            [
+                facts
+                for facts in sheet.facts
+                if facts.kind == "object" and facts is not assessors and facts.can_label and facts.at not in siblings
+            ],
+            "object",
+        )
+    if assessors is None:
+        people = [
+            facts
+            for facts in sheet.facts
+            if facts.kind == "assessor"
+            and facts is not objects
+            and facts.can_label
+            and not _is_numbered(sheet, facts)
+            and facts.at not in siblings
+        ]
+        people = [one for one in people if not fold(one.name).startswith("model")] or people
+        selves = [
+            facts for facts in sheet.facts if facts.kind == "self" and facts.can_label and len(facts.distinct) > 1
+        ]
+        mails = [facts for facts in selves if facts.is_mail and (facts.filled | ~sheet.scored).all()]
+        if people and mails and not any(one.is_mail for one in people) and sheet.follows(people[0], mails[0]):
+            people = mails  # one key: the address before the name
+        assessors = sheet.best(people or mails or selves, "assessor")
+    if assessors is None and objects is not None and any(facts.kind == "time" for facts in sheet.facts):
+        names = [facts for facts in sheet.facts if fold(facts.name) in ("name", "nom", "naam", "nome", "nombre")]
+        assessors = next((facts for facts in names if facts.can_label and facts is not objects), None)
+    if objects is None:
+        titles = [
+            facts for facts in sheet.facts if facts.kind == "title" and facts is not assessors and facts.can_label
+        ]
+        objects = titles[0] if titles and (assessors is None or not sheet.follows(titles[0], assessors)) else None
+    return objects, assessors
+
+
+def _siblings(sheet: Sheet) -> set[int]:
+    """Return the columns that stand under one heading or answer one question, and hold nothing but scores."""
+    under: dict[str, list[int]] = {}
+    for facts in sheet.facts:
+        question = facts.name.partition(": ")[0] if ": " in facts.name else facts.name.partition(" [")[0]
+        if question != facts.name and facts.is_scores:
+            under.setdefault(question, []).append(facts.at)
+    return {at for places in under.values() if len(places) > 1 for at in places}
+
+
+def _is_numbered(sheet: Sheet, facts: Facts) -> bool:
+    """Say whether a column is one of several that are called alike but for a number."""
+    parts = without_number(facts.name)
+    if parts is None:
+        return False
+    others = (without_number(other.name) for other in sheet.facts if other is not facts)
+    return any(other is not None and fold(other[0]) == fold(parts[0]) for other in others)
+
+
+def _long(sheet: Sheet, objects: Facts, assessors: Facts) -> Layout:
+    """Return the layout of a table whose rows have an object and an assessor."""
+    sheet.why.append(f"{objects.name!r} and {assessors.name!r} name an object and an assessor in each row.")
+    covariates = [
+        find_column(sheet.table.names, name, option="covariate", source=sheet.source)
+        for name in listed_names(sheet.given.covariates)
+    ]
+    taken = {objects.at, assessors.at, *covariates}
+    sure, form = _sureness(sheet, taken)
+    taken |= {sure} if sure is not None else set()
+    criterion = sheet.named("criterion") or _criterion(sheet, objects, assessors, taken)
+    if criterion is not None:
+        taken.add(criterion.at)
+    chosen = _score_columns(sheet, taken, objects, assessors)
+    rows = sheet.rows_of(objects, chosen, assessors)
+    objects_at = _fill_down(sheet, objects, assessors, chosen, rows)
+    label = None if criterion is None else criterion.at
+    weights: dict[str, float] = {}
+    if len(chosen) == 1:
+        slots = [Slot(chosen[0].at, objects_at, assessors.at, sure, label)]
+    else:
+        weights = weights_in([facts.name for facts in chosen])
+        slots = [Slot(facts.at, objects_at, assessors.at, sure, bare_name(facts.name)) for facts in chosen]
+    return sheet.finish("long", slots, form, covariates, weights)
+
+
+def _sureness(sheet: Sheet, taken: set[int]) -> tuple[int | None, FormHint]:
+    """Return the column that says how sure assessors were, and how it is to be read."""
+    for role, form in FORMS.items():
+        if (named := sheet.named(role)) is not None:
+            return named.at, form
+    found = [
+        facts
+        for facts in sheet.facts
+        if facts.at not in taken and facts.kind in FORMS and facts.count and not facts.is_prose
+    ] or [
+        facts
+        for facts in sheet.facts
+        if facts.at not in taken and facts.kind == "expertise" and facts.count and not facts.is_prose
+    ]
+    if len(found) > 1:
+        strongest = max(facts.meaning.strength for facts in found if facts.meaning is not None)
+        found = [facts for facts in found if facts.meaning is not None and facts.meaning.strength == strongest]
+    if len(found) > 1:
+        named_so = quoted([facts.name for facts in found])
+        raise InputError(
+            f"The columns {named_so} could each hold how sure the assessors were: say which one it is with "
+            "--uncertainty or --confidence or --level.",
+            kind="ambiguous_column",
+            where=sheet.source,
+        )
+    if found and found[0].kind == "expertise":
+        message = f"{found[0].name!r} says how well assessors know the subject, and is taken as how sure they were."
+        sheet.notes.append(Problem("expertise_as_confidence", message, f"column {found[0].name}"))
+    return (found[0].at, form_of(found[0].name)) if found else (None, "none")
+
+
+def _criterion(sheet: Sheet, objects: Facts, assessors: Facts, taken: set[int]) -> Facts | None:
+    """Return the column of criteria, where an assessor scores an object more than once and one tells them apart."""
+    pairs = [pair for pair in zip(objects.cells, assessors.cells, strict=True) if None not in pair]
+    if len(set(pairs)) == len(pairs):
+        return None
+    for facts in sheet.facts:
+        if facts.at in taken or facts.kind != "criterion" or not facts.is_text or not facts.filled.all():
+            continue
+        threes = list(zip(objects.cells, assessors.cells, facts.cells, strict=True))
+        if len(set(threes)) == len(threes):
+            sheet.why.append(f"{facts.name!r} tells scores of the same object by the same assessor apart.")
+            return facts
+    return None
+
+
+def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Facts) -> list[Facts]:
+    """Return the column of scores, or several that are criteria."""
+    if sheet.given.criteria:
+        names = listed_names(sheet.given.criteria)
+        return [
+            sheet.facts[find_column(sheet.table.names, one, option="criteria", source=sheet.source)] for one in names
+        ]
+    if (named := sheet.named("score")) is not None:
+        return [named]
+    free = [
+        facts
+        for facts in sheet.facts
+        if facts.at not in taken
+        and facts.is_scores
+        and facts.name
+        and facts.kind not in ("time", "counter", "object", "assessor", "fact", "outcome", "self", "expertise")
+    ]
+    free = [one for one in free if not _is_detail(sheet, one, objects, assessors)]
+    computed = {
+        facts.at: reason
+        for facts in free
+        if (reason := computed(facts, [one for one in free if one is not facts and not is_summary(one)]))
+        and (is_summary(facts) or facts.kind == "score")
+    }
+    computed |= {
+        facts.at: f"looks like {COMPUTED.get(facts.kind, 'a sum')} by its name"
+        for facts in free
+        if is_summary(facts) and facts.at not in computed
+    }
+    parts = [facts for facts in free if facts.at not in computed]
+    named_scores = [facts for facts in parts if facts.kind == "score"]
+    if len(named_scores) > 1:
+        overall = [one for one in named_scores if any(word in lexicon.OVERALL for word in fold(one.name).split())]
+        strong = [one for one in named_scores if one.meaning is not None and one.meaning.strength == 3]
+        for fewer in (overall, strong):
+            if len(fewer) == 1:
+                named_scores = fewer
+                break
+    if len(named_scores) == 1:
+        sheet.left_out |= computed
+        for facts in parts:
+            if facts is not named_scores[0]:
+                sheet.left_out[facts.at] = "another number: --score or --criteria chooses it"
+        return named_scores
+    if len(parts) == 1 or (not parts and len(computed) == 1):
+        if not parts:
+            parts, computed = [sheet.facts[at] for at in computed], {}
+        sheet.left_out |= computed
+        sheet.why.append(f"{parts[0].name!r} is the only column that can hold scores.")
+        return parts
+    if not parts:
+        raise missing_columns(["score"], sheet.table.names, sheet.source)
+    if _alike(sheet, parts):
+        sheet.left_out |= computed
+        sheet.why.append(f"{quoted([one.name for one in parts])} are scores of the same assessment: criteria.")
+        return parts
+    several = quoted([facts.name for facts in named_scores or parts])
+    raise InputError(
+        f"The columns {several} could each hold the scores: say which one it is with --score, or that they are "
+        "criteria with --criteria NAME,NAME.",
+        kind="ambiguous_column",
+        where=sheet.source,
+    )
+
+
+def _alike(sheet: Sheet, found: Sequence[Facts]) -> bool:
+    """Say whether columns can be criteria of one assessment: all on about the same scale, or weighted."""
+    if all(WEIGHT.search(one.name) for one in found):
+        return True
+    tops = [float(np.nanmax(one.numbers)) if np.isfinite(one.numbers).any() else 0.0 for one in found]
+    known = sum(any(word in lexicon.CRITERIA for word in fold(one.name).split()) for one in found)
+    bracketed = all(re.search(r"\[.+\]\s*$", one.name) for one in found)
+    spread = max(tops) / max(min(tops), 1e-9)
+    return spread <= 3 and (2 * known >= len(found) or bracketed or all(one.kind == "score" for one in found))
+
+
+def _is_detail(sheet: Sheet, facts: Facts, objects: Facts, assessors: Facts) -> bool:
+    """Say whether a column tells something of objects or of assessors, not of assessments."""
+    if facts.kind == "score" or len(objects.distinct) == objects.count:
+        return False
+    many = [
+        side for side in (objects, assessors) if 2 * len(side.distinct) <= side.count and sheet.follows(facts, side)
+    ]
+    return bool(many)
+
+
+def _fill_down(
+    sheet: Sheet, objects: Facts, assessors: Facts, scores: Sequence[Facts], rows: NDArray[np.bool_] | None
+) -> int:
+    """Return the place of the column of objects; where each stands only at the head of its block, it is filled."""
+    needed = np.any([facts.filled for facts in scores], axis=0) & assessors.filled
+    if rows is not None:
+        needed &= rows
+    blank = needed & ~objects.filled
+    if blank.sum() < 0.3 * needed.sum() or not objects.is_unique or blank[np.argmax(needed)]:
+        return objects.at
+    cells: list[Cell] = []
+    last: Cell = None
+    for cell, wanted in zip(objects.cells, needed, strict=True):
+        last = cell if cell is not None else last
+        cells.append(last if wanted else cell)
+    column = factorise(objects.name, cells)
+    sheet.table = replace(sheet.table, names=(*sheet.table.names, objects.name), columns=(*sheet.table.columns, column))
+    sheet.facts.append(Facts(len(sheet.facts), column, sheet.table.decimal_comma))
+    sheet.left_out[objects.at] = "filled down: each object stands once, above its assessments"
+    message = (
+        f"{objects.name!r} stands once for several rows and was filled down to {count_of(int(blank.sum()), 'row')}."
+    )
+    sheet.notes.append(Problem("filled_down", message, f"column {objects.name}"))
+    return len(sheet.facts) - 1
