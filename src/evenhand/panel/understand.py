@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evenhand.errors import InputError, Problem
 from evenhand.panel import lexicon
-from evenhand.panel.across import groups, matrix
+from evenhand.panel.across import columns_across, groups, matrix
 from evenhand.panel.column import Cell, Table, factorise
 from evenhand.panel.confidence import FormHint
 from evenhand.panel.headings import FORMS, WEIGHT, bare_name, fold, form_of, weights_in, without_number
