@@ -273,18 +273,18 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
         and facts.kind not in ("time", "counter", "object", "assessor", "fact", "outcome", "self", "expertise")
     ]
     free = [one for one in free if not _is_detail(sheet, one, objects, assessors)]
-    computed = {
+    aside = {
         facts.at: reason
         for facts in free
         if (reason := computed(facts, [one for one in free if one is not facts and not is_summary(one)]))
         and (is_summary(facts) or facts.kind == "score")
     }
-    computed |= {
+    aside |= {
         facts.at: f"looks like {COMPUTED.get(facts.kind, 'a sum')} by its name"
         for facts in free
-        if is_summary(facts) and facts.at not in computed
+        if is_summary(facts) and facts.at not in aside
     }
-    parts = [facts for facts in free if facts.at not in computed]
+    parts = [facts for facts in free if facts.at not in aside]
     named_scores = [facts for facts in parts if facts.kind == "score"]
     if len(named_scores) > 1:
         overall = [one for one in named_scores if any(word in lexicon.OVERALL for word in fold(one.name).split())]
@@ -294,21 +294,21 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
                 named_scores = fewer
                 break
     if len(named_scores) == 1:
-        sheet.left_out |= computed
+        sheet.left_out |= aside
         for facts in parts:
             if facts is not named_scores[0]:
                 sheet.left_out[facts.at] = "another number: --score or --criteria chooses it"
         return named_scores
-    if len(parts) == 1 or (not parts and len(computed) == 1):
+    if len(parts) == 1 or (not parts and len(aside) == 1):
         if not parts:
-            parts, computed = [sheet.facts[at] for at in computed], {}
-        sheet.left_out |= computed
+            parts, aside = [sheet.facts[at] for at in aside], {}
+        sheet.left_out |= aside
         sheet.why.append(f"{parts[0].name!r} is the only column that can hold scores.")
         return parts
     if not parts:
         raise missing_columns(["score"], sheet.table.names, sheet.source)
     if _alike(sheet, parts):
-        sheet.left_out |= computed
+        sheet.left_out |= aside
         sheet.why.append(f"{quoted([one.name for one in parts])} are scores of the same assessment: criteria.")
         return parts
     several = quoted([facts.name for facts in named_scores or parts])
