@@ -72,10 +72,10 @@ def test_levels_are_known_by_letter_and_by_word() -> None:
 
 
 def test_aliases_add_words_in_any_case_and_change_nothing_for_others() -> None:
-    words = level_words({" Hoch ": "HIGH", "Mittel": "m", "3": "low"})
-    assert (words["hoch"], words["mittel"], words["3"]) == (1, 0, -1)
-    assert "hoch" not in LEVELS
-    assert "hoch" not in level_words()
+    words = level_words({" Hooch ": "HIGH", "Mitte": "m", "3": "low"})
+    assert (words["hooch"], words["mitte"], words["3"]) == (1, 0, -1)
+    assert "hooch" not in LEVELS
+    assert "hooch" not in level_words()
 
 
 def test_an_alias_for_no_level_is_refused_with_both_words() -> None:

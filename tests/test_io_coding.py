@@ -289,7 +289,7 @@ def test_a_quotation_mark_that_is_never_closed_is_refused_where_it_begins(tmp_pa
 def test_a_long_file_lists_its_first_problems_and_counts_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = write(tmp_path, ROWS.replace(".5\n", " points\n"))
+    path = write(tmp_path, ROWS.replace(".5\n", " pounds\n"))
     by_cell = outcome(path)
     monkeypatch.setattr(coding, "LARGE", 0)
     monkeypatch.setattr(delimited, "LEAST_PORTION", 5000)

@@ -59,10 +59,10 @@ def test_rows_that_only_hold_results_are_no_assessments(tmp_path: Path) -> None:
 
 
 def test_texts_for_empty_cells_can_be_given(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", "object,assessor,score\nx,A,NA\nx,B,1\n")
-    with pytest.raises(InputError, match="'NA' is not a number"):
+    path = write(tmp_path / "a.csv", "object,assessor,score\nx,A,void\nx,B,1\n")
+    with pytest.raises(InputError, match="'void' is not a number"):
         eh.read_panel(path)
-    panel = eh.read_panel(path, missing=["NA"])
+    panel = eh.read_panel(path, missing=["void"])
     assert panel.n_assessments == 1
     assert {note.kind for note in panel.notes} == {"not_assessed", "unassessed_assessor"}
 

@@ -72,7 +72,6 @@ def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path, suffix: str, mon
         ("a.xlsb", "save it as .xlsx"),
         ("a.csv.gz", "unpack it first"),
         ("a.zip", "unpack it first"),
-        ("a.json", "save the table as csv"),
         ("a.weird", "end in .weird"),
         ("scores", "no suffix"),
     ],

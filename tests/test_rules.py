@@ -40,7 +40,7 @@ GOOD = ("x", "A", 1.0)
 
 
 @pytest.mark.parametrize(
-    "score", ["abc", "1.2.3", "12,5", "1_000", "0x10", "nan", "NaN", "n/a", "50%", "--1", "1e", True, [1.0], "１２"]
+    "score", ["abc", "1.2.3", "12,5", "1_000", "0x10", "nan", "NaN", "n/b", "50%%", "--1", "1e", True, [1.0], "１２x"]
 )
 def test_a_score_that_is_no_number_is_named_with_its_row_and_column(score: object) -> None:
     (problem,) = problems_of([GOOD, ("y", "A", score)])
@@ -119,7 +119,7 @@ def test_a_confidence_that_is_not_positive_and_finite_is_named(form: FormHint, c
 
 @pytest.mark.parametrize("form", ["uncertainty", "confidence"])
 def test_a_word_where_a_number_should_be_is_named_and_levels_are_hinted_at(form: FormHint) -> None:
-    words, levels = (problems_of([(*GOOD, 1), ("y", "A", 2, cell)], form)[0] for cell in ("sure", "High"))
+    words, levels = (problems_of([(*GOOD, 1), ("y", "A", 2, cell)], form)[0] for cell in ("odd", "High"))
     assert words.kind == levels.kind == f"bad_{form}"
     assert "is not a number" in words.message
     assert "level" not in words.message
@@ -136,7 +136,7 @@ def test_a_confidence_too_extreme_to_compute_with_is_named(form: FormHint, cell:
     assert "too extreme" in problem.message
 
 
-@pytest.mark.parametrize("cell", ["very", "hm", "1", 3, "highest"])
+@pytest.mark.parametrize("cell", ["verily", "hm", "1", 3, "tallest"])
 def test_an_unknown_level_is_named(cell: object) -> None:
     (problem,) = problems_of([(*GOOD, "h"), ("y", "A", 2, cell)], "level")
     assert problem.kind == "unknown_level"
@@ -169,7 +169,8 @@ def test_levels_mixed_with_numbers_are_refused_with_one_of_each(form: FormHint) 
     [
         ("level_or_uncertainty", ["h", "M"], "level"),
         ("level_or_uncertainty", ["2", 4.0], "uncertainty"),
-        ("level_or_confidence", ["2", 4.0], "confidence"),
+        ("level_or_confidence", ["2.0", 4.5], "confidence"),
+        ("level_or_confidence", ["2", 4.0], "level"),
         ("level_or_confidence", ["low", "l"], "level"),
     ],
 )
@@ -178,7 +179,7 @@ def test_an_open_form_is_settled_by_the_cells(form: FormHint, cells: list[object
     entries = check(rows, form)
     assert entries.form == settled
     if settled != "level":
-        assert entries.precision == pytest.approx([0.25, 1 / 16] if settled == "uncertainty" else [2.0, 4.0])
+        assert entries.precision == pytest.approx([0.25, 1 / 16] if settled == "uncertainty" else [2.0, 4.5])
 
 
 def test_a_missing_confidence_beside_a_score_is_named_and_beside_none_is_not() -> None:
@@ -253,9 +254,16 @@ def test_rows_without_a_score_are_counted_named_and_left_out(blank: object) -> N
 
 
 def test_words_that_mean_empty_are_the_users_choice() -> None:
-    rows: list[tuple[object, ...]] = [GOOD, ("y", "A", "NA"), ("z", "A", " - ")]
+    rows: list[tuple[object, ...]] = [GOOD, ("y", "A", "void"), ("z", "A", " * ")]
     assert problems_of(rows)[0].kind == "bad_score"
-    assert check(rows, missing=["NA", "-"]).objects == ("x",)
+    assert check(rows, missing=["void", "*"]).objects == ("x",)
+
+
+def test_cells_that_say_in_words_that_there_is_no_score_are_counted_by_what_they_say() -> None:
+    entries = check([GOOD, ("y", "A", "COI"), ("z", "A", " n/a "), ("w", "A", "coi"), ("v", "B", "–")])
+    assert entries.objects == ("x",)
+    (note,) = [note for note in entries.notes if note.kind == "not_assessed"]
+    assert all(words in note.message for words in ("4 rows", "'COI' (1)", "'n/a' (1)", "'–' (1)"))
 
 
 @pytest.mark.parametrize("rows", [[], [("x", "A", None)], [("x", "A", ""), ("y", "B", " ")]])
@@ -367,7 +375,7 @@ def test_without_declared_confidence_calibration_is_incomplete_block_analysis_ev
 
 
 def test_an_unknown_treatment_of_duplicates_is_refused() -> None:
-    with pytest.raises(InputError, match="error, keep or combine, not 'drop'"):
+    with pytest.raises(InputError, match="error, keep, combine or last, not 'drop'"):
         check([GOOD], duplicates="drop")
 
 

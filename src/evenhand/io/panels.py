@@ -37,9 +37,9 @@ _TEXTS: Final = (".csv", ".tsv", ".txt", ".md")
 _WORKBOOKS: Final = (".xlsx", ".xlsm", ".ods", ".xls")
 _READ: Final = "csv, tsv, txt, xlsx, xlsm, ods and parquet files are read"
 _ADVICE: Final = {
-    **dict.fromkeys((".xlsb",), "open it in a spreadsheet program and save it as .xlsx"),
+    **dict.fromkeys((".xls", ".xlsb"), "open it in a spreadsheet program and save it as .xlsx"),
     ".numbers": "export it as .xlsx or csv",
-    **dict.fromkeys((".zip", ".bz2", ".xz", ".7z"), "unpack it first"),
+    **dict.fromkeys((".gz", ".zip", ".bz2", ".xz", ".7z"), "unpack it first"),
     **dict.fromkeys((".doc", ".docx"), "copy the table to a spreadsheet"),
     ".pdf": "save the table as csv",
 }
@@ -328,6 +328,11 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, max_un
         from evenhand.io.parquet import read_parquet
 
         return read_parquet(path, max_text=max_unpacked)
+    if kind == "json":
+        from evenhand.io.records import read_json, to_table
+
+        name = Path(path).name
+        return to_table(read_json(path, name, max_bytes=max_unpacked), name)
     from evenhand.io.spreadsheet import read_spreadsheet
 
     return read_spreadsheet(path, sheet, max_unpacked=max_unpacked)

@@ -16,8 +16,8 @@ from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem
 from evenhand.panel import lexicon
 from evenhand.panel.column import Cell, Column, Table
-from evenhand.panel.confidence import FormHint
-from evenhand.panel.headings import BESIDE, SCALE, Meaning, fold, meaning_of, weights_in
+from evenhand.panel.confidence import LEVELS, FormHint
+from evenhand.panel.headings import BESIDE, SCALE, Meaning, fold, meaning_of, plain_text, weights_in
 from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot
 from evenhand.panel.roles import find_column, listed_names, quoted
 from evenhand.panel.rules import is_empty, parse_score, says_nothing, score_words
@@ -86,6 +86,14 @@ class Facts:
         return (
             self.share(lambda cell: parse_score(cell, decimal_comma=self._comma) is not None or says_nothing(cell))
             >= 0.5
+        )
+
+    @cached_property
+    def is_levels(self) -> bool:
+        """Whether every cell says how sure somebody is: a known word, or a step of a small scale."""
+        return bool(self.distinct) and all(
+            plain_text(cell) in LEVELS if isinstance(cell, str) and parse_score(cell) is None else True
+            for cell in self.distinct
         )
 
     @cached_property

@@ -218,11 +218,7 @@ def _sureness(sheet: Sheet, taken: set[int]) -> tuple[int | None, FormHint]:
         facts
         for facts in sheet.facts
         if facts.at not in taken and facts.kind in FORMS and facts.count and not facts.is_prose
-    ] or [
-        facts
-        for facts in sheet.facts
-        if facts.at not in taken and facts.kind == "expertise" and facts.count and not facts.is_prose
-    ]
+    ] or [facts for facts in sheet.facts if facts.at not in taken and facts.kind == "expertise" and facts.is_levels]
     if len(found) > 1:
         strongest = max(facts.meaning.strength for facts in found if facts.meaning is not None)
         found = [facts for facts in found if facts.meaning is not None and facts.meaning.strength == strongest]
@@ -349,7 +345,8 @@ def _fill_down(
     if rows is not None:
         needed &= rows
     blank = needed & ~objects.filled
-    if blank.sum() < 0.3 * needed.sum() or not objects.is_unique or blank[np.argmax(needed)]:
+    is_block = blank.sum() > 2 and blank.sum() >= 0.3 * needed.sum() and objects.is_unique
+    if not is_block or blank[np.argmax(needed)]:
         return objects.at
     cells: list[Cell] = []
     last: Cell = None
