@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from evenhand.panel.panel import Panel
 from evenhand.solve import Answering, Solution
 from evenhand.solve.connectivity import Connectivity
 from evenhand.solve.digits import PERFECT
-from evenhand.words import count_of, name_some
+from evenhand.words import NAMED, count_of, name_some
 
 INTERVAL: Final = 0.9
 """Probability of intervals unless asked otherwise."""
@@ -139,21 +140,27 @@ def _notes(panel: Panel, parts: Connectivity, *, calibrated: bool) -> list[Probl
 def _singles(panel: Panel) -> list[Problem]:
     """Return notes on assessors of one object, and on objects seen once."""
     notes = []
-    lone = [panel.assessors[i] for i in np.flatnonzero(panel.assessor_assessments == 1).tolist()]
+    lone, count = _some(panel.assessors, panel.assessor_assessments == 1)
     if lone:
         message = (
-            f"{count_of(len(lone), 'assessor')} scored one object only, which fixes their own bias and says nothing "
-            f"about that object: {name_some(lone)}."
+            f"{count_of(count, 'assessor')} scored one object only, which fixes their own bias and says nothing "
+            f"about that object: {name_some(lone, of=count)}."
         )
         notes.append(Problem("single_object_assessor", message, f"assessor {lone[0]}"))
-    once = [panel.objects[i] for i in np.flatnonzero(panel.object_assessments == 1).tolist()]
+    once, count = _some(panel.objects, panel.object_assessments == 1)
     if once:
         message = (
-            f"{count_of(len(once), 'object')} seen once: the value is that one score less its assessor's bias, "
-            f"unchecked by a second: {name_some(once)}."
+            f"{count_of(count, 'object')} seen once: the value is that one score less its assessor's bias, "
+            f"unchecked by a second: {name_some(once, of=count)}."
         )
         notes.append(Problem("single_assessment_object", message, f"object {once[0]}"))
     return notes
+
+
+def _some(labels: Sequence[str], chosen: NDArray[np.bool_]) -> tuple[list[str], int]:
+    """Return the labels of the first few of those chosen, and how many they all are."""
+    places = np.flatnonzero(chosen)
+    return [labels[place] for place in places[:NAMED].tolist()], places.size
 
 
 def _residual_sum(panel: Panel, solution: Solution) -> float:
