@@ -206,11 +206,10 @@ class Cholesky:
         size, lower = self.lower.shape[0], self.lower
         if size > _TINY:
             return None
-        half = np.zeros((size, size))
-        for k in range(size):
-            half[k, :k] = -(lower[k, :k] @ half[:k, :k])
-            half[k, k] = 1.0
-            half[k] /= lower[k, k]
+        pivots = np.diagonal(lower)
+        half, scaled = np.diag(1.0 / pivots), lower / -pivots[:, None]
+        for k in range(1, size):
+            np.matmul(scaled[k, :k], half[:k, :k], out=half[k, :k])
         return half
 
     def draw(self, generator: np.random.Generator, count: int) -> Floats:
