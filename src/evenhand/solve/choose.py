@@ -109,15 +109,15 @@ class AutoSolver(Wrapped):
             return self._sparse
         return self._direct if self.system.n_kept <= DENSE and fits(self._dense_bytes) else None
 
-    @cached_property
+    @property
     def _is_unequal(self) -> bool:
-        weight = self.system.weight
-        return weight.strides != (0,) and float(weight.max()) > _UNEQUAL * float(weight.min())
+        least, most = self.system.weight_range
+        return most > _UNEQUAL * least
 
     @property
     def _can_be_squared(self) -> bool:
-        weight = self.system.weight
-        return float(weight.min()) >= 1 / _SQUARABLE and float(weight.max()) <= _SQUARABLE
+        least, most = self.system.weight_range
+        return least >= 1 / _SQUARABLE and most <= _SQUARABLE
 
     @cached_property
     def estimator(self) -> Solver:

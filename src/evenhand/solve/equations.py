@@ -64,6 +64,12 @@ class System:
         return int(self.kept.size)
 
     @cached_property
+    def weight_range(self) -> tuple[float, float]:
+        """The smallest and the largest precision."""
+        weight = self.weight[:1] if self.weight.strides == (0,) else self.weight  # one for all
+        return float(weight.min()), float(weight.max())
+
+    @cached_property
     def n_links(self) -> int:
         """At most this many entries of S differ from zero: each eliminated vertex links all its neighbours."""
         return int((self.gone_count.astype(np.float64) ** 2).sum())

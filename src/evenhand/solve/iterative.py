@@ -209,8 +209,8 @@ class IterativeSolver(KeptSolver):
     @cached_property
     def _inequality(self) -> float:
         """The largest confidence over the smallest."""
-        weight = self.system.weight
-        return 1.0 if weight.strides == (0,) else float(weight.max()) / float(weight.min())
+        least, most = self.system.weight_range
+        return most / least
 
     @cached_property
     def _is_resolved(self) -> bool:
