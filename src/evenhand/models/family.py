@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.compiled import dot
+from evenhand.compiled import dot, frozen
 from evenhand.errors import InputError, Problem, SolveError
 from evenhand.models.effects import both_sides
 from evenhand.models.fit import Fit, Model
@@ -107,7 +107,7 @@ def make_fit(
         gauge=gauge,
         values=values,
         biases=biases,
-        given_residuals=None if solution.residuals is None else _frozen(solution.residuals),
+        given_residuals=None if solution.residuals is None else frozen(solution.residuals),
         weight=seen.precision,
         residual=residual,
         degrees_of_freedom=dof,
@@ -176,8 +176,3 @@ def _residual_sum(panel: Panel, solution: Solution) -> float:
     if not np.finfo(np.float64).tiny <= residual < np.inf:
         raise SolveError(EXTREME)
     return residual
-
-
-def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    array.flags.writeable = False
-    return array
