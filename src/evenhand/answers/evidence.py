@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.errors import InputError, Problem, SolveError
+from evenhand.errors import InputError, Problem, SolveError, too_extreme
 from evenhand.frames import Shown
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import condition
@@ -93,7 +93,7 @@ def default_priors(panel: Panel) -> Priors:
     with np.errstate(over="ignore", invalid="ignore"):
         spread = float(panel.score.std())
     if not np.isfinite(spread) or not np.isfinite(spread * spread):
-        raise SolveError("The scores are too extreme to compute with: rescale them.")
+        raise too_extreme("scores")
     if spread == 0:
         spread = max(1.0, abs(float(panel.score[0])))
     least = (_FINE * spread) ** 2 if panel.step is None else min(panel.step, spread) ** 2 / 12

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.compiled import dot, frozen
-from evenhand.errors import InputError, Problem, SolveError
+from evenhand.errors import InputError, Problem, too_extreme
 from evenhand.models.effects import both_sides
 from evenhand.models.fit import Fit, Model
 from evenhand.models.noise import NoiseKind, NoisePrior, make_noise, noise_floor, notes_on
@@ -23,8 +23,6 @@ from evenhand.words import NAMED, count_of, name_some
 
 INTERVAL: Final = 0.9
 """Probability of intervals unless asked otherwise."""
-
-EXTREME: Final = "The scores or confidences are too extreme to compute with: rescale them."
 
 _RANGE: Final = 280.0
 """Powers of ten that confidences, and confidences times squares of scores, may reach where variances are searched."""
@@ -72,7 +70,7 @@ def refuse_extreme(panel: Panel, most_power: float = 1.0) -> None:
         about = level if panel.is_equally_confident else most_power * (level - np.log10(panel.precision).mean()) + level
     # scores that are all equal have no spread, and nothing to overflow
     if not (np.abs(np.concatenate([level, about, level + 2 * (spread if spread > -np.inf else 0)])) < _RANGE).all():
-        raise SolveError(EXTREME)
+        raise too_extreme()
 
 
 def make_fit(
@@ -174,5 +172,5 @@ def _residual_sum(panel: Panel, solution: Solution) -> float:
     with np.errstate(over="ignore", under="ignore"):
         residual = float(dot(panel.precision, np.square(residuals / largest))) * largest * largest
     if not np.finfo(np.float64).tiny <= residual < np.inf:
-        raise SolveError(EXTREME)
+        raise too_extreme()
     return residual

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.compiled import Floats
-from evenhand.errors import InputError, Problem, SolveError
+from evenhand.errors import InputError, Problem, too_extreme
 from evenhand.words import count_of
 
 NoiseKind = Literal["estimated", "declared"]
@@ -409,7 +409,7 @@ def floor_at(step: float | None, log_confidence: float) -> float:
         return 0.0
     log_floor = 2 * float(np.log(step / 2)) + log_confidence
     if log_floor > np.log(np.finfo(np.float64).max):
-        raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
+        raise too_extreme()
     return float(np.exp(log_floor))
 
 

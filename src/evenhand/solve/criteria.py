@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from evenhand.compiled import Codes, Floats, Whole
-from evenhand.errors import LimitError, SolveError
+from evenhand.errors import LimitError, SolveError, too_extreme
 from evenhand.memory import in_gib, require
 from evenhand.panel.gauge import Condition, chooser
 from evenhand.progress import report
@@ -271,7 +271,7 @@ class JointSolver:
             fitted = values[readings.object_index] + biases[readings.assessor_index]
             residuals = np.where(readings.present, target - fitted, 0.0)
         if not np.isfinite(residuals).all():
-            raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
+            raise too_extreme()
         return *self.gauges.fixed(values + origin, biases), residuals
 
     def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:

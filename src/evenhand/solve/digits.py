@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.compiled import Floats, dot, sum_by
-from evenhand.errors import SolveError
+from evenhand.errors import SolveError, too_extreme
 from evenhand.solve.base import Solution
 from evenhand.solve.equations import SolveKept, System, eliminate
 
@@ -54,7 +54,7 @@ def refined(system: System, solve_kept: SolveKept, score: Floats) -> Solution:
         centred = score - origin
     spread = _largest(centred)
     if not np.isfinite(spread):
-        raise SolveError("The scores are too extreme to compute with: rescale them.")
+        raise too_extreme("scores")
     with np.errstate(all="ignore"):
         found = _plainly(system, solve_kept, centred, spread)
         if found is not None:
@@ -137,7 +137,7 @@ def _exactly(system: System, solve_kept: SolveKept, centred: Floats, score: Floa
             size = max(_largest(kept.high, gone.high), spread)
             change = _largest(step_kept, step_gone) / size
         if not np.isfinite(change):
-            raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
+            raise too_extreme()
         if change <= EPS or change > previous / 2:
             break
         previous = change
