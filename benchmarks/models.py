@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from page import table, write_section
-from start_up import write_scores
+from start_up import keep_compiled, write_scores
 
 import evenhand as eh
 
@@ -170,6 +170,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--table", type=Path, metavar="PAGE", help="renew the table of this page")
     given = parser.parse_args()
+    keep_compiled()
     models(given.rounds)
     commands(given.rounds)
     start(2 * given.rounds + 1)

@@ -194,6 +194,9 @@ def measure(peer: str, folder: Path, small: Path, runs: int) -> dict[str, Any]:
     prepare = PEERS[peer]
     with contextlib.suppress(ValueError):  # a peer that fails here says why below
         prepare(*read_case(small))()
+    # glibc gives blocks of more than 128 KiB back to the system, and takes them again page by page, until a larger one
+    # has been freed: whether the imports of a peer happened to do so must not decide on times of a millisecond
+    np.ones(2**20).sum()
     gc.collect()
     imported = memory("VmRSS")
     codes, scores = read_case(folder)

@@ -698,11 +698,12 @@ def test_help_imports_nothing_heavy() -> None:
         assert command in done.stdout
 
 
-def test_calibrating_a_csv_needs_no_library_of_frames(scores: Path) -> None:
+def test_calibrating_a_csv_needs_no_library_of_frames_and_little_of_scipy(scores: Path) -> None:
     code = (
         "import sys\nfrom evenhand.cli import main\n"
         "try:\n    main(['calibrate', sys.argv[1]])\nexcept SystemExit:\n    pass\n"
-        "print({'polars', 'narwhals', 'pandas', 'pyarrow'} & set(sys.modules), file=sys.stderr)"
+        "print({'polars', 'narwhals', 'pandas', 'pyarrow', 'scipy.linalg', 'scipy.special'} & set(sys.modules), "
+        "file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(scores)], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "set()"

@@ -7,11 +7,19 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 import evenhand as eh
 from evenhand.errors import InputError
-from evenhand.models.noise import EstimatedNoise, KnownNoise, Noise, NoisePrior, PriorNoise, make_noise
+from evenhand.models.noise import (
+    EstimatedNoise,
+    KnownNoise,
+    Noise,
+    NoisePrior,
+    PriorNoise,
+    make_noise,
+    student_quantile,
+)
 from panels import random_panel
 
 Floats = NDArray[np.float64]
@@ -221,3 +229,10 @@ def test_a_fit_with_jeffreys_prior_of_ones_own_is_the_fit_with_estimated_noise()
     for first, second in ((own.values, student.values), (own.biases, student.biases)):
         for name in ("sd", "lower", "upper"):
             np.testing.assert_allclose(getattr(first, name), getattr(second, name), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("nu", [1, 2, 3, 4, 33, 500, 5901, 20_000, 20_001])
+def test_quantiles_of_students_t_are_those_of_scipy(nu: int) -> None:
+    for probability in (1e-5, 0.0011, 0.05, 0.3, 0.5, 0.7, 0.95, 0.9989, 0.99999):
+        expected = float(special.stdtrit(nu, probability))
+        assert student_quantile(nu, probability) == pytest.approx(expected, rel=1e-10, abs=1e-12)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 from hypothesis import given
 
 import evenhand as eh
@@ -11,6 +12,7 @@ from evenhand.panel.gauge import Anchor, Gauge
 from evenhand.panel.panel import Panel
 from evenhand.solve import Solver, choose_solver
 from evenhand.solve.connectivity import connectivity
+from evenhand.solve.direct import inverse_of_lower
 from evenhand.solve.equations import make_system
 from panels import connected_panels, exact_fit, gauges_for, panel_of, random_panel, worst
 
@@ -284,3 +286,11 @@ def test_small_systems_are_solved_in_one_thread_and_what_was_set_comes_back() ->
                 assert set(set_now()) == {1}
             assert set(set_now()) == {1}
         assert set_now() == before
+
+
+@pytest.mark.parametrize("size", [1, 2, 31, 32, 33, 65, 128])
+def test_the_inverse_of_a_triangle_is_that_of_lapack_whatever_stands_above_its_diagonal(size: int) -> None:
+    generator = np.random.default_rng(size)
+    square = generator.normal(size=(size, size)) + 3 * np.sqrt(size) * np.eye(size)
+    expected = scipy.linalg.solve_triangular(square, np.eye(size), lower=True)
+    assert np.allclose(inverse_of_lower(square), expected, rtol=1e-12, atol=1e-14)

@@ -139,5 +139,10 @@ class SolveError(EvenhandError):
     """The equations could not be solved to the accuracy that a result must have."""
 
 
+def too_extreme(what: str = "scores or confidences") -> SolveError:
+    """Return the error of numbers that leave the range of those that can be computed with."""
+    return SolveError(f"The {what} are too extreme to compute with: rescale them.")
+
+
 class NotRankableError(EvenhandError):
     """The objects cannot be ranked, or no probabilities can be given for them."""

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Final
+
+NAMED: Final = 6
+"""The most labels that a sentence names."""
 
 
 def count_of(number: int, word: str) -> str:
@@ -27,10 +31,17 @@ def is_or_are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def name_some(labels: Sequence[object], most: int = 6) -> str:
-    """Return labels in a line, with a count of those left out."""
-    shown = ", ".join(str(label) for label in labels[:most])
-    return shown if len(labels) <= most else f"{shown} and {len(labels) - most:,} more"
+def name_some(labels: Sequence[object], most: int = NAMED, of: int | None = None) -> str:
+    """Return labels in a line, with a count of those left out; ``of`` is how many there are where only some are given.
+
+    Examples
+    --------
+    >>> name_some(["A", "B", "C"], 2), name_some(["A", "B"], 2, of=1000)
+    ('A, B and 1 more', 'A, B and 998 more')
+    """
+    shown = [str(label) for label in labels[:most]]
+    more = (len(labels) if of is None else of) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
 def printable(text: object) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from math import isfinite, lgamma, log, pi, sqrt
+from math import inf, isfinite, lgamma, log, pi, sqrt
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.errors import InputError, Problem, SolveError
+from evenhand.errors import InputError, Problem, SolveError, too_extreme
 from evenhand.frames import Shown
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import condition
@@ -93,7 +93,7 @@ def default_priors(panel: Panel) -> Priors:
     with np.errstate(over="ignore", invalid="ignore"):
         spread = float(panel.score.std())
     if not np.isfinite(spread) or not np.isfinite(spread * spread):
-        raise SolveError("The scores are too extreme to compute with: rescale them.")
+        raise too_extreme("scores")
     if spread == 0:
         spread = max(1.0, abs(float(panel.score[0])))
     least = (_FINE * spread) ** 2 if panel.step is None else min(panel.step, spread) ** 2 / 12
@@ -200,14 +200,27 @@ def _log_ball(dimension: int, squared_radius: float) -> float:
     return dimension / 2 * log(pi * squared_radius) - lgamma(dimension / 2 + 1)
 
 
-def _bulk_notes(fit: Fit, priors: Priors) -> list[Problem]:
-    """Return a note for every ball or interval that does not hold the bulk of the posterior."""
+def _likely_noise(fit: Fit, priors: Priors) -> tuple[float, float]:
+    """Return between what the noise variance lies with 90 %, or wider bounds where the prior holds even these.
+
+    w is R over a chi-square; as a variance in squared points it is divided by the typical precision. The wider bounds
+    are those of Laurent and Massart on a chi-square, which need no import of scipy.special.
+    """
+    nu, total = fit.degrees_of_freedom, fit.residual / float(np.exp(np.log(fit.weight).mean()))
+    tail = log(20)
+    away = 2 * sqrt(nu * tail)
+    low, high = total / (nu + away + 2 * tail), total / (nu - away) if nu > away else inf
+    if priors.w_min <= low and high <= priors.w_max:
+        return low, high
     from scipy.special import gammaincinv
 
+    low, high = (total / (2 * float(gammaincinv(nu / 2, p))) for p in (0.95, 0.05))
+    return low, high
+
+
+def _bulk_notes(fit: Fit, priors: Priors) -> list[Problem]:
+    """Return a note for every ball or interval that does not hold the bulk of the posterior."""
     nu = fit.degrees_of_freedom
-    # w is R over a chi-square; as a variance in squared points it is divided by the typical precision
-    typical = float(np.exp(np.log(fit.weight).mean()))
-    low, high = (fit.residual / (2 * float(gammaincinv(nu / 2, p))) / typical for p in (0.95, 0.05))
     wide = []
     values, biases = fit.values.estimate, fit.biases.estimate
     w = fit.residual / max(nu - 2, 1)
@@ -223,6 +236,7 @@ def _bulk_notes(fit: Fit, priors: Priors) -> list[Problem]:
     radius = np.sqrt((np.square(values - priors.v_ref) + w * of_values).mean())
     if radius > priors.sigma_O:
         wide.append(f"values ({radius:.3g} against {priors.sigma_O:.3g})")
+    low, high = _likely_noise(fit, priors)
     if low < priors.w_min or high > priors.w_max:
         wide.append(f"noise variance ({low:.3g} to {high:.3g} against {priors.w_min:.3g} to {priors.w_max:.3g})")
     if not wide:

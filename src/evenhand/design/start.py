@@ -443,8 +443,8 @@ def _in_all(task: Task) -> NoDesignError | None:
     return None
 
 
-def _cut(need: Codes, room: Codes, tail: Codes, head: Codes) -> Flags | None:
-    """Return which of the needy cannot all be served; None if they can.
+def _too_needy(need: Codes, room: Codes, tail: Codes, head: Codes) -> tuple[Flags, int] | None:
+    """Return a smallest group of the needy that cannot all be served, and its shortage; None where all can.
 
     Each of some pairs can carry one unit from ``tail``, which has room, to ``head``, which has needs. By the theorem of
     Ford and Fulkerson the needs that cannot be met are those on the far side of a smallest cut.
@@ -466,17 +466,13 @@ def _cut(need: Codes, room: Codes, tail: Codes, head: Codes) -> Flags | None:
     reached = np.zeros(sink + 1, dtype=bool)
     order = sp.csgraph.breadth_first_order(backwards, sink, return_predecessors=False)
     reached[order] = True
-    return np.asarray(reached[n_room : n_room + n_need], dtype=bool)
-
-
-def _smallest(need: Codes, room: Codes, tail: Codes, head: Codes, group: Flags) -> tuple[Flags, int]:
-    """Return a group of which nobody can be left out without its shortage going away, and the shortage."""
+    group = np.asarray(reached[n_room : n_room + n_need], dtype=bool)
 
     def shortage(some: Flags) -> int:
         served = np.minimum(room, np.bincount(tail[some[head]], minlength=room.size))  # at most one to each member
         return int(need[some].sum() - served.sum())
 
-    for member in np.flatnonzero(group).tolist():
+    for member in np.flatnonzero(group).tolist():  # whoever can be left out without the shortage going away
         rest = group.copy()
         rest[member] = False
         if shortage(rest) > 0:
@@ -485,10 +481,10 @@ def _smallest(need: Codes, room: Codes, tail: Codes, head: Codes, group: Flags) 
 
 
 def _objects_together(task: Task) -> NoDesignError | None:
-    group = _cut(task.least, task.most_load, task.assessor, task.object)
-    if group is None:
+    found = _too_needy(task.least, task.most_load, task.assessor, task.object)
+    if found is None:
         return None
-    group, short = _smallest(task.least, task.most_load, task.assessor, task.object, group)
+    group, short = found
     labels = [task.objects[i] for i in np.flatnonzero(group).tolist()]
     readers = np.unique(task.assessor[group[task.object]])
     names = [task.assessors[i] for i in readers.tolist()]
@@ -505,10 +501,10 @@ def _objects_together(task: Task) -> NoDesignError | None:
 
 
 def _assessors_together(task: Task) -> NoDesignError | None:
-    group = _cut(task.least_load, task.most, task.object, task.assessor)
-    if group is None:
+    found = _too_needy(task.least_load, task.most, task.object, task.assessor)
+    if found is None:
         return None
-    group, short = _smallest(task.least_load, task.most, task.object, task.assessor, group)
+    group, short = found
     names = [task.assessors[i] for i in np.flatnonzero(group).tolist()]
     needed = int(task.least_load[group].sum())
     return NoDesignError(

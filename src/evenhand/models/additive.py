@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.errors import SolveError
+from evenhand.errors import too_extreme
 from evenhand.models.average import CWA, SA
-from evenhand.models.family import EXTREME, INTERVAL, check_options, make_fit, refuse_criteria
+from evenhand.models.family import INTERVAL, check_options, make_fit, refuse_criteria
 from evenhand.models.fit import Fit, Method, Model
 from evenhand.models.noise import NoiseKind, NoisePrior
 from evenhand.panel.gauge import Condition, Gauge, condition
@@ -133,7 +133,7 @@ def finish_additive(
     with np.errstate(over="ignore", invalid="ignore"):
         shift = fixed.shift(raw.values, raw.biases)
     if not np.isfinite(shift).all():
-        raise SolveError(EXTREME)
+        raise too_extreme()
     solution = replace(
         raw,
         values=raw.values + shift[parts.object_component],

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from evenhand.compiled import sum_by
-from evenhand.errors import SolveError
-from evenhand.models.family import EXTREME, INTERVAL, check_options, make_fit, refuse_criteria
+from evenhand.errors import SolveError, too_extreme
+from evenhand.models.family import INTERVAL, check_options, make_fit, refuse_criteria
 from evenhand.models.fit import Fit, Method
 from evenhand.models.noise import NoiseKind, NoisePrior
 from evenhand.panel.gauge import Gauge, condition
@@ -83,7 +83,7 @@ def _average(panel: Panel, method: Method, gauge: Gauge, noise: NoiseKind | Nois
         # one step of refinement, so that means of large scores keep their last digits
         step = sum_by(seen.object_index, seen.precision * residuals, seen.n_objects) / seen.object_confidence
     if not np.isfinite(step).all():
-        raise SolveError(EXTREME)
+        raise too_extreme()
     residuals = residuals - step[seen.object_index]
     error = float(np.finfo(np.float64).eps) * float(np.abs(centred).max())
     if not tells_residual(seen.precision, residuals, error, seen.score):

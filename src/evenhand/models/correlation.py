@@ -12,16 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.compiled import Codes, Floats
+from evenhand.compiled import Floats
 from evenhand.errors import Problem, SolveError
 from evenhand.models.noise import EstimatedNoise, KnownNoise, NoDistribution, Noise
 from evenhand.models.posterior import Posterior
 from evenhand.models.reweighting import Mixing
 from evenhand.panel.panel import Panel
 from evenhand.progress import report
-from evenhand.solve import choose_solver
-from evenhand.solve.base import Derived
-from evenhand.solve.criteria import Gauges, JointSolver, Readings
+from evenhand.solve.criteria import Gauges, JointSolver, OfSums, Readings
 from evenhand.solve.equations import System
 from evenhand.words import name_some
 
@@ -238,7 +236,7 @@ def _tails(noise: Noise) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class SummedSolver(Derived):
+class SummedSolver(OfSums):
     """Answers about weighted sums of independent posteriors.
 
     An assessor's biases are summed over the criteria that the assessor scored.
@@ -260,20 +258,10 @@ class SummedSolver(Derived):
         return max(0.0 if one.solver is None else one.solver.diagonal_error for one in self.posteriors)
 
     @property
-    def log_determinant_error(self) -> float:
-        """Standard error of the log-determinant; 0 where it is exact but for rounding."""
-        return choose_solver(self.system).log_determinant_error
-
-    @property
     def _parts(self) -> list[tuple[float, Posterior, Whole]]:
         """For each criterion the factor of its covariance, its posterior and its seats."""
         square = self.weights**2 / (self.variance or 1.0)
         return list(zip(square.tolist(), self.posteriors, self.seats, strict=True))
-
-    @property
-    def ends(self) -> tuple[Codes, Codes]:
-        """The object and the assessor of each combined score."""
-        return self.panel.object_index, self.panel.assessor_index
 
     def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
         """Return the covariance times a vector, or times each column of a matrix."""
@@ -313,14 +301,6 @@ class SummedSolver(Derived):
             values += factor * of_values
             biases[seat] += factor * of_biases
         return values, biases
-
-    def log_determinant(self) -> float:
-        """Return log det of the combined panel's own equations."""
-        return choose_solver(self.system).log_determinant()
-
-    def mu2(self) -> float:
-        """Return mu_2 of the combined panel."""
-        return choose_solver(self.system).mu2()
 
     def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
         """Return draws (count rows) of sums of values and of biases about zero, each part with tails of its own."""

@@ -676,15 +676,7 @@ class _Task:
             floor = noise_floor(one.panel.step, one.seen.precision)
             noise: Noise = EstimatedNoise(nu * level * float(factor[at]), nu, floor)
             noise = KnownNoise(floor=floor) if declared else noise
-            solver = CombinedSolver(
-                used,
-                part,
-                seat,
-                one.panel.object_index,
-                one.panel.assessor_index,
-                one.system,
-                1.0 if declared else level,
-            )
+            solver = CombinedSolver(used, part, seat, one.system, 1.0 if declared else level)
             posterior = Posterior(noise, one.seen.object_confidence, seat.size, solver)
             own = [note for note in fits[at - 1].notes if note.kind not in ("uncertainty", "grid")]
             own = [*own, *notes_on(noise, one.panel.step)] if at else self.notes(noise)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.compiled import dot
-from evenhand.errors import InputError, Problem, SolveError
+from evenhand.compiled import dot, frozen
+from evenhand.errors import InputError, Problem, too_extreme
 from evenhand.models.effects import both_sides
 from evenhand.models.fit import Fit, Model
 from evenhand.models.noise import NoiseKind, NoisePrior, make_noise, noise_floor, notes_on
@@ -18,12 +19,10 @@ from evenhand.panel.panel import Panel
 from evenhand.solve import Answering, Solution
 from evenhand.solve.connectivity import Connectivity
 from evenhand.solve.digits import PERFECT
-from evenhand.words import count_of, name_some
+from evenhand.words import NAMED, count_of, name_some
 
 INTERVAL: Final = 0.9
 """Probability of intervals unless asked otherwise."""
-
-EXTREME: Final = "The scores or confidences are too extreme to compute with: rescale them."
 
 _RANGE: Final = 280.0
 """Powers of ten that confidences, and confidences times squares of scores, may reach where variances are searched."""
@@ -71,7 +70,7 @@ def refuse_extreme(panel: Panel, most_power: float = 1.0) -> None:
         about = level if panel.is_equally_confident else most_power * (level - np.log10(panel.precision).mean()) + level
     # scores that are all equal have no spread, and nothing to overflow
     if not (np.abs(np.concatenate([level, about, level + 2 * (spread if spread > -np.inf else 0)])) < _RANGE).all():
-        raise SolveError(EXTREME)
+        raise too_extreme()
 
 
 def make_fit(
@@ -106,7 +105,7 @@ def make_fit(
         gauge=gauge,
         values=values,
         biases=biases,
-        given_residuals=None if solution.residuals is None else _frozen(solution.residuals),
+        given_residuals=None if solution.residuals is None else frozen(solution.residuals),
         weight=seen.precision,
         residual=residual,
         degrees_of_freedom=dof,
@@ -139,21 +138,27 @@ def _notes(panel: Panel, parts: Connectivity, *, calibrated: bool) -> list[Probl
 def _singles(panel: Panel) -> list[Problem]:
     """Return notes on assessors of one object, and on objects seen once."""
     notes = []
-    lone = [panel.assessors[i] for i in np.flatnonzero(panel.assessor_assessments == 1).tolist()]
+    lone, count = _some(panel.assessors, panel.assessor_assessments == 1)
     if lone:
         message = (
-            f"{count_of(len(lone), 'assessor')} scored one object only, which fixes their own bias and says nothing "
-            f"about that object: {name_some(lone)}."
+            f"{count_of(count, 'assessor')} scored one object only, which fixes their own bias and says nothing "
+            f"about that object: {name_some(lone, of=count)}."
         )
         notes.append(Problem("single_object_assessor", message, f"assessor {lone[0]}"))
-    once = [panel.objects[i] for i in np.flatnonzero(panel.object_assessments == 1).tolist()]
+    once, count = _some(panel.objects, panel.object_assessments == 1)
     if once:
         message = (
-            f"{count_of(len(once), 'object')} seen once: the value is that one score less its assessor's bias, "
-            f"unchecked by a second: {name_some(once)}."
+            f"{count_of(count, 'object')} seen once: the value is that one score less its assessor's bias, "
+            f"unchecked by a second: {name_some(once, of=count)}."
         )
         notes.append(Problem("single_assessment_object", message, f"object {once[0]}"))
     return notes
+
+
+def _some(labels: Sequence[str], chosen: NDArray[np.bool_]) -> tuple[list[str], int]:
+    """Return the labels of the first few of those chosen, and how many they all are."""
+    places = np.flatnonzero(chosen)
+    return [labels[place] for place in places[:NAMED].tolist()], places.size
 
 
 def _residual_sum(panel: Panel, solution: Solution) -> float:
@@ -167,10 +172,5 @@ def _residual_sum(panel: Panel, solution: Solution) -> float:
     with np.errstate(over="ignore", under="ignore"):
         residual = float(dot(panel.precision, np.square(residuals / largest))) * largest * largest
     if not np.finfo(np.float64).tiny <= residual < np.inf:
-        raise SolveError(EXTREME)
+        raise too_extreme()
     return residual
-
-
-def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    array.flags.writeable = False
-    return array

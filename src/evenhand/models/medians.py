@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evenhand import frames
 from evenhand.compiled import Floats, count_by, dot, sum_by
-from evenhand.errors import Problem, SolveError
+from evenhand.errors import Problem, SolveError, too_extreme
 from evenhand.models.additive import CWC, finish_additive
 from evenhand.models.effects import Table
 from evenhand.models.family import INTERVAL, check_options, refuse_criteria
@@ -372,7 +372,7 @@ def _polish(panel: Panel, parts: Connectivity) -> Polished:
         )
         values, biases, total, rounds = _alternate(task, np.zeros(task.n_assessors), _BEGINNING, _FALL)
         if not np.isfinite(total * unit):
-            raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
+            raise too_extreme()
         bound, solved = 0.0, None
         if panel.n_assessments <= MOST and not task.is_perfect(values, biases):
             solved = _programme(task, biases)

@@ -12,17 +12,17 @@ score of ordinary confidence (the geometric mean of all) scatters by half a step
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from math import pi
 from typing import Final, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.compiled import Floats
-from evenhand.errors import InputError, Problem, SolveError
+from evenhand.errors import InputError, Problem, too_extreme
 from evenhand.words import count_of
 
 NoiseKind = Literal["estimated", "declared"]
@@ -35,6 +35,11 @@ _DEPTH: Final = 45.0
 
 _HALVINGS: Final = 60
 _NODES: Final = 8
+
+_MOST_TERMS: Final = 20_000
+_TAIL: Final = 1e-3
+_MOST_STEPS: Final = 100
+"""Quantiles of Student's t with fewer degrees of freedom, and not so far out, are sums of our own, in so many steps."""
 
 _BLOCK: Final = 2**20
 """Confidences whose logarithms are held at a time."""
@@ -190,11 +195,9 @@ class EstimatedNoise:
 
     def quantile(self, probability: float) -> float | None:
         """Return sqrt(R/nu) times the quantile of Student's t."""
-        from scipy.special import stdtrit
-
         if not self._is_told:
             return None
-        return float(np.sqrt(self._total / self.nu) * stdtrit(self.nu, probability))
+        return float(np.sqrt(self._total / self.nu)) * student_quantile(self.nu, probability)
 
     def cdf(self, deviation: ArrayLike) -> Floats | None:
         """Return the distribution function of Student's t with scale sqrt(R/nu)."""
@@ -406,7 +409,7 @@ def floor_at(step: float | None, log_confidence: float) -> float:
         return 0.0
     log_floor = 2 * float(np.log(step / 2)) + log_confidence
     if log_floor > np.log(np.finfo(np.float64).max):
-        raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
+        raise too_extreme()
     return float(np.exp(log_floor))
 
 
@@ -566,7 +569,38 @@ class Normal(Symmetric, OneShape):
 
     def partial_mean(self, z: Floats) -> Floats:
         """Return the integral of z times its density up to a point."""
-        return np.asarray(-np.exp(-np.square(z) / 2) / np.sqrt(2 * pi))
+        return np.asarray(-np.exp(-np.square(z) / 2) / np.sqrt(2 * math.pi))
+
+
+def student_quantile(nu: int, probability: float) -> float:
+    """Return the quantile of Student's t with nu degrees of freedom.
+
+    With t = sqrt(nu) tan(x) the distribution function is a finite sum of powers of cos(x), and concave for x > 0, so
+    that Newton's steps from zero come up to the answer. Every calibration needs one quantile; to import scipy.special
+    for it took a fifth of the time of the whole command.
+
+    Examples
+    --------
+    >>> round(student_quantile(33, 0.95), 9)
+    1.692360309
+    """
+    if nu > _MOST_TERMS or not _TAIL < probability < 1 - _TAIL:
+        from scipy.special import stdtrit
+
+        return float(stdtrit(nu, probability))
+    is_odd = nu % 2
+    powers = np.arange(is_odd, nu - 1, 2)
+    factors = np.cumprod(np.concatenate([[1.0], (powers[1:] - 1) / powers[1:]]))[: powers.size]
+    unit = 1 / math.pi if is_odd else 0.5
+    height = unit * (is_odd + float(factors.sum()))
+    x, aim = 0.0, abs(probability - 0.5)
+    for _ in range(_MOST_STEPS):
+        reached = unit * (is_odd * x + math.sin(x) * float(factors @ math.cos(x) ** powers))
+        step = (aim - reached) / (height * math.cos(x) ** (nu - 1))
+        x += step
+        if step <= 1e-15 * x:
+            break
+    return math.copysign(math.sqrt(nu) * math.tan(x), probability - 0.5)
 
 
 def lower_half(low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -577,4 +611,4 @@ def lower_half(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 def log_normal(away: Floats, variance: Floats) -> Floats:
     """Return the log of a normal density about zero."""
-    return np.asarray(-(np.log(2 * pi * variance) + np.square(away) / variance) / 2)
+    return np.asarray(-(np.log(2 * math.pi * variance) + np.square(away) / variance) / 2)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 from evenhand.compiled import Codes, Floats
-from evenhand.errors import InputError, SolveError
+from evenhand.errors import InputError, SolveError, too_extreme
 from evenhand.memory import fits, require
 from evenhand.solve.base import Solution, Solver, Wrapped
 from evenhand.solve.direct import DirectSolver
@@ -109,15 +109,15 @@ class AutoSolver(Wrapped):
             return self._sparse
         return self._direct if self.system.n_kept <= DENSE and fits(self._dense_bytes) else None
 
-    @cached_property
+    @property
     def _is_unequal(self) -> bool:
-        weight = self.system.weight
-        return weight.strides != (0,) and float(weight.max()) > _UNEQUAL * float(weight.min())
+        least, most = self.system.weight_range
+        return most > _UNEQUAL * least
 
     @property
     def _can_be_squared(self) -> bool:
-        weight = self.system.weight
-        return float(weight.min()) >= 1 / _SQUARABLE and float(weight.max()) <= _SQUARABLE
+        least, most = self.system.weight_range
+        return least >= 1 / _SQUARABLE and most <= _SQUARABLE
 
     @cached_property
     def estimator(self) -> Solver:
@@ -176,7 +176,7 @@ class AutoSolver(Wrapped):
         """
         system = self.system
         if (self.kind in ("sparse", "iterative") or system.n_kept > SMALL) and not self._can_be_squared:
-            raise SolveError("The confidences are too extreme to compute with: rescale them.")
+            raise too_extreme("confidences")
         if self.kind == "iterative":
             found = self._iterative.solve(score, declared=declared)
             return self._found_by(self._iterative, found, "as asked for")

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from evenhand.compiled import Codes, Floats, Whole
-from evenhand.errors import LimitError, SolveError
+from evenhand.errors import LimitError, SolveError, too_extreme
 from evenhand.memory import in_gib, require
 from evenhand.panel.gauge import Condition, chooser
 from evenhand.progress import report
@@ -271,7 +271,7 @@ class JointSolver:
             fitted = values[readings.object_index] + biases[readings.assessor_index]
             residuals = np.where(readings.present, target - fitted, 0.0)
         if not np.isfinite(residuals).all():
-            raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
+            raise too_extreme()
         return *self.gauges.fixed(values + origin, biases), residuals
 
     def apply(self, of_objects: Floats, of_assessors: Floats) -> tuple[Floats, Floats]:
@@ -450,36 +450,50 @@ def certainty(best: JointSolver, rows: Floats, drawn: float = 0.0) -> tuple[Floa
     return of_sums, factor, freedom
 
 
+class OfSums(Derived):
+    """What answers about sums over criteria share: the combined panel has equations as if its scores had been given."""
+
+    system: System
+
+    @property
+    def ends(self) -> tuple[Codes, Codes]:
+        """The object and the assessor of each combined score."""
+        return self.system.ends
+
+    @property
+    def log_determinant_error(self) -> float:
+        """Standard error of the log-determinant; 0 where it is exact but for rounding."""
+        return choose_solver(self.system).log_determinant_error
+
+    def log_determinant(self) -> float:
+        """Return log det of the combined panel's own equations."""
+        return choose_solver(self.system).log_determinant()
+
+    def mu2(self) -> float:
+        """Return mu_2 of the combined panel."""
+        return choose_solver(self.system).mu2()
+
+
 @dataclass(frozen=True, eq=False)
-class CombinedSolver(Derived):
+class CombinedSolver(OfSums):
     """Answers about weighted sums of the criteria's values and biases, in the gauges.
 
     An assessor's biases are summed over the criteria that the assessor scored; ``seats`` are the positions, among all
-    assessors, of those that are asked about. The combined panel has object and assessor of each assessment, and the
-    equations (``system``) as if its scores had been given as such. Covariances are divided by ``variance``, the noise
-    variance of the sums.
+    assessors, of those that are asked about. Covariances are divided by ``variance``, the noise variance of the sums.
     """
 
     base: JointSolver
     weights: Floats
     seats: Whole
-    object_index: Codes
-    assessor_index: Codes
     system: System
     variance: float = 1.0
     diagonal_error: float = 0.0
-    log_determinant_error: float = 0.0
 
     @property
     def reason(self) -> str:
         """Which method was used."""
         size = self.weights.size * min(self.base.readings.n_objects, self.base.readings.n_assessors)
         return f"direct: dense Cholesky factor of {size:,} equations of correlated criteria"
-
-    @property
-    def ends(self) -> tuple[Codes, Codes]:
-        """The object and the assessor of each assessment of the combined panel."""
-        return self.object_index, self.assessor_index
 
     def apply(self, of_objects: Floats, of_assessors: Floats) -> Sides:
         """Return the covariance times a vector, or times each column of a matrix."""
@@ -521,14 +535,6 @@ class CombinedSolver(Derived):
         values = np.einsum("k,okl,l->o", self.weights, of_objects, self.weights)
         biases = np.einsum("ak,akl,al->a", self._own, of_assessors, self._own)
         return values / self.variance, biases[self.seats] / self.variance
-
-    def log_determinant(self) -> float:
-        """Return log det of the combined panel's own equations."""
-        return choose_solver(self.system).log_determinant()
-
-    def mu2(self) -> float:
-        """Return mu_2 of the combined panel."""
-        return choose_solver(self.system).mu2()
 
     def draw(self, generator: np.random.Generator, count: int) -> tuple[Floats, Floats]:
         """Return draws (count rows) of sums of values and of biases about zero, in the gauges."""

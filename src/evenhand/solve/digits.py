@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.compiled import Floats, dot, sum_by
-from evenhand.errors import SolveError
+from evenhand.errors import SolveError, too_extreme
 from evenhand.solve.base import Solution
 from evenhand.solve.equations import SolveKept, System, eliminate
 
@@ -52,27 +52,30 @@ def refined(system: System, solve_kept: SolveKept, score: Floats) -> Solution:
         sample = np.sort(score[:: max(1, score.size // 100)])
         origin = float(sample[sample.size // 2])
         centred = score - origin
-    if not np.isfinite(centred).all():
-        raise SolveError("The scores are too extreme to compute with: rescale them.")
+    spread = _largest(centred)
+    if not np.isfinite(spread):
+        raise too_extreme("scores")
     with np.errstate(all="ignore"):
-        found = _plainly(system, solve_kept, centred)
+        found = _plainly(system, solve_kept, centred, spread)
         if found is not None:
-            error = 2 * _EPS * (_largest(centred) + _largest(*found[:2]))
+            error = 2 * _EPS * (spread + _largest(*found[:2]))
             found = found if tells_residual(system.weight, found[2], error, score) else None
     kept, gone, residual = found or _exactly(system, solve_kept, centred, score)
     values, biases = system.orient(kept, gone)
     return Solution(origin + values, biases, residual)
 
 
-def _plainly(system: System, solve_kept: SolveKept, centred: Floats) -> tuple[Floats, Floats, Floats] | None:
-    """Refine in plain arithmetic; None where rounding may have done harm.
+def _plainly(
+    system: System, solve_kept: SolveKept, centred: Floats, spread: float
+) -> tuple[Floats, Floats, Floats] | None:
+    """Refine in plain arithmetic, for scores of at most this size; None where rounding may have done harm.
 
     The inverse of a grounded Laplacian has no negative entry, so one solution with the sizes of all rounding errors
     on the right-hand side bounds what they can do together.
     """
     kept, gone = np.zeros(system.n_kept), np.zeros(system.n_gone)
     residual = centred
-    change = size = spread = np.inf
+    change = size = np.inf
     for step in range(4):
         force = system.forces(residual)
         of_kept = sum_by(system.kept, force, system.n_kept)
@@ -82,9 +85,8 @@ def _plainly(system: System, solve_kept: SolveKept, centred: Floats) -> tuple[Fl
         if change <= _EPS * size < np.inf:
             break  # so small a step would change no digit
         kept, gone = kept + step_kept, gone + step_gone
-        residual = centred - kept[system.kept] - gone[system.gone]
+        residual = centred - kept.take(system.kept) - gone.take(system.gone)
         if step == 0:
-            spread = _largest(centred)
             size = max(_largest(kept, gone), spread, np.finfo(float).tiny)
         elif change <= _SETTLED * size:
             break
@@ -106,11 +108,18 @@ def tells_residual(weight: Floats, residuals: Floats, error: float, score: Float
     By the inequality of Cauchy and Schwarz dR <= 2 sqrt(R E) + E, E = C error^2. Residuals that are nothing but the
     rounding of the scores are none.
     """
-    largest = _largest(residuals)
+    at = int(np.abs(residuals).argmax())
+    largest = abs(float(residuals[at]))
     if largest <= PERFECT * _largest(score):
         return True
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        part = float(weight.sum()) * (error / largest) ** 2 / float(dot(weight, np.square(residuals / largest)))
+        noise = float(weight.sum()) * (error / largest) ** 2
+        # the largest residual is nearly always enough, and R is no less than what it adds
+        return _is_told(noise / weight[at]) or _is_told(noise / float(dot(weight, np.square(residuals / largest))))
+
+
+def _is_told(part: float) -> bool:
+    """Whether R has nine digits where E is this part of it."""
     return bool(2 * np.sqrt(part) + part <= _DIGITS)
 
 
@@ -128,7 +137,7 @@ def _exactly(system: System, solve_kept: SolveKept, centred: Floats, score: Floa
             size = max(_largest(kept.high, gone.high), spread)
             change = _largest(step_kept, step_gone) / size
         if not np.isfinite(change):
-            raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
+            raise too_extreme()
         if change <= EPS or change > previous / 2:
             break
         previous = change

@@ -18,8 +18,11 @@ _ACCURATE: Final = 300
 _CANCELLED: Final = (1e-3, 1e-5)
 """A pivot smaller than this part of its diagonal has lost too many digits; up to 300 equations none is spared."""
 
-_TINY: Final = 32
-"""Up to this many equations are solved without LAPACK's own routines."""
+_TINY: Final = 128
+"""Up to this many equations are solved without scipy.linalg, whose import takes longer than a whole calibration."""
+
+_LEAF: Final = 32
+"""Factors up to this size are inverted row by row."""
 
 _BLOCK: Final = 64
 _POLE: Final = 4
@@ -202,16 +205,8 @@ class Cholesky:
 
     @cached_property
     def _half(self) -> Floats | None:
-        """The inverse of a tiny factor, which products with are quicker than to import a library of routines."""
-        size, lower = self.lower.shape[0], self.lower
-        if size > _TINY:
-            return None
-        half = np.zeros((size, size))
-        for k in range(size):
-            half[k, :k] = -(lower[k, :k] @ half[:k, :k])
-            half[k, k] = 1.0
-            half[k] /= lower[k, k]
-        return half
+        """The inverse of the factor of few equations; None for many."""
+        return None if self.lower.shape[0] > _TINY else inverse_of_lower(self.lower)
 
     def draw(self, generator: np.random.Generator, count: int) -> Floats:
         """Return draws (columns) with the inverse as covariance."""
@@ -241,6 +236,32 @@ class Cholesky:
             full[start:stop, start:stop] = inner + np.tril(inner, -1).T
             full[start:stop, stop:] = full[stop:, start:stop].T
         return full
+
+
+def inverse_of_lower(lower: Floats) -> Floats:
+    """Return the inverse of a lower triangular matrix; what stands above its diagonal means nothing.
+
+    Row by row, or by halves: the inverse of [[A, 0], [B, C]] is [[A^-1, 0], [-C^-1 B A^-1, C^-1]].
+
+    Examples
+    --------
+    >>> inverse_of_lower(np.array([[2.0, 0.0], [1.0, 4.0]]))
+    array([[ 0.5  ,  0.   ],
+           [-0.125,  0.25 ]])
+    """
+    size = lower.shape[0]
+    if size <= _LEAF:
+        pivots = np.diagonal(lower)
+        inverse, scaled = np.diag(1.0 / pivots), lower / -pivots[:, None]
+        for k in range(1, size):
+            inverse[k, :k] = scaled[k, :k].dot(inverse[:k, :k])
+        return inverse
+    half = size // 2
+    inverse = np.zeros((size, size))
+    inverse[:half, :half] = first = inverse_of_lower(lower[:half, :half])
+    inverse[half:, half:] = last = inverse_of_lower(lower[half:, half:])
+    inverse[half:, :half] = -(last @ (lower[half:, :half] @ first))
+    return inverse
 
 
 @dataclass(frozen=True, eq=False)

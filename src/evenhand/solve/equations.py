@@ -15,10 +15,11 @@ from evenhand.panel.graph import Components
 from evenhand.panel.panel import Panel
 
 _DENSE_CELLS: Final = 2_000_000
+"""Up to this many cells the weights are multiplied as a full matrix."""
+
 _THIN: Final = 14
 _PAIRS: Final = 2**22
 """An eliminated vertex that links less than this part of the kept ones is treated pair by pair, up to so many pairs."""
-"""Up to this many cells the weights are multiplied as a full matrix."""
 
 _FULL: Final = 4
 """The full matrix replaces the sparse one where at least one pair in four has an assessment."""
@@ -61,6 +62,12 @@ class System:
     def n_edges(self) -> int:
         """Number N of assessments."""
         return int(self.kept.size)
+
+    @cached_property
+    def weight_range(self) -> tuple[float, float]:
+        """The smallest and the largest precision."""
+        weight = self.weight[:1] if self.weight.strides == (0,) else self.weight  # one for all
+        return float(weight.min()), float(weight.max())
 
     @cached_property
     def n_links(self) -> int:
@@ -156,7 +163,8 @@ class System:
     @cached_property
     def dense(self) -> Floats:
         """The weights c as a full matrix, eliminated side by kept side."""
-        places = self.gone.astype(np.int64) * self.n_kept + self.kept.astype(np.int64)
+        places = self.gone.astype(np.int64, copy=False) * self.n_kept
+        places += self.kept
         full = np.bincount(places, weights=self.weight, minlength=self.n_gone * self.n_kept)
         return np.asarray(full.reshape(self.n_gone, self.n_kept))
 
@@ -182,17 +190,19 @@ class System:
     def _dense_links(self, pole: int | None) -> Floats:
         """Return c^T diag(1/C) c but for a pole: pair by pair where that is less work than products of full rows."""
         few = self.gone_count * _THIN < self.n_kept
-        if not few.any() or float(self.gone_count[few].astype(np.float64) @ self.gone_count[few]) > _PAIRS:
+        if few.any() and float(self.gone_count[few].astype(np.float64) @ self.gone_count[few]) > _PAIRS:
             few[:] = False
         many = ~few
         if pole is not None:
             few[pole] = many[pole] = False
         links: Floats | None = None
         if many.any():
-            half = (self.dense if many.all() else self.dense[many]) / np.sqrt(self.gone_total[many])[:, None]
+            is_all = bool(many.all())
+            dense, total = (self.dense, self.gone_total) if is_all else (self.dense[many], self.gone_total[many])
+            half = dense / np.sqrt(total)[:, None]
             links = half.T @ half
-        if links is not None and not few.any():
-            return links
+            if is_all or not few.any():
+                return links
         rows, size = self.incidence[few], self.n_kept
         first, second, vertex = pairs_of(rows.indptr.astype(np.int64))
         terms = rows.data[first] * rows.data[second] / self.gone_total[few][vertex]

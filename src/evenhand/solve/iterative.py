@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from evenhand import progress
 from evenhand.compiled import WIDTH, Floats, dot, squares_of_residuals, sum_by, sums_of_scores, wants_loops
-from evenhand.errors import SolveError
+from evenhand.errors import SolveError, too_extreme
 from evenhand.solve.base import AT_ONCE, KeptSolver, Sides, Solution, require_draws
 from evenhand.solve.digits import tells_residual
 from evenhand.solve.equations import eliminate
@@ -160,7 +160,7 @@ class IterativeSolver(KeptSolver):
             mean = of_gone / system.gone_total
             left = squares - float(dot(of_gone, mean))
         if not np.isfinite(left):
-            raise SolveError("The scores or confidences are too extreme to compute with: rescale them.")
+            raise too_extreme()
         right = self._balanced(of_kept - system.up(mean)) / self._root
         freedom = max(system.n_edges - system.n_gone - system.n_kept + system.n_components, 1)
         begun = None if start is None else self._balanced(start, weighted=True) * self._root
@@ -209,8 +209,8 @@ class IterativeSolver(KeptSolver):
     @cached_property
     def _inequality(self) -> float:
         """The largest confidence over the smallest."""
-        weight = self.system.weight
-        return 1.0 if weight.strides == (0,) else float(weight.max()) / float(weight.min())
+        least, most = self.system.weight_range
+        return most / least
 
     @cached_property
     def _is_resolved(self) -> bool:
