@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +82,36 @@ class LimitError(EvenhandError):
 
 
 class MissingPackageError(EvenhandError):
-    """An optional package is needed and not installed."""
+    """An optional package is needed and not installed.
+
+    Attributes
+    ----------
+    package
+        Its name.
+    """
 
     def __init__(self, package: str, purpose: str, extra: str) -> None:
         self.package = package
         super().__init__(f"{purpose} needs the package {package}: pip install '{extra}'.")
+
+
+def is_installed(module: str) -> bool:
+    """Say whether a module can be imported, without importing it."""
+    return importlib.util.find_spec(module) is not None
+
+
+_EXTRAS: Final = {
+    "polars": ("polars", "large"),
+    "vl_convert": ("vl-convert-python", "pictures"),
+}
+"""For modules that a plain installation lacks, the package and the extra that brings it."""
+
+
+def require(module: str, purpose: str) -> None:
+    """Say what to install where a module of an extra is needed and is not there."""
+    if not is_installed(module):
+        package, extra = _EXTRAS[module]
+        raise MissingPackageError(package, purpose, f"evenhand[{extra}]")
 
 
 class NotConnectedError(EvenhandError):

@@ -11,7 +11,7 @@ from evenhand.cli import options as ask
 from evenhand.cli.fitting import CriteriaFitting
 from evenhand.cli.options import EXIT_NO, Options, command, part
 from evenhand.cli.showing import say, show_json, show_next_step, show_written
-from evenhand.errors import InputError
+from evenhand.errors import InputError, is_installed
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
@@ -53,7 +53,11 @@ class Reporting(Options):
         """Write a report of a fit, where one was asked for, and return what was written."""
         from evenhand.reports import report
 
-        return [] if self.report_place is None else [report(found, self.report_place, **options)]
+        if self.report_place is None:
+            return []
+        written = report(found, self.report_place, **options)
+        _say_if_no_charts()
+        return [written]
 
 
 class ReportOptions(Options):
@@ -96,11 +100,20 @@ def report(options: ReportOptions) -> int:
     quick: dict[str, Any] = {"candidates": ()} if options.quick else {}
     made = make_report(options.fitting.fit(), title=options.title, **vars(options.lottery), **quick)
     write_text(options.place, render(made))
+    _say_if_no_charts()
     if options.as_json:
         show_json({"report": str(options.place), "fingerprint": made.mark.whole, "decision": made.decision})
         return 0
     say(*made.decision, f"Written to {options.place}; fingerprint {made.mark.whole[:16]}.")
     return 0
+
+
+def _say_if_no_charts() -> None:
+    """Say on standard error that a page was written without charts, where nothing is installed that draws them."""
+    from evenhand.reports.page import NO_CHARTS
+
+    if not is_installed("vl_convert"):
+        click.echo(f"Note: {NO_CHARTS}", err=True)
 
 
 def _verify(options: ReportOptions, given: str) -> int:

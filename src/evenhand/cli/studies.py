@@ -12,6 +12,7 @@ import click
 from evenhand.cli import options as ask
 from evenhand.cli.options import EXIT_NO, Options, Output, command, part
 from evenhand.cli.showing import Summary, number_text, say, say_notes, show_table
+from evenhand.errors import require
 from evenhand.words import printable
 
 if TYPE_CHECKING:
@@ -147,10 +148,12 @@ class _Figures(Options):
     figure_format: Literal["svg", "png"] = ask.choice(["svg", "png"], "How figures are written.", default="svg")
 
     def check(self) -> None:
-        """Refuse, before the work, a directory that cannot be made."""
+        """Refuse, before the work, a directory that cannot be made, and figures that cannot be drawn."""
         place = self.figures
         if place is not None and not place.is_dir() and not place.resolve().parent.is_dir():
             raise click.UsageError(f"There is no directory {place.parent}: make it first.")
+        if place is not None:
+            require("vl_convert", f"A picture as {self.figure_format}")
 
 
 class SimulateOptions(Options):

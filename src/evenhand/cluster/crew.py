@@ -20,7 +20,7 @@ import numpy as np
 
 from evenhand.cluster.blocks import Tally, add
 from evenhand.compiled import Floats
-from evenhand.errors import InputError, MissingPackageError, SolveError
+from evenhand.errors import InputError, MissingPackageError, SolveError, is_installed
 from evenhand.progress import report
 
 _TOO_MANY_DEATHS: Final = (
@@ -152,10 +152,10 @@ def open_crew(cluster: Any) -> Iterator[Crew]:
 
     What was started here is closed at the end.
     """
-    try:
-        from dask.distributed import Client
-    except ImportError:
-        raise MissingPackageError("distributed", "A cluster", "evenhand[distributed]") from None
+    for package in ("distributed", "polars", "numba"):
+        if not is_installed(package):
+            raise MissingPackageError(package, "A cluster", "evenhand[distributed]")
+    from dask.distributed import Client
 
     if isinstance(cluster, Client):
         yield Crew(cluster)
