@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from evenhand.words import by_door, count_of
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -58,7 +60,8 @@ class InputError(EvenhandError):
         found = (Problem(kind, problems, where),) if isinstance(problems, str) else tuple(problems)
         self.problems: tuple[Problem, ...] = found
         more = len(found) - 1
-        rest = "" if more == 0 else f" ({more:,} more problem{'s' if more > 1 else ''}; `evenhand check` lists all.)"
+        remedy = by_door("the attribute problems has all", "`evenhand check` lists all")
+        rest = "" if more == 0 else f" ({count_of(more, 'more problem')}; {remedy}.)"
         super().__init__(f"{found[0]}{rest}")
 
     @property

@@ -20,12 +20,12 @@ from evenhand.cli import options as ask
 from evenhand.cli import terminal
 from evenhand.cli.design import design
 from evenhand.cli.fitting import CriteriaFitting, Fitting, Gauging, Input, Scores
-from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, command, part, typed
+from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, as_typed, command, part, typed
 from evenhand.cli.reports import Drawing, Lottery, Reporting, report, template
 from evenhand.cli.showing import Summary, show_json
 from evenhand.cli.studies import reproduce, simulate
 from evenhand.errors import EvenhandError, InputError, MissingPackageError
-from evenhand.words import printable
+from evenhand.words import printable, spoken
 
 
 class EvenhandGroup(click.Group):
@@ -48,7 +48,8 @@ class EvenhandGroup(click.Group):
 
     def _run(self, args: Any, kwargs: Any) -> int:
         try:
-            return int(super().main(*args, **kwargs) or 0)
+            with spoken(as_typed):
+                return int(super().main(*args, **kwargs) or 0)
         except click.exceptions.Exit as stop:
             return stop.exit_code
         except click.exceptions.NoArgsIsHelpError as error:
@@ -424,7 +425,7 @@ class DemoOptions(Options):
 def demo(options: DemoOptions) -> None:
     """Calibrate a small grant competition that ships with evenhand: 40 proposals, 11 assessors."""
     from evenhand.data import demo_path
-    from evenhand.io import read_panel
+    from evenhand.io.demo import demo as demo_panel
     from evenhand.io.results import check_target, copy_file
     from evenhand.models.additive import CWC
     from evenhand.models.average import SA
@@ -434,7 +435,7 @@ def demo(options: DemoOptions) -> None:
     if options.save is not None:
         check_target(options.save, known=(".csv",))
         copy_file(demo_path(), options.save)
-    panel = read_panel(demo_path())
+    panel = demo_panel()
     fit, averages = CWC(panel), SA(panel)
 
     def show(summary: dict[str, object]) -> None:

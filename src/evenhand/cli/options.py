@@ -7,7 +7,7 @@ group of its own (:func:`part`). Checks that need several options stand in ``che
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self, TypeVar, dataclass_transform
 
@@ -233,6 +233,18 @@ def typed(*names: str) -> list[str]:
         if (not names or option.name in names)
         and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
     ]
+
+
+def as_typed(name: str, value: object) -> str:
+    """Return how an argument of the library is typed as an option of the command that runs, with its value."""
+    context = click.get_current_context(silent=True)
+    known = [] if context is None else context.command.params
+    names = [one.opts[-1] for one in known if isinstance(one, click.Option) and one.name in (name, f"{name}_")]
+    option = names[0] if names else f"--{name.replace('_', '-')}"
+    if value is None or value is True:
+        return option
+    given = ",".join(f"{key}={one}" for key, one in value.items()) if isinstance(value, Mapping) else value
+    return f"{option} {given}"
 
 
 def refuse(why: str, *names: str) -> None:
