@@ -152,7 +152,9 @@ class _Figures(Options):
         place = self.figures
         if place is not None and not place.is_dir() and not place.resolve().parent.is_dir():
             raise click.UsageError(f"There is no directory {place.parent}: make it first.")
-        if place is not None:
+        if place is None:
+            ask.refuse("is of figures: use it with --figures DIR.", "figure_format")
+        else:
             require("vl_convert", f"A picture as {self.figure_format}")
 
 
@@ -249,6 +251,8 @@ class ReproduceOptions(Options):
         """Refuse options of parts that were not asked for, and to write over the data."""
         if "case-study-1" not in self.chosen:
             ask.refuse("goes with case-study-1.", *_Runs.names())
+        if self.chosen == ["figure-1"]:
+            ask.refuse("goes with the case studies: figure-1 needs no data.", "data")
         folder = self.data.data
         if folder is not None:
             if not folder.is_dir():
