@@ -45,7 +45,7 @@ if hasattr(os, "register_at_fork"):
 def wants_polars(size: int) -> bool:
     """Whether so many bytes are worth it, and polars works: it waits for ever in a child forked from where it ran.
 
-    Where it is not installed, files of any size are read by Python alone, which takes some ten times as long.
+    Where it is not installed, files of any size are read by Python alone, which takes several times as long.
     """
     return size >= LARGE and not _state["forked"] and is_installed("polars")
 

@@ -461,11 +461,10 @@ class Fit(Asked, frames.Shown):
 
         Examples
         --------
-        >>> from evenhand import demo
+        >>> from evenhand import Panel, calibrate, demo
         >>> fit = calibrate(demo())
         >>> round(fit.contrast("P28", "P23").estimate, 2), round(fit.contrast("Adeyemi", "Kaur").estimate, 2)
         (1.85, 35.73)
-        >>> from evenhand import Panel, calibrate
         >>> panel = Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1] * 3, [60.0, 70.0, 50.0, 62.0, 40.0, 47.0])
         >>> round(calibrate(panel).contrast(values={"0": 1, "1": -1}).estimate, 9)
         9.0
