@@ -43,6 +43,14 @@ def test_a_frame_is_calibrated_as_the_panel_that_it_holds() -> None:
     assert isinstance(fit.values.to_frame(), pd.DataFrame)
 
 
+def test_a_gauge_may_be_spelt_as_on_the_command_line() -> None:
+    one, other = (eh.calibrate(eh.demo(), gauge=gauge) for gauge in ("zero_sum", "zero-sum"))
+    assert one.biases.estimate.tolist() == other.biases.estimate.tolist()
+    assert eh.fingerprint(one).whole == eh.fingerprint(other).whole
+    assert str(one) == str(other)
+    assert eh.simple_average(eh.demo(), gauge="zero-sum").method == "sa"
+
+
 def test_one_object_is_explained_by_its_label() -> None:
     fit = eh.calibrate(eh.demo())
     every = {one.object: one for one in eh.explain(fit)}
