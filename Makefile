@@ -24,7 +24,7 @@ $(BIN)/python:
 
 $(VENV)/.user: $(BIN)/python pyproject.toml constraints.txt
 	@echo "== installing evenhand and what it needs"
-	@$(PIP) --editable .
+	@$(PIP) --editable '.[pictures]'
 	@touch $@
 
 $(VENV)/.developer: $(BIN)/python pyproject.toml constraints.txt

@@ -122,7 +122,7 @@ def commands(rounds: int) -> None:
             say(f"{name}: evenhand calibrate", plain)
             for command, (more, bars) in COMMANDS.items():
                 if name in bars:
-                    out = ["--output", str(Path(folder) / "report.html")] if command == "report" else []
+                    out = ["--out", str(Path(folder) / "report.html")] if command == "report" else []
                     found = median(run(command, str(file), *more, *out), rounds)
                     say(f"{name}: evenhand {command}", found, found / plain, bars[name])
 

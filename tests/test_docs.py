@@ -207,8 +207,8 @@ def test_the_site_builds_without_a_warning_and_holds_every_name_and_option(tmp_p
         f"evenhand-{name}.{text}"
         for name, command_ in main.commands.items()
         for option in command_.params
-        if isinstance(option, click.Option)
-        for text in (*option.opts, *option.secondary_opts)
+        if isinstance(option, click.Option) and not option.hidden
+        for text in (*getattr(option, "listed", option.opts), *option.secondary_opts)
     }
     assert options
     assert options <= set(inventory["std:cmdoption"])

@@ -14,8 +14,8 @@ import evenhand
 SOURCE = Path(evenhand.__file__).parent
 
 LAYERS = [
-    "errors",
     "words",
+    "errors",
     "progress",
     "memory",
     "compiled",

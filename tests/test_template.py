@@ -121,7 +121,7 @@ def test_hostile_labels_of_lists_stay_text(tmp_path: Path) -> None:
 def test_a_file_that_is_there_is_kept_unless_forced(tmp_path: Path) -> None:
     path = tmp_path / "panel.xlsx"
     path.write_text("scores of a year")
-    with pytest.raises(InputError, match="--force"):
+    with pytest.raises(InputError, match="force=True"):
         eh.template(path)
     result = run("template", "-o", path)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)

@@ -76,7 +76,7 @@ def describe_command(name: str, command: click.Command) -> str:
 def describe_option(option: click.Option, context: click.Context) -> str:
     """Return an option as Markdown that Sphinx can link to."""
     metavar = "" if option.is_flag else " " + option.make_metavar(context).replace("INTEGER RANGE", "INTEGER")
-    names = ", ".join(f"{name}{metavar}" for name in (*option.opts, *option.secondary_opts))
+    names = ", ".join(f"{name}{metavar}" for name in (*getattr(option, "listed", option.opts), *option.secondary_opts))
     text = tidy(option.help or "")
     if option.show_default and option.default is not None and not option.is_flag:
         text += f" Default: `{option.default}`."

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+from evenhand.words import by_door, count_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ class InputError(EvenhandError):
         found = (Problem(kind, problems, where),) if isinstance(problems, str) else tuple(problems)
         self.problems: tuple[Problem, ...] = found
         more = len(found) - 1
-        rest = "" if more == 0 else f" ({more:,} more problem{'s' if more > 1 else ''}; `evenhand check` lists all.)"
+        remedy = by_door("the attribute problems has all", "`evenhand check` lists all")
+        rest = "" if more == 0 else f" ({count_of(more, 'more problem')}; {remedy}.)"
         super().__init__(f"{found[0]}{rest}")
 
     @property
@@ -80,11 +85,36 @@ class LimitError(EvenhandError):
 
 
 class MissingPackageError(EvenhandError):
-    """An optional package is needed and not installed."""
+    """An optional package is needed and not installed.
+
+    Attributes
+    ----------
+    package
+        Its name.
+    """
 
     def __init__(self, package: str, purpose: str, extra: str) -> None:
         self.package = package
         super().__init__(f"{purpose} needs the package {package}: pip install '{extra}'.")
+
+
+def is_installed(module: str) -> bool:
+    """Say whether a module can be imported, without importing it."""
+    return importlib.util.find_spec(module) is not None
+
+
+_EXTRAS: Final = {
+    "polars": ("polars", "large"),
+    "vl_convert": ("vl-convert-python", "pictures"),
+}
+"""For modules that a plain installation lacks, the package and the extra that brings it."""
+
+
+def require(module: str, purpose: str) -> None:
+    """Say what to install where a module of an extra is needed and is not there."""
+    if not is_installed(module):
+        package, extra = _EXTRAS[module]
+        raise MissingPackageError(package, purpose, f"evenhand[{extra}]")
 
 
 class NotConnectedError(EvenhandError):

@@ -6,15 +6,14 @@ The only core file that knows dataframes: what comes in as pandas goes out as pa
 from __future__ import annotations
 
 import html
-import importlib.util
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.errors import InputError, MissingPackageError
+from evenhand.errors import InputError, MissingPackageError, is_installed
 from evenhand.words import count_of, digits_of, number, printable
 
 if TYPE_CHECKING:
@@ -72,15 +71,26 @@ def backend_of(frame: object) -> Backend:
 def make_frame(columns: Mapping[str, Any], backend: Backend = DEFAULT_BACKEND) -> Any:
     """Return a native frame of the given kind from columns of equal length.
 
-    A column whose cells are all None becomes a column of missing numbers.
+    A column whose cells are all None becomes a column of missing numbers. Where the default kind is not installed,
+    another one is taken that is.
     """
-    if importlib.util.find_spec(backend) is None:
-        raise MissingPackageError(backend, "A table as a frame", backend)
+    if not is_installed(backend):
+        backend = _installed_instead_of(backend)
     import narwhals as nw
 
     frame = nw.from_dict(dict(columns), backend=backend)
     empty = [name for name, cells in columns.items() if all(cell is None for cell in cells)]
     return frame.with_columns(nw.col(*empty).cast(nw.Float64())).to_native() if empty else frame.to_native()
+
+
+def _installed_instead_of(backend: str) -> Backend:
+    """Return a kind of frame that is installed, where none was asked for."""
+    if backend != DEFAULT_BACKEND:
+        raise MissingPackageError(backend, "A table as a frame", backend)
+    for other in get_args(Backend):
+        if is_installed(other):
+            return cast("Backend", other)
+    raise MissingPackageError("polars, pandas or pyarrow", "A table as a frame", "evenhand[large]")
 
 
 def records_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -141,7 +151,10 @@ class Shown:
         raise NotImplementedError
 
     def to_frame(self) -> Any:
-        """Return the table as the kind of frame that the panel came from; polars where there was none."""
+        """Return the table as the kind of frame that the panel came from.
+
+        Where there was none it is polars, or pandas or pyarrow where polars is not installed.
+        """
         return make_frame(self.columns(), getattr(self, "backend", DEFAULT_BACKEND))
 
     def remarks(self) -> Iterable[object]:

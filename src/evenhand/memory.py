@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from evenhand.errors import LimitError
+from evenhand.words import by_door
 
 TRIFLE = 2**26
 """Fewer bytes than this are always there, and the system is not asked about them."""
@@ -46,7 +47,7 @@ def require(size: float, purpose: str) -> None:
     if room is not None and size > room:
         raise LimitError(
             f"This needs {in_gib(size)} of memory for {purpose}, and {in_gib(room)} can be had: use a machine with "
-            "more memory, a cluster (--cluster), or a part of the panel."
+            f"more memory, a cluster ({by_door('calibrate_distributed', '--cluster')}), or a part of the panel."
         )
 
 

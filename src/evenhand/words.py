@@ -2,12 +2,66 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final
 
 NAMED: Final = 6
 """The most labels that a sentence names."""
+
+Speaker = Callable[[str, object], str]
+"""Called with the name of an argument and its value, None for any: says how a reader would give it."""
+
+_speaker: ContextVar[Speaker | None] = ContextVar("evenhand_speaker", default=None)
+
+
+def argument(name: str, value: object = None) -> str:
+    """Return how an argument is given, for messages: as in Python, unless whoever shows them speaks otherwise.
+
+    The command line says ``--duplicates keep`` for the same.
+
+    Examples
+    --------
+    >>> argument("sheet"), argument("duplicates", "keep"), argument("per_component", True)
+    ('sheet', 'duplicates="keep"', 'per_component=True')
+    """
+    speaker = _speaker.get()
+    if speaker is not None:
+        return speaker(name, value)
+    if value is None:
+        return name
+    return f"{name}={json.dumps(value, ensure_ascii=False) if isinstance(value, str | Mapping) else value}"
+
+
+def by_door(in_python: str, on_command_line: str) -> str:
+    """Return the one of two remedies that the reader of a message can use.
+
+    Examples
+    --------
+    >>> by_door("error.problems has all", "`evenhand check` lists all")
+    'error.problems has all'
+    """
+    return in_python if _speaker.get() is None else on_command_line
+
+
+@contextmanager
+def spoken(speaker: Speaker) -> Iterator[None]:
+    """Let messages name arguments in another way.
+
+    Examples
+    --------
+    >>> with spoken(lambda name, value: f"--{name}"):
+    ...     argument("sheet")
+    '--sheet'
+    """
+    token = _speaker.set(speaker)
+    try:
+        yield
+    finally:
+        _speaker.reset(token)
 
 
 def count_of(number: int, word: str) -> str:

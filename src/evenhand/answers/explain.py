@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -70,15 +70,26 @@ class Explanation(Shown):
         return f"{self.difference:+.{self.digits}f}: {'; '.join(reasons) or 'nothing to undo'}"
 
 
-def explain(fit: Fit) -> list[Explanation]:
-    """Return for each object why its value differs from its plain average.
+@overload
+def explain(fit: Fit) -> list[Explanation]: ...
+@overload
+def explain(fit: Fit, label: str) -> Explanation: ...
+def explain(fit: Fit, label: str | None = None) -> list[Explanation] | Explanation:
+    """Return for each object, or for the one of that label, why its value differs from its plain average.
 
     With q = c/C_o, v_o = sum q (s - b), so that v_o less the mean score is the sum of -q b over its assessors
     plus the sum of (q - 1/n) s: an identity, exact up to rounding. Biases are those of the fit's gauge. With a refined
     model q is what each score weighs after all, and what is left is named too.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> print(explain(eh.calibrate(eh.demo()), "P24"))
+    -15.2: Adeyemi and Eriksen are generous (+16.5, +13.9)
     """
     fit.require("explain")
     panel = fit.panel
+    chosen = range(panel.n_objects) if label is None else [fit.values.index_of(label)]
     counts = panel.object_assessments
     spread = float(np.ptp(panel.score))
     digits = max(1, 2 - int(np.floor(np.log10(spread)))) if 0 < spread < 10 else 1
@@ -97,7 +108,7 @@ def explain(fit: Fit) -> list[Explanation]:
     biases = fit.biases.estimate.tolist()
     for at, (o, a) in enumerate(zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True)):
         standards[o].append((panel.assessors[a], biases[a], float(part[at])))
-    return [
+    found = [
         Explanation(
             object=panel.objects[o],
             value=float(fit.values.estimate[o]),
@@ -108,8 +119,9 @@ def explain(fit: Fit) -> list[Explanation]:
             digits=digits,
             drawn=float(drawn[o]),
         )
-        for o in range(panel.n_objects)
+        for o in chosen
     ]
+    return found if label is None else found[0]
 
 
 def explanation_columns(explanations: list[Explanation]) -> dict[str, Any]:

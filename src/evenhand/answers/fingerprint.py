@@ -11,7 +11,7 @@ from typing import Any
 from evenhand.frames import Shown
 from evenhand.memory import require
 from evenhand.models.fit import Fit
-from evenhand.panel.gauge import Gauge
+from evenhand.panel.gauge import Gauge, gauge_name
 from evenhand.panel.panel import Panel
 
 
@@ -105,4 +105,4 @@ def data_hash(panel: Panel) -> str:
 
 
 def _words(gauge: Gauge | None) -> str | None:
-    return None if gauge is None else gauge if isinstance(gauge, str) else repr(gauge)
+    return gauge_name(gauge) if gauge is None or isinstance(gauge, str) else repr(gauge)

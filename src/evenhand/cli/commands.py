@@ -19,13 +19,23 @@ from evenhand import __version__
 from evenhand.cli import options as ask
 from evenhand.cli import terminal
 from evenhand.cli.design import design
-from evenhand.cli.fitting import CriteriaFitting, Fitting, Gauging, Input, Scores, refuse_criteria_of
-from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, command, part, typed
-from evenhand.cli.reports import Drawing, Lottery, Reporting, report, template
+from evenhand.cli.fitting import (
+    Calibrating,
+    CriteriaFitting,
+    Fitting,
+    Gauging,
+    Input,
+    LeastSquares,
+    Reading,
+    Scores,
+    refuse_criteria_of,
+)
+from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, as_typed, command, part, typed
+from evenhand.cli.reports import QUESTION, Drawing, Lottery, Reporting, report, template
 from evenhand.cli.showing import Summary, show_json
 from evenhand.cli.studies import reproduce, simulate
 from evenhand.errors import EvenhandError, InputError, MissingPackageError
-from evenhand.words import printable
+from evenhand.words import printable, spoken
 
 
 class EvenhandGroup(click.Group):
@@ -46,9 +56,16 @@ class EvenhandGroup(click.Group):
             code = code or EXIT_NO
         sys.exit(code)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, each with the whole of its first sentence."""
+        commands = sorted(self.commands.items())
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(limit=1000)) for name, one in commands])
+
     def _run(self, args: Any, kwargs: Any) -> int:
         try:
-            return int(super().main(*args, **kwargs) or 0)
+            with spoken(as_typed):
+                return int(super().main(*args, **kwargs) or 0)
         except click.exceptions.Exit as stop:
             return stop.exit_code
         except click.exceptions.NoArgsIsHelpError as error:
@@ -115,7 +132,11 @@ def _say(message: str) -> None:
 @click.group(
     cls=EvenhandGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Start with `evenhand demo`, then `evenhand check FILE` and `evenhand calibrate FILE`.",
+    epilog="""Start with `evenhand demo`, then `evenhand check FILE` and `evenhand calibrate FILE`.
+
+    To have commands and options completed by the Tab key, put this into ~/.bashrc (zsh and fish alike, in their own
+    files): eval "$(_EVENHAND_COMPLETE=bash_source evenhand)"
+    """,
 )
 @click.version_option(__version__, "-V", "--version", message="evenhand %(version)s")
 def main() -> None:
@@ -135,17 +156,27 @@ class CalibrateOptions(Options):
         "A,B,...",
         "Cut-offs, such as 40,50,60,70: adds the chance of each class. Depends on the gauge.",
         callback=ask.numbers,
+        heading=QUESTION,
     )
     reliability: bool = ask.flag(
-        "Say how good the panel is too: how far averages are luck, how reliable values are, how each assessor fits in."
+        "Say how good the panel is too: how far averages are luck, how reliable values are, how each assessor fits in.",
+        heading=QUESTION,
     )
     cluster: str | None = ask.text(
         "local:N|tcp://HOST:PORT",
         "Work on a Dask cluster: FILE is a directory of Parquet files, --out the directory of results.",
+        heading="The method",
     )
     rows: int = ask.row_limit(40)
     output: Output = part(Output, tables=("objects", "assessors"))
     reporting: Reporting = part(Reporting)
+
+    def check(self) -> None:
+        """Refuse a seed where nothing is drawn."""
+        out, page = self.output.out, self.reporting.report_place
+        has_draws = self.drawing.top is not None or page is not None or self.cluster is not None
+        if not has_draws and not (out is not None and out.suffix.lower() == ".xlsx"):
+            ask.refuse("is of the draws of ranks: use it with --top K.", "seed")
 
 
 @command(CalibrateOptions, epilog="Example: evenhand calibrate scores.xlsx --gauge zero-sum --out results.xlsx")
@@ -262,13 +293,15 @@ def check(options: CheckOptions) -> int:
 class CompareOptions(Input):
     """What ``evenhand compare`` is told."""
 
+    reading: Reading = part(Reading, hidden=["criterion"])
     gauging: Gauging = part(Gauging)
     scores: Scores = part(Scores)
-    quick: bool = ask.flag("The four methods only, without refinements.")
+    quick: bool = ask.flag("The four methods only, without refinements.", heading=QUESTION)
     priors: tuple[float, ...] = ask.text(
         "V,SO,SA,WMIN,WMAX",
         "Priors of the log-evidence: centre and spread of values, spread of biases, limits of the noise variance.",
         callback=ask.numbers,
+        heading=QUESTION,
     )
     output: Output = part(Output, tables=("methods", "r2"))
 
@@ -319,6 +352,7 @@ class RankOptions(Options):
     lottery: Lottery = part(Lottery)
     rows: int = ask.row_limit(40)
     output: Output = part(Output, tables=("objects",))
+    reporting: Reporting = part(Reporting)
 
 
 @command(RankOptions, epilog="Example: evenhand rank scores.csv --top 10 --lottery-seed 2026")
@@ -333,19 +367,22 @@ def rank(options: RankOptions) -> None:
     from evenhand.reports.summary import summarise_ranking
 
     lottery = options.lottery
-    fit = options.fitting.fit().combined
-    ranking = rank_fit(fit, top=lottery.top, draws=lottery.draws, seed=lottery.seed)
+    found = options.fitting.fit()
+    ranking = rank_fit(found.combined, top=lottery.top, draws=lottery.draws, seed=lottery.seed)
     decision = None if lottery.top is None else decide(ranking, lottery.top, lottery_seed=lottery.lottery_seed)
+    pages = options.reporting.write(found, **vars(lottery))
     options.output.give(
-        summarise_ranking(ranking, decision), lambda summary: terminal.show_ranking(summary, options.rows)
+        summarise_ranking(ranking, decision),
+        lambda summary: terminal.show_ranking(summary, options.rows),
+        also=pages,
     )
 
 
 class InfluenceOptions(Options):
     """What ``evenhand influence`` is told."""
 
-    fitting: Fitting = part(Fitting)
-    top: int | None = ask.whole("K", "Places: says who would enter or leave the top K.")
+    fitting: Fitting = part(LeastSquares)
+    top: int | None = ask.whole("K", "Places: says who would enter or leave the top K.", heading=QUESTION)
     rows: int = ask.row_limit(10)
     output: Output = part(Output, tables=("assessments", "assessors", "objects"))
 
@@ -366,13 +403,18 @@ def influence(options: InfluenceOptions) -> None:
 class NextOptions(Options):
     """What ``evenhand next`` is told."""
 
-    fitting: Fitting = part(Fitting)
-    top: int | None = ask.whole("K", "Places: what would settle the top K, not all values.")
-    expected: float | None = ask.number("C", "Expected confidence of a further score; typical by default.")
-    conflicts: Path | None = ask.path(
-        "FILE", "Pairs that must not be made: a file with columns assessor and object.", reads=True
+    fitting: Fitting = part(Calibrating)
+    top: int | None = ask.whole("K", "Places: what would settle the top K, not all values.", heading=QUESTION)
+    expected: float | None = ask.number(
+        "C", "Expected confidence of a further score; typical by default.", heading=QUESTION
     )
-    most: int = ask.whole("N", "How many to list.", default=10)
+    conflicts: Path | None = ask.path(
+        "FILE",
+        "Pairs that must not be made: a file with columns assessor and object.",
+        reads=True,
+        heading=QUESTION,
+    )
+    most: int = ask.whole("N", "How many to list.", default=10, heading=QUESTION)
     output: Output = part(Output, tables=("assessments",))
 
 
@@ -397,6 +439,7 @@ def next_assessments(options: NextOptions) -> None:
 class PackOptions(Input):
     """What ``evenhand pack`` is told."""
 
+    reading: Reading = part(Reading, hidden=["criterion", "covariates"])
     place: Path = ask.output_place(
         "DIR", "Directory to write. A packed panel there is replaced, anything else is refused.", required=True
     )
@@ -434,7 +477,7 @@ class DemoOptions(Options):
 def demo(options: DemoOptions) -> None:
     """Calibrate a small grant competition that ships with evenhand: 40 proposals, 11 assessors."""
     from evenhand.data import demo_path
-    from evenhand.io import read_panel
+    from evenhand.io.demo import demo as demo_panel
     from evenhand.io.results import check_target, copy_file
     from evenhand.models.additive import CWC
     from evenhand.models.average import SA
@@ -444,7 +487,7 @@ def demo(options: DemoOptions) -> None:
     if options.save is not None:
         check_target(options.save, known=(".csv",))
         copy_file(demo_path(), options.save)
-    panel = read_panel(demo_path())
+    panel = demo_panel()
     fit, averages = CWC(panel), SA(panel)
 
     def show(summary: dict[str, object]) -> None:

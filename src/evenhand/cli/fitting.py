@@ -344,6 +344,10 @@ class _Fitting(Input):
     def _check_refinements(self) -> None:
         """Refuse refinements that would have no effect, or that take effect from others."""
         method, plain = self.estimating.method, self.estimating.plain()
+        if plain is None:
+            ask.refuse("has no effect with medians, which have no intervals.", "interval", "noise")
+        elif not plain.is_calibrated:
+            ask.refuse(f"is about biases, and --method {method} has none.", *Gauging.names(), "solver")
         if plain is None or not plain.is_calibrated:
             why = f"refines calibration: use it with --method cwc or iba, not {method}."
             ask.refuse(why, "covariates", *Refining.names())
@@ -399,6 +403,8 @@ class _Fitting(Input):
 class Fitting(_Fitting):
     """How a file is read and fitted, for questions that know no criteria."""
 
+    reading: Reading = part(Reading, hidden=["criterion"])
+
     def check(self) -> None:
         """Refuse criteria, and refinements without effect."""
         self.refuse_criteria()
@@ -423,6 +429,36 @@ def refuse_criteria_of(panel: Panel) -> None:
         "use calibrate or rank, which take all of them together.",
         kind="several_criteria",
     )
+
+
+class _OfLeastSquares(Estimating, heading="The method"):
+    """The method, where medians have no answer."""
+
+    method: str = ask.choice(
+        ["sa", "cwa", "iba", "cwc"],
+        "Simple or confidence-weighted averages, incomplete block analysis, calibration with confidence.",
+        default="cwc",
+    )
+
+
+class _OfCalibration(Estimating, heading="The method"):
+    """The method, where averages have no answer either."""
+
+    method: str = ask.choice(
+        ["iba", "cwc"], "Incomplete block analysis, or calibration with confidence.", default="cwc"
+    )
+
+
+class LeastSquares(Fitting):
+    """How a file is read and fitted by least squares."""
+
+    estimating: Estimating = part(_OfLeastSquares)
+
+
+class Calibrating(Fitting):
+    """How a file is read and calibrated."""
+
+    estimating: Estimating = part(_OfCalibration)
 
 
 class Combining(Options, heading="Several criteria"):

@@ -7,7 +7,7 @@ group of its own (:func:`part`). Checks that need several options stand in ``che
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self, TypeVar, dataclass_transform
 
@@ -28,19 +28,45 @@ _EXTREME: Final = 1e50
 
 
 class HeadedOption(click.Option):
-    """An option that --help lists under a heading, with others of its kind; ``reads`` where it names an input."""
+    """An option that --help lists under a heading, with others of its kind.
 
-    def __init__(self, *args: Any, heading: str | None, reads: bool, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    ``reads`` where it names an input; ``formerly`` are names that still work and are not listed.
+    """
+
+    def __init__(
+        self, names: Sequence[str], *, heading: str | None, reads: bool, formerly: Sequence[str] = (), **kwargs: Any
+    ) -> None:
+        super().__init__([*names[:-1], *formerly, names[-1]], **kwargs)
         self.heading = heading
         self.reads = reads
+        self.listed = [name for name in self.opts if name not in formerly]
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the option as --help lists it."""
+        accepted, self.opts = self.opts, self.listed
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = accepted
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Return the option as errors name it."""
+        return " / ".join(f"'{name}'" for name in self.listed)
+
+
+def spelling(option: click.Parameter) -> str:
+    """Return how an option is named in a sentence: in full."""
+    names: list[str] = getattr(option, "listed", option.opts)
+    return next((name for name in names if name.startswith("--")), names[0])
 
 
 def grouped(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
-    """Return the options of a command by their headings: those of the answer, which have none, last."""
+    """Return the listed options of a command by their headings: those of the answer, which have none, last."""
     groups: dict[str, list[click.Option]] = {}
     rest: list[click.Option] = []
     for option in parameters:
+        if getattr(option, "hidden", False):
+            continue
         if isinstance(option, HeadedOption) and option.heading is not None:
             groups.setdefault(option.heading, []).append(option)
         elif isinstance(option, click.Option):
@@ -49,7 +75,18 @@ def grouped(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Optio
 
 
 class EvenhandCommand(click.Command):
-    """A command whose --help lists options under headings."""
+    """A command whose --help lists options under headings, and that is told everything once."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read what was typed, and refuse an option that was given two values."""
+        given = list(args)
+        rest = super().parse_args(ctx, args)
+        order = self.make_parser(ctx).parse_args(given)[2]
+        for option in order:
+            once = isinstance(option, click.Option) and not (option.multiple or option.is_flag)
+            if once and sum(other is option for other in order) > 1:
+                raise click.UsageError(f"{spelling(option)} was given twice: leave one of the two out.", ctx)
+        return rest
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options."""
@@ -67,10 +104,11 @@ class _Parameter(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A field that is a group, with those of its fields that are not options."""
+    """A field that is a group, with those of its fields that are not options, and options that are not listed."""
 
     group: type[Options]
     fixed: dict[str, object]
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -99,13 +137,16 @@ class Options:
         """Refuse options that exclude or lack each other."""
 
     @classmethod
-    def parameters(cls) -> Iterator[click.Parameter]:
-        """Yield what click is to read, in the order in which --help lists it."""
+    def parameters(cls, hidden: Sequence[str] = ()) -> Iterator[click.Parameter]:
+        """Yield what click is to read, in the order in which --help lists it, or does not where it is ``hidden``."""
         for name, one in cls._fields.items():
             if isinstance(one, _Part):
-                yield from one.group.parameters()
+                yield from one.group.parameters((*hidden, *one.hidden))
             else:
-                yield one.make(name, cls.heading)
+                made = one.make(name, cls.heading)
+                if name in hidden and isinstance(made, click.Option):
+                    made.hidden = True
+                yield made
 
     @classmethod
     def names(cls) -> list[str]:
@@ -124,19 +165,25 @@ class Options:
 Group = TypeVar("Group", bound=Options)
 
 
-def part(group: type[Options], **fixed: object) -> Any:
-    """Return a field that is a group of options; ``fixed`` has those of its fields that are not options."""
-    return _Part(group, fixed)
+def part(group: type[Options], hidden: Sequence[str] = (), **fixed: object) -> Any:
+    """Return a field that is a group of options; ``fixed`` has those of its fields that are not options.
+
+    Options that are ``hidden`` are refused with a reason by whoever is told them, so that --help does not list them.
+    """
+    return _Part(group, fixed, tuple(hidden))
 
 
-def option(help: str, *names: str, reads: bool = False, **attributes: Any) -> Any:
-    """Return a field that is an option, by default of the field's own name; results never overwrite what it reads."""
-    has_default = attributes.get("default") is not None
+def option(help: str, *names: str, reads: bool = False, heading: str | None = None, **attributes: Any) -> Any:
+    """Return a field that is an option, by default of the field's own name; results never overwrite what it reads.
+
+    It is listed under the heading of its group, unless it has one of its own.
+    """
+    has_default, own = attributes.get("default") is not None, heading
 
     def make(name: str, heading: str | None) -> click.Option:
         declared = names or (f"--{name.rstrip('_').replace('_', '-')}",)
         return HeadedOption(
-            [*declared, name], heading=heading, reads=reads, help=help, show_default=has_default, **attributes
+            [*declared, name], heading=own or heading, reads=reads, help=help, show_default=has_default, **attributes
         )
 
     return _Parameter(make)
@@ -152,9 +199,9 @@ def text(metavar: str | None, help: str, *names: str, **attributes: Any) -> Any:
     return option(help, *names, metavar=metavar, **attributes)
 
 
-def flag(help: str, *names: str) -> Any:
+def flag(help: str, *names: str, **attributes: Any) -> Any:
     """Return an option that takes nothing."""
-    return option(help, *names, is_flag=True)
+    return option(help, *names, is_flag=True, **attributes)
 
 
 def choice(choices: Sequence[str], help: str, **attributes: Any) -> Any:
@@ -174,7 +221,7 @@ def folder(help: str) -> Any:
 
 def output_place(metavar: str, help: str, **attributes: Any) -> Any:
     """Return the option that says where the one thing goes that a command writes."""
-    return path(metavar, help, "-o", "--output", **attributes)
+    return path(metavar, help, "-o", "--out", formerly=["--output"], **attributes)
 
 
 def number(metavar: str | None, help: str, **attributes: Any) -> Any:
@@ -228,11 +275,23 @@ def typed(*names: str) -> list[str]:
     """Return which of some options of the command that runs were typed (of all, by default), as they are typed."""
     context = click.get_current_context()
     return [
-        option.opts[0]
+        spelling(option)
         for option in context.command.params
         if (not names or option.name in names)
         and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
     ]
+
+
+def as_typed(name: str, value: object) -> str:
+    """Return how an argument of the library is typed as an option of the command that runs, with its value."""
+    context = click.get_current_context(silent=True)
+    known = [] if context is None else context.command.params
+    names = [spelling(one) for one in known if isinstance(one, click.Option) and one.name in (name, f"{name}_")]
+    option = names[0] if names else f"--{name.replace('_', '-')}"
+    if value is None or value is True:
+        return option
+    given = ",".join(f"{key}={one}" for key, one in value.items()) if isinstance(value, Mapping) else value
+    return f"{option} {given}"
 
 
 def refuse(why: str, *names: str) -> None:
@@ -259,11 +318,15 @@ class Output(Options):
     """Where the answer goes: a terminal, JSON, and perhaps a file."""
 
     as_json: bool = json_flag()
-    out: Path | None = path("FILE", "Also write the tables to FILE: csv, tsv, xlsx, parquet or json, by its ending.")
+    out: Path | None = output_place(
+        "FILE", "Also write the tables to FILE: csv, tsv, xlsx, parquet or json, by its ending."
+    )
     tables: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Refuse a file that cannot or must not be written."""
+        """Refuse a file that cannot or must not be written, and rows of tables that are not shown."""
+        if self.as_json:
+            refuse("is for tables on a terminal, which --json does not print: leave one of the two out.", "rows")
         if click.get_current_context().params.get("cluster") is None:  # a cluster writes a directory
             self.protect()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -11,7 +11,7 @@ from evenhand.cli import options as ask
 from evenhand.cli.fitting import CriteriaFitting
 from evenhand.cli.options import EXIT_NO, Options, command, part
 from evenhand.cli.showing import say, show_json, show_next_step, show_written
-from evenhand.errors import InputError
+from evenhand.errors import InputError, is_installed
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
@@ -20,14 +20,18 @@ if TYPE_CHECKING:
     from evenhand.panel.graph import Side
 
 
-class Drawing(Options):
+QUESTION: Final = "The question"
+"""The heading of options that say what is asked of a fit."""
+
+
+class Drawing(Options, heading=QUESTION):
     """Posterior draws of ranks."""
 
     top: int | None = ask.whole("K", "Places: adds the chance to be in the top K.")
     seed: int = ask.whole("N", "Seed of the draws.", least=0, default=0)
 
 
-class Lottery(Drawing):
+class Lottery(Drawing, heading=QUESTION):
     """Posterior draws of ranks, and a lottery for the places that they leave open."""
 
     draws: int = ask.whole("N", "Posterior draws.", default=10_000)
@@ -53,7 +57,11 @@ class Reporting(Options):
         """Write a report of a fit, where one was asked for, and return what was written."""
         from evenhand.reports import report
 
-        return [] if self.report_place is None else [report(found, self.report_place, **options)]
+        if self.report_place is None:
+            return []
+        written = report(found, self.report_place, **options)
+        _say_if_no_charts()
+        return [written]
 
 
 class ReportOptions(Options):
@@ -67,13 +75,21 @@ class ReportOptions(Options):
         default=Path("report.html"),
     )
     title: str = ask.text(None, "Heading of the page.", default="Results of the panel")
-    quick: bool = ask.flag("Compare the four methods only, without refinements.")
+    quick: bool = ask.flag("Compare the four methods only, without refinements.", heading=QUESTION)
     verify: str | None = ask.text(
         "FINGERPRINT|PAGE",
         "Write nothing; say whether FILE, the options and this version give this fingerprint (or its beginning), or "
         "that of a report.",
     )
     as_json: bool = ask.json_flag()
+
+    def check(self) -> None:
+        """Refuse what is about a page where none is written."""
+        if self.verify is not None:
+            ask.refuse("is about a page, and --verify writes none: leave one of the two out.", *_OF_A_PAGE)
+
+
+_OF_A_PAGE: Final = ("place", "title", "quick")
 
 
 @command(ReportOptions, epilog="Example: evenhand report scores.xlsx --top 10 -o report.html")
@@ -96,11 +112,20 @@ def report(options: ReportOptions) -> int:
     quick: dict[str, Any] = {"candidates": ()} if options.quick else {}
     made = make_report(options.fitting.fit(), title=options.title, **vars(options.lottery), **quick)
     write_text(options.place, render(made))
+    _say_if_no_charts()
     if options.as_json:
         show_json({"report": str(options.place), "fingerprint": made.mark.whole, "decision": made.decision})
         return 0
     say(*made.decision, f"Written to {options.place}; fingerprint {made.mark.whole[:16]}.")
     return 0
+
+
+def _say_if_no_charts() -> None:
+    """Say on standard error that a page was written without charts, where nothing is installed that draws them."""
+    from evenhand.reports.page import NO_CHARTS
+
+    if not is_installed("vl_convert"):
+        click.echo(f"Note: {NO_CHARTS}", err=True)
 
 
 def _verify(options: ReportOptions, given: str) -> int:
@@ -147,10 +172,9 @@ def _check_page(place: Path) -> None:
     ask.check_place(place, (".html", ".htm"))
 
 
-class TemplateOptions(Options):
-    """What ``evenhand template`` is told."""
+class _Sheet(Options, heading="The sheet"):
+    """What there will be to fill in."""
 
-    place: Path = ask.output_place("FILE", "Workbook to write, which ends in .xlsx.", required=True)
     confidence: Form = ask.choice(
         ["level", "uncertainty", "confidence", "none"],
         "How assessors say how sure they are: high, medium or low; a standard deviation; a weight; not at all.",
@@ -161,12 +185,22 @@ class TemplateOptions(Options):
     )
     assessors: str | None = ask.text("FILE|N", "Assessors to choose from, in the same way.", reads=True)
     bounds: tuple[float, ...] = ask.text("A,B", "Ends of the scale: other scores are refused.", callback=ask.numbers)
+
+    def check(self) -> None:
+        """Refuse a scale without two ends."""
+        if self.bounds and len(self.bounds) != 2:
+            raise click.UsageError(f"--bounds takes two numbers, A,B, not {len(self.bounds)}.")
+
+
+class TemplateOptions(Options):
+    """What ``evenhand template`` is told."""
+
+    sheet: _Sheet = part(_Sheet)
+    place: Path = ask.output_place("FILE", "Workbook to write, which ends in .xlsx.", required=True)
     force: bool = ask.flag("Replace a file of that name.")
 
     def check(self) -> None:
-        """Refuse a scale without two ends, and a place where no workbook can be written."""
-        if self.bounds and len(self.bounds) != 2:
-            raise click.UsageError(f"--bounds takes two numbers, A,B, not {len(self.bounds)}.")
+        """Refuse a place where no workbook can be written."""
         ask.check_place(self.place, (".xlsx",))
 
 
@@ -179,12 +213,13 @@ def template(options: TemplateOptions) -> None:
     """
     from evenhand.reports.template import template as write_template
 
+    sheet = options.sheet
     write_template(
         options.place,
-        confidence=options.confidence,
-        objects=_labels(options.objects, "object"),
-        assessors=_labels(options.assessors, "assessor"),
-        bounds=(options.bounds[0], options.bounds[1]) if options.bounds else None,
+        confidence=sheet.confidence,
+        objects=_labels(sheet.objects, "object"),
+        assessors=_labels(sheet.assessors, "assessor"),
+        bounds=(sheet.bounds[0], sheet.bounds[1]) if sheet.bounds else None,
         force=options.force,
     )
     show_written([options.place])

@@ -12,6 +12,7 @@ import click
 from evenhand.cli import options as ask
 from evenhand.cli.options import EXIT_NO, Options, Output, command, part
 from evenhand.cli.showing import Summary, number_text, say, say_notes, show_table
+from evenhand.errors import require
 from evenhand.words import printable
 
 if TYPE_CHECKING:
@@ -147,10 +148,14 @@ class _Figures(Options):
     figure_format: Literal["svg", "png"] = ask.choice(["svg", "png"], "How figures are written.", default="svg")
 
     def check(self) -> None:
-        """Refuse, before the work, a directory that cannot be made."""
+        """Refuse, before the work, a directory that cannot be made, and figures that cannot be drawn."""
         place = self.figures
         if place is not None and not place.is_dir() and not place.resolve().parent.is_dir():
             raise click.UsageError(f"There is no directory {place.parent}: make it first.")
+        if place is None:
+            ask.refuse("is of figures: use it with --figures DIR.", "figure_format")
+        else:
+            require("vl_convert", f"A picture as {self.figure_format}")
 
 
 class SimulateOptions(Options):
@@ -246,6 +251,8 @@ class ReproduceOptions(Options):
         """Refuse options of parts that were not asked for, and to write over the data."""
         if "case-study-1" not in self.chosen:
             ask.refuse("goes with case-study-1.", *_Runs.names())
+        if self.chosen == ["figure-1"]:
+            ask.refuse("goes with the case studies: figure-1 needs no data.", "data")
         folder = self.data.data
         if folder is not None:
             if not folder.is_dir():

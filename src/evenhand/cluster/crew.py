@@ -20,8 +20,9 @@ import numpy as np
 
 from evenhand.cluster.blocks import Tally, add
 from evenhand.compiled import Floats
-from evenhand.errors import InputError, MissingPackageError, SolveError
+from evenhand.errors import InputError, MissingPackageError, SolveError, is_installed
 from evenhand.progress import report
+from evenhand.words import argument
 
 _TOO_MANY_DEATHS: Final = (
     "Workers of the cluster died again and again on one piece of work, most likely for want of memory: give them more, "
@@ -55,7 +56,7 @@ class Crew:
             self.client.wait_for_workers(self.size, timeout=_WAIT)
         self.size = len(self.workers())
         if self.size == 0:
-            raise SolveError("The cluster has no workers: start some, or use --cluster local:2.")
+            raise SolveError(f"The cluster has no workers: start some, or use {argument('cluster', 'local:2')}.")
 
     def submit(self, function: Callable[..., Any], *arguments: Any, worker: int | None = None) -> Any:
         """Return the future of one call, on a preferred worker by its number if that matters."""
@@ -152,10 +153,10 @@ def open_crew(cluster: Any) -> Iterator[Crew]:
 
     What was started here is closed at the end.
     """
-    try:
-        from dask.distributed import Client
-    except ImportError:
-        raise MissingPackageError("distributed", "A cluster", "evenhand[distributed]") from None
+    for package in ("distributed", "polars", "numba"):
+        if not is_installed(package):
+            raise MissingPackageError(package, "A cluster", "evenhand[distributed]")
+    from dask.distributed import Client
 
     if isinstance(cluster, Client):
         yield Crew(cluster)
@@ -170,7 +171,7 @@ def open_crew(cluster: Any) -> Iterator[Crew]:
                 reason = str(error).strip().rstrip(".")
                 raise SolveError(
                     f"The worker processes did not start ({reason}): something on this machine ends or blocks them, "
-                    "often a lack of memory; try fewer, such as --cluster local:1."
+                    f"often a lack of memory; try fewer, such as {argument('cluster', 'local:1')}."
                 ) from None
             yield Crew(client, size=int(number))
         return

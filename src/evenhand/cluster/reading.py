@@ -30,7 +30,7 @@ from evenhand.panel.graph import Side
 from evenhand.panel.panel import columns_of
 from evenhand.panel.roles import Roles, recognise
 from evenhand.panel.rules import Collector, Options, no_score
-from evenhand.words import count_of
+from evenhand.words import argument, count_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -350,7 +350,7 @@ def _refuse_repeats(crew: Crew, labels: Sequence[str], larger: Side) -> None:
     raise InputError(
         f"assessor {assessor} scored object {object_} more than once "
         f"({count_of(count, 'repeated assessment')} in all): "
-        "correct the files, or choose duplicates keep (separate assessments, --duplicates keep).",
+        f"correct the files, or choose duplicates keep (separate assessments, {argument('duplicates', 'keep')}).",
         kind="duplicate",
         where=f"object {object_}",
     )

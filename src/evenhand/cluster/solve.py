@@ -26,7 +26,7 @@ from evenhand.solve.choose import DENSE
 from evenhand.solve.direct import DirectSolver
 from evenhand.solve.equations import System
 from evenhand.solve.krylov import SAFETY, conjugate_gradients, conjugate_gradients_columns
-from evenhand.words import count_of, name_some
+from evenhand.words import by_door, count_of, name_some
 
 ACCURACY: Final = 1e-8
 """The error of any contrast is at most this part of its own posterior standard deviation."""
@@ -59,8 +59,8 @@ def check_gauge(gauge: Gauge) -> None:
     """Refuse a gauge that a cluster does not know."""
     if shares(gauge) is None:
         raise InputError(
-            f"On a cluster the gauge can be weighted, zero_sum or reference, not {gauge_name(gauge)}: a change of "
-            "gauge adds a constant to all values, so shift the results instead.",
+            f"On a cluster the gauge can be weighted, {by_door('zero_sum', 'zero-sum')} or reference, not "
+            f"{gauge_name(gauge)}: a change of gauge adds a constant to all values, so shift the results instead.",
             kind="bad_gauge",
         )
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 import numpy as np
 
 from evenhand.compiled import compiled, wants_loops
+from evenhand.errors import is_installed
 from evenhand.panel.column import NO_CODE, Cell, Coder, Codes, Column, Vocabulary
 from evenhand.panel.roles import Roles
 from evenhand.panel.rules import Options, ReadAgainError, parse_number
@@ -42,8 +43,11 @@ if hasattr(os, "register_at_fork"):
 
 
 def wants_polars(size: int) -> bool:
-    """Whether so many bytes are worth it, and polars works: it waits for ever in a child forked from where it ran."""
-    return size >= LARGE and not _state["forked"]
+    """Whether so many bytes are worth it, and polars works: it waits for ever in a child forked from where it ran.
+
+    Where it is not installed, files of any size are read by Python alone, which takes several times as long.
+    """
+    return size >= LARGE and not _state["forked"] and is_installed("polars")
 
 
 SPACES = (

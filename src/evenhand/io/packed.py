@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from evenhand import memory, progress
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, require
 from evenhand.io.coding import Labels
 from evenhand.io.paths import MANIFEST
 from evenhand.io.results import replacing_directory
@@ -65,6 +65,7 @@ def pack_panel(panel: Panel, path: str | os.PathLike[str], *, parts: int = 1) ->
     ...     evenhand.read_panel(pack_panel(panel, f"{folder}/packed"))
     Panel(2 objects, 2 assessors, 3 assessments, no declared confidence)
     """
+    require("polars", "A packed panel")
     import polars as pl
 
     if panel.covariates or panel.criterion is not None:
@@ -106,6 +107,7 @@ def _is_ours(place: Path) -> bool:
 
 def read_packed(path: str | os.PathLike[str]) -> Panel:
     """Load a packed panel, and refuse one that is damaged or was changed."""
+    require("polars", "A packed panel")
     import polars as pl
 
     place = Path(path)

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import progress
-from evenhand.errors import InputError, MissingPackageError, Problem
+from evenhand.errors import InputError, Problem, require
 from evenhand.io.coding import SPACES, CollisionError, Factoriser, Wanted, wants_polars
 from evenhand.io.paths import MAX_UNPACKED, existing, in_bytes, regular_file
 from evenhand.io.table import MAX_CELLS, BlankRows, is_blank, no_cells, no_rows, read_whole
@@ -122,8 +121,7 @@ class ParquetFile:
 
     def open(self) -> None:
         """Ask what the files hold."""
-        if find_spec("polars") is None:
-            raise MissingPackageError("polars", "Reading a parquet file", "polars")
+        require("polars", "Reading a parquet file")
         self._process = subprocess.Popen(  # noqa: S603  our own script, run by the interpreter that runs this
             [sys.executable, "-P", str(Path(__file__).with_name("parquet_worker.py"))],
             stdin=subprocess.PIPE,

@@ -15,7 +15,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.errors import EvenhandError, InputError, MissingPackageError
+from evenhand.errors import EvenhandError, InputError, require
 from evenhand.io.sheets import HOSTILE_START, Column, Sheet, Value, write_sheets
 
 if TYPE_CHECKING:
@@ -171,6 +171,8 @@ def check_target(
     place = Path(path)
     if place.suffix.lower() not in known:
         raise _unknown_format(place, f"{', '.join(known[:-1])} or {known[-1]}" if len(known) > 1 else known[0])
+    if place.suffix.lower() == ".parquet":
+        require("polars", "Writing a parquet file")
     try:
         if not place.parent.is_dir():
             raise _cannot_write(f"There is no directory {place.parent}: make it first.", path)
@@ -342,9 +344,8 @@ def _write_csv(table: Mapping[str, Sequence[Value]], delimiter: str, file: Path)
 
 
 def _write_parquet(table: Mapping[str, Sequence[Value]], _: str, file: Path) -> None:
-    try:
-        import polars as pl
-    except ImportError:
-        raise MissingPackageError("polars", "Writing a parquet file", "polars") from None
+    require("polars", "Writing a parquet file")
+    import polars as pl
+
     columns = [pl.Series(name, values, strict=False) for name, values in table.items()]
     pl.DataFrame(columns).write_parquet(file)

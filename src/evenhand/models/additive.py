@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evenhand.errors import too_extreme
 from evenhand.models.average import CWA, SA
 from evenhand.models.family import INTERVAL, check_options, make_fit, refuse_criteria
-from evenhand.models.fit import Fit, Method, Model
+from evenhand.models.fit import Fit, Method, Model, Options
 from evenhand.models.noise import NoiseKind, NoisePrior
 from evenhand.panel.gauge import Condition, Gauge, condition
 from evenhand.panel.panel import Panel
@@ -20,13 +20,14 @@ from evenhand.solve.connectivity import Connectivity, connectivity
 
 
 def calibrate(
-    panel: Panel,
+    panel: Panel | Any,
     *,
     gauge: Gauge = "weighted",
     per_component: bool = False,
     noise: NoiseKind | NoisePrior = "estimated",
     interval: float = INTERVAL,
     solver: SolverKind = "auto",
+    **assumed: Any,
 ) -> Fit:
     """Return values and biases by calibration with confidence (CWC).
 
@@ -35,7 +36,8 @@ def calibrate(
     Parameters
     ----------
     panel
-        The panel; without declared confidences this is incomplete block analysis.
+        The panel, or a frame that :meth:`Panel.from_frame` reads as one; without declared confidences this is
+        incomplete block analysis.
     gauge
         Where zero bias lies: ``"weighted"``, ``"zero_sum"``, :class:`~evenhand.Reference`,
         :class:`~evenhand.Affine` or :class:`~evenhand.Anchor`. Ranks and differences do not depend on it.
@@ -48,6 +50,9 @@ def calibrate(
         Probability of intervals.
     solver
         How the equations are solved: ``"auto"`` by size and shape, or ``"direct"``, ``"sparse"``, ``"iterative"``.
+    assumed
+        What is assumed beyond value plus bias plus noise, by the names of :class:`~evenhand.Refinements`:
+        ``calibrate(panel, shrink=True)`` is ``refine(panel, shrink=True)``.
 
     Raises
     ------
@@ -61,6 +66,15 @@ def calibrate(
     >>> calibrate(panel).biases.estimate
     array([-5.5,  5.5])
     """
+    if not isinstance(panel, Panel):
+        panel = Panel.from_frame(panel)
+    if assumed:
+        from evenhand.models.refined import Refinements, refine
+
+        chosen = Refinements.named(assumed, "calibrate")
+        if chosen != Refinements():
+            options: Options = {"gauge": gauge, "per_component": per_component, "noise": noise, "interval": interval}
+            return refine(panel, chosen, **options | {"solver": solver})
     return fit_additive(panel, CWC, gauge, per_component, noise, interval, solver)
 
 

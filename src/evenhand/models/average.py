@@ -72,7 +72,7 @@ def _average(panel: Panel, method: Method, gauge: Gauge, noise: NoiseKind | Nois
     check_options(panel, method, noise, interval)
     seen = panel if method.uses_confidence else panel.with_equal_confidence()
     parts = connectivity(seen)
-    if not isinstance(gauge, str) or gauge not in ("weighted", "zero_sum"):
+    if not isinstance(gauge, str) or gauge not in ("weighted", "zero_sum", "zero-sum"):
         condition(gauge, seen, parts)  # not used, but a wrong one is wrong here too
     origin = float(np.median(seen.score))
     centred = seen.score - origin

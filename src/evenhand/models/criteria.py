@@ -40,7 +40,7 @@ from evenhand.solve.criteria import (
     certainty,
 )
 from evenhand.solve.equations import System, make_system
-from evenhand.words import count_of, name_some
+from evenhand.words import by_door, count_of, name_some
 
 By = Callable[..., Fit] | str | Refinements
 """How each criterion is fitted: a function that takes a panel, the short name of a method, or refinements."""
@@ -355,7 +355,7 @@ def _weighted_part(panel: Panel, chosen: Mapping[str, float]) -> Panel:
             others = f" (nor {'has' if len(lacking) == 2 else 'have'} {len(lacking) - 1:,} more)" if lacking[1:] else ""
             _refuse(
                 f"It has no score for criterion {label}{others}, and so no combined value: give weights to other "
-                "criteria only, leave the object out, or fit each criterion on its own (panel.of_criterion).",
+                f"criteria only, leave the object out, or fit each criterion on its own{_by_of_criterion()}.",
                 "missing_criterion",
                 f"object {lacking[0]}",
             )
@@ -603,7 +603,7 @@ class _Task:
         if any(fit.values.scale is not None for fit in fits):
             _refuse(
                 "Values on a bounded or logarithmic scale do not add up across criteria: fit without a map of the "
-                "scores, or refine each criterion on its own (panel.of_criterion)."
+                f"scores, or refine each criterion on its own{_by_of_criterion()}."
             )
         biases = np.zeros(self.base.n_assessors)
         for part, fit, seat in zip(weight, fits, self.seats, strict=True):
@@ -760,3 +760,8 @@ def _start(label: str, fit: Fit) -> float:
             "others: use correlated=False."
         )
     return fit.residual / fit.degrees_of_freedom
+
+
+def _by_of_criterion() -> str:
+    """Return how a criterion is fitted on its own in Python; on the command line nothing needs to be said."""
+    return by_door(" (panel.of_criterion)", "")

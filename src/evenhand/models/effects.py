@@ -150,12 +150,21 @@ class Effects(frames.Shown):
         weights = np.zeros(len(position))
         for label, weight in given.items():
             if label not in position:
-                message = f"There is no {self.side} {label!r} in this panel."
-                raise InputError(message, kind="unknown_label", where=f"{self.side} {label}")
+                raise self._unknown(label)
             if not np.isfinite(weight):
                 raise InputError(f"The weight of {label} must be a finite number.", kind="bad_option")
             weights[position[label]] = weight
         return weights
+
+    def index_of(self, label: str) -> int:
+        """Return the place of a label in the table."""
+        if label not in self.labels:
+            raise self._unknown(label)
+        return int(self.labels.index(label))
+
+    def _unknown(self, label: object) -> InputError:
+        message = f"There is no {self.side} {label!r} in this panel."
+        return InputError(message, kind="unknown_label", where=f"{self.side} {label}")
 
     def _repr_html_(self) -> str:
         return self.html({"object": "Values", "assessor": "Biases: positive is generous, negative strict"}[self.side])

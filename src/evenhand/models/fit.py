@@ -447,24 +447,30 @@ class Fit(Asked, frames.Shown):
         return None if variance is None else float(np.sqrt(variance * trace / (sides * total)))
 
     def contrast(
-        self, values: Mapping[str, float] | None = None, biases: Mapping[str, float] | None = None
+        self, values: Mapping[str, float] | str | None = None, biases: Mapping[str, float] | str | None = None
     ) -> Contrast:
-        """Return a weighted sum of values and biases with its uncertainty.
+        """Return a weighted sum of values and biases with its uncertainty, or the difference between two.
 
         Differences between values, or between biases, are the same in every gauge.
 
         Parameters
         ----------
         values, biases
-            Weights by the labels of objects and of assessors; all others weigh nothing.
+            Weights by the labels of objects and of assessors; all others weigh nothing. Or two labels, of objects or
+            else of assessors: the difference between their values, or between their biases.
 
         Examples
         --------
-        >>> from evenhand import Panel, calibrate
+        >>> from evenhand import Panel, calibrate, demo
+        >>> fit = calibrate(demo())
+        >>> round(fit.contrast("P28", "P23").estimate, 2), round(fit.contrast("Adeyemi", "Kaur").estimate, 2)
+        (1.85, 35.73)
         >>> panel = Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1] * 3, [60.0, 70.0, 50.0, 62.0, 40.0, 47.0])
         >>> round(calibrate(panel).contrast(values={"0": 1, "1": -1}).estimate, 9)
         9.0
         """
+        if isinstance(values, str) or isinstance(biases, str):
+            values, biases = self._difference(values, biases)
         of_values = self.values.weights(values or {})
         of_biases = self.biases.weights(biases or {})
         groups = {*self.values.component[of_values != 0].tolist(), *self.biases.component[of_biases != 0].tolist()}
@@ -479,6 +485,15 @@ class Fit(Asked, frames.Shown):
             None if ends is None else estimate + float(ends[0][0]),
             None if ends is None else estimate + float(ends[1][0]),
         )
+
+    def _difference(self, one: object, other: object) -> tuple[dict[str, float], dict[str, float]]:
+        """Return the weights of a difference between two values, or where these are no objects two biases."""
+        if not isinstance(one, str) or not isinstance(other, str):
+            message = "A contrast takes two labels, or weights by label."
+            raise InputError(message, kind="bad_option")
+        weights = {one: 1.0, other: -1.0} if one != other else {one: 0.0}
+        are_assessors = {one, other} <= set(self.biases.labels) and not {one, other} <= set(self.values.labels)
+        return ({}, weights) if are_assessors else (weights, {})
 
     def columns(self) -> dict[str, Any]:
         """Return the table of values as columns; that of biases is ``fit.biases.columns()``."""

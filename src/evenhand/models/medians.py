@@ -23,7 +23,7 @@ from evenhand.panel.gauge import Gauge, condition
 from evenhand.panel.panel import Panel
 from evenhand.solve import Solution, SolverKind
 from evenhand.solve.connectivity import Connectivity, connectivity
-from evenhand.words import count_of
+from evenhand.words import by_door, count_of
 
 MOST: Final = 50_000
 """Up to this many assessments the least sum is found exactly, by a linear programme that takes some seconds."""
@@ -64,10 +64,10 @@ _ROUNDING: Final = 16 * float(np.finfo(np.float64).eps)
 _PERFECT: Final = 1e-12
 """If all residuals are below this part, the scores agree perfectly."""
 
-_NO_DISTRIBUTION: Final = (
-    "medians assume no distribution of the noise, so there are no standard deviations and no intervals; for those "
-    'use Student noise, refine(panel, tails="student")'
-)
+
+def _student() -> str:
+    """Return how to ask for Student's noise."""
+    return by_door('calibrate(panel, tails="student")', "--tails student")
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,12 +137,12 @@ class Medians(Model):
         if question == "predict":
             return (
                 "Medians assume no distribution of the noise, so that they say nothing of a score not yet given: fit "
-                'the panel by refine(panel, tails="student") for predictions.'
+                f"the panel by {_student()} for predictions."
             )
         if question in ("influence", "leverages", "sensitivity"):
             return (
                 "Medians are no least squares, so they have no leverages, held-out errors or evidence: fit the panel "
-                'by calibrate(panel) or refine(panel, tails="student") for those.'
+                f"by {by_door('calibrate(panel)', '--method cwc')} or {_student()} for those."
             )
         return None
 
@@ -219,7 +219,10 @@ def median_polish(
     fit = finish_additive(
         panel, parts, CWC, raw, fixed, gauge=gauge, noise=noise, interval=interval, per_component=per_component
     )
-    unknown = NoDistribution(_NO_DISTRIBUTION)
+    unknown = NoDistribution(
+        "medians assume no distribution of the noise, so there are no standard deviations and no intervals; for those "
+        f"use Student noise, {_student()}"
+    )
     posterior = Posterior(unknown, np.full(panel.n_objects, np.nan), panel.n_assessors)
     deviation = np.sqrt(panel.precision) * found.residuals
     scale = _scale(np.abs(deviation), fit.degrees_of_freedom)
@@ -461,9 +464,7 @@ def _approach(task: _Task, parts: Connectivity, values: Floats, biases: Floats) 
         held = wanted - pull
     found = _alternate(task, fitted[1], _ROUNDS, _FALL)
     if found[3] >= _ROUNDS:
-        raise SolveError(
-            f"The medians have not come to rest after {_ROUNDS:,} rounds: use refine(panel, tails='student') instead."
-        )
+        raise SolveError(f"The medians have not come to rest after {_ROUNDS:,} rounds: use {_student()} instead.")
     best = (values, biases) if task.total(values, biases) < found[2] else found[:2]
     for _ in range(_PROJECTIONS):
         if (np.abs(force) <= task.weight).all():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from math import exp
 from typing import Any, Final, Literal, Unpack
@@ -33,7 +34,7 @@ from evenhand.panel.gauge import Condition, Gauge, condition
 from evenhand.panel.panel import Panel
 from evenhand.solve import SolverKind
 from evenhand.solve.connectivity import Connectivity, connectivity
-from evenhand.words import count_of, name_some
+from evenhand.words import argument, count_of, name_some
 
 Tails = Literal["student", "huber"]
 Criterion = Literal["reml", "ml"]
@@ -93,6 +94,17 @@ class Refinements:
     ordinal: Link | None = field(default=None, repr=False)
     covariates: tuple[str, ...] = ()
     likelihood: Criterion = field(default="reml", repr=False)
+
+    @classmethod
+    def named(cls, given: dict[str, Any], caller: str) -> Refinements:
+        """Return refinements from arguments of a function that takes them by name."""
+        known = [one.name for one in fields(cls)]
+        for name in given:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                hint = f": did you mean {near[0]}?" if near else f"; refinements are {', '.join(known)}"
+                raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{hint}")
+        return cls(**given)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -465,9 +477,9 @@ def _checked(panel: Panel, chosen: Refinements, noise: NoiseKind | NoisePrior, i
         if name == "bias_sd" and _is_number(given) and given == 0:
             continue
         if given is not None and not (_is_number(given) and given > 0):
-            refuse(f"{name} must be a positive number, not {given!r}.")
+            refuse(f"{argument(name)} must be a positive number, not {given!r}.")
         if given is not None and not 1 / _HUGE <= given <= _HUGE:
-            refuse(f"{name} is too extreme to compute with: {given!r}.")
+            refuse(f"{argument(name)} is too extreme to compute with: {given!r}.")
     if chosen.tails not in (None, "student", "huber"):
         refuse(f"Tails can be student or huber, not {chosen.tails!r}.")
     if chosen.step is not None:

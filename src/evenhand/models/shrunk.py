@@ -12,7 +12,7 @@ from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
 from evenhand.models.setting import Setting, Unknown, Work, log_unknown, put_number
 from evenhand.panel.panel import Panel
-from evenhand.words import count_of
+from evenhand.words import argument, count_of
 
 _SMALLEST, _LARGEST = -14.0, 14.0
 """Logarithms of the smallest and largest ratio of a prior variance to w that is tried."""
@@ -92,8 +92,8 @@ def refuse_untold(panel: Panel, unknowns: Sequence[Unknown]) -> None:
         reason = f"{count_of(panel.n_objects, 'object')} cannot tell how values spread"
     if reason is not None:
         raise SolveError(
-            f"The variances of the model cannot be estimated, since {reason}: give value_sd and bias_sd, and declared "
-            "noise, or use a plain method."
+            f"The variances of the model cannot be estimated, since {reason}: give {argument('value_sd')} and "
+            f"{argument('bias_sd')}, and declared noise, or use a plain method."
         )
 
 

@@ -81,8 +81,11 @@ class Anchor:
         return f"anchor:{self.assessor if self.assessor is not None else ','.join(map(str, self.values))}"
 
 
-Gauge = Literal["weighted", "zero_sum"] | Reference | Affine | Anchor
-"""What fixes the level of the biases; rankings and differences between values do not depend on it."""
+Gauge = Literal["weighted", "zero_sum", "zero-sum"] | Reference | Affine | Anchor
+"""What fixes the level of the biases; rankings and differences between values do not depend on it.
+
+``"zero-sum"``, as the command line spells it, is ``"zero_sum"``.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ def shares(gauge: Gauge) -> tuple[Share, Share] | None:
     match gauge:
         case "weighted":
             return Share(), Share(by_confidence=1.0)
-        case "zero_sum":
+        case "zero_sum" | "zero-sum":
             return Share(), Share(even=1.0)
         case Reference(value):
             _finite(value, "reference value")
@@ -215,7 +218,7 @@ def condition(gauge: Gauge, panel: Panel, parts: Components) -> Condition:
 
 def gauge_name(gauge: Gauge | None) -> str | None:
     """Return the name of a gauge for tables and JSON."""
-    return None if gauge is None else str(gauge)
+    return None if gauge is None else "zero_sum" if gauge == "zero-sum" else str(gauge)
 
 
 def _affine_weights(beta: object, panel: Panel) -> Floats:

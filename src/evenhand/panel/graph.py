@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evenhand.compiled import Codes, Whole, compiled, count_by, join, wants_loops
 from evenhand.errors import NotConnectedError
 from evenhand.panel.panel import Panel
-from evenhand.words import count_of, name_some
+from evenhand.words import argument, count_of, name_some
 
 Side = Literal["object", "assessor"]
 """One of the two sides of a panel."""
@@ -106,7 +106,7 @@ class AssessmentGraph(Components):
         raise NotConnectedError(
             f"The panel falls into {len(groups)} groups that share neither assessor nor object, so their standards "
             f"cannot be compared: {shown}{more}. {count_of(len(suggestions), 'further assessment').capitalize()} would "
-            f"join them, for example {joins}; or calibrate each group on its own (--per-component).",
+            f"join them, for example {joins}; or calibrate each group on its own ({argument('per_component', True)}).",
             components=groups,
             suggestions=suggestions,
         )

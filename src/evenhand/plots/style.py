@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from evenhand import words
 from evenhand.compiled import Floats
-from evenhand.errors import bad_option
+from evenhand.errors import bad_option, require
 from evenhand.frames import records_of
 from evenhand.io.results import write_whole
 from evenhand.models.effects import Effects
@@ -150,7 +150,8 @@ def finish(chart: Any, title: str, notes: Sequence[str], what: str, width: float
 def save(chart: Any, path: str | Path) -> None:
     """Write a chart to a file: svg, png, pdf, html or json, by its suffix.
 
-    A page of html needs no network. An svg carries the chart's description for screen readers.
+    A page of html needs no network. An svg carries the chart's description for screen readers. All but json needs
+    ``evenhand[pictures]``.
 
     Parameters
     ----------
@@ -167,6 +168,8 @@ def save(chart: Any, path: str | Path) -> None:
             f"use {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}."
         )
     kind = suffix[1:]
+    if kind != "json":
+        require("vl_convert", f"A picture as {kind}")
 
     def write(file: Path) -> None:
         chart.save(str(file), format=kind, inline=kind == "html", scale_factor=2 if kind == "png" else 1)

@@ -21,7 +21,7 @@ from evenhand.answers.fingerprint import Fingerprint, fingerprint
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.answers.reliability import LARGEST
 from evenhand.compiled import one_thread
-from evenhand.errors import EvenhandError, NotRankableError, Problem, bad_option
+from evenhand.errors import EvenhandError, NotRankableError, Problem, bad_option, is_installed
 from evenhand.models.average import SA, simple_average
 from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit, method_name
@@ -55,6 +55,11 @@ PULLS: Final = 20
 
 DIGITS: Final = 6
 """Digits of the numbers behind a chart; tables and workbook have them all."""
+
+NO_CHARTS: Final = (
+    "This report has no charts, since what draws them is not installed: pip install 'evenhand[pictures]', and write it "
+    "again. Its tables and sentences are complete."
+)
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -129,9 +134,13 @@ def make_report(
     tell("writing the report", 0, None)
     with one_thread(min(fit.panel.n_objects, fit.panel.n_assessors)):
         ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
-        _scripts()
+        can_draw = is_installed("vl_convert")
+        if can_draw:
+            _scripts()
         averages = simple_average(fit.panel)
         mark = fingerprint(fit, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
+        if not can_draw:
+            notes.append(Problem("no_charts", NO_CHARTS))
         compared = None if comparison is False else comparison
         if compared is True:
             compared = compare(fit.panel, per_component=fit.per_component, candidates=candidates)
@@ -152,7 +161,7 @@ def make_report(
             method=_method_words(fit, ranking, mark),
             mark=mark,
             averages=dict(zip(averages.values.labels, averages.values.estimate.tolist(), strict=True)),
-            pictures=_pictures(fit, ranking, decision, compared, notes),
+            pictures=_pictures(fit, ranking, decision, compared, notes) if can_draw else {},
             notes=notes,
         )
 

@@ -13,6 +13,7 @@ from evenhand.io.results import check_target, write_whole
 from evenhand.io.sheets import Column, Formats, Sheet, check_fits, lay_out, open_workbook, text_width, write_sheet
 from evenhand.io.spreadsheet import TEMPLATE_SHEETS
 from evenhand.panel.confidence import Form
+from evenhand.words import argument
 
 _LAST: Final = 1_048_575
 _WATCHED: Final = 1000
@@ -103,7 +104,8 @@ def refuse_filled(path: str | os.PathLike[str], *, force: bool) -> None:
     """Refuse to replace a sheet that may have scores in it, unless that is asked for."""
     if Path(path).exists() and not force:
         message = (
-            "There is a file of that name, perhaps with scores in it: choose another name, or replace it (--force)."
+            "There is a file of that name, perhaps with scores in it: choose another name, or replace it "
+            f"({argument('force', True)})."
         )
         raise InputError(message, kind="cannot_write", where=str(path))
 

@@ -30,7 +30,7 @@ from evenhand.reports.summary import (
     summarise_fit,
     summarise_reliability,
 )
-from evenhand.words import digits_of
+from evenhand.words import by_door, digits_of
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
@@ -233,7 +233,8 @@ def _assessments(found: Fit | CriteriaFit, notes: list[Problem]) -> list[Summary
     """Return a row for each score: what was declared, what was expected, and what the score did."""
     count = found.panel.n_assessments
     if count > _MOST_ASSESSMENTS:
-        message = f"the {count:,} assessments are too many to list: `evenhand influence --out FILE.csv` writes them."
+        remedy = by_door("influence(fit) has them", "`evenhand influence --out FILE.csv` writes them")
+        message = f"the {count:,} assessments are too many to list: {remedy}."
         notes.append(Problem("assessments", message))
         return []
     if not found.criteria:

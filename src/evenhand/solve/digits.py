@@ -14,6 +14,7 @@ from evenhand.compiled import Floats, dot, sum_by
 from evenhand.errors import SolveError, too_extreme
 from evenhand.solve.base import Solution
 from evenhand.solve.equations import SolveKept, System, eliminate
+from evenhand.words import argument
 
 EPS: Final = 2.0**-104
 """Relative to its size, what a number with twice the digits may be off by."""
@@ -145,7 +146,7 @@ def _exactly(system: System, solve_kept: SolveKept, centred: Floats, score: Floa
         raise SolveError(
             "Parts of the panel are joined only by confidences so small beside the others that their standards "
             "cannot be compared to nine digits: raise those confidences, or leave these assessments out and "
-            "calibrate each group on its own (--per-component)."
+            f"calibrate each group on its own ({argument('per_component', True)})."
         )
     residual, _ = _residual(system, centred, kept, gone)
     if not tells_residual(system.weight, residual, (change + 4 * EPS) * size, score):

@@ -14,6 +14,7 @@ from evenhand.errors import SolveError
 from evenhand.memory import require
 from evenhand.solve.direct import FactoredSolver
 from evenhand.solve.equations import System
+from evenhand.words import argument
 
 _CANCELLED: Final = 1e-9
 """A pivot that is smaller than this part of its diagonal has lost too many digits."""
@@ -58,7 +59,7 @@ class SparseSolver(FactoredSolver):
             raise SolveError(
                 "Parts of the panel are joined only by confidences so small beside the others that their standards "
                 "cannot be compared: raise those confidences, or leave these assessments out and calibrate each group "
-                "on its own (--per-component)."
+                f"on its own ({argument('per_component', True)})."
             )
         return factor
 
