@@ -31,7 +31,7 @@ from evenhand.panel.reading import reading_of
 from evenhand.panel.roles import find_column, listed_names
 from evenhand.panel.rules import Collector, Duplicates, Options
 from evenhand.panel.understand import understand
-from evenhand.words import name_some
+from evenhand.words import argument, name_some
 
 _TEXTS: Final = (".csv", ".tsv", ".txt", ".md")
 _WORKBOOKS: Final = (".xlsx", ".xlsm", ".ods", ".xls")
@@ -259,7 +259,7 @@ def _of_system(found: Found, given: Given, options: Options) -> Panel:
         kind="long",
         slots=slots,
         form=form if sure is not None else "none",
-        covariates=tuple(place(name, "covariate") or 0 for name in given.covariates),
+        covariates=tuple(place(name, "covariates") or 0 for name in given.covariates),
         object_details=tuple(place(name, "object") or 0 for name in dict.fromkeys([*titles, *found.object_details])),
         assessor_details=tuple(place(name, "assessor") or 0 for name in found.assessor_details),
         left_out=tuple(LeftOut(*one) for one in found.left_out),
@@ -382,12 +382,12 @@ def _sheet(tables: Sequence[Table], given: Given) -> Table:
     several = [table for table in understood if table.names == chosen.names]
     if len(several) > 1:
         which = ", ".join(repr(names[tables.index(table)]) for table in several)
-        message = f"The sheets {which} have the same headings and scores in each: say with --sheet which one to read."
+        message = f"The sheets {which} have the same headings and scores in each: say with {argument('sheet')} which one to read."
         raise InputError(message, kind="several_sheets", where=chosen.source.rpartition(", sheet ")[0])
     others = ", ".join(repr(name) for name, table in zip(names, tables, strict=True) if table is not chosen)
     read = f"Only the sheet {names[tables.index(chosen)]!r} was read, not {others}"
     file = chosen.source.rpartition(", sheet ")[0]
-    note = Problem("sheets", f"{read}: choose another one with --sheet.", file)
+    note = Problem("sheets", f"{read}: choose another one with {argument('sheet')}.", file)
     return replace(chosen, notes=(*chosen.notes, note))
 
 
@@ -436,7 +436,7 @@ def _kind_of(path: str | os.PathLike[str], sheet: str | None) -> FileKind:
     place, facts = existing(path)
     suffix = place.suffix.lower()
     if sheet is not None and suffix not in _WORKBOOKS:
-        message = f"A sheet ({sheet!r}) is asked for, but only workbooks have sheets: leave --sheet out."
+        message = f"A sheet ({sheet!r}) is asked for, but only workbooks have sheets: leave {argument('sheet')} out."
         raise InputError(message, kind="missing_sheet", where=place.name)
     if suffix == ".parquet" or stat.S_ISDIR(facts.st_mode):
         return "parquet"

@@ -11,7 +11,7 @@ from evenhand.errors import InputError, MissingPackageError, Problem
 from evenhand.io.guard import SheetFacts, inspect_workbook
 from evenhand.io.paths import MAX_UNPACKED, in_bytes, regular_file, too_large
 from evenhand.io.table import Cell, Table, arrange, is_blank, no_cells
-from evenhand.words import name_some
+from evenhand.words import argument, name_some
 
 if TYPE_CHECKING:
     import os
@@ -117,7 +117,7 @@ def _read(workbook: CalamineWorkbook, facts: Mapping[str, SheetFacts], wanted: s
             continue  # blank, or one line of text before the sheet that holds the table
         if others:
             read = f"Only the sheet {name!r} was read, not {', '.join(map(repr, others))}"
-            notes.append(Problem("sheets", f"{read}: choose another one with --sheet.", place.name))
+            notes.append(Problem("sheets", f"{read}: choose another one with {argument('sheet')}.", place.name))
         return arrange(rows, first_row, source=f"{place.name}, sheet {name}", notes=notes)
     raise no_cells(place.name, "Every sheet of the workbook is blank")
 

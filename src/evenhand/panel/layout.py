@@ -208,9 +208,9 @@ def by_names(names: Sequence[str], given: Given, source: str) -> Roles | None:
     try:
         roles = recognise(names, **given.named, covariates=given.covariates, source=source)
     except InputError as error:
-        if {"object", "assessor", "score"} <= given.named.keys() or "--" in str(error).partition(":")[0]:
+        if {"object", "assessor", "score"} <= given.named.keys():
             raise
-        _ = [find_column(names, one, option="covariate", source=source) for one in listed_names(given.covariates)]
+        _ = [find_column(names, one, option="covariates", source=source) for one in listed_names(given.covariates)]
         _ = [find_column(names, one, option=role, source=source) for role, one in given.named.items()]
         if len(given.named.keys() & FORMS.keys()) > 1 or "is given" in str(error):
             raise

@@ -9,6 +9,7 @@ from typing import Final
 from evenhand.errors import InputError
 from evenhand.panel.confidence import FormHint
 from evenhand.panel.headings import FORMS, SYNONYMS, Role, fold, form_of, roles_by_name
+from evenhand.words import argument
 
 _NEEDED: Final[tuple[Role, ...]] = ("object", "assessor", "score")
 
@@ -48,14 +49,14 @@ def find_column(names: Sequence[str], wanted: str, *, option: str, source: str) 
     alike = [index for index, name in enumerate(names) if name and fold(name) == fold(wanted)]
     if not alike:
         raise InputError(
-            f"There is no column {wanted!r}, which --{option} names; the columns are {quoted(names)}.",
+            f"There is no column {wanted!r}, which {argument(option)} names; the columns are {quoted(names)}.",
             kind="missing_column",
             where=source,
         )
     if len({names[index] for index in alike}) > 1:
         raise InputError(
             f"The name {wanted!r} fits the columns {quoted([names[index] for index in alike])}: "
-            f"write the one that --{option} means exactly as it stands in the header.",
+            f"write the one that {argument(option)} means exactly as it stands in the header.",
             kind="ambiguous_column",
             where=source,
         )
@@ -97,7 +98,8 @@ def recognise(
     forms = [role for role in FORMS if asked[role] is not None]
     if len(forms) > 1:
         raise InputError(
-            f"Both --{forms[0]} and --{forms[1]} are given: give the one that says how sure the assessors were.",
+            f"Both {argument(forms[0])} and {argument(forms[1])} are given: give the one that says how sure the assessors "
+            "were.",
             kind="ambiguous_column",
             where=source,
         )
@@ -105,8 +107,12 @@ def recognise(
         role: find_column(names, name, option=role, source=source) for role, name in asked.items() if name is not None
     }
     about = None if criterion is None else find_column(names, criterion, option="criterion", source=source)
-    further = [find_column(names, name, option="covariate", source=source) for name in listed_names(covariates)]
-    taken = [*given.items(), *([] if about is None else [("criterion", about)]), *(("covariate", at) for at in further)]
+    further = [find_column(names, name, option="covariates", source=source) for name in listed_names(covariates)]
+    taken = [
+        *given.items(),
+        *([] if about is None else [("criterion", about)]),
+        *(("covariates", at) for at in further),
+    ]
     _refuse_shared(taken, names, source)
     free = _first_of_each(names, {index for _, index in taken})
     candidates: dict[Role, list[int]] = {role: [] for role in SYNONYMS}
@@ -162,7 +168,7 @@ def _only(indices: Sequence[int], names: Sequence[str], options: Sequence[str], 
         return indices[0]
     chosen = [names[index] for index in indices]
     what = "how sure the assessors were" if len(options) > 1 else f"the {options[0]}s"
-    settle = " or ".join(f"--{option}" for option in options)
+    settle = " or ".join(map(argument, options))
     raise InputError(
         f"The columns {quoted(chosen)} could each hold {what}: say which one it is with {settle}.",
         kind="ambiguous_column",
@@ -177,10 +183,10 @@ def _refuse_shared(given: Sequence[tuple[str, int]], names: Sequence[str], sourc
             if index != there:
                 continue
             if role == other:
-                message = f"The column {names[index]!r} is given twice with --{role}: give it once."
+                message = f"The column {names[index]!r} is given twice with {argument(role)}: give it once."
             else:
                 message = (
-                    f"The column {names[index]!r} is given for both --{other} and --{role}: "
+                    f"The column {names[index]!r} is given for both {argument(other)} and {argument(role)}: "
                     "name a different column for one of them."
                 )
             raise InputError(message, kind="ambiguous_column", where=source)
@@ -189,10 +195,10 @@ def _refuse_shared(given: Sequence[tuple[str, int]], names: Sequence[str], sourc
 def missing_columns(roles: Sequence[str], names: Sequence[str], source: str) -> InputError:
     """Return the error for roles that no column fits."""
     what = " and ".join(f"{role}s" for role in roles)
-    options = " and ".join(f"--{role} NAME" for role in roles)
+    options = " and ".join(argument(role, "NAME") for role in roles)
     return InputError(
         f"No column was recognised for {what}; the columns are {quoted(names)}: say which one it is with {options}, "
-        "or give --wide if the assessors stand across the header.",
+        f"or give {argument('wide', True)} if the assessors stand across the header.",
         kind="missing_column",
         where=source,
     )

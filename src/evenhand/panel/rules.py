@@ -31,7 +31,7 @@ from evenhand.panel.confidence import (
 from evenhand.panel.headings import plain_text
 from evenhand.panel.lexicon import NOT_ASSESSED, SCORE_FAMILIES
 from evenhand.panel.roles import Roles
-from evenhand.words import count_of, name_some
+from evenhand.words import argument, count_of, name_some
 
 Duplicates = Literal["error", "keep", "combine", "last"]
 """What to do where an assessor scored an object twice: refuse, keep both, take their weighted mean, or the last one."""
@@ -412,7 +412,7 @@ class Collector:
         column = portion.columns[2]
 
         def no_number(row: int) -> str:
-            advice = "correct it, or leave the cell empty (or give --missing) if it was not assessed."
+            advice = f"correct it, or leave the cell empty (or give {argument('missing')}) if it was not assessed."
             return f"the score {_quote(column[row])} is not a number: {advice}"
 
         def infinite(row: int) -> str:
@@ -434,7 +434,9 @@ class Collector:
             self.declared = self.declared.seen(reading.value[numbers], reading.value[ranks])
 
         def unknown(row: int) -> str:
-            advice = "use high, medium or low (h, m, l), or give its meaning (--alias WORD=LEVEL)."
+            advice = (
+                f"use high, medium or low (h, m, l), or give its meaning ({argument('aliases', {'WORD': 'LEVEL'})})."
+            )
             return f"{_quote(column[row])} is not a known level: {advice}"
 
         self._if_levels.add(portion, 3, reading.where(_NO_NUMBER), "unknown_level", unknown)
@@ -484,7 +486,7 @@ class Collector:
         if len(scales) > 1 or ("%" in scales and None in self._score_cells.scales and self._score.view().min() <= 1):
             named = " and ".join("in %" if one == "%" else f"out of {float(one):g}" for one in scales)
             message = f"scores {named if len(scales) > 1 else 'in % and shares of 1'} stand in one column"
-            advice = "write all on one scale, or say what each means (--scores)."
+            advice = f"write all on one scale, or say what each means ({argument('scores')})."
             raise InputError(f"{message}: {advice}", kind="mixed_scale", where=f"column {self._score_name}")
 
     def _check_further(self, portion: _Portion) -> None:
@@ -1106,7 +1108,7 @@ def _refuse_differing(
             if len(texts) > 1:
                 message = (
                     f"{_scored(entries, same)} with different {name} ({name_some(list(map(repr, texts)))}), so these "
-                    "scores cannot be combined: correct the file, or choose duplicates keep (--duplicates keep)."
+                    f"scores cannot be combined: correct the file, or choose duplicates keep ({argument('duplicates', 'keep')})."
                 )
                 found.append((int(same[0]), Problem("bad_covariate", message, _listed(numbers.of(same)))))
     if found:
@@ -1115,8 +1117,8 @@ def _refuse_differing(
 
 def _duplicate(entries: Entries, rows: NDArray[np.int64], numbers: _RowNumbers) -> Problem:
     message = (
-        f"{_scored(entries, rows)}: correct the file, or choose duplicates keep (separate assessments, --duplicates "
-        "keep) or combine (their weighted mean, --duplicates combine)."
+        f"{_scored(entries, rows)}: correct the file, or choose duplicates keep (separate assessments, "
+        f"{argument('duplicates', 'keep')}) or combine (their weighted mean, {argument('duplicates', 'combine')})."
     )
     return Problem("duplicate", message, _listed(numbers.of(rows)))
 

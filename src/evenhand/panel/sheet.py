@@ -260,7 +260,7 @@ class Sheet:
         """Return the layout, with what is told beside and what is left out."""
         if not covariates and self.given.covariates:
             covariates = [
-                find_column(self.table.names, name, option="covariate", source=self.source)
+                find_column(self.table.names, name, option="covariates", source=self.source)
                 for name in listed_names(self.given.covariates)
             ]
         read = {place for slot in slots for place in slot if isinstance(place, int)} | set(covariates)

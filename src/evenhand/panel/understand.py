@@ -187,7 +187,7 @@ def _long(sheet: Sheet, objects: Facts, assessors: Facts) -> Layout:
     """Return the layout of a table whose rows have an object and an assessor."""
     sheet.why.append(f"{objects.name!r} and {assessors.name!r} name an object and an assessor in each row.")
     covariates = [
-        find_column(sheet.table.names, name, option="covariate", source=sheet.source)
+        find_column(sheet.table.names, name, option="covariates", source=sheet.source)
         for name in listed_names(sheet.given.covariates)
     ]
     taken = {objects.at, assessors.at, *covariates}
