@@ -354,21 +354,19 @@ def _open(
     if kind == "workbook" and sheet is None:
         from evenhand.io.spreadsheet import read_sheets
 
-        return Whole(_sheet(read_sheets(path, max_unpacked=max_unpacked), given))
+        return Whole(_sheet(*read_sheets(path, max_unpacked=max_unpacked), given))
     return Whole(read_table(path, sheet=sheet, max_unpacked=max_unpacked))
 
 
-def _sheet(tables: Sequence[Table], given: Given) -> Table:
+def _sheet(tables: Sequence[Table], further: Sequence[str], given: Given) -> Table:
     """Return the sheet of a workbook that holds the assessments, or several of them in one where each is an assessor's.
 
     Where more than one could be it, it is asked.
     """
     from evenhand.io.formats import from_table
 
-    if len(tables) == 1:
-        return tables[0]
-    understood = []
-    for table in tables:
+    understood = list(tables) if len(tables) == 1 else []
+    for table in () if len(tables) == 1 else tables:
         try:
             if from_table(table) is None:
                 understand(table, given)
@@ -384,7 +382,11 @@ def _sheet(tables: Sequence[Table], given: Given) -> Table:
         which = ", ".join(repr(names[tables.index(table)]) for table in several)
         message = f"The sheets {which} have the same headings and scores in each: say with {argument('sheet')} which one to read."
         raise InputError(message, kind="several_sheets", where=chosen.source.rpartition(", sheet ")[0])
-    others = ", ".join(repr(name) for name, table in zip(names, tables, strict=True) if table is not chosen)
+    others = ", ".join(
+        repr(one) for one in [*(name for name in names if name != names[tables.index(chosen)]), *further]
+    )
+    if not others:
+        return chosen
     read = f"Only the sheet {names[tables.index(chosen)]!r} was read, not {others}"
     file = chosen.source.rpartition(", sheet ")[0]
     note = Problem("sheets", f"{read}: choose another one with {argument('sheet')}.", file)

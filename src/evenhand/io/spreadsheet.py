@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import zipfile
@@ -47,25 +48,32 @@ def read_spreadsheet(
     return _opened(path, max_unpacked, lambda workbook, facts, place: _read(workbook, facts, sheet, place))
 
 
-def read_sheets(path: str | os.PathLike[str], *, max_unpacked: int = MAX_UNPACKED) -> list[Table]:
-    """Return every visible sheet of a workbook that has more than a line, but for those of a template.
+def read_sheets(path: str | os.PathLike[str], *, max_unpacked: int = MAX_UNPACKED) -> tuple[list[Table], list[str]]:
+    """Return the visible sheets of a workbook that are tables, and the names of others that hold something.
 
-    A sheet that cannot be arranged as a table is left out. Where there is none, the refusal of the first is raised.
+    Sheets of a template are left out. Where there is no table, the refusal of the first sheet is raised.
     """
 
-    def read(workbook: CalamineWorkbook, facts: Mapping[str, SheetFacts], place: Path) -> list[Table]:
-        found, fault = [], None
-        for name in _worksheets(workbook, is_seen=True):
+    def read(workbook: CalamineWorkbook, facts: Mapping[str, SheetFacts], place: Path) -> tuple[list[Table], list[str]]:
+        found: list[Table] = []
+        others: list[str] = []
+        seen = _worksheets(workbook, is_seen=True)
+        for name in _worksheets(workbook):
             if name.strip().casefold() in TEMPLATE_SHEETS or (name in facts and not facts[name].filled):
                 continue
             try:
                 rows, first_row, notes = _cells(workbook, name, facts.get(name), place)
-                found.append(arrange(rows, first_row, source=f"{place.name}, sheet {name}", notes=notes))
+                table = arrange(rows, first_row, source=f"{place.name}, sheet {name}", notes=notes)
             except InputError as error:
                 if error.kind == "damaged":
                     raise
-                fault = fault or error
-        return found if found or fault is None else [_read(workbook, facts, None, place)]
+                others += [name] if error.kind == "empty_file" and any(map(any, rows)) else []
+                continue
+            if name in seen:
+                found.append(table)
+            else:
+                others.append(name)
+        return (found, others) if found else ([_read(workbook, facts, None, place)], [])
 
     return _opened(path, max_unpacked, read)
 
@@ -87,8 +95,9 @@ def _opened(
     except ImportError:
         raise MissingPackageError("python-calamine", "Reading a workbook", "python-calamine") from None
     try:
-        with python_calamine.CalamineWorkbook.from_path(str(place)) as workbook:
-            return read(workbook, facts, place)
+        with contextlib.ExitStack() as opened:
+            source = opened.enter_context(place.open("rb")) if is_old else str(place)
+            return read(opened.enter_context(python_calamine.load_workbook(source)), facts, place)
     except InputError:
         raise
     except BaseException as error:

@@ -146,13 +146,10 @@ def score_words(cells: Iterable[Cell]) -> dict[str, float] | None:
     >>> round(score_words(["A", "B+", "F"])["b+"], 2)
     3.33
     """
-    words = {
-        plain_text(cell)
-        for cell in cells
-        if isinstance(cell, str) and cell.strip() and not says_nothing(cell) and parse_score(cell) is None
-    }
-    if not words:
-        return None
+    written = [cell for cell in cells if not is_empty(cell) and not says_nothing(cell)]
+    words = {plain_text(cell) for cell in written if isinstance(cell, str) and parse_score(cell) is None}
+    if not words or len(words) < len({plain_text(label_text(cell)) for cell in written}):
+        return None  # a word among numbers is a mistake
     for family in SCORE_FAMILIES:
         if words <= family.keys():
             return dict(family)
