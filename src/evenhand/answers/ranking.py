@@ -97,7 +97,7 @@ class Ranking(frames.Shown):
         }
         if self.p_top is not None:
             columns |= {"p_top": self.p_top, "p_top_error": self.p_top_error}
-        return columns | {
+        columns |= {
             "p_first": self.p_first,
             "expected_rank": self.expected_rank,
             "expected_rank_error": self.expected_rank_error,
@@ -105,6 +105,7 @@ class Ranking(frames.Shown):
             "rank_upper": self.rank_upper,
             "sucra": self.sucra,
         }
+        return columns | {name: cells for name, cells in self.fit.values.details.items() if name not in columns}
 
     @property
     def backend(self) -> frames.Backend:

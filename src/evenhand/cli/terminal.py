@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _WIDE: Final = 125
 """A terminal of fewer columns has no room for residuals beside the measures that methods are compared by."""
 
+_LONGEST_TITLE: Final = 32
 _MOST_CRITERIA: Final = 4
 """Up to this many criteria the values of each stand beside those of all together."""
 
@@ -82,11 +83,12 @@ def _show_values(summary: Summary, rows: int, digits: int) -> None:
     by_criterion = [{record["object"]: record["value"] for record in part["objects"]} for part in criteria]
     ranked = any(record.get("p_top") is not None for record in ordered)
     graded = any(record.get("grades") for record in ordered)
+    titled = any(record.get("title") for record in ordered)
 
     def cells(record: Summary) -> list[object]:
         found = [
             *([record["component"]] if group else []),
-            *(record["rank"], record["object"]),
+            *(record["rank"], record["object"], *_title(record, titled)),
             *(number_text(record[name], digits=digits) for name in ("value", "sd")),
             *(interval_text(record, digits), record["assessments"]),
             *(number_text(values.get(record["object"]), digits=digits) for values in by_criterion),
@@ -98,9 +100,16 @@ def _show_values(summary: Summary, rows: int, digits: int) -> None:
             found += [f"{record['p_top']:.3f}", f"{record['rank_lower']} to {record['rank_upper']}"]
         return found
 
-    columns = [*group, "rank", "object", "value", "sd", f"{percent(summary['interval'])} interval", "scores"]
+    columns = [*group, "rank", "object", *["title"] * titled]
+    columns += ["value", "sd", f"{percent(summary['interval'])} interval", "scores"]
     columns += [part["criterion"] for part in criteria] + ["likeliest grade"] * graded + ["P(top)", "ranks"] * ranked
-    show_table(columns, ordered, cells, most=rows, what="object")
+    show_table(columns, ordered, cells, text=("object", "title"), most=rows, what="object")
+
+
+def _title(record: Summary, titled: bool) -> list[str]:
+    """Return the title of an object where some have one, a long one shortened."""
+    title = record.get("title") or ""
+    return [title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"] if titled else []
 
 
 def _show_biases(summary: Summary, rows: int, digits: int) -> None:
@@ -346,19 +355,21 @@ def show_ranking(summary: Summary, rows: int) -> None:
     top = summary["top"]
     ordered = sorted(summary["objects"], key=lambda record: (record["expected_rank"], record["rank"]))
     digits = digits_of(record["value"] for record in ordered)
-    columns = ["rank", "object", "value", f"{percent(summary['interval'])} ranks", "expected", "P(first)"]
+    titled = any(record.get("title") for record in ordered)
+    columns = ["rank", "object", *["title"] * titled]
+    columns += ["value", f"{percent(summary['interval'])} ranks", "expected", "P(first)"]
     show_table(
         columns if top is None else [*columns, f"P(top {top})", "status"],
         ordered,
         lambda record: [
-            *(record["rank"], record["object"]),
+            *(record["rank"], record["object"], *_title(record, titled)),
             number_text(record["value"], digits=digits),
             f"{record['rank_lower']} to {record['rank_upper']}",
             f"{record['expected_rank']:.1f}",
             f"{record['p_first']:.3f}",
             *([] if top is None else [f"{record['p_top']:.3f}", record["status"]]),
         ],
-        text=("object", "status"),
+        text=("object", "title", "status"),
         most=rows,
         what="object",
     )

@@ -217,7 +217,7 @@ def banner_note(numbers: Sequence[int]) -> list[Problem]:
     if not numbers:
         return []
     which = f"row {numbers[0]}" if len(numbers) == 1 else f"rows {numbers[0]} to {numbers[-1]}"
-    return [Problem("banner", f"{which} above the header {'was' if len(numbers) == 1 else 'were'} not read.", which)]
+    return [Problem("banner", "above the header, so not read.", which)]
 
 
 def _filled(cells: Sequence[Cell]) -> int:

@@ -59,6 +59,8 @@ class Effects(frames.Shown):
         The kind of frame that tables come back as.
     scale
         How the scale of the model is read off in points, where scores were mapped to fit it.
+    details
+        What goes with each, such as a title, by column.
     """
 
     side: Literal["object", "assessor"]
@@ -71,6 +73,7 @@ class Effects(frames.Shown):
     posterior: Posterior = field(repr=False)
     backend: frames.Backend = frames.DEFAULT_BACKEND
     scale: Scale | None = field(default=None, repr=False)
+    details: Mapping[str, Sequence[str | None]] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
@@ -142,7 +145,7 @@ class Effects(frames.Shown):
             columns["rank"] = self.rank
         if self.component.size and self.component.max() > 0:
             columns["component"] = self.component + 1
-        return columns
+        return columns | {name: cells for name, cells in self.details.items() if name not in columns}
 
     def weights(self, given: Mapping[str, float]) -> Floats:
         """Return weights by label as an array in the order of the table."""
@@ -222,6 +225,7 @@ def both_sides(
         posterior=posterior,
         backend=panel.backend,
         scale=scale,
+        details=panel.details("object"),
     )
     biases = replace(
         values,
@@ -232,6 +236,7 @@ def both_sides(
         total_confidence=seen.assessor_confidence,
         component=groups[1],
         scale=None,
+        details=panel.details("assessor"),
     )
     return values, biases
 

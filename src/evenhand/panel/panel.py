@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,7 @@ from evenhand.errors import InputError, Problem
 from evenhand.frames import MOST_ROWS, html_lines, html_table
 from evenhand.panel.column import Column, Numbered, Table, factorise, of_numbers
 from evenhand.panel.confidence import FACTOR, Form
+from evenhand.panel.headings import fold, meaning_of
 from evenhand.panel.layout import Given, Kind, Layout, by_names, lengthen, of_names
 from evenhand.panel.reading import Reading, reading_of
 from evenhand.panel.roles import Roles, listed_names
@@ -324,6 +326,27 @@ class Panel:
     def step(self) -> float | None:
         """The step of the grid that scores were recorded on: 1 for whole points; None where there is no grid."""
         return recorded_step(self.score)
+
+    def details(self, side: Literal["object", "assessor"]) -> dict[str, list[str | None]]:
+        """Return what goes with the objects or the assessors, such as titles: a cell for each, in the panel's order.
+
+        Names of columns are identifiers: the one that holds titles is called ``title``.
+
+        Examples
+        --------
+        >>> panel = Panel.from_arrays([0, 1], [0, 0], [3.0, 4.0], objects=["P1", "P2"])
+        >>> replace(panel, object_details={"Paper title": {"P1": "On cakes"}}).details("object")
+        {'title': ['On cakes', None]}
+        """
+        told = self.object_details if side == "object" else self.assessor_details
+        labels = self.objects if side == "object" else self.assessors
+        found: dict[str, list[str | None]] = {}
+        for name, cells in told.items():
+            meaning = meaning_of(name)
+            is_title = meaning is not None and meaning.kind == "title" and "title" not in found
+            key = "title" if is_title else "_".join(re.findall(r"\w+", fold(name))) or "detail"
+            found.setdefault(key, [cells.get(label) for label in labels])
+        return found
 
     def with_equal_confidence(self) -> Panel:
         """Return the same panel with every precision 1: what SA and IBA see."""

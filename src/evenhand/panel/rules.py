@@ -541,7 +541,8 @@ class Collector:
         count, numbers = self._not_assessed
         if count:
             more = f"{name_some(numbers[:6])} and {count - 6:,} more" if count > 6 else name_some(numbers)
-            has = "1 row has no score and counts" if count == 1 else f"{count:,} rows have no score and count"
+            unit = "cell" if self._has_headers else "row"
+            has = f"1 {unit} has no score and counts" if count == 1 else f"{count:,} {unit}s have no score and count"
             message = f"{has} as not assessed (row{'s' if count > 1 else ''} {more})."
             if self._said:
                 message = f"{message[:-1]}; cells say {_tally(self._said)}."

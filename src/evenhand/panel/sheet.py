@@ -227,9 +227,11 @@ class Sheet:
         if sums:
             numbers = [int(self.table.row_numbers[row]) for row in sums]
             which = "row" if len(sums) == 1 else "rows"
-            labels_of = name_some(list(dict.fromkeys(repr(str(labels.cells[row] or "")) for row in sums)))
-            message = f"{which} {name_some(numbers)} ({labels_of}): left out, since {'it looks' if len(sums) == 1 else 'they look'} computed."
-            self.notes.append(Problem("summary_rows", message, f"{which} {name_some(numbers)}"))
+            told = list(dict.fromkeys(repr(str(labels.cells[row])) for row in sums if labels.cells[row] is not None))
+            named_so = f"{name_some(told)} look{'s' if len(told) == 1 else ''}" if told else "looks"
+            self.notes.append(
+                Problem("summary_rows", f"{named_so} computed, so left out.", f"{which} {name_some(numbers)}")
+            )
         scored = np.any([facts.filled for facts in scores], axis=0) & kept if scores else kept
         if scored.any():
             last = len(scored) - 1 - int(np.argmax(scored[::-1]))
