@@ -30,6 +30,7 @@ from click.testing import CliRunner
 import evenhand
 from evenhand.cli import main
 from evenhand.data import demo_path
+from evenhand.panel.headings import known_names
 from test_layers import LAYERS
 
 ROOT = Path(__file__).parent.parent
@@ -134,10 +135,15 @@ def run_console(block: Block) -> Iterator[Output]:
             unforeseen = result.exception is not None and not isinstance(result.exception, SystemExit)
             assert not unforeseen, f"{command}: {result.exception!r}"
             if shown:
-                yield Output(block.first + start + 1, shown, tidy(result.output))
+                said = READING.sub("", result.output) if words[1] != "check" else result.output
+                yield Output(block.first + start + 1, shown, tidy(said))
             follows = block.lines[end : end + 2]
             expected = int(follows[1]) if follows[:1] == ["$ echo $?"] else 0
             assert result.exit_code == expected, f"{command}: exit code {result.exit_code}\n{result.output}"
+
+
+READING = re.compile(r"^Read as: .*\n", re.MULTILINE)
+"""What every command says first, on standard error; the pages show it once, with ``check``."""
 
 
 def tidy(text: str) -> list[str]:
@@ -383,8 +389,29 @@ def test_there_are_examples_in_the_docstrings() -> None:
 # --- renewing the output -------------------------------------------------------------------------
 
 
+NAMES = re.compile(r"(?<=<!-- names -->\n).*?(?=<!-- end of names -->)", re.DOTALL)
+
+
+def names_table() -> str:
+    """Return the names by which columns are recognised as the guide lists them."""
+    rows = [f"| {what} | {', '.join(f'`{name}`' for name in names)} |" for what, names in known_names().items()]
+    return "\n".join(["", "| for | names |", "|---|---|", *rows, "", ""])
+
+
+def test_the_guide_and_the_help_list_every_name_of_a_column() -> None:
+    page = (ROOT / "docs" / "guide" / "02-your-file.md").read_text(encoding="utf-8")
+    found = NAMES.search(page)
+    assert found is not None
+    assert found[0] == names_table()
+    shown = " ".join(CliRunner().invoke(main, ["check", "--help"], catch_exceptions=False).output.split())
+    for names in known_names().values():
+        assert all(name in shown for name in names)
+
+
 def renew(page: Path) -> bool:
     """Rewrite the output that a page shows; return whether it changed."""
+    text = page.read_text(encoding="utf-8")
+    page.write_text(NAMES.sub(lambda _: names_table(), text), encoding="utf-8")
     text = page.read_text(encoding="utf-8")
     lines = text.splitlines()
     for output in reversed(list(run_page(text, page.name))):

@@ -11,8 +11,8 @@ from evenhand.panel.column import Cell, Table, factorise
 from evenhand.panel.understand import understand
 
 
-def lengthen(wide: Table, **given: str) -> Table:
-    return layout.lengthen(wide, understand(wide, layout.Given(layout="wide", **given)))[0]
+def lengthen(wide: Table, object: str | None = None) -> Table:
+    return layout.lengthen(wide, understand(wide, layout.Given(object=object, layout="wide")))[0]
 
 
 def table(names: list[str], *rows: list[Cell], numbers: list[int] | None = None) -> Table:

@@ -1,7 +1,7 @@
 """Directives that read the code when the documentation is built, so that neither can say what the other does not.
 
-``command`` shows a command with all its options, ``synonyms`` the names by which columns are recognised,
-``level-words`` the words for confidence levels, ``picture`` a chart of the demo panel.
+``command`` shows a command with all its options, ``picture`` a chart of the
+demo panel.
 """
 
 from __future__ import annotations
@@ -90,53 +90,6 @@ def tidy(text: str) -> str:
     return "\n\n".join(OPTION.sub(r"`\1`", part) for part in escaped)
 
 
-class SynonymsDirective(FromCode):
-    """The names by which columns are recognised."""
-
-    def markdown(self) -> str:
-        """Return a table with a row for each role."""
-        from evenhand.panel.headings import EITHER_SD_OR_LEVEL, EITHER_WEIGHT_OR_LEVEL, SYNONYMS
-
-        either = {*EITHER_SD_OR_LEVEL, *EITHER_WEIGHT_OR_LEVEL}
-        rows = {role: [name for name in names if name not in either] for role, names in SYNONYMS.items()} | {
-            "object": bare_words(SYNONYMS["object"]),
-            "assessor": bare_words(SYNONYMS["assessor"]),
-        }
-        table = [f"| {role} | {listed(names)} |" for role, names in rows.items()]
-        table.append(f"| level, or weight if the cells are numbers | {listed(EITHER_WEIGHT_OR_LEVEL)} |")
-        table.append(f"| level, or uncertainty if the cells are numbers | {listed(EITHER_SD_OR_LEVEL)} |")
-        tags = [name.removeprefix("object").strip() for name in SYNONYMS["object"] if name.startswith("object ")]
-        return "\n".join(["| role | names |", "|---|---|", *table]) + (
-            "\n\nA word for an object or an assessor is also recognised in the plural, and with one of these after it: "
-            f"{listed(tags)}."
-        )
-
-
-def bare_words(names: tuple[str, ...]) -> list[str]:
-    """Return the names that others are made from by adding a tag."""
-    known = set(names)
-    return [name for name in names if f"{name} id" in known]
-
-
-def listed(names: Any) -> str:
-    """Return names as code, separated by commas."""
-    return ", ".join(f"`{name}`" for name in names)
-
-
-class LevelWordsDirective(FromCode):
-    """The words for confidence levels, and the precision that each stands for."""
-
-    def markdown(self) -> str:
-        """Return a table with a row for each level."""
-        from evenhand.panel.confidence import FACTOR, LEVELS, precision_of_level
-
-        rows = ["| level | words | precision | in numbers |", "|---|---|---|---|"]
-        for name, power, formula in (("high", 1, "$f^2$"), ("medium", 0, "$1$"), ("low", -1, "$f^{-2}$")):
-            words = listed([word for word, found in LEVELS.items() if found == power])
-            rows.append(f"| {name} | {words} | {formula} | {precision_of_level([power])[0]:.4g} |")
-        return "\n".join(rows) + f"\n\nThe last column is for the default factor, $f = {FACTOR:g}$."
-
-
 def read_numpydoc(_app: Sphinx, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
     """Turn the sections of a numpydoc docstring into headings with definition lists.
 
@@ -204,6 +157,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
 DIRECTIVES: dict[str, type[SphinxDirective]] = {
     "command": CommandDirective,
     "picture": PictureDirective,
-    "synonyms": SynonymsDirective,
-    "level-words": LevelWordsDirective,
 }

@@ -290,6 +290,15 @@ def check(options: CheckOptions) -> int:
     return 0 if summary["ok"] else EXIT_NO
 
 
+def _names() -> dict[str, tuple[str, ...]]:
+    from evenhand.panel.headings import known_names
+
+    return known_names()
+
+
+check.appendix = _names  # type: ignore[attr-defined]
+
+
 class CompareOptions(Input):
     """What ``evenhand compare`` is told."""
 

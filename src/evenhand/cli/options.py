@@ -77,6 +77,9 @@ def grouped(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Optio
 class EvenhandCommand(click.Command):
     """A command whose --help lists options under headings, and that is told everything once."""
 
+    appendix: Callable[[], Mapping[str, Sequence[str]]] | None = None
+    """Returns lists of names that --help shows at its end."""
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read what was typed, and refuse an option that was given two values."""
         given = list(args)
@@ -95,6 +98,9 @@ class EvenhandCommand(click.Command):
             records = [option.get_help_record(ctx) for option in options]
             with formatter.section(heading if len(groups) > 1 else "Options"):
                 formatter.write_dl([record for record in records if record is not None])
+        if self.appendix is not None:
+            with formatter.section("Names by which columns are recognised"):
+                formatter.write_dl([(what, ", ".join(names)) for what, names in self.appendix().items()])
 
 
 class _Parameter(NamedTuple):

@@ -77,7 +77,8 @@ def groups(sheet: Sheet) -> Layout | None:
     """Return the layout of a table whose rows name several assessors, each beside a score; None of any other."""
     found: dict[str, dict[str, Facts]] = {}
     parts = {facts.at: group_of(facts.name) for facts in sheet.facts if facts.name and facts.count}
-    if any(part.is_number for part in parts.values()):
+    ordinals = {part.key for part in parts.values() if part.key is not None and not part.is_number}
+    if len(ordinals) < 2:  # the first of no others
         parts = {at: part for at, part in parts.items() if part.is_number}
     for at, (key, kind, _) in parts.items():
         facts = sheet.facts[at]

@@ -104,6 +104,19 @@ def is_known(name: str) -> bool:
     return fold(name) in roles_by_name()
 
 
+def known_names() -> dict[str, tuple[str, ...]]:
+    """Return the names by which columns are recognised, by what they are for; without plurals and tags."""
+    sure = [name for name in lexicon.UNCERTAINTIES if len(name) > 1]
+    return {
+        "objects": lexicon.THINGS,
+        "assessors": lexicon.PEOPLE,
+        "scores": lexicon.SCORES,
+        "how sure: levels or weights": (*lexicon.CONFIDENCES, *lexicon.LEVELS_NAMED),
+        "how sure: weights": tuple(dict.fromkeys(lexicon.WEIGHTS)),
+        "how sure: standard deviations": tuple(sure),
+    }
+
+
 # --- what a heading means --------------------------------------------------------------------------
 
 

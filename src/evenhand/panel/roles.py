@@ -8,8 +8,8 @@ from typing import Final
 
 from evenhand.errors import InputError
 from evenhand.panel.confidence import FormHint
-from evenhand.panel.headings import FORMS, SYNONYMS, Role, fold, form_of, roles_by_name
-from evenhand.words import argument
+from evenhand.panel.headings import FORMS, SYNONYMS, Role, fold, form_of, known_names, roles_by_name
+from evenhand.words import argument, by_door
 
 _NEEDED: Final[tuple[Role, ...]] = ("object", "assessor", "score")
 
@@ -195,10 +195,12 @@ def _refuse_shared(given: Sequence[tuple[str, int]], names: Sequence[str], sourc
 def missing_columns(roles: Sequence[str], names: Sequence[str], source: str) -> InputError:
     """Return the error for roles that no column fits."""
     what = " and ".join(f"{role}s" for role in roles)
+    known = "; ".join(f"{role}s by names such as {', '.join(known_names()[f'{role}s'][:6])}" for role in roles)
     options = " and ".join(argument(role, "NAME") for role in roles)
     return InputError(
         f"No column was recognised for {what}; the columns are {quoted(names)}: say which one it is with {options}, "
-        f"or give {argument('wide', True)} if the assessors stand across the header.",
+        f"or give {argument('wide', True)} if the assessors stand across the header. Recognised are {known}"
+        f"{by_door('', ' (`evenhand check --help` has all)')}.",
         kind="missing_column",
         where=source,
     )
