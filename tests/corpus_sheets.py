@@ -155,7 +155,7 @@ ADDED = [
     read("footers.xlsx", [*WIDE, [None], ["* scores as submitted before the meeting"]], SMALL),
     read("signature_below.xlsx", [*LONG, [None], ["Signed:", "________"]], SMALL),
     read("units.csv", [["Proposal", "Reviewer", "Score (0-10)"], *LONG[1:]], SMALL),
-    read("wide_units.csv", [["Proposal", *(f"{who} (max 10)" for who in PEOPLE)], *WIDE[1:]], renamed(SMALL, assessors={who: f"{who} (max 10)" for who in PEOPLE})),
+    read("wide_units.csv", [["Proposal", *(f"{who} (max 10)" for who in WIDE[0][1:])], *WIDE[1:]], SMALL),
     read("counter_first.csv", insert(WIDE, 0, "No.", lambda number, _: number + 1), SMALL),
     read("counter_and_budget.xlsx", append(insert(WIDE, 0, "#", lambda number, _: number + 1), "Budget (EUR)", lambda number, _: 1000 * (number + 7)), SMALL),
     read("year_beside.csv", insert(wide(SMALL, "Wine"), 1, "Vintage", lambda number, _: 2015 + number % 4), SMALL),
@@ -281,6 +281,7 @@ PEERS = panel(PEOPLE, PEOPLE, gaps=False)
 PLACES = ["Reviewer 1", "Reviewer 2", "Reviewer 3"]
 LEFT = [[one, *[5 + at % 3] * (2 + at % 2), *[None] * (1 - at % 2)] for at, one in enumerate(PROPOSALS)]
 NUMBERED = panel(PROPOSALS, PLACES[:2], gaps=False)
+RAGGED = {key: score for key, score in NUMBERED.items() if key != ("P3", "Reviewer 2")}
 PAIR = long(SMALL, ("Paper", "Reviewer", "Score"), plain, ("Project", lambda row, _: f"X{row % 4}"))
 TWO_SCORES = long(SMALL, ("Paper", "Reviewer", "Score"), plain, ("Mark", lambda row, _: row % 7))
 
@@ -290,9 +291,12 @@ QUESTIONS = [
     asks("two_things.csv", PAIR, "'Paper', 'Project'.*--object", SMALL, object="Paper"),
     asks("two_scores.csv", TWO_SCORES, "--score", SMALL, score="Score"),
     asks("places.csv", [["Paper", *PLACES], *LEFT], "places and not people.*--layout wide"),
-    asks("places_long.csv", long(NUMBERED, ("Paper", "Reviewer", "Score")), "--assessor", NUMBERED, assessor="Reviewer"),
-    asks("no_header.csv", LONG[1:], "header"),
-    asks("no_header_wide.csv", wide(FULL)[1:], "header"),
+    asks("places_long.csv", long(RAGGED, ("Paper", "Reviewer", "Score")), "places and not people.*--assessor", RAGGED, assessor="Reviewer"),
+    read("places_long_complete.csv", long(NUMBERED, ("Paper", "Reviewer", "Score")), NUMBERED),
+    asks("plants_and_initials.csv", wide(panel(("Aster", "Birch", "Clover"), ("jm", "kp"), gaps=False), ""), "--layout", panel(("Aster", "Birch", "Clover"), ("jm", "kp"), gaps=False), layout="wide"),
+    asks("plants_and_people.csv", wide(panel(("Aster", "Birch", "Clover"), ("Anna", "Ben"), gaps=False), ""), "--layout", panel(("Aster", "Birch", "Clover"), ("Anna", "Ben"), gaps=False), layout="wide"),
+    asks("no_header.csv", LONG[1:], "no header"),
+    asks("no_header_wide.csv", wide(FULL)[1:], "no header"),
     asks("no_assessor.csv", [["Proposal", "Score"], *([row[0], row[2]] for row in LONG[1:])], "assessor"),
     asks("averages_only.csv", [["Proposal", "Average score"], *([one, mean(row)] for one, *row in WIDE[1:])], "assessor"),
     asks("unknown_levels.csv", sure("Confidence", words("blue", "green")), "--alias", SMALL, "level", aliases={"blue": "high", "green": "low"}),

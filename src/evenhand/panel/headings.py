@@ -180,6 +180,7 @@ _OWN: Final = (
     "your e mail",
 )
 _BRACKETS: Final = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
+_LAST_BRACKETS: Final = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 _NUMBERED: Final = re.compile(r"^(.*?)[\s#.]*(\d+)$")
 
 
@@ -272,6 +273,22 @@ def without_number(name: str) -> tuple[str, int] | None:
     """
     found = _NUMBERED.match(name.strip())
     return (found[1].strip(" #_-."), int(found[2])) if found and len(found[2]) < 5 else None
+
+
+def numbered(label: str) -> int | None:
+    """Return the number of a place such as ``Reviewer 2`` or ``Second marker``; None of any other label.
+
+    Examples
+    --------
+    >>> numbered("Reviewer 2"), numbered("Second marker"), numbered("R3"), numbered("Anna 2")
+    (2, 2, 3, None)
+    """
+    parts = without_number(label) or ordinal_of(label)
+    if parts is None:
+        return None
+    meaning = meaning_of(parts[0])
+    is_person = meaning is not None and meaning.kind == "assessor"
+    return parts[1] if is_person or fold(parts[0]) in ("r", "rev") else None
 
 
 def form_of(name: str) -> FormHint:
@@ -372,13 +389,18 @@ def heading(name: str) -> str:
 
 
 def headings(names: Sequence[str]) -> list[str]:
-    """Return the labels that the headings of a wide sheet give, without a question that stands before each of them.
+    """Return the labels that the headings of a wide sheet give, without what stands before or after each of them.
 
     Examples
     --------
     >>> headings(["Please rate: Elm", "Please rate: Fir"]), headings(["Anna", "Ben"])
     (['Elm', 'Fir'], ['Anna', 'Ben'])
+    >>> headings(["Anna (max 10)", "Ben (max 10)"])
+    ['Anna', 'Ben']
     """
+    ends = [_LAST_BRACKETS.search(name) for name in names]
+    if len(names) > 1 and all(ends) and len({one[0].strip() for one in ends if one}) == 1:
+        names = [_LAST_BRACKETS.sub("", name) for name in names]
     parts = [name.partition(": ") for name in names]
     if len(names) > 1 and len({part[0] for part in parts}) == 1 and all(part[2] for part in parts):
         return [part[2].strip() for part in parts]
@@ -461,12 +483,21 @@ def weights_in(names: Sequence[str]) -> dict[str, float]:
 
 # --- labels ---
 
-_CODE: Final = re.compile(r"[#(]?[A-Za-z]{0,5}[\s._/-]?\d[\w./-]*\)?")
+_CODE: Final = re.compile(r"[#(]?([A-Z]{0,5}|[A-Za-z]{0,2}|[A-Za-z]{3,5}(?=[\s._/-]))[\s._/-]?\d[\w./-]*\)?")
+_INITIALS: Final = frozenset("jrameg")
+"""First letters of words for assessors by which these are often numbered: J1, R2."""
 
 
 def is_code(label: str) -> bool:
-    """Say whether a label looks like a number or code of a thing, such as ``P07`` or ``#12``."""
-    return bool(_CODE.fullmatch(label.strip()))
+    """Say whether a label looks like a number or code of a thing, such as ``P07`` or ``#12``, and of no assessor.
+
+    Examples
+    --------
+    >>> is_code("P07"), is_code("#12"), is_code("J1"), is_code("vet2")
+    (True, True, False, False)
+    """
+    found = _CODE.fullmatch(label.strip())
+    return found is not None and found[1].casefold() not in _INITIALS
 
 
 def is_thing(label: str) -> bool:
@@ -474,8 +505,15 @@ def is_thing(label: str) -> bool:
     return is_code(label) or len(label.split()) > 3
 
 
+def is_full_name(label: str) -> bool:
+    """Say whether a label looks like a person's full name, or like a name with a title before it."""
+    return len(label.replace(".", " ").split()) > 1 and is_person(label)
+
+
 def is_person(label: str) -> bool:
-    """Say whether a label looks like the name of a person."""
+    """Say whether a label may be a person's name or initials; many other labels may."""
+    if re.fullmatch(r"[a-z]{2,3}|[A-Z]{2,3}", label.strip()):
+        return True
     words = label.replace(".", " ").split()
     return 0 < len(words) < 4 and all(
         word[:1].isupper() and word.replace("-", "").replace("'", "").isalpha() for word in words

@@ -14,10 +14,11 @@ from evenhand.panel import lexicon
 from evenhand.panel.across import columns_across, groups, matrix
 from evenhand.panel.column import Cell, Table, factorise
 from evenhand.panel.confidence import FormHint
-from evenhand.panel.headings import FORMS, WEIGHT, bare_name, fold, form_of, weights_in, without_number
+from evenhand.panel.headings import FORMS, WEIGHT, bare_name, fold, form_of, meaning_of, numbered, weights_in, without_number
 from evenhand.panel.layout import Given, Layout, Slot, by_names
 from evenhand.panel.roles import Roles, find_column, listed_names, missing_columns, quoted
 from evenhand.panel.sheet import COMPUTED, Facts, Sheet, computed, is_summary
+from evenhand.panel.rules import label_text, parse_score
 from evenhand.words import count_of
 
 
@@ -46,6 +47,8 @@ def _any(sheet: Sheet) -> Layout:
     exact = _by_names(sheet)
     if exact is not None:
         return exact
+    if not sheet.given.named and not sheet.given.criteria:
+        _refuse_headless(sheet)
     several = groups(sheet) if not sheet.given.named.keys() - {"object"} else None
     if several is not None:
         return several
@@ -61,6 +64,26 @@ def _any(sheet: Sheet) -> Layout:
     return _long_or_fail(sheet, objects, assessors)
 
 
+def _refuse_headless(sheet: Sheet) -> None:
+    """Refuse a table whose header looks like one of its rows: numbers above numbers, and no word that is known."""
+    if not sheet.facts[0].name or any(facts.meaning is not None for facts in sheet.facts):
+        return
+    above = {facts.at: parse_score(facts.name) for facts in sheet.facts if facts.is_scores and facts.words is None}
+    inside = [
+        score is not None and np.nanmin(sheet.facts[at].numbers) <= score.number <= np.nanmax(sheet.facts[at].numbers)
+        for at, score in above.items()
+        if sheet.facts[at].name
+    ]
+    if inside and 2 * sum(inside) > len(inside):
+        raise InputError(
+            f"There is no header: the first row, {quoted(sheet.table.names)}, looks like one of those below it. Write "
+            "names above the columns: object, assessor and score where each row is one assessment; else the names of "
+            "the assessors.",
+            kind="no_header",
+            where=sheet.source,
+        )
+
+
 def _by_names(sheet: Sheet) -> Layout | None:
     """Return the layout of a table of which the very names settle everything; None where more must be looked at."""
     given, roles = sheet.given, by_names(sheet.table.names, sheet.given, sheet.source)
@@ -71,6 +94,7 @@ def _by_names(sheet: Sheet) -> Layout | None:
     objects, assessors, score = (sheet.facts[at] for at in (roles.object, roles.assessor, roles.score))
     rows = sheet.rows_of(objects, [score], assessors)
     down = _fill_down(sheet, objects, assessors, [score], rows)
+    _refuse_places(sheet, objects, assessors)
     sure, form = roles.confidence, roles.form
     if sure is None:
         sure, form = _sureness(sheet, set(roles.used))
@@ -199,6 +223,7 @@ def _long(sheet: Sheet, objects: Facts, assessors: Facts) -> Layout:
     chosen = _score_columns(sheet, taken, objects, assessors)
     rows = sheet.rows_of(objects, chosen, assessors)
     objects_at = _fill_down(sheet, objects, assessors, chosen, rows)
+    _refuse_places(sheet, objects, assessors)
     label = None if criterion is None else criterion.at
     weights: dict[str, float] = {}
     if len(chosen) == 1:
@@ -288,7 +313,7 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
     named_scores = [facts for facts in parts if facts.kind == "score"]
     if len(named_scores) > 1:
         overall = [one for one in named_scores if any(word in lexicon.OVERALL for word in fold(one.name).split())]
-        strong = [one for one in named_scores if one.meaning is not None and one.meaning.strength == 3]
+        strong = [one for one in named_scores if (without_number(one.name) or (one.name,))[0] and _is_plain(one)]
         for fewer in (overall, strong):
             if len(fewer) == 1:
                 named_scores = fewer
@@ -328,7 +353,14 @@ def _alike(sheet: Sheet, found: Sequence[Facts]) -> bool:
     known = sum(any(word in lexicon.CRITERIA for word in fold(one.name).split()) for one in found)
     bracketed = all(re.search(r"\[.+\]\s*$", one.name) for one in found)
     spread = max(tops) / max(min(tops), 1e-9)
-    return spread <= 3 and (2 * known >= len(found) or bracketed or all(one.kind == "score" for one in found))
+    named = all(one.kind == "score" for one in found) and not any(map(_is_plain, found))
+    return spread <= 3 and (2 * known >= len(found) or bracketed or named)
+
+
+def _is_plain(facts: Facts) -> bool:
+    """Say whether a heading is a word for scores and nothing else, but for a number: ``Score``, ``Mark 2``."""
+    meaning = meaning_of((without_number(facts.name) or (facts.name, 0))[0])
+    return meaning is not None and meaning.kind == "score" and meaning.strength == 3
 
 
 def _is_detail(sheet: Sheet, facts: Facts, objects: Facts, assessors: Facts) -> bool:
@@ -339,6 +371,24 @@ def _is_detail(sheet: Sheet, facts: Facts, objects: Facts, assessors: Facts) -> 
         side for side in (objects, assessors) if 2 * len(side.distinct) <= side.count and sheet.follows(facts, side)
     ]
     return bool(many)
+
+
+def _refuse_places(sheet: Sheet, objects: Facts, assessors: Facts) -> None:
+    """Refuse labels such as Reviewer 1, Reviewer 2 that begin anew for each object: places, not people."""
+    if sheet.given.assessor is not None or len(assessors.distinct) < 2:
+        return
+    labels = {cell: label_text(cell) for cell in assessors.distinct}
+    numbers = {cell: numbered(label) for cell, label in labels.items()}
+    if any(number is None for number in numbers.values()):
+        return
+    found: dict[Cell, set[int]] = {}
+    for one, who in zip(objects.cells, assessors.cells, strict=True):
+        if one is not None and who is not None:
+            found.setdefault(one, set()).add(numbers[who] or 0)
+    if all(places == set(range(1, len(places) + 1)) for places in found.values()):
+        ordered = [labels[cell] for cell in sorted(labels, key=lambda cell: numbers[cell] or 0)]
+        is_ragged = len(set(map(len, found.values()))) > 1
+        sheet.tell_places(ordered, f"The assessors {quoted(ordered)} begin anew for each object", is_ragged, "assessor")
 
 
 def _fill_down(
