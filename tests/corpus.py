@@ -53,7 +53,7 @@ class Case:
         elif isinstance(content, str):
             path.write_bytes(content.encode())
         elif isinstance(content, Mapping):
-            write_xlsx(str(path), {title: rows for title, rows in content.items()})
+            write_xlsx(str(path), dict(content))
         elif path.suffix == ".xlsx":
             write_xlsx(str(path), {"Scores": content})
         elif path.suffix == ".ods":
@@ -121,7 +121,9 @@ def assessors_of(scores: Scores) -> list[str]:
     return list(dict.fromkeys(sorted((key[1] for key in scores), key=[key[1] for key in scores].index)))
 
 
-def renamed(scores: Scores, objects: Mapping[str, str] | None = None, assessors: Mapping[str, str] | None = None) -> Scores:
+def renamed(
+    scores: Scores, objects: Mapping[str, str] | None = None, assessors: Mapping[str, str] | None = None
+) -> Scores:
     """Return scores with other labels."""
     one, other = objects or {}, assessors or {}
     return {(one.get(key[0], key[0]), other.get(key[1], key[1]), *key[2:]): score for key, score in scores.items()}
@@ -165,7 +167,8 @@ def wide(scores: Scores, corner: str = "Proposal", cell: Cell = plain, gap: Any 
     """Return objects down and assessors across."""
     people = assessors_of(scores)
     body = [
-        [one, *(cell(scores[one, who]) if (one, who) in scores else gap for who in people)] for one in objects_of(scores)
+        [one, *(cell(scores[one, who]) if (one, who) in scores else gap for who in people)]
+        for one in objects_of(scores)
     ]
     return [[corner, *people], *body]
 
@@ -175,9 +178,7 @@ def across(scores: Scores, corner: str = "Reviewer", cell: Cell = plain) -> Rows
     return wide({(who, one): score for (one, who), score in scores.items()}, corner, cell)
 
 
-def in_groups(
-    scores: Scores, names: Sequence[str] = ("Candidate", "Marker {}", "Mark {}"), cell: Cell = plain
-) -> Rows:
+def in_groups(scores: Scores, names: Sequence[str] = ("Candidate", "Marker {}", "Mark {}"), cell: Cell = plain) -> Rows:
     """Return an object a row, with each assessor's name beside the score."""
     lists = {
         one: [(who, cell(score)) for (other, who), score in scores.items() if other == one]

@@ -1,4 +1,4 @@
-"""Sheets that people make by hand: layouts, additions, scores and confidences as written, languages, damage, questions."""
+"""Sheets that people make by hand: layouts, additions, cells as written, languages, damage and questions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from corpus import (
     in_groups,
     insert,
     long,
-    mail,
     mailed,
     mean,
     numbers,
@@ -57,7 +56,9 @@ def words(*given: str) -> object:
     return lambda row, _: given[row % len(given)]
 
 
-def sure(name: str, make: object, scores: Scores = SMALL, names: Sequence[str] = ("Proposal", "Reviewer", "Score")) -> Rows:
+def sure(
+    name: str, make: object, scores: Scores = SMALL, names: Sequence[str] = ("Proposal", "Reviewer", "Score")
+) -> Rows:
     """Return one assessment a row with a column of confidence."""
     return long(scores, names, plain, (name, make))  # type: ignore[arg-type]
 
@@ -73,22 +74,48 @@ LAYOUTS = [
     read("across_by_mail.csv", across(mailed(SMALL), "E-mail"), mailed(SMALL)),
     read("across_with_a_mean_row.csv", with_foot(across(SMALL)), SMALL),
     read("wide_without_a_corner.csv", with_means(wide(SMALL, "")), SMALL),
-    read("wide_two_assessors.csv", wide(panel(PROPOSALS, PEOPLE[:2], gaps=False)), panel(PROPOSALS, PEOPLE[:2], gaps=False)),
+    read(
+        "wide_two_assessors.csv",
+        wide(panel(PROPOSALS, PEOPLE[:2], gaps=False)),
+        panel(PROPOSALS, PEOPLE[:2], gaps=False),
+    ),
     read("wide_of_words.csv", wide(CAKES, "Cake"), CAKES),
     read("wide_mails.csv", wide(mailed(SMALL)), mailed(SMALL)),
     read("groups.csv", in_groups(SMALL), SMALL),
     read("groups_reviewers.xlsx", in_groups(SMALL, ("Paper", "Reviewer {}", "Reviewer {} score")), SMALL),
     read("groups_judges.csv", in_groups(SMALL, ("Entry", "Judge {} name", "Judge {} points")), SMALL),
-    read("sheet_per_assessor.xlsx", {
-        who: [["Proposal", "Score"], *([one, plain(score)] for (one, by), score in SMALL.items() if by == who)]
-        for who in PEOPLE
-    }, SMALL),
-    read("criteria_long.csv", [["Proposal", "Reviewer", "Criterion", "Score"], *([*key, plain(score)] for key, score in with_criteria(SMALL).items())], with_criteria(SMALL)),
+    read(
+        "sheet_per_assessor.xlsx",
+        {
+            who: [["Proposal", "Score"], *([one, plain(score)] for (one, by), score in SMALL.items() if by == who)]
+            for who in PEOPLE
+        },
+        SMALL,
+    ),
+    read(
+        "criteria_long.csv",
+        [
+            ["Proposal", "Reviewer", "Criterion", "Score"],
+            *([*key, plain(score)] for key, score in with_criteria(SMALL).items()),
+        ],
+        with_criteria(SMALL),
+    ),
     read("criteria_columns.csv", by_criteria(with_criteria(SMALL)), with_criteria(SMALL)),
-    read("criteria_weights.csv", [["Proposal", "Reviewer", "Novelty (40 %)", "Clarity (35 %)", "Impact (25 %)"], *by_criteria(with_criteria(SMALL))[1:]], with_criteria(SMALL)),
-    read("criteria_total.xlsx", append(by_criteria(with_criteria(SMALL)), "Total", lambda _, row: sum(row[2:])), with_criteria(SMALL)),
+    read(
+        "criteria_weights.csv",
+        [
+            ["Proposal", "Reviewer", "Novelty (40 %)", "Clarity (35 %)", "Impact (25 %)"],
+            *by_criteria(with_criteria(SMALL))[1:],
+        ],
+        with_criteria(SMALL),
+    ),
+    read(
+        "criteria_total.xlsx",
+        append(by_criteria(with_criteria(SMALL)), "Total", lambda _, row: sum(row[2:])),
+        with_criteria(SMALL),
+    ),
     read("criteria_grid.csv", by_criteria(with_criteria(SMALL), heading="Please rate [{}]"), with_criteria(SMALL)),
-]  # fmt: skip
+]
 
 
 def paired(name: str = "{} confidence", scores: Scores = SMALL) -> Rows:
@@ -96,9 +123,16 @@ def paired(name: str = "{} confidence", scores: Scores = SMALL) -> Rows:
     rows = wide(scores)
     header = [rows[0][0], *(head for who in rows[0][1:] for head in (who, name.format(who)))]
     body = [
-        [row[0], *(part for at, cell in enumerate(row[1:]) for part in (cell, None if cell is None else "HML"[(number + at) % 3]))]
+        [
+            row[0],
+            *(
+                part
+                for at, cell in enumerate(row[1:])
+                for part in (cell, None if cell is None else "HML"[(number + at) % 3])
+            ),
+        ]
         for number, row in enumerate(rows[1:])
-    ]  # fmt: skip
+    ]
     return [header, *body]
 
 
@@ -140,9 +174,19 @@ RANKED = append(
 
 ADDED = [
     read("title_and_average.csv", with_means(with_titles(WIDE)), SMALL),
-    read("id_title_total.xlsx", append(with_titles(wide(SMALL, "Proposal ID")), "Total", lambda _, row: sum(numbers(row))), SMALL),
+    read(
+        "id_title_total.xlsx",
+        append(with_titles(wide(SMALL, "Proposal ID")), "Total", lambda _, row: sum(numbers(row))),
+        SMALL,
+    ),
     read("rank.csv", RANKED, SMALL),
-    read("mean_sd_max.csv", append(append(with_means(WIDE, "Mean"), "Std", lambda _, row: 1.5), "Max", lambda _, row: max(numbers(row[1:5]))), SMALL),
+    read(
+        "mean_sd_max.csv",
+        append(
+            append(with_means(WIDE, "Mean"), "Std", lambda _, row: 1.5), "Max", lambda _, row: max(numbers(row[1:5]))
+        ),
+        SMALL,
+    ),
     read("summe.csv", append(wide(SMALL, "Antrag"), "Summe", lambda _, row: sum(numbers(row))), SMALL),
     read("mittelwert_moyenne.csv", with_means(with_means(wide(SMALL, "Antrag"), "Mittelwert"), "Moyenne"), SMALL),
     read("median.csv", append(WIDE, "Median", lambda _, row: sorted(numbers(row))[len(numbers(row)) // 2]), SMALL),
@@ -157,26 +201,91 @@ ADDED = [
     read("units.csv", [["Proposal", "Reviewer", "Score (0-10)"], *LONG[1:]], SMALL),
     read("wide_units.csv", [["Proposal", *(f"{who} (max 10)" for who in WIDE[0][1:])], *WIDE[1:]], SMALL),
     read("counter_first.csv", insert(WIDE, 0, "No.", lambda number, _: number + 1), SMALL),
-    read("counter_and_budget.xlsx", append(insert(WIDE, 0, "#", lambda number, _: number + 1), "Budget (EUR)", lambda number, _: 1000 * (number + 7)), SMALL),
+    read(
+        "counter_and_budget.xlsx",
+        append(
+            insert(WIDE, 0, "#", lambda number, _: number + 1), "Budget (EUR)", lambda number, _: 1000 * (number + 7)
+        ),
+        SMALL,
+    ),
     read("year_beside.csv", insert(wide(SMALL, "Wine"), 1, "Vintage", lambda number, _: 2015 + number % 4), SMALL),
     read("gpa_beside.csv", insert(wide(SMALL, "Applicant"), 1, "GPA", lambda number, _: 3 + number / 10), SMALL),
-    read("start_number.csv", insert(wide(SMALL, "Skater"), 1, "Start No.", lambda number, _: (number * 5) % 6 + 1), SMALL),
+    read(
+        "start_number.csv", insert(wide(SMALL, "Skater"), 1, "Start No.", lambda number, _: (number * 5) % 6 + 1), SMALL
+    ),
     read("pages_beside.csv", insert(wide(SMALL, "Paper"), 1, "Pages", lambda number, _: 8 + 2 * number), SMALL),
-    read("decision_beside.csv", append(with_means(WIDE), "Decision", lambda number, _: ("fund", "reject")[number % 2]), SMALL),
-    read("comments_long.csv", long(SMALL, ("Proposal", "Reviewer", "Score"), plain, ("Comments", lambda row, _: f"A remark of some length, number {row}, that says what the reviewer thought of it all.")), SMALL),
-    read("date_long.csv", long(SMALL, ("Proposal", "Reviewer", "Score"), plain, ("Date", lambda row, _: f"2026-03-{row + 1:02}")), SMALL),
+    read(
+        "decision_beside.csv",
+        append(with_means(WIDE), "Decision", lambda number, _: ("fund", "reject")[number % 2]),
+        SMALL,
+    ),
+    read(
+        "comments_long.csv",
+        long(
+            SMALL,
+            ("Proposal", "Reviewer", "Score"),
+            plain,
+            (
+                "Comments",
+                lambda row, _: f"A remark of some length, number {row}, that says what the reviewer thought of it all.",
+            ),
+        ),
+        SMALL,
+    ),
+    read(
+        "date_long.csv",
+        long(SMALL, ("Proposal", "Reviewer", "Score"), plain, ("Date", lambda row, _: f"2026-03-{row + 1:02}")),
+        SMALL,
+    ),
     read("titles_long.csv", with_titles(LONG), SMALL),
-    read("mail_and_name.csv", insert(long(mailed(SMALL), ("Proposal", "Reviewer e-mail", "Score")), 1, "Reviewer name", lambda _, row: row[1].partition("@")[0].title()), mailed(SMALL)),
-    read("number_beside_title.csv", insert(long(SMALL, ("Paper title", "Reviewer", "Score")), 0, "Paper #", lambda _, row: int(row[0][1:])), renamed(SMALL, {one: one[1:] for one in PROPOSALS})),
-    read("objects_are_numbers.csv", long(renamed(SMALL, {one: str(100 + at) for at, one in enumerate(PROPOSALS)}), ("Candidate", "Examiner", "Mark")), renamed(SMALL, {one: str(100 + at) for at, one in enumerate(PROPOSALS)})),
-    read("assessors_are_numbers.csv", long(renamed(SMALL, assessors={who: str(11 + at) for at, who in enumerate(PEOPLE)}), ("essay", "rater", "score")), renamed(SMALL, assessors={who: str(11 + at) for at, who in enumerate(PEOPLE)})),
-    read("filled_at_the_head.xlsx", [row if at == 0 or row[0] != LONG[at - 1][0] else [None, *row[1:]] for at, row in enumerate(LONG)], SMALL),
+    read(
+        "mail_and_name.csv",
+        insert(
+            long(mailed(SMALL), ("Proposal", "Reviewer e-mail", "Score")),
+            1,
+            "Reviewer name",
+            lambda _, row: row[1].partition("@")[0].title(),
+        ),
+        mailed(SMALL),
+    ),
+    read(
+        "number_beside_title.csv",
+        insert(long(SMALL, ("Paper title", "Reviewer", "Score")), 0, "Paper #", lambda _, row: int(row[0][1:])),
+        renamed(SMALL, {one: one[1:] for one in PROPOSALS}),
+    ),
+    read(
+        "objects_are_numbers.csv",
+        long(
+            renamed(SMALL, {one: str(100 + at) for at, one in enumerate(PROPOSALS)}), ("Candidate", "Examiner", "Mark")
+        ),
+        renamed(SMALL, {one: str(100 + at) for at, one in enumerate(PROPOSALS)}),
+    ),
+    read(
+        "assessors_are_numbers.csv",
+        long(
+            renamed(SMALL, assessors={who: str(11 + at) for at, who in enumerate(PEOPLE)}), ("essay", "rater", "score")
+        ),
+        renamed(SMALL, assessors={who: str(11 + at) for at, who in enumerate(PEOPLE)}),
+    ),
+    read(
+        "filled_at_the_head.xlsx",
+        [row if at == 0 or row[0] != LONG[at - 1][0] else [None, *row[1:]] for at, row in enumerate(LONG)],
+        SMALL,
+    ),
     read("header_again.csv", [*LONG[:9], LONG[0], *LONG[9:]], SMALL),
-    read("assessors_named_max_and_rank.csv", wide(renamed(SMALL, assessors={"Ben": "Max", "Dev": "Rank"})), renamed(SMALL, assessors={"Ben": "Max", "Dev": "Rank"})),
+    read(
+        "assessors_named_max_and_rank.csv",
+        wide(renamed(SMALL, assessors={"Ben": "Max", "Dev": "Rank"})),
+        renamed(SMALL, assessors={"Ben": "Max", "Dev": "Rank"}),
+    ),
     read("empty_column.csv", insert(WIDE, 2, "Eve", lambda *_: None), SMALL),
     read("one_object.csv", wide(panel(("P1",), PEOPLE, gaps=False)), panel(("P1",), PEOPLE, gaps=False)),
-    read("second_sheet_of_notes.xlsx", {"Read me": [["This workbook has the scores of 2026."], ["Ask R. Poe."]], "Scores": WIDE}, SMALL),
-]  # fmt: skip
+    read(
+        "second_sheet_of_notes.xlsx",
+        {"Read me": [["This workbook has the scores of 2026."], ["Ask R. Poe."]], "Scores": WIDE},
+        SMALL,
+    ),
+]
 
 # --- cells as people write them ------------------------------------------------------------------
 
@@ -201,15 +310,27 @@ CELLS = [
     read("grades.csv", long(FIVE, ("Student", "Examiner", "Grade"), lambda score: GRADES[int(score)]), IN_GRADES),
     read("grades_wide.xlsx", wide(FIVE, "Student", lambda score: GRADES[int(score)]), IN_GRADES),
     read("decimal_commas.csv", text(long(HALVES, cell=lambda score: str(score).replace(".", ",")), ";"), HALVES),
-    read("decimal_commas_wide.csv", text(wide(HALVES, "Projekt", lambda score: str(score).replace(".", ",")), ";"), HALVES),
-    read("full_width.csv", long(SMALL, cell=lambda score: "".join(chr(0xFEE0 + ord(digit)) for digit in str(int(score)))), SMALL),
-    read("real_minus.csv", long({key: score - 5 for key, score in SMALL.items()}, cell=lambda score: str(int(score)).replace("-", "−")), {key: score - 5 for key, score in SMALL.items()}),
+    read(
+        "decimal_commas_wide.csv",
+        text(wide(HALVES, "Projekt", lambda score: str(score).replace(".", ",")), ";"),
+        HALVES,
+    ),
+    read(
+        "full_width.csv",
+        long(SMALL, cell=lambda score: "".join(chr(0xFEE0 + ord(digit)) for digit in str(int(score)))),
+        SMALL,
+    ),
+    read(
+        "real_minus.csv",
+        long({key: score - 5 for key, score in SMALL.items()}, cell=lambda score: str(int(score)).replace("-", "−")),
+        {key: score - 5 for key, score in SMALL.items()},
+    ),
     *(read(f"not_assessed_{at}.csv", wide(SMALL, gap=word), SMALL) for at, word in enumerate(NOTHING)),
     read("not_assessed_long.csv", [*LONG, ["P5", "Anna", "COI"], ["P6", "Chloe", "n/a"]], SMALL),
     read("befangen.csv", wide(SMALL, "Antrag", gap="befangen"), SMALL),
     read("numbers_as_text.xlsx", wide(SMALL, cell=lambda score: f" {int(score)}"), SMALL),
     read("uncertain_scores.csv", wide(SMALL, "Target", lambda score: f"{int(score)} ± 0.5"), SMALL, "uncertainty"),
-]  # fmt: skip
+]
 
 # --- how sure ------------------------------------------------------------------------------------
 
@@ -237,7 +358,12 @@ IN_GERMAN = with_criteria(SMALL, ("Originalität", "Klarheit", "Relevanz"))
 
 LANGUAGES = [
     read("german.csv", sure("Sicherheit", words("hoch", "mittel", "niedrig"), names=GERMAN), SMALL, "level"),
-    read("german_sure.csv", sure("Wie sicher sind Sie?", words("sehr sicher", "eher sicher", "unsicher"), names=GERMAN), SMALL, "level"),
+    read(
+        "german_sure.csv",
+        sure("Wie sicher sind Sie?", words("sehr sicher", "eher sicher", "unsicher"), names=GERMAN),
+        SMALL,
+        "level",
+    ),
     read("french.csv", sure("Confiance", words("élevée", "moyenne", "faible"), names=FRENCH), SMALL, "level"),
     read("spanish.csv", sure("Confianza", words("alta", "media", "baja"), names=SPANISH), SMALL, "level"),
     read("italian.csv", sure("Fiducia", words("alta", "media", "bassa"), names=ITALIAN), SMALL, "level"),
@@ -252,7 +378,7 @@ LANGUAGES = [
     read("german_across.csv", with_foot(across(SMALL, "Gutachter"), "Mittelwert"), SMALL),
     read("german_criteria.csv", by_criteria(IN_GERMAN, ("Antrag", "Gutachter")), IN_GERMAN),
     read("french_questions.csv", long(SMALL, ("Candidat", "Membre du jury", "Note globale")), SMALL),
-]  # fmt: skip
+]
 
 # --- encodings and damage ------------------------------------------------------------------------
 
@@ -265,15 +391,30 @@ ENCODED = [
     read("bom.csv", b"\xef\xbb\xbf" + text(long(ACCENTED)).encode(), ACCENTED),
     read("packed.csv.gz", gzip.compress(text(LONG).encode(), mtime=0), SMALL),
     read("packed_wide.csv.gz", gzip.compress(text(with_means(WIDE)).encode(), mtime=0), SMALL),
-    read("aligned.txt", "\n".join("".join(f"{'' if cell is None else cell!s:<12}" for cell in row).rstrip() for row in wide(FULL)) + "\n", FULL),
-    read("decomposed.csv", unicodedata.normalize("NFD", text(long(ACCENTED))), {(one, unicodedata.normalize("NFD", who)): score for (one, who), score in ACCENTED.items()}),
+    read(
+        "aligned.txt",
+        "\n".join("".join(f"{'' if cell is None else cell!s:<12}" for cell in row).rstrip() for row in wide(FULL))
+        + "\n",
+        FULL,
+    ),
+    read(
+        "decomposed.csv",
+        unicodedata.normalize("NFD", text(long(ACCENTED))),
+        {(one, unicodedata.normalize("NFD", who)): score for (one, who), score in ACCENTED.items()},
+    ),
     asks("unclosed_quote.csv", text(LONG).replace("P2,", '"P2,', 1), "quot"),
-    asks("score_typo.csv", TYPED, r"row \d+, column Score: .*'seven'", {key: score for key, score in SMALL.items() if key != ("P3", "Chloe")}, missing=("seven",)),
+    asks(
+        "score_typo.csv",
+        TYPED,
+        r"row \d+, column Score: .*'seven'",
+        {key: score for key, score in SMALL.items() if key != ("P3", "Chloe")},
+        missing=("seven",),
+    ),
     asks("missing_label.csv", text(LONG).replace("P4,Ben,", ",Ben,"), "the object is missing"),
     asks("twice.csv", [*LONG, ["P1", "Anna", 9]], "--duplicates", {**SMALL, ("P1", "Anna"): 9.0}, duplicates="last"),
     asks("empty.csv", "", "empty"),
     asks("only_a_header.csv", "Proposal,Reviewer,Score\n", "no row below"),
-]  # fmt: skip
+]
 
 # --- questions -----------------------------------------------------------------------------------
 
@@ -287,20 +428,60 @@ TWO_SCORES = long(SMALL, ("Paper", "Reviewer", "Score"), plain, ("Mark", lambda 
 
 QUESTIONS = [
     asks("peers.csv", wide(PEERS, ""), "--layout", PEERS, layout="wide"),
-    asks("two_rounds.xlsx", {"Before": WIDE, "After": wide({key: 11 - score for key, score in SMALL.items()})}, "--sheet", SMALL, sheet="Before"),
+    asks(
+        "two_rounds.xlsx",
+        {"Before": WIDE, "After": wide({key: 11 - score for key, score in SMALL.items()})},
+        "--sheet",
+        SMALL,
+        sheet="Before",
+    ),
     asks("two_things.csv", PAIR, "'Paper', 'Project'.*--object", SMALL, object="Paper"),
     asks("two_scores.csv", TWO_SCORES, "--score", SMALL, score="Score"),
     asks("places.csv", [["Paper", *PLACES], *LEFT], "places and not people.*--layout wide"),
-    asks("places_long.csv", long(RAGGED, ("Paper", "Reviewer", "Score")), "places and not people.*--assessor", RAGGED, assessor="Reviewer"),
+    asks(
+        "places_long.csv",
+        long(RAGGED, ("Paper", "Reviewer", "Score")),
+        "places and not people.*--assessor",
+        RAGGED,
+        assessor="Reviewer",
+    ),
     read("places_long_complete.csv", long(NUMBERED, ("Paper", "Reviewer", "Score")), NUMBERED),
-    asks("plants_and_initials.csv", wide(panel(("Aster", "Birch", "Clover"), ("jm", "kp"), gaps=False), ""), "--layout", panel(("Aster", "Birch", "Clover"), ("jm", "kp"), gaps=False), layout="wide"),
-    asks("plants_and_people.csv", wide(panel(("Aster", "Birch", "Clover"), ("Anna", "Ben"), gaps=False), ""), "--layout", panel(("Aster", "Birch", "Clover"), ("Anna", "Ben"), gaps=False), layout="wide"),
+    asks(
+        "plants_and_initials.csv",
+        wide(panel(("Aster", "Birch", "Clover"), ("jm", "kp"), gaps=False), ""),
+        "--layout",
+        panel(("Aster", "Birch", "Clover"), ("jm", "kp"), gaps=False),
+        layout="wide",
+    ),
+    asks(
+        "plants_and_people.csv",
+        wide(panel(("Aster", "Birch", "Clover"), ("Anna", "Ben"), gaps=False), ""),
+        "--layout",
+        panel(("Aster", "Birch", "Clover"), ("Anna", "Ben"), gaps=False),
+        layout="wide",
+    ),
     asks("no_header.csv", LONG[1:], "no header"),
     asks("no_header_wide.csv", wide(FULL)[1:], "no header"),
     asks("no_assessor.csv", [["Proposal", "Score"], *([row[0], row[2]] for row in LONG[1:])], "assessor"),
-    asks("averages_only.csv", [["Proposal", "Average score"], *([one, mean(row)] for one, *row in WIDE[1:])], "assessor"),
-    asks("unknown_levels.csv", sure("Confidence", words("blue", "green")), "--alias", SMALL, "level", aliases={"blue": "high", "green": "low"}),
-    asks("unknown_words.csv", long(FIVE, cell=lambda score: "abcde"[int(score) - 1] * 3), "score", FIVE, scores={"aaa": 1, "bbb": 2, "ccc": 3, "ddd": 4, "eee": 5}, score="Score"),
-]  # fmt: skip
+    asks(
+        "averages_only.csv", [["Proposal", "Average score"], *([one, mean(row)] for one, *row in WIDE[1:])], "assessor"
+    ),
+    asks(
+        "unknown_levels.csv",
+        sure("Confidence", words("blue", "green")),
+        "--alias",
+        SMALL,
+        "level",
+        aliases={"blue": "high", "green": "low"},
+    ),
+    asks(
+        "unknown_words.csv",
+        long(FIVE, cell=lambda score: "abcde"[int(score) - 1] * 3),
+        "score",
+        FIVE,
+        scores={"aaa": 1, "bbb": 2, "ccc": 3, "ddd": 4, "eee": 5},
+        score="Score",
+    ),
+]
 
 SHEETS: list[Case] = [*LAYOUTS, *MERGED, *ADDED, *CELLS, *SURE, *LANGUAGES, *ENCODED, *QUESTIONS]

@@ -9,10 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
 from corpus import SMALL, Case, Scores, long, text
 from corpus_sheets import SHEETS
 from corpus_systems import SYSTEMS
-
 from evenhand.errors import InputError
 from evenhand.io.panels import read_panel
 from evenhand.panel.panel import Panel
@@ -41,7 +41,9 @@ def outcome(case: Case, folder: Path) -> str:
         return "told" if re.search(case.says, told, re.DOTALL) else f"told something else: {told}"
     if case.says:
         return f"read in silence: {panel.reading}"
-    return "right" if is_meant(panel, case) else f"read wrongly: {scores_of(panel)}, {panel.confidence}; {panel.reading}"
+    return (
+        "right" if is_meant(panel, case) else f"read wrongly: {scores_of(panel)}, {panel.confidence}; {panel.reading}"
+    )
 
 
 def is_meant(panel: Panel, case: Case) -> bool:

@@ -221,9 +221,9 @@ def _cell(given: Cell) -> Cell:
 def to_table(data: object, source: str) -> Table:
     """Return the table that parsed JSON stands for.
 
-    It may be a list of records, a record with one list of records in it, a list of rows, lists by the names of
-    columns, or scores by the names of objects and assessors. Records within records get names such as ``user.email``; a list of records within each record is unfolded,
-    one row for each, with the fields of the record around it beside.
+    It may be a list of records, a record with one list of records in it, a list of rows, lists by the names of columns,
+    or scores by the names of objects and assessors. Records within records get names such as ``user.email``; a list of
+    records within each record is unfolded, one row for each, with the fields of the record around it beside.
 
     Examples
     --------

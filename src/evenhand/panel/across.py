@@ -29,7 +29,18 @@ from evenhand.panel.headings import (
 from evenhand.panel.layout import Kind, Layout, Slot
 from evenhand.panel.roles import missing_columns, quoted
 from evenhand.panel.rules import label_text
-from evenhand.panel.sheet import COMPUTED, MAIL, Facts, Sheet, computed, is_ranks, is_summary, is_summary_name, share_of, tagged
+from evenhand.panel.sheet import (
+    COMPUTED,
+    MAIL,
+    Facts,
+    Sheet,
+    computed,
+    is_ranks,
+    is_summary,
+    is_summary_name,
+    share_of,
+    tagged,
+)
 from evenhand.words import name_some
 
 

@@ -17,7 +17,7 @@ Role = Literal["object", "assessor", "score", "uncertainty", "confidence", "leve
 Kind = (
     Role
     | Literal["title", "self", "time", "counter", "criterion", "mean", "sum", "rank", "spread", "summary"]
-    | Literal["expertise", "outcome", "fact"]
+    | Literal["expertise", "outcome", "fact", "remark"]
 )
 """What a heading can mean: a role, or what stands beside: titles, times, counters and what is computed of scores."""
 
@@ -189,6 +189,7 @@ def _kinds() -> dict[str, Kind]:
     """Return what single words, and names that no role has, mean."""
     found: dict[str, Kind] = {}
     groups: list[tuple[Kind, Iterable[str]]] = [
+        ("remark", lexicon.REMARKS),
         ("fact", lexicon.FACTS),
         ("outcome", lexicon.OUTCOMES),
         ("expertise", lexicon.EXPERTISE),
@@ -228,7 +229,7 @@ def meaning_of(name: str) -> Meaning | None:
             return Meaning(roles[text], 3)
     words = [word.removesuffix("'s") for word in re.split(r"[\s,;]+", whole) if word not in _FILLERS]
     text = f" {' '.join(words)} "
-    for phrase in ("how confident", "how sure", "wie sicher", "hoe zeker"):
+    for phrase in ("how confident", "how sure", "how certain", "wie sicher", "hoe zeker"):
         if f" {phrase} " in text:
             return Meaning("confidence", 2)
     if any(f" {phrase} " in f" {whole} " for phrase in _OWN):
@@ -237,6 +238,10 @@ def meaning_of(name: str) -> Meaning | None:
         return Meaning("counter", 2)
     if any(word in lexicon.MEANS - lexicon.PERSONAL for word in words):
         return Meaning("mean", 2)
+    if any(word in lexicon.REMARKS for word in words):
+        return Meaning("remark", 2)
+    if any(word in lexicon.EXPERTISE for word in words):
+        return Meaning("expertise", 2)
     at = next((at for at, word in enumerate(words) if word in _OF and at), len(words))
     return _governing(words[:at]) or _governing(words[at:])
 
@@ -319,6 +324,7 @@ BESIDE: Final = {
     "sum": "a sum",
     "outcome": "what was decided",
     "fact": "a fact about the object, by its name",
+    "remark": "text",
 }
 """Kinds of columns that are told of in a word where they are not read."""
 

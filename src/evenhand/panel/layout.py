@@ -143,10 +143,10 @@ def find_header(rows: Sequence[Sequence[Cell]]) -> tuple[int, bool]:
                 continue
             names, known = _names_in(cells)
             if names >= 0.7 * len(cells) or (at == first and known) or known >= 3:
-                at = _better_below(filled, at)
-                if at > first and _is_above(rows[at - 1], rows[at]):
-                    return at - 1, True
-                return at, _has_second(rows, filled, at)
+                best = _better_below(filled, at)
+                if best > first and _is_above(rows[best - 1], rows[best]):
+                    return best - 1, True
+                return best, _has_second(rows, filled, best)
     return first, False
 
 

@@ -178,7 +178,7 @@ def score_words(cells: Iterable[Cell]) -> dict[str, float] | None:
 
 
 def says_nothing(cell: Cell) -> bool:
-    """Say whether a cell of scores says in words that there is none, such as ``n/a``, ``COI``, a dash or a bare line."""
+    """Say whether a cell of scores says that there is none, such as ``n/a``, ``COI``, a dash or a line to write on."""
     if not isinstance(cell, str) or len(cell) >= 40:
         return False
     return plain_text(cell.strip(" ()[]")) in NOT_ASSESSED or set(cell.strip()) == {"_"}

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,16 @@ from evenhand.errors import InputError, Problem
 from evenhand.panel import lexicon
 from evenhand.panel.column import Cell, Column, Table, factorise
 from evenhand.panel.confidence import FormHint
-from evenhand.panel.headings import BESIDE, SCALE, Meaning, fold, meaning_of, weights_in
+from evenhand.panel.headings import BESIDE, SCALE, Meaning, fold, meaning_of, plain_text, weights_in
 from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot
 from evenhand.panel.roles import find_column, listed_names, quoted
 from evenhand.panel.rules import is_empty, parse_score, says_nothing, score_words, split_uncertain
 from evenhand.words import name_some
 
 MAIL: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+Nature = Literal["empty", "score", "choice", "flag", "text"]
+"""What the cells of a column are."""
+_LONGEST: Final = 80
 _DATE: Final = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
 
 
@@ -41,7 +44,9 @@ class Facts:
     @property
     def kind(self) -> str:
         """What the heading means, in a word; nothing where it is unknown."""
-        return self.meaning.kind if self.meaning is not None else ""
+        if self.meaning is None or (self.meaning.kind == "remark" and self.is_scores and self.words is None):
+            return ""
+        return self.meaning.kind
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -87,6 +92,20 @@ class Facts:
             self.share(lambda cell: parse_score(cell, decimal_comma=self._comma) is not None or says_nothing(cell))
             >= 0.5
         )
+
+    @cached_property
+    def nature(self) -> Nature:
+        """Whether the cells are scores, one of a few choices, yes and no, or text; nothing where all are empty."""
+        if not self.distinct:
+            return "empty"
+        texts = [str(cell).strip() for cell in self.distinct]
+        if all(plain_text(text) in lexicon.FLAGS for text in texts):
+            return "flag"
+        if self.is_scores and self.kind != "remark":
+            return "score"
+        few = len(texts) <= 12 and (len(texts) <= 2 or 2 * len(texts) <= max(len(self.cells), 6))
+        is_short = all(len(text) <= _LONGEST and "\n" not in text for text in texts)
+        return "choice" if few and is_short and self.kind != "remark" else "text"
 
     @cached_property
     def numbers(self) -> Floats:
@@ -224,7 +243,8 @@ class Sheet:
             numbers = [int(self.table.row_numbers[row]) for row in sums]
             which = "row" if len(sums) == 1 else "rows"
             labels_of = name_some(list(dict.fromkeys(repr(str(labels.cells[row] or "")) for row in sums)))
-            message = f"{which} {name_some(numbers)} ({labels_of}): left out, since {'it looks' if len(sums) == 1 else 'they look'} computed."
+            looks = "it looks" if len(sums) == 1 else "they look"
+            message = f"{which} {name_some(numbers)} ({labels_of}): left out, since {looks} computed."
             self.notes.append(Problem("summary_rows", message, f"{which} {name_some(numbers)}"))
         scored = np.any([facts.filled for facts in scores], axis=0) & kept if scores else kept
         if scored.any():
@@ -351,7 +371,7 @@ class Sheet:
 
 
 def _without_spreads(table: Table) -> tuple[Table, dict[int, Column]]:
-    """Return a table in which cells such as ``7.5 ± 0.8`` are scores, and their uncertainties by place of the column."""
+    """Return a table in which cells such as ``7.5 ± 0.8`` are scores, and the uncertainties by place of the column."""
     spreads: dict[int, Column] = {}
     columns = list(table.columns)
     for at, column in enumerate(table.columns):

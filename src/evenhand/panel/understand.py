@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,21 @@ from evenhand.panel import lexicon
 from evenhand.panel.across import columns_across, groups, matrix
 from evenhand.panel.column import Cell, Table, factorise
 from evenhand.panel.confidence import FormHint
-from evenhand.panel.headings import FORMS, WEIGHT, bare_name, fold, form_of, meaning_of, numbered, weights_in, without_number
+from evenhand.panel.headings import (
+    FORMS,
+    WEIGHT,
+    bare_name,
+    fold,
+    form_of,
+    meaning_of,
+    numbered,
+    weights_in,
+    without_number,
+)
 from evenhand.panel.layout import Given, Layout, Slot, by_names
 from evenhand.panel.roles import Roles, find_column, listed_names, missing_columns, quoted
-from evenhand.panel.sheet import COMPUTED, Facts, Sheet, computed, is_summary
 from evenhand.panel.rules import label_text, parse_score
+from evenhand.panel.sheet import COMPUTED, Facts, Sheet, computed, is_summary
 from evenhand.words import count_of
 
 
@@ -239,15 +250,7 @@ def _sureness(sheet: Sheet, taken: set[int]) -> tuple[int | None, FormHint]:
     for role, form in FORMS.items():
         if (named := sheet.named(role)) is not None:
             return named.at, form
-    found = [
-        facts
-        for facts in sheet.facts
-        if facts.at not in taken and facts.kind in FORMS and facts.count and not facts.is_prose
-    ] or [
-        facts
-        for facts in sheet.facts
-        if facts.at not in taken and facts.kind == "expertise" and facts.count and not facts.is_prose
-    ]
+    found = _on_assessors([facts for facts in sheet.facts if facts.at not in taken and not facts.is_prose])
     if len(found) > 1:
         strongest = max(facts.meaning.strength for facts in found if facts.meaning is not None)
         found = [facts for facts in found if facts.meaning is not None and facts.meaning.strength == strongest]
@@ -259,10 +262,21 @@ def _sureness(sheet: Sheet, taken: set[int]) -> tuple[int | None, FormHint]:
             kind="ambiguous_column",
             where=sheet.source,
         )
-    if found and found[0].kind == "expertise":
-        message = f"{found[0].name!r} says how well assessors know the subject, and is taken as how sure they were."
-        sheet.notes.append(Problem("expertise_as_confidence", message, f"column {found[0].name}"))
+    sheet.notes.extend(_on_expertise(found[0], found[0].name) if found else [])
     return (found[0].at, form_of(found[0].name)) if found else (None, "none")
+
+
+def _on_assessors(found: Sequence[Facts]) -> list[Facts]:
+    """Return the columns that say how sure assessors were; where there are none, how well they know the subject."""
+    filled = [facts for facts in found if facts.count]
+    return [one for one in filled if one.kind in FORMS] or [one for one in filled if one.kind == "expertise"]
+
+
+def _on_expertise(facts: Facts, name: str) -> list[Problem]:
+    if facts.kind != "expertise":
+        return []
+    message = f"{name!r} says how well assessors know the subject, and is taken as how sure they were."
+    return [Problem("expertise_as_confidence", message, f"column {name}")]
 
 
 def _criterion(sheet: Sheet, objects: Facts, assessors: Facts, taken: set[int]) -> Facts | None:
@@ -311,13 +325,8 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
     }
     parts = [facts for facts in free if facts.at not in aside]
     named_scores = [facts for facts in parts if facts.kind == "score"]
-    if len(named_scores) > 1:
-        overall = [one for one in named_scores if any(word in lexicon.OVERALL for word in fold(one.name).split())]
-        strong = [one for one in named_scores if (without_number(one.name) or (one.name,))[0] and _is_plain(one)]
-        for fewer in (overall, strong):
-            if len(fewer) == 1:
-                named_scores = fewer
-                break
+    if len(named_scores) > 1 and len(overall := _overall(named_scores)) == 1:
+        named_scores = overall
     if len(named_scores) == 1:
         sheet.left_out |= aside
         for facts in parts:
@@ -345,6 +354,51 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
     )
 
 
+class Answers(NamedTuple):
+    """Which columns of a review hold its scores and how sure the assessor was, by their places in the table.
+
+    ``several`` are those that could each be the overall score.
+    """
+
+    scores: tuple[int, ...]
+    confidence: int | None
+    left_out: dict[int, str]
+    notes: list[Problem]
+    several: tuple[int, ...] = ()
+
+
+ANOTHER: Final = "another criterion: --score or --criteria chooses it"
+"""Why a criterion beside an overall score is left out."""
+
+_UNGRADED: Final = {"text": "text", "empty": "empty", "flag": "yes or no, not a score"}
+
+
+def answers(table: Table, asked: Mapping[int, str]) -> Answers:
+    """Tell overall score, criteria and confidence among columns that are known to be answers about one assessment.
+
+    Parameters
+    ----------
+    table
+        The table.
+    asked
+        What is asked in each of these columns, by place.
+    """
+    facts = [Facts(at, replace(table.columns[at], name=name), table.decimal_comma) for at, name in asked.items()]
+    left_out = {one.at: _UNGRADED[one.nature] for one in facts if one.nature in _UNGRADED}
+    graded = [one for one in facts if one.at not in left_out]
+    sure = _on_assessors(graded)
+    notes = _on_expertise(sure[0], table.names[sure[0].at]) if sure else []
+    told = [one for one in graded if one.kind in FORMS or one.kind == "expertise"]
+    left_out |= dict.fromkeys((one.at for one in told if one is not sure[0]), "another field on the assessor")
+    graded = [one for one in graded if one not in told]
+    named = [one for one in graded if one.kind == "score"]
+    best = _overall(graded) or (named if len(named) == 1 else [])
+    left_out |= dict.fromkeys((one.at for one in graded if best and one is not best[0]), ANOTHER)
+    scores = tuple(one.at for one in (best[:1] or graded))
+    several = tuple(one.at for one in best) if len(best) > 1 else ()
+    return Answers(scores, sure[0].at if sure else None, left_out, notes, several)
+
+
 def _alike(sheet: Sheet, found: Sequence[Facts]) -> bool:
     """Say whether columns can be criteria of one assessment: all on about the same scale, or weighted."""
     if all(WEIGHT.search(one.name) for one in found):
@@ -355,6 +409,13 @@ def _alike(sheet: Sheet, found: Sequence[Facts]) -> bool:
     spread = max(tops) / max(min(tops), 1e-9)
     named = all(one.kind == "score" for one in found) and not any(map(_is_plain, found))
     return spread <= 3 and (2 * known >= len(found) or bracketed or named)
+
+
+def _overall(found: Sequence[Facts]) -> list[Facts]:
+    """Return those of some scores that stand for all of them: one that is called overall, or just score."""
+    words = frozenset(lexicon.OVERALL) - lexicon.SUMS
+    called = [one for one in found if not words.isdisjoint(fold(one.name).split())]
+    return called or [one for one in found if _is_plain(one)]
 
 
 def _is_plain(facts: Facts) -> bool:

@@ -1,4 +1,4 @@
-"""XML without entities, and the workbooks of one XML file, and tables of a web page, that some systems call ``.xls``."""
+"""XML without entities; workbooks of one XML file and tables of a web page, which some systems call ``.xls``."""
 
 from __future__ import annotations
 
