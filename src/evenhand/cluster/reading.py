@@ -332,7 +332,7 @@ def _codes_in(labels: pl.Series, every: pl.Series) -> NDArray[np.uint32]:
 
 
 def _coded_block(coded: Coded, larger: Side, small: pl.Series, use: tuple[Declared, float] | None) -> Block:
-    """Return a partition as a block, in which the smaller side has its codes for good; ``use`` turns levels to weights."""
+    """Return a partition as a block, in which the smaller side has its codes for good; ``use`` makes levels weights."""
     smaller = smaller_of(larger)
     other = _codes_in(coded.labels[smaller], small)[coded.codes[smaller]]
     weight = None if use is None else use[0].precision(coded.declared, use[1])

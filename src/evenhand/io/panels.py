@@ -21,7 +21,7 @@ from evenhand.io.delimited import TextFile, read_delimited
 from evenhand.io.formats.found import Found
 from evenhand.io.paths import MANIFEST, MAX_UNPACKED, existing, local, regular_file
 from evenhand.io.settled import load, place_of
-from evenhand.io.table import Source, Whole, from_the_beginning, read_whole
+from evenhand.io.table import Source, Whole, arrange, from_the_beginning, read_whole, realigned
 from evenhand.panel.column import Table, factorise
 from evenhand.panel.confidence import FACTOR, FormHint
 from evenhand.panel.headings import FORMS, bare_name, fold, weights_in
@@ -355,7 +355,7 @@ def _open(
         from evenhand.io.spreadsheet import read_sheets
 
         return Whole(_sheet(*read_sheets(path, max_unpacked=max_unpacked), given))
-    return Whole(read_table(path, sheet=sheet, max_unpacked=max_unpacked))
+    return Whole(realigned(read_table(path, sheet=sheet, max_unpacked=max_unpacked)))
 
 
 def _sheet(tables: Sequence[Table], further: Sequence[str], given: Given) -> Table:
@@ -380,7 +380,8 @@ def _sheet(tables: Sequence[Table], further: Sequence[str], given: Given) -> Tab
     several = [table for table in understood if table.names == chosen.names]
     if len(several) > 1:
         which = ", ".join(repr(names[tables.index(table)]) for table in several)
-        message = f"The sheets {which} have the same headings and scores in each: say with {argument('sheet')} which one to read."
+        say = f"say with {argument('sheet')} which one to read"
+        message = f"The sheets {which} have the same headings and scores in each: {say}."
         raise InputError(message, kind="several_sheets", where=chosen.source.rpartition(", sheet ")[0])
     others = ", ".join(
         repr(one) for one in [*(name for name in names if name != names[tables.index(chosen)]), *further]
@@ -476,6 +477,8 @@ def _open_data(place: Path, kind: str, max_unpacked: int, format: str | None) ->
         found = from_text(text, place.name, format=format)
         return found or Whole(cmt.workbook_table(text, place.name))
     found = from_text(text, place.name, format=format)
+    if found is None and markup.is_page(text):
+        return Whole(arrange(markup.page_rows(text, place.name), source=place.name))
     if found is None:
         message = "This text is no table and no export that is known: save the table as csv or .xlsx."
         raise InputError(message, kind="unknown_format", where=place.name)

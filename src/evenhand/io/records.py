@@ -99,7 +99,8 @@ def read_json(given: str | os.PathLike[str] | bytes, source: str, *, max_bytes: 
         lines = text.splitlines()
         if len(lines) > 1 and _is_record(next(line for line in lines if line.strip())):
             return _of_lines(lines, source)
-        raise _bad(error, error.lineno, source, at_end=error.pos >= len(text.rstrip())) from None
+        is_open = error.msg.startswith("Unterminated string") or error.pos >= len(text.rstrip())
+        raise _bad(error, error.lineno, source, at_end=is_open) from None
     except (RecursionError, ValueError) as error:
         raise _odd(error, source) from None
 
@@ -220,9 +221,9 @@ def _cell(given: Cell) -> Cell:
 def to_table(data: object, source: str) -> Table:
     """Return the table that parsed JSON stands for.
 
-    It may be a list of records, a record with one list of records in it, a list of rows, or lists by the names of
-    columns. Records within records get names such as ``user.email``; a list of records within each record is unfolded,
-    one row for each, with the fields of the record around it beside.
+    It may be a list of records, a record with one list of records in it, a list of rows, lists by the names of columns,
+    or scores by the names of objects and assessors. Records within records get names such as ``user.email``; a list of
+    records within each record is unfolded, one row for each, with the fields of the record around it beside.
 
     Examples
     --------
@@ -236,8 +237,9 @@ def to_table(data: object, source: str) -> Table:
             return found
     if isinstance(data, list) and len(data) > 1 and all(isinstance(row, list) for row in data):
         return arrange([[scalar(cell) for cell in row] for row in data], source=source)
-    if isinstance(data, dict) and len(data) > 1 and all(_is_flat(part) for part in data.values()):
-        return records_table([{"": label, **part} for label, part in data.items()], source)
+    inner = _by_labels(data)
+    if inner is not None:
+        return records_table([{"": label, **part} for label, part in inner.items()], source)
     unfolding = _Unfolding(source)
     records = data if isinstance(data, list) else [data]
     if not records or not all(isinstance(record, dict) for record in records):
@@ -256,6 +258,24 @@ def to_table(data: object, source: str) -> Table:
         raise InputError(message, kind="empty_file", where=source)
     table = records_table(flat, source, rows=rows)
     return Table(table.names, table.columns, table.row_numbers, source, notes=unfolding.notes())
+
+
+def _by_labels(data: object) -> dict[str, Any] | None:
+    """Return the flat records that stand under labels, in data or in the one part of it that has such; None of others.
+
+    Examples
+    --------
+    >>> _by_labels({"event": "Fair", "scores": {"Elm": {"jm": 3}, "Fir": {"jm": 4, "kp": None}}})
+    {'Elm': {'jm': 3}, 'Fir': {'jm': 4, 'kp': None}}
+    """
+    if not isinstance(data, dict):
+        return None
+    if len(data) > 1 and all(_is_flat(part) for part in data.values()):
+        return data
+    parts = [part for part in data.values() if isinstance(part, dict)]
+    if len(parts) != 1 or any(_is_list_of_records(key, part) for key, part in data.items() if isinstance(part, list)):
+        return None
+    return _by_labels(parts[0])
 
 
 def _is_flat(part: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
@@ -210,6 +211,24 @@ def arrange(rows: Sequence[Sequence[Cell]], first_row: int = 1, *, source: str, 
         source=source,
         notes=(*notes, *banner_note(above), *left_out.note()),
     )
+
+
+def realigned(table: Table) -> Table:
+    """Return the table of a text whose columns are aligned by blanks; any other as it is.
+
+    Its one column is parted at runs of blanks, where that gives as many cells in every row: at two and more, or else at
+    every one.
+    """
+    if len(table.names) != 1:
+        return table
+    lines = [table.names[0], *(label_text(cell) for cell in table.columns[0])]
+    for blanks in (r"\s{2,}", r"\s+"):
+        rows = [re.split(blanks, line.strip()) for line in lines]
+        if len(rows[0]) > 2 and all(len(row) == len(rows[0]) for row in rows):
+            names = tuple(rows[0])
+            columns = tuple(map(factorise, names, zip(*rows[1:], strict=True)))
+            return replace(table, names=names, columns=columns)
+    return table
 
 
 def banner_note(numbers: Sequence[int]) -> list[Problem]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError
 from evenhand.panel import lexicon
 from evenhand.panel.confidence import FormHint
 from evenhand.panel.headings import (
@@ -18,24 +18,36 @@ from evenhand.panel.headings import (
     group_of,
     heading,
     headings,
+    is_code,
+    is_full_name,
     is_person,
     is_thing,
     meaning_of,
-    ordinal_of,
+    numbered,
     split_heading,
     weights_in,
-    without_number,
 )
 from evenhand.panel.layout import Kind, Layout, Slot
 from evenhand.panel.roles import missing_columns, quoted
 from evenhand.panel.rules import label_text
-from evenhand.panel.sheet import COMPUTED, MAIL, Facts, Sheet, computed, is_summary, is_summary_name, share_of, tagged
+from evenhand.panel.sheet import (
+    COMPUTED,
+    MAIL,
+    Facts,
+    Sheet,
+    computed,
+    is_ranks,
+    is_summary,
+    is_summary_name,
+    share_of,
+    tagged,
+)
 from evenhand.words import name_some
 
 
 def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
     """Return the layout of a table with a column for each assessor, or for each object."""
-    down = sheet.named("assessor" if kind == "across" else "object") or _down(sheet, kind)
+    down = sheet.named("assessor" if kind == "across" else "object") or rows_label(sheet, kind)
     across = columns_across(sheet, down)
     pairs = _paired(sheet, across)
     columns = [facts for facts in across if facts.at not in pairs.used] if pairs else across
@@ -131,13 +143,22 @@ def columns_across(sheet: Sheet, down: Facts | None) -> list[Facts]:
         if facts is not down
         and (facts.is_scores or (is_told and (not facts.count or bool(np.isfinite(facts.numbers).any()))))
         and facts.name
-        and facts.kind not in ("time", "counter", "rank", "title", "expertise")
+        and facts.kind not in ("time", "counter", "title", "expertise")
+        and not (facts.kind == "rank" and (fold(facts.name) not in lexicon.PERSONAL or is_ranks(facts)))
         and not (facts.kind in FORMS and facts.meaning is not None and facts.meaning.strength == 3)
     ]
 
 
-def _down(sheet: Sheet, kind: Kind | None) -> Facts:
+_LONE: Final = frozenset({"ref", "reference", "id", "code", "key", "no", "nr", "nummer", "kennung", "numero"})
+"""Names of a column of codes that say nothing of what these are codes of."""
+
+
+def rows_label(sheet: Sheet, kind: Kind | None) -> Facts:
     """Return the column that labels the rows of a matrix."""
+    if kind != "across" and not any(facts.kind == "object" and facts.is_unique for facts in sheet.facts):
+        coded = [one for one in sheet.facts if fold(one.name) in _LONE and one.is_unique and one.is_text]
+        if coded and coded[0].share(lambda cell: is_code(label_text(cell))) > 0.8:
+            return coded[0]
     wanted = {"wide": ("object", "title"), "across": ("assessor", "self")}.get(
         kind or "", ("object", "assessor", "self", "title")
     )
@@ -226,7 +247,8 @@ def _turn(sheet: Sheet, down: Facts, labels: Sequence[str]) -> Kind:
     evidence += 3.0 * share_of(labels, lambda one: bool(MAIL.fullmatch(one)))
     evidence -= 3.0 * share_of(rows, lambda one: bool(MAIL.fullmatch(one)))
     evidence += 1.5 * (share_of(rows, is_thing) - share_of(labels, is_thing))
-    evidence += 0.9 * (share_of(labels, is_person) - share_of(rows, is_person))
+    evidence += 0.9 * (share_of(labels, is_full_name) - share_of(rows, is_full_name))
+    evidence += 0.5 * (share_of(labels, is_person) - share_of(rows, is_person))
     if abs(evidence) >= 0.85:
         return "wide" if evidence > 0 else "across"
     first = name_some([repr(label) for label in rows], 3)
@@ -243,30 +265,15 @@ def _refuse_positions(sheet: Sheet, labels: Sequence[str], columns: Sequence[Fac
     """Refuse columns such as Reviewer 1, Reviewer 2 that are places in a row, not people."""
     if sheet.given.layout is not None or len(columns) != len(labels):
         return
-    parts = [without_number(label) or ordinal_of(label) for label in labels]
-    if len(labels) < 2 or any(one is None for one in parts):
-        return
-    meaning = meaning_of(labels[0])
-    if len({fold(one[0]) for one in parts if one}) > 1 or meaning is None or meaning.kind != "assessor":
+    if len(labels) < 2 or any(numbered(label) is None for label in labels):
         return
     filled = np.column_stack([facts.filled for facts in columns])
     if sheet.rows is not None:
         filled = filled[sheet.rows]
     is_prefix = bool((np.diff(filled.astype(int), axis=1) <= 0).all())
-    if is_prefix and not filled.all():
-        raise InputError(
-            f"The columns {quoted(list(labels))} are filled from the left, so they seem to be places and not people: "
-            f"{labels[0]} of one object need not be the same person as of another, and then nobody can be calibrated. "
-            "Export the names of the assessors; if each column is one person, give --layout wide.",
-            kind="positions",
-            where=sheet.source,
-        )
-    if is_prefix and len(labels) <= 5:
-        message = (
-            f"the columns {quoted(list(labels))} were taken for people. If {labels[0]!r} is not the same person in "
-            "every row, the result means nothing: write the names instead."
-        )
-        sheet.notes.append(Problem("positions", message, sheet.source))
+    if is_prefix and (len(labels) <= 5 or not filled.all()):
+        reason = f"The columns {quoted(list(labels))} are filled from the left"
+        sheet.tell_places(labels, reason, not filled.all(), "layout wide")
 
 
 def _without_header(sheet: Sheet, facts: Facts) -> InputError:

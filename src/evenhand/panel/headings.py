@@ -17,7 +17,7 @@ Role = Literal["object", "assessor", "score", "uncertainty", "confidence", "leve
 Kind = (
     Role
     | Literal["title", "self", "time", "counter", "criterion", "mean", "sum", "rank", "spread", "summary"]
-    | Literal["expertise", "outcome", "fact"]
+    | Literal["expertise", "outcome", "fact", "remark"]
 )
 """What a heading can mean: a role, or what stands beside: titles, times, counters and what is computed of scores."""
 
@@ -196,6 +196,7 @@ _OWN: Final = (
     "your e mail",
 )
 _BRACKETS: Final = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
+_LAST_BRACKETS: Final = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 _NUMBERED: Final = re.compile(r"^(.*?)[\s#.]*(\d+)$")
 
 
@@ -204,6 +205,7 @@ def _kinds() -> dict[str, Kind]:
     """Return what single words, and names that no role has, mean."""
     found: dict[str, Kind] = {}
     groups: list[tuple[Kind, Iterable[str]]] = [
+        ("remark", lexicon.REMARKS),
         ("fact", lexicon.FACTS),
         ("outcome", lexicon.OUTCOMES),
         ("expertise", lexicon.EXPERTISE),
@@ -243,7 +245,7 @@ def meaning_of(name: str) -> Meaning | None:
             return Meaning(roles[text], 3)
     words = [word.removesuffix("'s") for word in re.split(r"[\s,;]+", whole) if word not in _FILLERS]
     text = f" {' '.join(words)} "
-    for phrase in ("how confident", "how sure", "wie sicher", "hoe zeker"):
+    for phrase in ("how confident", "how sure", "how certain", "wie sicher", "hoe zeker"):
         if f" {phrase} " in text:
             return Meaning("confidence", 2)
     if any(f" {phrase} " in f" {whole} " for phrase in _OWN):
@@ -252,6 +254,10 @@ def meaning_of(name: str) -> Meaning | None:
         return Meaning("counter", 2)
     if any(word in lexicon.MEANS - lexicon.PERSONAL for word in words):
         return Meaning("mean", 2)
+    if any(word in lexicon.REMARKS for word in words):
+        return Meaning("remark", 2)
+    if any(word in lexicon.EXPERTISE for word in words):
+        return Meaning("expertise", 2)
     at = next((at for at, word in enumerate(words) if word in _OF and at), len(words))
     return _governing(words[:at]) or _governing(words[at:])
 
@@ -290,6 +296,22 @@ def without_number(name: str) -> tuple[str, int] | None:
     return (found[1].strip(" #_-."), int(found[2])) if found and len(found[2]) < 5 else None
 
 
+def numbered(label: str) -> int | None:
+    """Return the number of a place such as ``Reviewer 2`` or ``Second marker``; None of any other label.
+
+    Examples
+    --------
+    >>> numbered("Reviewer 2"), numbered("Second marker"), numbered("R3"), numbered("Anna 2")
+    (2, 2, 3, None)
+    """
+    parts = without_number(label) or ordinal_of(label)
+    if parts is None:
+        return None
+    meaning = meaning_of(parts[0])
+    is_person = meaning is not None and meaning.kind == "assessor"
+    return parts[1] if is_person or fold(parts[0]) in ("r", "rev") else None
+
+
 def form_of(name: str) -> FormHint:
     """Return how a column that says how sure the assessor was is to be read, by its name.
 
@@ -318,6 +340,7 @@ BESIDE: Final = {
     "sum": "a sum",
     "outcome": "what was decided",
     "fact": "a fact about the object, by its name",
+    "remark": "text",
 }
 """Kinds of columns that are told of in a word where they are not read."""
 
@@ -388,13 +411,18 @@ def heading(name: str) -> str:
 
 
 def headings(names: Sequence[str]) -> list[str]:
-    """Return the labels that the headings of a wide sheet give, without a question that stands before each of them.
+    """Return the labels that the headings of a wide sheet give, without what stands before or after each of them.
 
     Examples
     --------
     >>> headings(["Please rate: Elm", "Please rate: Fir"]), headings(["Anna", "Ben"])
     (['Elm', 'Fir'], ['Anna', 'Ben'])
+    >>> headings(["Anna (max 10)", "Ben (max 10)"])
+    ['Anna', 'Ben']
     """
+    ends = [_LAST_BRACKETS.search(name) for name in names]
+    if len(names) > 1 and all(ends) and len({one[0].strip() for one in ends if one}) == 1:
+        names = [_LAST_BRACKETS.sub("", name) for name in names]
     parts = [name.partition(": ") for name in names]
     if len(names) > 1 and len({part[0] for part in parts}) == 1 and all(part[2] for part in parts):
         return [part[2].strip() for part in parts]
@@ -477,12 +505,21 @@ def weights_in(names: Sequence[str]) -> dict[str, float]:
 
 # --- labels ---
 
-_CODE: Final = re.compile(r"[#(]?[A-Za-z]{0,5}[\s._/-]?\d[\w./-]*\)?")
+_CODE: Final = re.compile(r"[#(]?([A-Z]{0,5}|[A-Za-z]{0,2}|[A-Za-z]{3,5}(?=[\s._/-]))[\s._/-]?\d[\w./-]*\)?")
+_INITIALS: Final = frozenset("jrameg")
+"""First letters of words for assessors by which these are often numbered: J1, R2."""
 
 
 def is_code(label: str) -> bool:
-    """Say whether a label looks like a number or code of a thing, such as ``P07`` or ``#12``."""
-    return bool(_CODE.fullmatch(label.strip()))
+    """Say whether a label looks like a number or code of a thing, such as ``P07`` or ``#12``, and of no assessor.
+
+    Examples
+    --------
+    >>> is_code("P07"), is_code("#12"), is_code("J1"), is_code("vet2")
+    (True, True, False, False)
+    """
+    found = _CODE.fullmatch(label.strip())
+    return found is not None and found[1].casefold() not in _INITIALS
 
 
 def is_thing(label: str) -> bool:
@@ -490,8 +527,15 @@ def is_thing(label: str) -> bool:
     return is_code(label) or len(label.split()) > 3
 
 
+def is_full_name(label: str) -> bool:
+    """Say whether a label looks like a person's full name, or like a name with a title before it."""
+    return len(label.replace(".", " ").split()) > 1 and is_person(label)
+
+
 def is_person(label: str) -> bool:
-    """Say whether a label looks like the name of a person."""
+    """Say whether a label may be a person's name or initials; many other labels may."""
+    if re.fullmatch(r"[a-z]{2,3}|[A-Z]{2,3}", label.strip()):
+        return True
     words = label.replace(".", " ").split()
     return 0 < len(words) < 4 and all(
         word[:1].isupper() and word.replace("-", "").replace("'", "").isalpha() for word in words

@@ -141,13 +141,31 @@ def find_header(rows: Sequence[Sequence[Cell]]) -> tuple[int, bool]:
         for at, cells in enumerate(filled[:25]):
             if len(cells) < 2 or len(cells) < share * typical:
                 continue
-            names = [cell for cell in cells if isinstance(cell, str) and parse_score(cell) is None]
-            known = sum(meaning_of(name) is not None for name in names)
-            if len(names) >= 0.7 * len(cells) or (at == first and known) or known >= 3:
-                if at > first and _is_above(rows[at - 1], rows[at]):
-                    return at - 1, True
-                return at, _has_second(rows, filled, at)
+            names, known = _names_in(cells)
+            if names >= 0.7 * len(cells) or (at == first and known) or known >= 3:
+                best = _better_below(filled, at)
+                if best > first and _is_above(rows[best - 1], rows[best]):
+                    return best - 1, True
+                return best, _has_second(rows, filled, best)
     return first, False
+
+
+def _names_in(cells: Sequence[Cell]) -> tuple[int, int]:
+    """Return how many cells can be names of columns, and how many of these are known."""
+    names = [cell for cell in cells if isinstance(cell, str) and parse_score(cell) is None]
+    return len(names), sum(meaning_of(name) is not None for name in names)
+
+
+def _better_below(filled: Sequence[Sequence[Cell]], at: int) -> int:
+    """Return which row is the header: one below, before any number, that is wider and has more names that are known."""
+    best = at
+    for below in range(at + 1, min(at + 6, len(filled))):
+        names, known = _names_in(filled[below])
+        if names < len(filled[below]):
+            break
+        if names > len(filled[best]) and known > _names_in(filled[best])[1]:
+            best = below
+    return best
 
 
 def _has_second(rows: Sequence[Sequence[Cell]], filled: Sequence[Sequence[Cell]], at: int) -> bool:
@@ -170,10 +188,13 @@ def _has_second(rows: Sequence[Sequence[Cell]], filled: Sequence[Sequence[Cell]]
 
 
 def _is_above(top: Sequence[Cell], below: Sequence[Cell]) -> bool:
-    """Say whether a row holds headings that are merged over names which stand several times."""
+    """Say whether a row holds headings that are merged over names which stand several times, or names of its own."""
     names = [cell for cell in below if not is_empty(cell)]
     upper = [cell for cell in top if not is_empty(cell)]
-    return len(set(names)) < len(names) and len(upper) > 1 and all(isinstance(cell, str) for cell in upper)
+    if len(upper) < 2 or not all(isinstance(cell, str) for cell in upper):
+        return False
+    alone = [at for at, cell in enumerate(top) if not is_empty(cell) and (at >= len(below) or is_empty(below[at]))]
+    return len(set(names)) < len(names) or len(alone) > 1
 
 
 def _spans(top: Sequence[Cell], column: int) -> bool:
@@ -217,6 +238,9 @@ def by_names(names: Sequence[str], given: Given, source: str) -> Roles | None:
         return None
     if given.assessor is None and fold(names[roles.assessor]).startswith("model"):
         return None  # which may be judged as well as judge
+    others = {one.kind for at, name in enumerate(names) if at not in roles.used and (one := meaning_of(name))}
+    if others & {role for role in ("object", "assessor", "criterion") if getattr(given, role) is None}:
+        return None  # the cells have to say which is which
     return roles
 
 

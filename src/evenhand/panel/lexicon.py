@@ -19,8 +19,9 @@ THINGS: Final = _words(
     "object proposal paper submission candidate student applicant application entry entrant item essay script work "
     "project abstract manuscript article poster thesis dissertation portfolio nominee nomination pupil contestant "
     "competitor participant presentation talk dish cake wine beer film photo startup team product sample contribution "
-    "case idea pitch tender assignment coursework performance skater athlete recipe bake coffee response gradee question target answer "
-    "finalist grant "
+    "case idea pitch tender assignment coursework performance skater athlete recipe bake coffee response gradee "
+    "question target answer "
+    "finalist grant animal plant dog song book cheese "
     "antrag projekt kandidat kandidatin bewerber bewerberin bewerbung beitrag einreichung arbeit objekt artikel "
     "studierende studentin schuler schulerin teilnehmer teilnehmerin prufling klausur aufsatz vorhaben vortrag kuchen "
     "entwurf wein antragsnummer forderantrag "
@@ -36,7 +37,8 @@ THINGS: Final = _words(
 
 PEOPLE: Final = _words(
     "assessor reviewer judge marker grader rater examiner referee evaluator panellist panelist interviewer scorer "
-    "annotator juror voter taster critic reader coder peer tutor worker expert experte expertin pc_member jury_member panel_member committee_member "
+    "annotator juror voter taster critic reader coder peer tutor worker expert experte expertin pc_member jury_member "
+    "panel_member committee_member "
     "reviewed_by scored_by graded_by marked_by judged_by assessed_by rated_by evaluated_by "
     "gutachter gutachterin begutachter bewerter bewerterin jurorin jurymitglied prufer pruferin korrektor korrektorin "
     "bewertende rezensent juroren fachgutachter "
@@ -97,7 +99,8 @@ WEIGHTS: Final = _words(
 """Names of a column of positive weights."""
 
 CONFIDENCES: Final = _words(
-    "confidence confidences conf sure confidence_score reviewer_confidence assessor_confidence certainty how_confident how_sure "
+    "confidence confidences conf sure confidence_score reviewer_confidence assessor_confidence certainty "
+    "how_confident how_sure "
     "sureness confidence_rating self_confidence "
     "konfidenz sicherheit zuversicht gewissheit wie_sicher vertrauen urteilssicherheit sicherheit_der_bewertung "
     "confiance certitude niveau_de_confiance degre_de_confiance assurance "
@@ -114,7 +117,8 @@ LEVELS_NAMED: Final = _words(
 
 EXPERTISE: Final = _words(
     "expertise familiarity reviewer_expertise assessor_expertise expertise_level knowledge_of_the_field "
-    "vertrautheit fachkenntnis fachkompetenz familiarite connaissance_du_domaine conocimiento competenza deskundigheid"
+    "familiar vertrautheit fachkenntnis fachkompetenz familiarite connaissance_du_domaine conocimiento competenza "
+    "deskundigheid"
 )
 """Names of a column that says how well the assessor knows the subject."""
 
@@ -129,7 +133,8 @@ OUTCOMES: Final = frozenset(
 
 FACTS: Final = frozenset(
     _words(
-        "gpa age year vintage price cost budget amount requested funding pages page words flight table room booth phone "
+        "gpa age year vintage price cost budget amount requested funding pages page words flight table room booth "
+        "phone "
         "zip postcode sn bib seat batch duration duration_s seconds minutes tokens temperature prompt_tokens ip "
         "ip_address url link weight_kg height abv percent_alcohol capacity start_number starting_number "
         "alter jahr jahrgang preis kosten betrag fordersumme seiten telefon tisch raum annee age prix cout montant "
@@ -137,6 +142,18 @@ FACTS: Final = frozenset(
     )
 )
 """Names of columns of numbers that tell something of an object and are no scores."""
+
+REMARKS: Final = frozenset(
+    _words(
+        "comment comments text texte texto testo tekst feedback remark remarks summary strengths weakness weaknesses "
+        "notes justification reason "
+        "reasons explain why rationale kommentar kommentare bemerkung bemerkungen begrundung commentaire commentaires "
+        "remarque remarques comentario comentarios commento commenti opmerking opmerkingen toelichting"
+    )
+)
+"""Words in the name of a column that holds text, however short it is."""
+
+FLAGS: Final = frozenset(_words("yes no true false ja nein oui non si sim nao nee"))
 
 TITLES: Final = _words("title titel titre titulo titolo name subject topic naam nom nombre nome bezeichnung thema")
 """Names of a column that says what an object is called."""
@@ -213,11 +230,16 @@ NOT_ASSESSED: Final = frozenset(
         *_words(
             "- – — -- --- . n/a na n.a. n.a coi conflict conflict_of_interest conflicted abstain abstained abstention "
             "recused recuse absent not_assessed not_scored not_reviewed not_graded no_score pending declined withdrawn "
-            "missing cannot_assess unable_to_assess not_seen did_not_see not_attended not_judged no_opinion cannot_judge "
-            "dont_know don't_know abs abs. entf. entf n/j none null nil n/s dns dnf excused no_review not_rated skipped skip "
-            "befangen enthaltung k.a. k._a. keine_angabe entfallt nicht_bewertet interessenkonflikt abwesend nicht_gesehen keine_meinung weiss_nicht "
-            "conflit conflit_d'interet conflit_d'interets s.o. s/o non_evalue abstention n.c. nc non_vu sans_avis ne_sait_pas "
-            "conflicto conflicto_de_interes conflicto_de_intereses abstencion n/d nd n.d. no_evaluado ausente no_visto no_sabe "
+            "missing cannot_assess unable_to_assess not_seen did_not_see not_attended not_judged no_opinion "
+            "cannot_judge "
+            "dont_know don't_know abs abs. entf. entf n/j none null nil n/s dns dnf excused no_review not_rated "
+            "skipped skip "
+            "befangen enthaltung k.a. k._a. keine_angabe entfallt nicht_bewertet interessenkonflikt abwesend "
+            "nicht_gesehen keine_meinung weiss_nicht "
+            "conflit conflit_d'interet conflit_d'interets s.o. s/o non_evalue abstention n.c. nc non_vu sans_avis "
+            "ne_sait_pas "
+            "conflicto conflicto_de_interes conflicto_de_intereses abstencion n/d nd n.d. no_evaluado ausente "
+            "no_visto no_sabe "
             "conflitto conflitto_di_interesse conflitto_di_interessi astenuto non_valutato assente non_visto "
             "conflito conflito_de_interesse abstencao nao_avaliado nao_visto "
             "belangenconflict belangenverstrengeling onthouden n.v.t. nvt niet_beoordeeld geen niet_gezien"
@@ -231,32 +253,36 @@ NOT_ASSESSED: Final = frozenset(
 _SURE: Final[Mapping[int, str]] = {
     2: (
         "very_high extremely_high highest very_confident extremely_confident completely_confident absolutely_certain "
-        "certain very_sure very_certain expert completely extremely absolutely_sure very "
+        "certain very_sure very_certain expert very_familiar completely extremely absolutely_sure very "
         "sehr_hoch sehr_sicher absolut_sicher tres_elevee tres_eleve tres_haute tres_sur tres_sure tres_confiant "
         "tout_a_fait_sur muy_alta muy_alto muy_seguro muy_segura molto_alta molto_alto molto_sicuro molto_sicura "
         "muito_alta muito_alto muito_seguro muito_confiante zeer_hoog zeer_zeker heel_zeker"
     ),
     1: (
         "h high hi confident sure fairly_confident fairly_sure quite_confident quite_sure pretty_confident pretty_sure "
-        "knowledgeable hoch sicher ziemlich_sicher eher_sicher elevee eleve haute haut fort forte sur confiant "
+        "knowledgeable familiar hoch sicher ziemlich_sicher eher_sicher elevee eleve haute haut fort forte sur "
+        "confiant "
         "assez_sur assez_confiant alta alto seguro segura bastante_seguro elevada elevado alta_confianza sicuro sicura "
         "abbastanza_sicuro confiante bastante_seguro hoog zeker vrij_zeker good strong"
     ),
     0: (
         "m med medium mid middle moderate moderately moderately_confident somewhat somewhat_confident somewhat_sure "
-        "average neutral mittel mittelmassig teils_teils einigermassen_sicher moyenne moyen moyennement_sur "
+        "average neutral some_familiarity somewhat_familiar some_knowledge mittel mittelmassig teils_teils "
+        "einigermassen_sicher moyenne moyen moyennement_sur "
         "moderee modere media medio moderada moderado medianamente_seguro mediamente_sicuro mediana "
         "gemiddeld middelmatig matig redelijk_zeker partly"
     ),
     -1: (
         "l low lo unsure not_confident not_sure slightly slightly_confident a_little not_very_confident not_very_sure "
-        "not_very uncertain less_confident niedrig gering unsicher wenig_sicher eher_unsicher faible basse bas "
+        "not_very uncertain less_confident passing_knowledge little_familiarity slightly_familiar little_knowledge "
+        "niedrig gering unsicher wenig_sicher eher_unsicher faible basse bas "
         "peu_sur peu_sure peu_confiant incertain baja bajo poco_seguro poco_segura inseguro insegura bassa basso "
         "poco_sicuro insicuro baixa baixo pouco_seguro pouco_confiante laag onzeker weinig_zeker weak poor"
     ),
     -2: (
         "very_low extremely_low lowest not_at_all not_at_all_confident not_confident_at_all very_unsure very_uncertain "
-        "guess guessing no_confidence none no_idea sehr_niedrig sehr_gering sehr_unsicher gar_nicht_sicher "
+        "guess guessing no_confidence no_familiarity no_knowledge not_familiar unfamiliar outsider none no_idea "
+        "sehr_niedrig sehr_gering sehr_unsicher gar_nicht_sicher "
         "tres_faible tres_basse pas_du_tout pas_sur_du_tout muy_baja muy_bajo nada_seguro muy_inseguro molto_bassa "
         "molto_basso per_niente_sicuro muito_baixa muito_baixo nada_seguro zeer_laag zeer_onzeker helemaal_niet_zeker"
     ),

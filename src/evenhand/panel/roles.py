@@ -98,8 +98,8 @@ def recognise(
     forms = [role for role in FORMS if asked[role] is not None]
     if len(forms) > 1:
         raise InputError(
-            f"Both {argument(forms[0])} and {argument(forms[1])} are given: give the one that says how sure the assessors "
-            "were.",
+            f"Both {argument(forms[0])} and {argument(forms[1])} are given: give the one that says how sure the "
+            "assessors were.",
             kind="ambiguous_column",
             where=source,
         )

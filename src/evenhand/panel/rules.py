@@ -55,6 +55,7 @@ _DECORATED: Final = tuple(
 )
 """Scores as people write them: 85 %, 8/10, 7 points, 5: fair, 3 (weak accept), Weak accept (3), Score: 3."""
 
+_UNCERTAIN: Final = re.compile(rf"({_PART})\s*(?:±|\+/?-)\s*(\d+(?:[.,]\d+)?)", re.ASCII)
 _LETTER: Final = re.compile(r"([A-Fa-f])([+-]?)")
 _INFINITY: Final = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 _SUMMARY_WORDS: Final = frozenset({"average", "mean", "median", "total", "sum", "all", "overall", "sd", "std", "count"})
@@ -133,6 +134,18 @@ def parse_score(cell: object, *, decimal_comma: bool = False) -> Score | None:
     return None
 
 
+def split_uncertain(cell: Cell) -> tuple[str, str] | None:
+    """Return score and uncertainty of a cell that has both, as text; None of any other.
+
+    Examples
+    --------
+    >>> split_uncertain("7.5 ± 0.8"), split_uncertain("7+/-1"), split_uncertain("7")
+    (('7.5', '0.8'), ('7', '1'), None)
+    """
+    found = _UNCERTAIN.fullmatch(cell.strip().replace("\u2212", "-")) if isinstance(cell, str) else None
+    return None if found is None else (found[1], found[2])
+
+
 def score_words(cells: Iterable[Cell]) -> dict[str, float] | None:
     """Return what scores in words or letters stand for, where all that are no numbers belong to one order of them.
 
@@ -162,8 +175,10 @@ def score_words(cells: Iterable[Cell]) -> dict[str, float] | None:
 
 
 def says_nothing(cell: Cell) -> bool:
-    """Say whether a cell of scores says in words that there is none, such as ``n/a``, ``COI`` or a dash."""
-    return isinstance(cell, str) and len(cell) < 40 and plain_text(cell.strip(" ()[]")) in NOT_ASSESSED
+    """Say whether a cell of scores says that there is none, such as ``n/a``, ``COI``, a dash or a line to write on."""
+    if not isinstance(cell, str) or len(cell) >= 40:
+        return False
+    return plain_text(cell.strip(" ()[]")) in NOT_ASSESSED or set(cell.strip()) == {"_"}
 
 
 def label_text(cell: object) -> str:
@@ -1106,7 +1121,8 @@ def _refuse_differing(
             if len(texts) > 1:
                 message = (
                     f"{_scored(entries, same)} with different {name} ({name_some(list(map(repr, texts)))}), so these "
-                    f"scores cannot be combined: correct the file, or choose duplicates keep ({argument('duplicates', 'keep')})."
+                    "scores cannot be combined: correct the file, or choose duplicates keep "
+                    f"({argument('duplicates', 'keep')})."
                 )
                 found.append((int(same[0]), Problem("bad_covariate", message, _listed(numbers.of(same)))))
     if found:

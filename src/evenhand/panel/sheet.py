@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,18 @@ from numpy.typing import NDArray
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem
 from evenhand.panel import lexicon
-from evenhand.panel.column import Cell, Column, Table
+from evenhand.panel.column import Cell, Column, Table, factorise
 from evenhand.panel.confidence import LEVELS, FormHint
 from evenhand.panel.headings import BESIDE, SCALE, Meaning, fold, meaning_of, plain_text, weights_in
 from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot
 from evenhand.panel.roles import find_column, listed_names, quoted
-from evenhand.panel.rules import is_empty, parse_score, says_nothing, score_words
+from evenhand.panel.rules import is_empty, parse_score, says_nothing, score_words, split_uncertain
 from evenhand.words import name_some
 
 MAIL: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+Nature = Literal["empty", "score", "choice", "flag", "text"]
+"""What the cells of a column are."""
+_LONGEST: Final = 80
 _DATE: Final = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
 
 
@@ -41,7 +44,9 @@ class Facts:
     @property
     def kind(self) -> str:
         """What the heading means, in a word; nothing where it is unknown."""
-        return self.meaning.kind if self.meaning is not None else ""
+        if self.meaning is None or (self.meaning.kind == "remark" and self.is_scores and self.words is None):
+            return ""
+        return self.meaning.kind
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -97,6 +102,20 @@ class Facts:
         )
 
     @cached_property
+    def nature(self) -> Nature:
+        """Whether the cells are scores, one of a few choices, yes and no, or text; nothing where all are empty."""
+        if not self.distinct:
+            return "empty"
+        texts = [str(cell).strip() for cell in self.distinct]
+        if all(plain_text(text) in lexicon.FLAGS for text in texts):
+            return "flag"
+        if self.is_scores and self.kind != "remark":
+            return "score"
+        few = len(texts) <= 12 and (len(texts) <= 2 or 2 * len(texts) <= max(len(self.cells), 6))
+        is_short = all(len(text) <= _LONGEST and "\n" not in text for text in texts)
+        return "choice" if few and is_short and self.kind != "remark" else "text"
+
+    @cached_property
     def numbers(self) -> Floats:
         """The number of each row, NaN where there is none."""
         found = {cell: parse_score(cell, decimal_comma=self._comma) for cell in self.distinct}
@@ -146,9 +165,9 @@ class Sheet:
     """A table while it is understood."""
 
     def __init__(self, table: Table, given: Given) -> None:
-        self.table, self.given, self.source = table, given, table.source
-        self._width = len(table.columns)
-        columns = (replace(column, name=name) for column, name in zip(table.columns, table.names, strict=True))
+        self._as_given, self.given, self.source = table, given, table.source
+        self.table, self._spreads = _without_spreads(table)
+        columns = (replace(one, name=name) for one, name in zip(self.table.columns, table.names, strict=True))
         self.facts = [Facts(at, column, table.decimal_comma) for at, column in enumerate(columns)]
         self.left_out: dict[int, str] = {}
         self.why: list[str] = []
@@ -209,6 +228,10 @@ class Sheet:
             is_alone = others is None or others.cells[row] is None or str(others.cells[row]) in named
             if named and is_own and is_alone:
                 sums.append(row)
+            elif str(labels.cells[row] or "").endswith(":") and all(
+                facts.cells[row] is None or says_nothing(facts.cells[row]) for facts in scores
+            ):
+                kept[row] = False  # such as ``Signed: ____``
             again = [
                 facts.name
                 for facts in self.facts
@@ -251,6 +274,22 @@ class Sheet:
         cell = labels.cells[row]
         return not isinstance(cell, str) or len(cell.split()) > 3 or len(cell) > 30 or cell.strip()[:1] in "*†"
 
+    def tell_places(self, labels: Sequence[str], reason: str, is_ragged: bool, option: str) -> None:
+        """Refuse labels that seem to be places and not people, or note it where objects have all of them."""
+        if is_ragged:
+            raise InputError(
+                f"{reason}, so they seem to be places and not people: {labels[0]} of one object need not be the same "
+                "person as of another, and then nobody can be calibrated. Export the names of the assessors; if each "
+                f"is one person, give --{option}{'' if ' ' in option else ' NAME'}.",
+                kind="positions",
+                where=self.source,
+            )
+        message = (
+            f"{quoted(list(labels))} were taken for people. If {labels[0]!r} is not the same person for "
+            "every object, the result means nothing: write the names instead."
+        )
+        self.notes.append(Problem("positions", message, self.source))
+
     def finish(
         self,
         kind: Kind,
@@ -265,6 +304,7 @@ class Sheet:
                 find_column(self.table.names, name, option="covariates", source=self.source)
                 for name in listed_names(self.given.covariates)
             ]
+        slots, form = self._with_spreads(slots, form)
         read = {place for slot in slots for place in slot if isinstance(place, int)} | set(covariates)
         details = self._details(slots, read)
         left_out = []
@@ -276,7 +316,7 @@ class Sheet:
         words = score_words(cell for facts in scores for cell in facts.distinct)
         scale = None
         sure = {slot.confidence for slot in slots if slot.confidence is not None}
-        for at in sure:
+        for at in sure & {facts.at for facts in self.facts}:
             if (found := SCALE.search(self.facts[at].name)) and int(found[1]) < int(found[2]) <= 10:
                 scale = float(found[1]), float(found[2])
         return Layout(
@@ -293,8 +333,21 @@ class Sheet:
             rows=self.rows,
             notes=tuple(self.notes),
             why=tuple(self.why),
-            table=self.table if len(self.table.columns) > self._width else None,
+            table=None if self.table is self._as_given else self.table,
         )
+
+    def _with_spreads(self, slots: Sequence[Slot], form: FormHint) -> tuple[list[Slot], FormHint]:
+        """Return slots with the uncertainties that stand in the cells of scores, where nothing else says any."""
+        if not any(slot.score in self._spreads for slot in slots) or any(slot.confidence is not None for slot in slots):
+            return list(slots), form
+        found = []
+        for slot in slots:
+            spread = self._spreads.get(slot.score)
+            if spread is not None:
+                columns = (*self.table.columns, spread)
+                self.table = replace(self.table, names=(*self.table.names, spread.name), columns=columns)
+            found.append(slot if spread is None else slot._replace(confidence=len(self.table.columns) - 1))
+        return found, "uncertainty"
 
     def _details(self, slots: Sequence[Slot], read: set[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return columns that tell something of each object, and of each assessor."""
@@ -326,13 +379,31 @@ class Sheet:
         return found if found.any() else np.ones(len(self.table), np.bool_)
 
 
+def _without_spreads(table: Table) -> tuple[Table, dict[int, Column]]:
+    """Return a table in which cells such as ``7.5 ± 0.8`` are scores, and the uncertainties by place of the column."""
+    spreads: dict[int, Column] = {}
+    columns = list(table.columns)
+    for at, column in enumerate(table.columns):
+        parts = {cell: part for cell in column.cells if (part := split_uncertain(cell)) is not None}
+        if parts:
+            cells = list(column)
+            columns[at] = factorise(column.name, [parts[cell][0] if cell in parts else cell for cell in cells])
+            said = f"{table.names[at]} ±"
+            spreads[at] = factorise(said, [parts[cell][1] if cell in parts else None for cell in cells])
+    return (replace(table, columns=tuple(columns)), spreads) if spreads else (table, spreads)
+
+
 # --- what is computed ---
 
 COMPUTED: Final = {"mean": "a mean", "sum": "a sum", "rank": "a rank", "spread": "a spread", "summary": "a summary"}
 
 
 def computed(facts: Facts, others: Sequence[Facts]) -> str | None:
-    """Return what a column was computed as from others, if it was."""
+    """Return what a column was computed as from others, if it was.
+
+    A column whose name does not say so has to follow in every row, and to be finer than the others where it is their
+    mean: the scores of a person may happen to lie in the middle. Ranks may be those of any summary.
+    """
     if len(others) < 2 or not np.isfinite(facts.numbers).any():
         return None
     values = np.column_stack([one.numbers for one in others])
@@ -340,22 +411,28 @@ def computed(facts: Facts, others: Sequence[Facts]) -> str | None:
     if usable.sum() < 2:
         return None
     target, values = facts.numbers[usable], values[usable]
-    decimals = max(len(f"{number:.6f}".rstrip("0").partition(".")[2]) for number in target.tolist())
+    decimals = _decimals(target)
     close = 0.5 * 10.0 ** -min(decimals, 6) * 1.02 + 1e-6
     weights = list(weights_in([one.name for one in others]).values())
-    named = is_summary(facts) or facts.kind == "score"
+    is_named = is_summary(facts) or facts.kind == "score"
+    is_sure = is_named and fold(facts.name) not in lexicon.PERSONAL
+    if facts.kind == "rank" and is_ranks(facts):
+        return "looks like a rank"
     tests: list[tuple[str, Callable[[Floats], Floats]]] = [
-        ("the mean of the others", lambda x: np.nanmean(x, axis=1)),
         ("the sum of the others", lambda x: np.nansum(x, axis=1)),
-        ("the median of the others", lambda x: np.nanmedian(x, axis=1)),
     ]
+    if is_sure or decimals > max(map(_decimals, values.T)):
+        tests += [
+            ("the mean of the others", lambda x: np.nanmean(x, axis=1)),
+            ("the median of the others", lambda x: np.nanmedian(x, axis=1)),
+        ]
     if len(weights) == len(others):
         share = np.array(weights) / sum(weights)
         tests += [
             ("the weighted mean of the others", lambda x: x @ share),
             ("a weighted sum", lambda x: x @ np.array(weights)),
         ]
-    if named:
+    if is_named:
         tests += [
             ("the spread of the others", lambda x: np.nanstd(x, axis=1, ddof=1)),
             ("the spread of the others", lambda x: np.nanstd(x, axis=1)),
@@ -363,12 +440,27 @@ def computed(facts: Facts, others: Sequence[Facts]) -> str | None:
             ("the lowest of the others", lambda x: np.nanmin(x, axis=1)),
             ("the number of the others", lambda x: np.isfinite(x).sum(axis=1).astype(float)),
         ]
-    if not named and usable.sum() < 3:
+    if not is_sure and usable.sum() < 3:
         return None
     for what, compute in tests:
-        if np.mean(np.abs(compute(values) - target) <= close) > (0.6 if named else 0.95):
+        if np.mean(np.abs(compute(values) - target) <= close) > (0.6 if is_sure else 0.95):
             return f"looks like {what}"
     return None
+
+
+def _decimals(numbers: Floats) -> int:
+    """Return how many decimals the finest of some numbers has, up to 6."""
+    found = numbers[np.isfinite(numbers)].tolist()
+    return max((len(f"{number:.6f}".rstrip("0").partition(".")[2]) for number in found), default=0)
+
+
+def is_ranks(facts: Facts) -> bool:
+    """Say whether the numbers of a column are places in an order, ties included."""
+    found = np.sort(facts.numbers[np.isfinite(facts.numbers)])
+    below, up_to = np.searchsorted(found, found, "left"), np.searchsorted(found, found, "right")
+    dense = np.unique(found, return_inverse=True)[1] + 1
+    ways = (below + 1, up_to, (below + 1 + up_to) / 2, dense)
+    return found.size > 1 and any(np.array_equal(found, way) for way in ways)
 
 
 def is_summary_name(name: str, is_loose: bool = False) -> bool:

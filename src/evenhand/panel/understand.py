@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import InputError, Problem
 from evenhand.panel import lexicon
-from evenhand.panel.across import columns_across, groups, matrix
+from evenhand.panel.across import columns_across, groups, matrix, rows_label
 from evenhand.panel.column import Cell, Table, factorise
 from evenhand.panel.confidence import FormHint
-from evenhand.panel.headings import FORMS, WEIGHT, bare_name, fold, form_of, weights_in, without_number
+from evenhand.panel.headings import (
+    FORMS,
+    WEIGHT,
+    bare_name,
+    fold,
+    form_of,
+    meaning_of,
+    numbered,
+    weights_in,
+    without_number,
+)
 from evenhand.panel.layout import Given, Layout, Slot, by_names
 from evenhand.panel.roles import Roles, find_column, listed_names, missing_columns, quoted
+from evenhand.panel.rules import label_text, parse_score
 from evenhand.panel.sheet import COMPUTED, Facts, Sheet, computed, is_summary
 from evenhand.words import count_of
 
@@ -46,6 +58,8 @@ def _any(sheet: Sheet) -> Layout:
     exact = _by_names(sheet)
     if exact is not None:
         return exact
+    if not sheet.given.named and not sheet.given.criteria:
+        _refuse_headless(sheet)
     several = groups(sheet) if not sheet.given.named.keys() - {"object"} else None
     if several is not None:
         return several
@@ -55,10 +69,32 @@ def _any(sheet: Sheet) -> Layout:
     if sheet.given.named.keys() & {"score", "criterion"}:
         return _long_or_fail(sheet, objects, assessors)
     if sheet.given.assessor is None and len(columns_across(sheet, objects)) >= 2 and assessors is None:
-        return matrix(sheet, None)
+        down = rows_label(sheet, None)
+        if len(down.distinct) >= 0.8 * down.count:
+            return matrix(sheet, None)
     if assessors is not None and objects is None and len(columns_across(sheet, assessors)) >= 2:
         return matrix(sheet, "across")
     return _long_or_fail(sheet, objects, assessors)
+
+
+def _refuse_headless(sheet: Sheet) -> None:
+    """Refuse a table whose header looks like one of its rows: numbers above numbers, and no word that is known."""
+    if not sheet.facts[0].name or any(facts.meaning is not None for facts in sheet.facts):
+        return
+    above = {facts.at: parse_score(facts.name) for facts in sheet.facts if facts.is_scores and facts.words is None}
+    inside = [
+        score is not None and np.nanmin(sheet.facts[at].numbers) <= score.number <= np.nanmax(sheet.facts[at].numbers)
+        for at, score in above.items()
+        if sheet.facts[at].name
+    ]
+    if inside and 2 * sum(inside) > len(inside):
+        raise InputError(
+            f"There is no header: the first row, {quoted(sheet.table.names)}, looks like one of those below it. Write "
+            "names above the columns: object, assessor and score where each row is one assessment; else the names of "
+            "the assessors.",
+            kind="no_header",
+            where=sheet.source,
+        )
 
 
 def _by_names(sheet: Sheet) -> Layout | None:
@@ -71,6 +107,7 @@ def _by_names(sheet: Sheet) -> Layout | None:
     objects, assessors, score = (sheet.facts[at] for at in (roles.object, roles.assessor, roles.score))
     rows = sheet.rows_of(objects, [score], assessors)
     down = _fill_down(sheet, objects, assessors, [score], rows)
+    _refuse_places(sheet, objects, assessors)
     sure, form = roles.confidence, roles.form
     if sure is None:
         sure, form = _sureness(sheet, set(roles.used))
@@ -199,6 +236,7 @@ def _long(sheet: Sheet, objects: Facts, assessors: Facts) -> Layout:
     chosen = _score_columns(sheet, taken, objects, assessors)
     rows = sheet.rows_of(objects, chosen, assessors)
     objects_at = _fill_down(sheet, objects, assessors, chosen, rows)
+    _refuse_places(sheet, objects, assessors)
     label = None if criterion is None else criterion.at
     weights: dict[str, float] = {}
     if len(chosen) == 1:
@@ -214,11 +252,7 @@ def _sureness(sheet: Sheet, taken: set[int]) -> tuple[int | None, FormHint]:
     for role, form in FORMS.items():
         if (named := sheet.named(role)) is not None:
             return named.at, form
-    found = [
-        facts
-        for facts in sheet.facts
-        if facts.at not in taken and facts.kind in FORMS and facts.count and not facts.is_prose
-    ] or [facts for facts in sheet.facts if facts.at not in taken and facts.kind == "expertise" and facts.is_levels]
+    found = _on_assessors([facts for facts in sheet.facts if facts.at not in taken and not facts.is_prose])
     if len(found) > 1:
         strongest = max(facts.meaning.strength for facts in found if facts.meaning is not None)
         found = [facts for facts in found if facts.meaning is not None and facts.meaning.strength == strongest]
@@ -230,10 +264,23 @@ def _sureness(sheet: Sheet, taken: set[int]) -> tuple[int | None, FormHint]:
             kind="ambiguous_column",
             where=sheet.source,
         )
-    if found and found[0].kind == "expertise":
-        message = f"{found[0].name!r} says how well assessors know the subject, and is taken as how sure they were."
-        sheet.notes.append(Problem("expertise_as_confidence", message, f"column {found[0].name}"))
+    sheet.notes.extend(_on_expertise(found[0], found[0].name) if found else [])
     return (found[0].at, form_of(found[0].name)) if found else (None, "none")
+
+
+def _on_assessors(found: Sequence[Facts]) -> list[Facts]:
+    """Return the columns that say how sure assessors were; where there are none, how well they know the subject."""
+    filled = [facts for facts in found if facts.count]
+    return [one for one in filled if one.kind in FORMS] or [
+        one for one in filled if one.kind == "expertise" and one.is_levels
+    ]
+
+
+def _on_expertise(facts: Facts, name: str) -> list[Problem]:
+    if facts.kind != "expertise":
+        return []
+    message = f"{name!r} says how well assessors know the subject, and is taken as how sure they were."
+    return [Problem("expertise_as_confidence", message, f"column {name}")]
 
 
 def _criterion(sheet: Sheet, objects: Facts, assessors: Facts, taken: set[int]) -> Facts | None:
@@ -282,13 +329,8 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
     }
     parts = [facts for facts in free if facts.at not in aside]
     named_scores = [facts for facts in parts if facts.kind == "score"]
-    if len(named_scores) > 1:
-        overall = [one for one in named_scores if any(word in lexicon.OVERALL for word in fold(one.name).split())]
-        strong = [one for one in named_scores if one.meaning is not None and one.meaning.strength == 3]
-        for fewer in (overall, strong):
-            if len(fewer) == 1:
-                named_scores = fewer
-                break
+    if len(named_scores) > 1 and len(overall := _overall(named_scores)) == 1:
+        named_scores = overall
     if len(named_scores) == 1:
         sheet.left_out |= aside
         for facts in parts:
@@ -316,6 +358,51 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
     )
 
 
+class Answers(NamedTuple):
+    """Which columns of a review hold its scores and how sure the assessor was, by their places in the table.
+
+    ``several`` are those that could each be the overall score.
+    """
+
+    scores: tuple[int, ...]
+    confidence: int | None
+    left_out: dict[int, str]
+    notes: list[Problem]
+    several: tuple[int, ...] = ()
+
+
+ANOTHER: Final = "another criterion: --score or --criteria chooses it"
+"""Why a criterion beside an overall score is left out."""
+
+_UNGRADED: Final = {"text": "text", "empty": "empty", "flag": "yes or no, not a score"}
+
+
+def answers(table: Table, asked: Mapping[int, str]) -> Answers:
+    """Tell overall score, criteria and confidence among columns that are known to be answers about one assessment.
+
+    Parameters
+    ----------
+    table
+        The table.
+    asked
+        What is asked in each of these columns, by place.
+    """
+    facts = [Facts(at, replace(table.columns[at], name=name), table.decimal_comma) for at, name in asked.items()]
+    left_out = {one.at: _UNGRADED[one.nature] for one in facts if one.nature in _UNGRADED}
+    graded = [one for one in facts if one.at not in left_out]
+    sure = _on_assessors(graded)
+    notes = _on_expertise(sure[0], table.names[sure[0].at]) if sure else []
+    told = [one for one in graded if one.kind in FORMS or one.kind == "expertise"]
+    left_out |= dict.fromkeys((one.at for one in told if one is not sure[0]), "another field on the assessor")
+    graded = [one for one in graded if one not in told]
+    named = [one for one in graded if one.kind == "score"]
+    best = _overall(graded) or (named if len(named) == 1 else [])
+    left_out |= dict.fromkeys((one.at for one in graded if best and one is not best[0]), ANOTHER)
+    scores = tuple(one.at for one in (best[:1] or graded))
+    several = tuple(one.at for one in best) if len(best) > 1 else ()
+    return Answers(scores, sure[0].at if sure else None, left_out, notes, several)
+
+
 def _alike(sheet: Sheet, found: Sequence[Facts]) -> bool:
     """Say whether columns can be criteria of one assessment: all on about the same scale, or weighted."""
     if all(WEIGHT.search(one.name) for one in found):
@@ -324,7 +411,21 @@ def _alike(sheet: Sheet, found: Sequence[Facts]) -> bool:
     known = sum(any(word in lexicon.CRITERIA for word in fold(one.name).split()) for one in found)
     bracketed = all(re.search(r"\[.+\]\s*$", one.name) for one in found)
     spread = max(tops) / max(min(tops), 1e-9)
-    return spread <= 3 and (2 * known >= len(found) or bracketed or all(one.kind == "score" for one in found))
+    named = all(one.kind == "score" for one in found) and not any(map(_is_plain, found))
+    return spread <= 3 and (2 * known >= len(found) or bracketed or named)
+
+
+def _overall(found: Sequence[Facts]) -> list[Facts]:
+    """Return those of some scores that stand for all of them: one that is called overall, or just score."""
+    words = frozenset(lexicon.OVERALL) - lexicon.SUMS
+    called = [one for one in found if not words.isdisjoint(fold(one.name).split())]
+    return called or [one for one in found if _is_plain(one)]
+
+
+def _is_plain(facts: Facts) -> bool:
+    """Say whether a heading is a word for scores and nothing else, but for a number: ``Score``, ``Mark 2``."""
+    meaning = meaning_of((without_number(facts.name) or (facts.name, 0))[0])
+    return meaning is not None and meaning.kind == "score" and meaning.strength == 3
 
 
 def _is_detail(sheet: Sheet, facts: Facts, objects: Facts, assessors: Facts) -> bool:
@@ -335,6 +436,24 @@ def _is_detail(sheet: Sheet, facts: Facts, objects: Facts, assessors: Facts) -> 
         side for side in (objects, assessors) if 2 * len(side.distinct) <= side.count and sheet.follows(facts, side)
     ]
     return bool(many)
+
+
+def _refuse_places(sheet: Sheet, objects: Facts, assessors: Facts) -> None:
+    """Refuse labels such as Reviewer 1, Reviewer 2 that begin anew for each object: places, not people."""
+    if sheet.given.assessor is not None or len(assessors.distinct) < 2:
+        return
+    labels = {cell: label_text(cell) for cell in assessors.distinct}
+    numbers = {cell: numbered(label) for cell, label in labels.items()}
+    if any(number is None for number in numbers.values()):
+        return
+    found: dict[Cell, set[int]] = {}
+    for one, who in zip(objects.cells, assessors.cells, strict=True):
+        if one is not None and who is not None:
+            found.setdefault(one, set()).add(numbers[who] or 0)
+    if all(places == set(range(1, len(places) + 1)) for places in found.values()):
+        ordered = [labels[cell] for cell in sorted(labels, key=lambda cell: numbers[cell] or 0)]
+        is_ragged = len(set(map(len, found.values()))) > 1
+        sheet.tell_places(ordered, f"The assessors {quoted(ordered)} begin anew for each object", is_ragged, "assessor")
 
 
 def _fill_down(

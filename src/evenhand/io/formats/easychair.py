@@ -35,7 +35,7 @@ _HEADER: Final = (
         "reviewer person #",
         "date",
         "time",
-        "attachment?",
+        "attachment",
     ),
 )
 _WITHOUT_TOTAL: Final = tuple(name for name in _HEADER if name != "total score")
@@ -75,7 +75,7 @@ def from_table(table: Table) -> Found | None:
 
 def _reason(name: str) -> str:
     folded = fold(name)
-    if folded in ("text", "attachment?"):
+    if folded in ("text", "attachment"):
         return "text"
     if folded.startswith(("member", "reviewer")):
         return "who wrote it, read as the assessor"
@@ -112,7 +112,7 @@ def _without_header(table: Table) -> Table | None:
 def _kept(table: Table) -> tuple[Table, tuple[Problem, ...]]:
     """Return the last version of each review that is not deleted."""
     notes: tuple[Problem, ...] = ()
-    deleted = column_named(table, "deleted?")
+    deleted = column_named(table, "deleted")
     if deleted is not None:
         there = per_cell(cells_of(table, deleted), lambda cell: text_of(cell).casefold() != "yes")
         notes = left_out_rows(int(np.count_nonzero(~there)), "deleted")

@@ -121,7 +121,7 @@ def across_from_table(table: Table) -> Found | None:
     if any(_GRID.fullmatch(name) for name in form.questions):
         return _of_grids(table, form, assessor, notes)
     asked = [name for name in form.questions if name != assessor]
-    graded = [name for name in asked if nature(cells_of(table, name)) in ("number", "choice")]
+    graded = [name for name in asked if nature(cells_of(table, name)) in ("score", "choice")]
     left_out = [(name, "no score in it") for name in asked if name not in graded]
     if not graded:
         raise refusal("No question of this form was answered by a score.", kind="no_scores", source=table.source)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +13,11 @@ from numpy.typing import NDArray
 from evenhand.errors import InputError, Problem
 from evenhand.panel.column import NO_CODE, Cell, Column, Table, factorise
 from evenhand.panel.headings import fold
-from evenhand.panel.rules import label_text, parse_number
+from evenhand.panel.rules import label_text
+from evenhand.panel.sheet import Facts, Nature
+from evenhand.panel.understand import ANOTHER as ANOTHER
+from evenhand.panel.understand import answers
 from evenhand.words import count_of, name_some
-
-ANOTHER: Final = "another criterion: --score or --criteria chooses it"
-"""Why a criterion beside an overall score is left out."""
-
-TEXT: Final = "text"
-EMPTY: Final = "empty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,62 +153,10 @@ def left_out_rows(count: int, what: str) -> tuple[Problem, ...]:
 
 # --- fields of a review --------------------------------------------------------------------------
 
-_SURE: Final = re.compile(
-    r"\bconfiden|\bcertain|\bsure\b|\bzuversicht|\bsicherheit|\bsicher\b|\bconfian[cçz]|\bseguridad|\bseguro|"
-    r"\bfiducia|\bsicurezza|\bconfiança|\bzeker|\bvertrouwen"
-)
-_EXPERT: Final = re.compile(r"\bexpert|\bfamiliar|\bknowledge|\bqualifi")
-_OVERALL: Final = (
-    re.compile(r"\boverall\b|\bgesamt|\bglobal|\bd'ensemble\b|\bcomplessiv|\bgeral\b|\balgeheel|\btotaal"),
-    re.compile(r"^(total score|total|score|final score|rating|recommendation|merit|mark|grade|vote|evaluation)$"),
-    re.compile(r"\b(total|final) (score|mark|grade|rating|points)|\brecommendation\b|\brating\b|\bmerit\b"),
-    re.compile(r"\bscore\b|\bmark\b|\bgrade\b|\brecommend"),
-)
-_NUMBERED: Final = re.compile(
-    r"\s*[-+−]?\d+([.,]\d+)?\s*([:.)=–-]|\s)\s*\S.*|.*\(\s*[-+−]?\d+([.,]\d+)?\s*\)\s*", re.DOTALL
-)
-_FLAGS: Final = frozenset({"yes", "no", "true", "false", "ja", "nein", "oui", "non", "sí", "si"})
-_LONGEST: Final = 80
-_REMARKS: Final = re.compile(
-    r"\b(comments?|feedback|remarks?|summary|strengths?|weakness(es)?|notes?|justification|reasons?|explain|why|questions?|"
-    r"kommentare?|bemerkung(en)?|begründung|commentaires?|remarques?|comentarios?|comentários?|commenti|opmerking(en)?)\b"
-)
-"""Names of fields that hold text, however short it is."""
 
-
-def is_confidence(name: str) -> bool:
-    """Say whether a field asks how sure the assessor is."""
-    return _SURE.search(fold(name)) is not None
-
-
-def is_expertise(name: str) -> bool:
-    """Say whether a field asks how well the assessor knows the subject."""
-    return _EXPERT.search(fold(name)) is not None
-
-
-def overall_rank(name: str) -> int | None:
-    """Return how clearly the name of a field says that it is the overall score, 0 most; None where it does not."""
-    folded = fold(name)
-    return next((at for at, pattern in enumerate(_OVERALL) if pattern.search(folded)), None)
-
-
-def nature(column: Column) -> Literal["empty", "number", "choice", "flag", "text"]:
-    """Say what the cells of a field are: numbers, one of a few choices, yes and no, or text."""
-    kinds = kinds_of(column)
-    if not kinds:
-        return "empty"
-    if all(str(cell).strip().casefold() in _FLAGS for cell in kinds):
-        return "flag"
-    if all(parse_number(cell) is not None for cell in kinds):
-        return "number"
-    texts = [str(cell) for cell in kinds]
-    graded = sum(_NUMBERED.fullmatch(text) is not None or parse_number(text) is not None for text in texts)
-    if graded == len(texts) and len(texts) <= 25:
-        return "choice"
-    few = len(texts) <= 12 and (len(texts) <= 2 or 2 * len(texts) <= max(len(column), 6))
-    if few and all(len(text) <= _LONGEST and "\n" not in text for text in texts):
-        return "choice"
-    return "text"
+def nature(column: Column) -> Nature:
+    """Say what the cells of a field are: scores, one of a few choices, yes and no, or text."""
+    return Facts(0, column, False).nature
 
 
 def settle_fields(
@@ -231,38 +175,26 @@ def settle_fields(
     labels
         What a column asks, where its name does not say it plainly.
     """
-    asks = {name: (labels or {}).get(name, name) for name in names}
-    natures = {name: nature(cells_of(table, name)) for name in names}
-    natures |= {
-        name: "text" for name in names if natures[name] in ("choice", "flag") and _REMARKS.search(fold(asks[name]))
-    }
-    reasons = {"text": TEXT, "empty": EMPTY, "flag": "yes or no, not a score"}
-    left_out = [(name, reasons[natures[name]]) for name in names if natures[name] in reasons]
-    graded = [name for name in names if natures[name] in ("number", "choice")]
-    sure = [name for name in graded if is_confidence(asks[name])]
-    expert = [name for name in graded if is_expertise(asks[name]) and name not in sure]
-    confidence = next(iter([*sure, *expert]), None)
-    notes: list[Problem] = []
-    if confidence is not None and not sure:
-        message = f"{confidence!r} says how well the assessors know the subject, and is taken as how sure they were."
-        notes.append(Problem("expertise_as_confidence", message, f"column {confidence}"))
-    left_out += [(name, "another field on the assessor") for name in (*sure, *expert) if name != confidence]
-    graded = [name for name in graded if name not in (*sure, *expert)]
-    if not graded:
-        said = f"The columns are {name_some(table.names, 12)}" if table.names else "There are no columns"
-        message = f"This is {system} without a field that holds scores. {said}: export it with the scores."
+    asked = {table.names.index(name): (labels or {}).get(name, name) for name in names}
+    found = answers(table, asked)
+    said = table.names
+    if not found.scores:
+        columns = f"The columns are {name_some(said, 12)}" if said else "There are no columns"
+        message = f"This is {system} without a field that holds scores. {columns}: export it with the scores."
         raise refusal(message, kind="no_scores", source=table.source)
-    ranks = {name: rank for name in graded if (rank := overall_rank(asks[name])) is not None}
-    best = [name for name in ranks if ranks[name] == min(ranks.values())]
-    score = best[0] if best else graded[0] if len(graded) == 1 else tuple(graded)
-    left_out += [(name, ANOTHER) for name in graded if best and name != best[0]]
     question = None
-    if len(best) > 1:
-        shown = ", ".join(map(repr, best))
+    if found.several:
+        shown = ", ".join(repr(said[at]) for at in found.several)
         message = f"The columns {shown} could each hold the overall score: say which one it is with --score."
         question = Problem("ambiguous_column", message, table.source)
-    left_out.sort(key=lambda one: table.names.index(one[0]))
-    return Fields(score, confidence, tuple(left_out), tuple(notes), question)
+    scores = tuple(said[at] for at in found.scores)
+    return Fields(
+        scores[0] if len(scores) == 1 else scores,
+        None if found.confidence is None else said[found.confidence],
+        tuple((said[at], reason) for at, reason in sorted(found.left_out.items())),
+        tuple(found.notes),
+        question,
+    )
 
 
 def listed(*groups: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -7,13 +7,12 @@ from typing import Any, Final
 
 from evenhand.errors import Problem
 from evenhand.io.formats.found import (
-    ANOTHER,
     Found,
     cells_of,
     column_named,
     left_out_rows,
-    overall_rank,
     refusal,
+    settle_fields,
 )
 from evenhand.io.records import record_of, records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
@@ -77,9 +76,7 @@ def from_data(data: object, source: str) -> Found | None:
     ]
     if not asked_there:
         raise refusal(f"This is {system} without any rating that is a number.", kind="no_scores", source=source)
-    ranks = {name: rank for name in asked_there if (rank := overall_rank(name)) == 0}
-    overall = next(iter(ranks), None) if len(ranks) == 1 else None
-    score: str | tuple[str, ...] = overall or (asked_there[0] if len(asked_there) == 1 else tuple(asked_there))
+    settled = settle_fields(table, asked_there, system=system)
     tracks = "track" in table.names and len({cell for cell in cells_of(table, "track") if cell is not None}) > 1
     notes = [*left_out_rows(older, "reviews of earlier revisions")]
     if odd:
@@ -89,14 +86,16 @@ def from_data(data: object, source: str) -> Found | None:
         table,
         object="friendly_id",
         assessor="reviewer",
-        score=score,
+        score=settled.score,
+        confidence=settled.confidence,
         title="title" if "title" in table.names else None,
         assessor_details=("reviewer name",) if "reviewer name" in table.names else (),
         left_out=tuple(
             [(name, "where it was reviewed") for name in ("track", "revision") if name in table.names]
-            + [(name, ANOTHER) for name in asked_there if overall is not None and name != overall]
+            + list(settled.left_out)
         ),
-        notes=tuple(notes),
+        notes=(*notes, *settled.notes),
+        question=settled.question,
         duplicates="keep" if tracks else None,
     )
 

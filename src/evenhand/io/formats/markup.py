@@ -1,10 +1,11 @@
-"""XML without entities, and the workbooks of one XML file that some systems call ``.xls``."""
+"""XML without entities; workbooks of one XML file and tables of a web page, which some systems call ``.xls``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from html.parser import HTMLParser
 from typing import Final
 from xml.parsers import expat
 
@@ -119,6 +120,72 @@ def workbook_sheets(text: str, source: str) -> list[tuple[str, list[list[Cell]]]
             rows.append(cells)
         found.append((sheet.attributes.get("Name", ""), rows))
     return found
+
+
+def is_page(text: str) -> bool:
+    """Say whether a text is a web page with a table in it."""
+    return is_markup(text) and re.search(r"<table\b", text, re.IGNORECASE) is not None
+
+
+def page_rows(text: str, source: str) -> list[list[Cell]]:
+    """Return the cells of the largest table of a web page; one that spans several columns stands in the first.
+
+    Examples
+    --------
+    >>> page_rows("<table><tr><th>Entry<th>Ana</tr><tr><td>Elm</td><td>&nbsp;4</td></tr></table>", "scores.xls")
+    [['Entry', 'Ana'], ['Elm', '4']]
+    """
+    page = _Page(source)
+    page.feed(text)
+    page.close()
+    page.end_cell()
+    return max(page.tables, key=len)
+
+
+class _Page(HTMLParser):
+    """Gathers the cells of tables."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tables: list[list[list[Cell]]] = [[]]
+        self._source, self._left = source, MAX_CELLS
+        self._cell: list[str] | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin a table, a row or a cell."""
+        if tag in ("table", "tr", "td", "th"):
+            self.end_cell()
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            said = dict(attrs).get("colspan") or "1"
+            self._span = min(int(said), 1000) if re.fullmatch(r"\d{1,5}", said) else 1
+            self._cell = []
+
+    def handle_endtag(self, tag: str) -> None:
+        """End what was begun."""
+        if tag in ("table", "tr", "td", "th"):
+            self.end_cell()
+
+    def handle_data(self, data: str) -> None:
+        """Take the text of a cell."""
+        if self._cell is not None:
+            self._cell.append(data)
+
+    def end_cell(self) -> None:
+        """Put the cell that is open, if one is, into its row."""
+        if self._cell is None:
+            return
+        rows = self.tables[-1]
+        if not rows:
+            rows.append([])
+        self._left -= self._span
+        if self._left < 0:
+            raise InputError("The page has too many cells.", kind="too_large", where=self._source)
+        rows[-1] += [" ".join("".join(self._cell).split()) or None, *[None] * (self._span - 1)]
+        self._cell = None
 
 
 def _skip(rows: list[list[Cell]], count: int, source: str) -> None:

@@ -9,16 +9,13 @@ from evenhand.errors import Problem
 from evenhand.io.formats.found import (
     ANOTHER,
     Found,
-    cells_of,
     column_named,
-    is_confidence,
-    is_expertise,
     listed,
-    nature,
     refusal,
+    settle_fields,
 )
 from evenhand.panel.column import Table
-from evenhand.panel.headings import fold
+from evenhand.panel.headings import FORMS, fold, meaning_of
 
 _PROPOSALS: Final = ("proposal id", "submission id", "proposal code", "vorschlags id", "einreichungs id")
 _TITLES: Final = ("proposal title", "submission title", "title")
@@ -36,7 +33,7 @@ def from_table(table: Table) -> Found | None:
         return None
     if fold(proposal) not in ("proposal id", "vorschlags id", "einreichungs id") and not has_own:
         return None
-    if any(is_confidence(one) or is_expertise(one) for one in table.names):
+    if any((found := meaning_of(one)) and found.kind in (*FORMS, "expertise") for one in table.names):
         return None  # pretalx does not ask for it
     assessor = mail or name
     if assessor is None:
@@ -50,28 +47,24 @@ def from_table(table: Table) -> Found | None:
         (one, "always empty here: its category has a column of its own") for one in table.names if _EMPTY.fullmatch(one)
     ]
     others = [one for one in table.names if one and one not in (proposal, mail, name, title, *dict(left_out))]
-    graded = [one for one in others if nature(cells_of(table, one)) == "number" and not _is_detail(one)]
-    score = column_named(table, "score", "punkte", "bewertung")
-    if score is None and not graded:
-        message = "This is pretalx's export of reviews without scores: tick Score when exporting."
-        raise refusal(message, kind="no_scores", source=table.source)
-    left_out += [(one, "not a score") for one in others if one not in graded and one != score]
+    fields = [one for one in others if not _is_detail(one)]
+    settled = settle_fields(table, fields, system="pretalx's export of reviews")
+    left_out += [(one, "not a score") for one in others if one not in fields]
     notes = []
-    if score is not None:
-        left_out += [(one, ANOTHER) for one in graded if one != score]
-        if len(graded) > 1:
-            message = f"{score!r} is pretalx's weighted sum of the categories."
-            notes.append(Problem("weighted_sum", message, f"column {score}"))
+    if isinstance(settled.score, str) and ANOTHER in dict(settled.left_out).values():
+        message = f"{settled.score!r} is pretalx's weighted sum of the categories."
+        notes.append(Problem("weighted_sum", message, f"column {settled.score}"))
     return Found(
         "pretalx's export of reviews",
         table,
         object=proposal,
         assessor=assessor,
-        score=score if score is not None else graded[0] if len(graded) == 1 else tuple(graded),
+        score=settled.score,
         title=title,
         assessor_details=(name,) if mail and name else (),
-        left_out=listed(left_out),
+        left_out=listed(left_out, settled.left_out),
         notes=tuple(notes),
+        question=settled.question,
     )
 
 
