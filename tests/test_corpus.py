@@ -13,9 +13,11 @@ import pytest
 from corpus import SMALL, Case, Scores, long, text
 from corpus_sheets import SHEETS
 from corpus_systems import SYSTEMS
+from evenhand.cli.options import as_typed
 from evenhand.errors import InputError
 from evenhand.io.panels import read_panel
 from evenhand.panel.panel import Panel
+from evenhand.words import spoken
 
 CASES = {case.name: case for case in (*SHEETS, *SYSTEMS)}
 
@@ -33,7 +35,8 @@ def outcome(case: Case, folder: Path) -> str:
     """Return what becomes of a file: read right, asked or refused as it should, or how it went wrong."""
     path = case.write(folder)
     try:
-        panel = read_panel(path)
+        with spoken(as_typed):
+            panel = read_panel(path)
     except InputError as error:
         told = str(error)
         if not case.says:

@@ -15,10 +15,12 @@ import pytest
 
 from evenhand.errors import InputError
 from evenhand.io.formats import FORMATS, Found, from_data, from_table, from_text
-from evenhand.io.formats.found import ANOTHER
 from evenhand.io.records import read_json
 from evenhand.io.table import Table, arrange
 from evenhand.panel.column import Cell
+from evenhand.panel.sheet import another
+
+ANOTHER = another()
 
 
 def sheet(text: str, delimiter: str = ",", source: str = "export.csv") -> Table:
@@ -131,7 +133,7 @@ def test_two_overall_fields_of_hotcrp_are_a_question() -> None:
     found = from_table(sheet(text))
     assert found is not None
     assert found.question is not None
-    assert "--score" in found.question.message
+    assert "with score" in found.question.message
 
 
 @pytest.mark.parametrize(
@@ -285,8 +287,8 @@ def test_a_form_without_any_name_of_what_was_assessed_is_a_question() -> None:
     text = "Timestamp,Email Address,Alpha,Beta\n2026/11/02 10:00:00,ana@x.org,4,5\n2026/11/02 11:00:00,ben@x.org,3,1\n"
     error = refused(from_table, sheet(text))
     assert error.kind == "ambiguous_layout"
-    assert "--format forms-across" in str(error)
-    assert "--object" in str(error)
+    assert 'format="forms-across"' in str(error)
+    assert "with object" in str(error)
     found = from_table(sheet(text), format="forms-across")
     assert roles(found)[:3] == ("object", "Email Address", "score")
     assert rows(found) == [

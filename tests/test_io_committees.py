@@ -217,7 +217,7 @@ def test_columns_that_are_named_are_read_where_they_are(write: Write) -> None:
     known = write("Who,Code,level\nAna,1,high\n")
     read = read_expected(known, PAPERS, people, object="Code", assessor="Who")
     assert read.keys.tolist() == [0]
-    with pytest.raises(InputError, match=r"no column 'whom'.*--assessor"):
+    with pytest.raises(InputError, match=r"no column 'whom'.*assessor"):
         read_members(write("Who\nAna\n"), "assessor", column="whom")
 
 

@@ -17,9 +17,6 @@ from evenhand.words import argument, by_door, spoken
 SOURCE = Path(eh.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
 
-STILL_OPTIONS = {"panel/roles.py", "panel/rules.py", "io/panels.py", "io/spreadsheet.py"}
-"""Modules that are yet to name arguments."""
-
 ON_PAPER = {"reports/template.py"}
 """What is written into a workbook to be filled in tells its reader what to type, whoever made it."""
 
@@ -94,7 +91,7 @@ def messages_in(path: Path) -> list[str]:
     "name", sorted(str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if "cli" not in path.parts)
 )
 def test_no_message_of_the_library_names_an_option(name: str) -> None:
-    if name in STILL_OPTIONS | ON_PAPER:
+    if name in ON_PAPER:
         return
     named = [text for text in messages_in(SOURCE / name) if OPTION.search(text)]
     assert named == [], "name the argument by words.argument, which the command line turns into an option"

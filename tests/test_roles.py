@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from evenhand.cli.options import as_typed
 from evenhand.errors import InputError
 from evenhand.panel.headings import EITHER_SD_OR_LEVEL, EITHER_WEIGHT_OR_LEVEL, SYNONYMS, fold
 from evenhand.panel.roles import Roles, recognise
+from evenhand.words import spoken
 
 BASE = ["object", "assessor", "score"]
+
+
+@pytest.fixture(autouse=True)
+def on_the_command_line() -> Iterator[None]:
+    with spoken(as_typed):
+        yield
 
 
 def refused(names: list[str], **given: str) -> InputError:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from evenhand.panel.gauge import Gauge
     from evenhand.panel.layout import Kind
     from evenhand.panel.panel import Panel
+
+
+_CELLS: Final = "What stands in its cells"
 
 
 class Reading(Options, heading="The file"):
@@ -45,19 +48,26 @@ class Reading(Options, heading="The file"):
         "--covariate",
         multiple=True,
     )
-    factor: float = ask.number(None, "Ratio of the uncertainties of neighbouring levels.", default=1.75)
+    factor: float = ask.number(None, "Ratio of the uncertainties of neighbouring levels.", default=1.75, heading=_CELLS)
     aliases: dict[str, str] = ask.text(
         "WORD=LEVEL",
         "Another word for a level, such as hoch=high. May be repeated.",
         "--alias",
         multiple=True,
         callback=ask.pairs,
+        heading=_CELLS,
     )
     duplicates: Literal["error", "keep", "combine", "last"] = ask.choice(
-        ["error", "keep", "combine", "last"], "What to do where an assessor scored an object twice.", default="error"
+        ["error", "keep", "combine", "last"],
+        "What to do where an assessor scored an object twice.",
+        default="error",
+        heading=_CELLS,
     )
     missing: tuple[str, ...] = ask.text(
-        "TEXT", "A text that means an empty cell, such as NA. May be repeated.", multiple=True
+        "TEXT",
+        "A text that means an empty cell, such as NA. May be repeated.",
+        multiple=True,
+        heading=_CELLS,
     )
     sheet: str | None = ask.text("NAME", "Sheet of a workbook. Default: the first that is not empty.")
     layout: Kind | None = ask.choice(
@@ -70,10 +80,16 @@ class Reading(Options, heading="The file"):
         "COLUMN,COLUMN", "Columns of scores of which each is a criterion.", callback=ask.names
     )
     scores: dict[str, float] | None = ask.text(
-        "WORD=X,WORD=X", "What scores in words stand for, such as Reject=1,Weak accept=3.", callback=ask.word_numbers
+        "WORD=X,WORD=X",
+        "What scores in words stand for, such as Reject=1,Weak accept=3.",
+        callback=ask.word_numbers,
+        heading=_CELLS,
     )
     level_scale: tuple[float, float] | None = ask.text(
-        "LOW,HIGH", "Ends of a scale of confidence, least sure first, such as 1,5.", callback=ask.two_numbers
+        "LOW,HIGH",
+        "Ends of a scale of confidence, least sure first, such as 1,5.",
+        callback=ask.two_numbers,
+        heading=_CELLS,
     )
     format: str | None = ask.text("NAME", "The system that wrote the file. Default: recognised by its content.")
     max_unpacked: int = ask.whole("MIB", "Refuse a workbook that unpacks to more than this.", default=512)

@@ -18,6 +18,7 @@ from evenhand.io.records import records_table
 from evenhand.panel.column import NO_CODE, Cell, Column, Table, factorise, of_numbers
 from evenhand.panel.headings import fold
 from evenhand.panel.rules import parse_number
+from evenhand.words import argument
 
 Purpose = Literal["object", "assessor", "conflicts", "fixed pairs", "expertise"]
 """What a file is read for."""
@@ -185,10 +186,10 @@ def _easychair(table: Table, purpose: Purpose, known: frozenset[str]) -> Table |
     if purpose == "assessor" and {"#", "first name", "last name", "email"} <= names:
         found = _people(table, "email", ("first name",), ("last name",))
         return _with(found, {"also": [f"{MEMBER}{text_of(cell)}" for cell in cells_of(table, "#")]})
-    if purpose == "object" and {"#", "title"} <= names and names & {"deleted?", "decision"}:
+    if purpose == "object" and {"#", "title"} <= names and names & {"deleted", "decision"}:
         there = np.ones(len(table), np.bool_)
-        if "deleted?" in names:
-            there = _words(table, "deleted?", lambda word: word != "yes")
+        if "deleted" in names:
+            there = _words(table, "deleted", lambda word: word != "yes")
         kept = of_rows(table, there)
         return _with(kept, {"object": list(cells_of(kept, "#"))})
     if not {"submission #", MEMBER, "member name"} <= names:
@@ -219,7 +220,7 @@ def _cmt(table: Table, purpose: Purpose, _: frozenset[str]) -> Table | None:
         return _pairs(plain, "paper id", "reviewer email")
     if "cmt bid" in names:
         if purpose != "expertise":
-            message = f"These are bids, not {purpose}: give them with --expertise."
+            message = f"These are bids, not {purpose}: give them with {argument('expertise')}."
             raise InputError(message, kind="not_pairs", where=table.source)
         bids = _numbers(cells_of(table, "cmt bid"), _leading)
         least, most = np.nanmin(bids), np.nanmax(bids)

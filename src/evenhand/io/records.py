@@ -169,7 +169,7 @@ def _eval_log(data: bytes, source: str, max_bytes: int) -> object:
     except (zipfile.BadZipFile, EOFError, OSError, ValueError, RuntimeError) as error:
         packing = isinstance(error, NotImplementedError)
         what = "is packed in a way that this Python cannot unpack" if packing else "is damaged"
-        message = f"The log {what}: turn it into JSON with `inspect log convert --to json`."
+        message = f"The log {what}: turn it into JSON with inspect's own command `log convert`."
         raise InputError(message, kind="damaged_file", where=source) from None
     first = parts[0] if isinstance(parts[0], dict) else {}
     return {**first, "samples": parts[1:]}

@@ -35,6 +35,7 @@ from evenhand.panel.sheet import (
     MAIL,
     Facts,
     Sheet,
+    another,
     computed,
     is_ranks,
     is_summary,
@@ -42,7 +43,7 @@ from evenhand.panel.sheet import (
     share_of,
     tagged,
 )
-from evenhand.words import name_some
+from evenhand.words import argument, name_some
 
 
 def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
@@ -254,8 +255,9 @@ def _turn(sheet: Sheet, down: Facts, labels: Sequence[str]) -> Kind:
     first = name_some([repr(label) for label in rows], 3)
     other = name_some([repr(label) for label in labels], 3)
     raise InputError(
-        f"It is not clear what stands down and what across: {first} down, {other} across. Give --layout wide if the "
-        "rows are objects and the columns assessors, --layout across if the rows are assessors.",
+        f"It is not clear what stands down and what across: {first} down, {other} across. Give "
+        f"{argument('layout', 'wide')} if the "
+        f"rows are objects and the columns assessors, {argument('layout', 'across')} if the rows are assessors.",
         kind="ambiguous_layout",
         where=sheet.source,
     )
@@ -323,7 +325,7 @@ def _paired(sheet: Sheet, columns: Sequence[Facts]) -> _Pairs | None:
         if plain_labels == labels:  # a score for all criteria beside them
             for head in found:
                 if head.criterion is not None:
-                    sheet.left_out[head.score] = "another number: --score or --criteria chooses it"
+                    sheet.left_out[head.score] = another()
             found = scores
     if len({head.label for head in found}) < 2:
         return None

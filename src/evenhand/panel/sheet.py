@@ -21,7 +21,7 @@ from evenhand.panel.headings import BESIDE, SCALE, Meaning, fold, meaning_of, pl
 from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot
 from evenhand.panel.roles import find_column, listed_names, quoted
 from evenhand.panel.rules import is_empty, parse_score, says_nothing, score_words, split_uncertain
-from evenhand.words import name_some
+from evenhand.words import argument, name_some
 
 MAIL: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 Nature = Literal["empty", "score", "choice", "flag", "text"]
@@ -475,6 +475,11 @@ def is_summary_name(name: str, is_loose: bool = False) -> bool:
 def tagged(found: Sequence[Facts]) -> list[Facts]:
     """Return columns whose names say that they are numbers or codes."""
     return [one for one in found if set(fold(one.name).split()) & (set(lexicon.TAGS) - {"name"})]
+
+
+def another() -> str:
+    """Return why a column of scores is left out beside the one that is read."""
+    return f"another criterion: {argument('score')} or {argument('criteria')} chooses it"
 
 
 def is_summary(facts: Facts) -> bool:

@@ -29,8 +29,8 @@ from evenhand.panel.headings import (
 from evenhand.panel.layout import Given, Layout, Slot, by_names
 from evenhand.panel.roles import Roles, find_column, listed_names, missing_columns, quoted
 from evenhand.panel.rules import label_text, parse_score
-from evenhand.panel.sheet import COMPUTED, Facts, Sheet, computed, is_summary
-from evenhand.words import count_of
+from evenhand.panel.sheet import COMPUTED, Facts, Sheet, another, computed, is_summary
+from evenhand.words import argument, count_of
 
 
 def understand(table: Table, given: Given = Given()) -> Layout:  # noqa: B008  # never changed
@@ -260,7 +260,7 @@ def _sureness(sheet: Sheet, taken: set[int]) -> tuple[int | None, FormHint]:
         named_so = quoted([facts.name for facts in found])
         raise InputError(
             f"The columns {named_so} could each hold how sure the assessors were: say which one it is with "
-            "--uncertainty or --confidence or --level.",
+            f"{argument('uncertainty')} or {argument('confidence')} or {argument('level')}.",
             kind="ambiguous_column",
             where=sheet.source,
         )
@@ -335,7 +335,7 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
         sheet.left_out |= aside
         for facts in parts:
             if facts is not named_scores[0]:
-                sheet.left_out[facts.at] = "another number: --score or --criteria chooses it"
+                sheet.left_out[facts.at] = another()
         return named_scores
     if len(parts) == 1 or (not parts and len(aside) == 1):
         if not parts:
@@ -351,8 +351,8 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
         return parts
     several = quoted([facts.name for facts in named_scores or parts])
     raise InputError(
-        f"The columns {several} could each hold the scores: say which one it is with --score, or that they are "
-        "criteria with --criteria NAME,NAME.",
+        f"The columns {several} could each hold the scores: say which one with {argument('score')}, or that they are "
+        f"criteria with {argument('criteria', 'NAME,NAME')}.",
         kind="ambiguous_column",
         where=sheet.source,
     )
@@ -370,9 +370,6 @@ class Answers(NamedTuple):
     notes: list[Problem]
     several: tuple[int, ...] = ()
 
-
-ANOTHER: Final = "another criterion: --score or --criteria chooses it"
-"""Why a criterion beside an overall score is left out."""
 
 _UNGRADED: Final = {"text": "text", "empty": "empty", "flag": "yes or no, not a score"}
 
@@ -393,11 +390,13 @@ def answers(table: Table, asked: Mapping[int, str]) -> Answers:
     sure = _on_assessors(graded)
     notes = _on_expertise(sure[0], table.names[sure[0].at]) if sure else []
     told = [one for one in graded if one.kind in FORMS or one.kind == "expertise"]
-    left_out |= dict.fromkeys((one.at for one in told if one is not sure[0]), "another field on the assessor")
+    left_out |= dict.fromkeys(
+        (one.at for one in told if not sure or one is not sure[0]), "another field on the assessor"
+    )
     graded = [one for one in graded if one not in told]
     named = [one for one in graded if one.kind == "score"]
     best = _overall(graded) or (named if len(named) == 1 else [])
-    left_out |= dict.fromkeys((one.at for one in graded if best and one is not best[0]), ANOTHER)
+    left_out |= dict.fromkeys((one.at for one in graded if best and one is not best[0]), another())
     scores = tuple(one.at for one in (best[:1] or graded))
     several = tuple(one.at for one in best) if len(best) > 1 else ()
     return Answers(scores, sure[0].at if sure else None, left_out, notes, several)

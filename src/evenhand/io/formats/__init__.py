@@ -23,6 +23,7 @@ from evenhand.io.formats import (
 from evenhand.io.formats.found import Found
 from evenhand.io.records import to_table
 from evenhand.panel.column import Table
+from evenhand.words import argument
 
 __all__ = ["FORMATS", "Format", "Found", "from_data", "from_table", "from_text"]
 
@@ -112,6 +113,7 @@ def _first(
         if found is not None:
             return found
     if format is not None:
-        message = f"This is no file of {FORMATS[format].words} that is known: leave --format out, or give another."
+        advice = f"leave {argument('format')} out, or give another"
+        message = f"This is no file of {FORMATS[format].words} that is known: {advice}."
         raise InputError(message, kind="unknown_format", where=source)
     return None

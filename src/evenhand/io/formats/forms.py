@@ -28,7 +28,7 @@ from evenhand.io.formats.found import (
 from evenhand.io.records import records_table
 from evenhand.panel.column import Cell, Table, factorise
 from evenhand.panel.headings import fold
-from evenhand.words import name_some
+from evenhand.words import argument, name_some
 
 _TIMESTAMPS: Final = frozenset(
     {"timestamp", "zeitstempel", "horodateur", "marca temporal", "informazioni cronologiche", "tijdstempel"}
@@ -99,13 +99,14 @@ def from_table(table: Table) -> Found | None:
         return _of_reviews(table, form, assessor, objects[0], notes)
     if objects:
         shown = ", ".join(map(repr, objects))
-        message = f"The questions {shown} could each name what was assessed: say which one does with --object."
+        message = f"The questions {shown} could each name what was assessed: say which one with {argument('object')}."
         raise InputError(message, kind="ambiguous_column", where=table.source)
     if grids:
         return _of_grids(table, form, assessor, notes)
     raise InputError(
         f"This is a file of {form.system} in which no question names what was assessed. If each question is an object, "
-        "--format forms-across reads it so; if a question names the object, say which with --object. The questions are "
+        f"{argument('format', 'forms-across')} reads it so; if a question names the object, say which with "
+        f"{argument('object')}. The questions are "
         f"{name_some([name for name in form.questions if name != assessor], 12)}.",
         kind="ambiguous_layout",
         where=table.source,

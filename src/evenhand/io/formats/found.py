@@ -15,9 +15,8 @@ from evenhand.panel.column import NO_CODE, Cell, Column, Table, factorise
 from evenhand.panel.headings import fold
 from evenhand.panel.rules import label_text
 from evenhand.panel.sheet import Facts, Nature
-from evenhand.panel.understand import ANOTHER as ANOTHER
 from evenhand.panel.understand import answers
-from evenhand.words import count_of, name_some
+from evenhand.words import argument, count_of, name_some
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +184,7 @@ def settle_fields(
     question = None
     if found.several:
         shown = ", ".join(repr(said[at]) for at in found.several)
-        message = f"The columns {shown} could each hold the overall score: say which one it is with --score."
+        message = f"The columns {shown} could each hold the overall score: say which one with {argument('score')}."
         question = Problem("ambiguous_column", message, table.source)
     scores = tuple(said[at] for at in found.scores)
     return Fields(

@@ -7,7 +7,6 @@ from typing import Final
 
 from evenhand.errors import Problem
 from evenhand.io.formats.found import (
-    ANOTHER,
     Found,
     column_named,
     listed,
@@ -16,6 +15,7 @@ from evenhand.io.formats.found import (
 )
 from evenhand.panel.column import Table
 from evenhand.panel.headings import FORMS, fold, meaning_of
+from evenhand.panel.sheet import another
 
 _PROPOSALS: Final = ("proposal id", "submission id", "proposal code", "vorschlags id", "einreichungs id")
 _TITLES: Final = ("proposal title", "submission title", "title")
@@ -51,7 +51,7 @@ def from_table(table: Table) -> Found | None:
     settled = settle_fields(table, fields, system="pretalx's export of reviews")
     left_out += [(one, "not a score") for one in others if one not in fields]
     notes = []
-    if isinstance(settled.score, str) and ANOTHER in dict(settled.left_out).values():
+    if isinstance(settled.score, str) and another() in dict(settled.left_out).values():
         message = f"{settled.score!r} is pretalx's weighted sum of the categories."
         notes.append(Problem("weighted_sum", message, f"column {settled.score}"))
     return Found(
