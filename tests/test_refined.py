@@ -32,6 +32,7 @@ from evenhand.models.reweighting import settle
 from evenhand.models.robust import Huber, Student
 from evenhand.models.rounded import Rounded
 from evenhand.models.setting import Node, Setting, Work
+from evenhand.models.variances import slopes
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.panel import Panel
 from evenhand.solve.connectivity import connectivity
@@ -1024,6 +1025,49 @@ def test_scales_are_allowed_for_in_the_covariance_and_the_marginal_likelihood(
         assert node.border is not None
         sd = np.sqrt(np.diagonal(node.border.covariance))[-panel.n_assessors :]
         close(sd, np.sqrt(np.diagonal(covariance))[-panel.n_assessors :], rtol=1e-4)
+
+
+def test_scales_from_a_fit_beside_are_those_from_nothing() -> None:
+    work = work_for(scaled_panel())
+    setting = Setting(value_ratio=225.0, bias_ratio=225.0, scale_ratio=0.1)
+    beside = settle(work, Setting(value_ratio=100.0, bias_ratio=300.0, scale_ratio=0.03))
+    close(settle(work, setting, beside).log_scale, settle(work, setting).log_scale, atol=1e-6)
+
+
+@pytest.mark.parametrize("w", [None, 1.3], ids=["noise unknown", "noise given"])
+@pytest.mark.parametrize("bias_ratio", [80.0, 0.0], ids=["", "no biases"])
+def test_slopes_follow_the_scales(w: float | None, bias_ratio: float) -> None:
+    work = work_for(scaled_panel(n_objects=20, n_assessors=5))
+    setting = Setting(value_ratio=100.0, bias_ratio=bias_ratio, scale_ratio=0.03, w=w)
+    node = settle(work, setting, slack=1e-2)
+    found = slopes(work, node, set())
+    names = ["value_ratio", "scale_ratio", *(["bias_ratio"] if bias_ratio else []), *([] if w is None else ["w"])]
+    for name in names:
+        up, down = (
+            settle(work, replace(setting, **{name: getattr(setting, name) * np.exp(x)}), node, 1e-2).log_marginal
+            for x in (1e-3, -1e-3)
+        )
+        assert found[name] == pytest.approx((up - down) / 2e-3, abs=1e-4), name
+
+
+@pytest.mark.parametrize(("scale_sd", "seed"), [(0.35, 6), (0.0, 5)])
+def test_nowhere_else_is_the_marginal_likelihood_with_scales_higher(scale_sd: float, seed: int) -> None:
+    search = refined_of(refine(scaled_panel(scale_sd=scale_sd, seed=seed), shrink=True, scale=True)).search
+    free = search.point > search.low
+    assert free.all() == (scale_sd > 0)
+
+    def height(moved: Floats) -> float:
+        point = search.point.copy()
+        point[free] = moved
+        return float(search.node(np.clip(point, search.low, search.high), slack=1e-2).log_marginal)
+
+    peak = search.point[free]
+    simplex = np.vstack([peak, peak + 0.1 * np.eye(peak.size)])
+    options = {"xatol": 1e-5, "fatol": 1e-10, "maxfev": 300, "initial_simplex": simplex}
+    best = minimize(lambda x: -height(x), peak, method="Nelder-Mead", options=options)
+    assert -best.fun - height(peak) < 1e-7
+    for other in (-6.0, -2.0, 0.0, 2.0):  # nor further off
+        assert search.node(np.append(search.point[:2], other)).log_marginal <= height(peak) + 1e-9
 
 
 def test_the_marginal_likelihood_of_two_scales_is_close_to_the_integral() -> None:

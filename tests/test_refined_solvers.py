@@ -287,6 +287,7 @@ def test_further_unknowns_beside_priors_are_solved_as_a_dense_problem(
     assert found.residual == pytest.approx(dense.total(panel.score), rel=1e-8, abs=1e-10)
     close(solver.solve(panel.score).values, found.values, 1, 0)
     close(solver.covariance, dense.inverse[-count:, -count:], float(np.abs(solver.covariance).max()))
+    close(np.vstack(solver.turned), -dense.inverse[: dense.members, -count:], float(np.abs(dense.inverse).max()))
     assert solver.log_determinant() == pytest.approx(np.linalg.slogdet(dense.precision)[1], abs=1e-8)
     close(panel.precision * solver.fitted_variances(), dense.leverage, 1)
     # how the fit moves with each score, for a score of confidence 1

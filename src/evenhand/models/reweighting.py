@@ -22,13 +22,14 @@ from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
 from evenhand.models.confidences import factor_level, next_factors
 from evenhand.models.noise import EstimatedNoise, KnownNoise, Likelihood, Noise, Tilted
-from evenhand.models.scaled import next_scales, scale_border, scale_level
+from evenhand.models.scaled import next_scales, scale_border, scale_level, tied
 from evenhand.models.setting import Fitted, Node, Setting, Sites, Work
 from evenhand.models.shrunk import prior_precisions
 from evenhand.panel.panel import Panel
 from evenhand.solve.base import Solution, Solver
 from evenhand.solve.bordered import BorderedSolver, StretchedSolver
 from evenhand.solve.choose import choose_solver
+from evenhand.solve.direct import Cholesky
 from evenhand.solve.equations import make_system
 from evenhand.solve.priors import PriorSolver
 
@@ -57,6 +58,9 @@ _ROUGH: Final = 10.0
 _PATIENCE: Final = 80
 _CALMED: Final = 0.3
 """Steps after which sites that still move are moved by a part of the way only, and that part."""
+
+_NEWTON: Final = 20
+"""Steps after which scales that still move are moved by the EM algorithm, which never leads astray."""
 
 _BRIDGE: Final = 1e-9
 """What other scores are taken to expect of one that nothing else can check: next to nothing."""
@@ -115,10 +119,11 @@ def settle(work: Work, setting: Setting, start: Node | None = None, slack: float
         state = _State(none, np.exp(none), setting.likelihood.first + each, each, np.full(panel.n_assessments, np.inf))
     slack *= 1.0 if setting.likelihood.is_normal else _ROUGH
     once = setting.likelihood.is_normal and setting.strength is None and setting.scale_ratio is None
+    inner = None if start is None or setting.scale_ratio is None else tied(start, setting.scale_ratio)
     mixing = Mixing()
     for count in range(STEPS):
         precision = declared / state.noise_factor[panel.assessor_index]
-        found, sites, after = _step(work, setting, state, precision)
+        found, sites, after = _step(work, setting, state, precision, inner if count < _NEWTON else None)
         moved = float(np.abs(after.residuals - state.residuals).max())
         if once or (moved <= slack * STEADY * work.spread and after.distance(state, work.spread) <= slack * _STILL):
             return _node(work, setting, found, sites, state, precision)
@@ -132,7 +137,15 @@ def settle(work: Work, setting: Setting, start: Node | None = None, slack: float
     )
 
 
-def _step(work: Work, setting: Setting, state: _State, precision: Floats) -> tuple[Fitted, Sites | None, _State]:
+def at_scales(work: Work, node: Node, log_scale: Floats) -> Fitted:
+    """Return the fit with the weights of another and these scales, which need not suit the scores."""
+    state = _State(log_scale, node.noise_factor, np.zeros(0), np.zeros(0), node.residuals)
+    return _fit(work, node.setting, state, node.weight, work.panel.score + node.aim)
+
+
+def _step(
+    work: Work, setting: Setting, state: _State, precision: Floats, inner: Cholesky | None = None
+) -> tuple[Fitted, Sites | None, _State]:
     """Return the fit of a state, the sites it was made of, and the next state."""
     panel, likelihood, w = work.panel, setting.likelihood, setting.w
     if likelihood.is_normal:
@@ -159,7 +172,7 @@ def _step(work: Work, setting: Setting, state: _State, precision: Floats) -> tup
         factor = next_factors(factor, setting.strength, squares, left_over)
     if setting.scale_ratio is not None:
         w = _noise_variance(work, setting, found, log_scale)
-        log_scale = next_scales(work, setting.scale_ratio, found, log_scale, target, weight, w)
+        log_scale = next_scales(work, setting.scale_ratio, found, log_scale, target, weight, w, inner)
     return found, sites, _State(log_scale, factor, share, lift, found.residuals)
 
 
