@@ -19,7 +19,7 @@ from evenhand.models.covariates import code_covariates, code_rows
 from evenhand.models.effects import Scale, Table, both_sides
 from evenhand.models.family import INTERVAL, refuse_criteria, refuse_extreme
 from evenhand.models.fit import Fit, Model, Options, Question, outlying_notes
-from evenhand.models.noise import Likelihood, NoiseKind, NoisePrior, Normal, notes_on
+from evenhand.models.noise import KnownNoise, Likelihood, NoiseKind, NoisePrior, Normal, notes_on
 from evenhand.models.ordinal import Laplace, Link, code_categories
 from evenhand.models.posterior import Alternative, Marginal, Posterior
 from evenhand.models.predictive import Part, Rows, refined_parts
@@ -192,6 +192,13 @@ class Refined(Model):
         chosen = self.refinements
         columns = code_rows(self.panel, chosen.covariates, self.names, rows.covariates, rows.precision)
         return refined_parts(self._nodes, self.search.work, rows, columns)
+
+    def left_out(self, fit: Fit) -> Part | None:
+        """Return what all other scores say of each score, where thresholds of categories depend on it too."""
+        if self.laplace is None:
+            return None
+        likelihood, mean, variance = self.laplace.left_out()
+        return Part(1.0, KnownNoise(1.0), likelihood, mean, variance, self.node.precision)
 
     def refit(self, panel: Panel, **options: Unpack[Options]) -> Fit:
         """Return the fit of another panel with the same refinements."""
