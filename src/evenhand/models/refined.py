@@ -729,6 +729,12 @@ def _notes(panel: Panel, chosen: Refinements, best: Node, refined: Refined, part
         if ratio is not None and 0 < ratio < 1e-4:
             message = f"the scores show no spread of {name} beyond the noise: its best estimate is zero."
             notes.append(Problem("no_spread", message))
+    if best.unrest:
+        message = (
+            f"the fit came to rest only roughly, since some scores contradict each other: fitted scores still move by "
+            f"{best.unrest:.1g}."
+        )
+        notes.append(Problem("unrest", message))
     notes += notes_on(best.noise, panel.step)
     mapped = chosen.scores if refined.laplace is None else refined.laplace.best.likelihood
     if mapped is not None:
