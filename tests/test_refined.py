@@ -1070,6 +1070,15 @@ def test_nowhere_else_is_the_marginal_likelihood_with_scales_higher(scale_sd: fl
         assert search.node(np.append(search.point[:2], other)).log_marginal <= height(peak) + 1e-9
 
 
+def test_a_wide_spread_of_scales_is_not_cut_off_where_declared_uncertainties_are_small() -> None:
+    options: Any = {"bias_sd": 8, "bounds": None, "step": 1, "uncertainties": (4, 8, 14), "scale_sd": 0.5}
+    fit = refine(eh.simulate_panel(40, 6, 3, seed=1, **options).panel, shrink=True, scale=True)
+    search, found = refined_of(fit).search, refined_of(fit).variances
+    assert (search.point < search.high).all()
+    assert (found.lower < found.estimate).all()
+    assert (found.estimate < found.upper).all()
+
+
 def test_the_marginal_likelihood_of_two_scales_is_close_to_the_integral() -> None:
     panel = scaled_panel(n_objects=15, n_assessors=2, per_object=2, scale_sd=0.4)
     work, errors = work_for(panel), []

@@ -617,7 +617,7 @@ def _unknowns(
             unknowns[0] = with_ratio(unknowns[0], name, sd)
     asked = (
         (power_unknown(), chosen.power == "estimated"),
-        (scale_unknown(work), chosen.scale),
+        (scale_unknown(work, begin["w"]), chosen.scale),
         (strength_unknown(), chosen.calibrate_confidence),
         (freedom_unknown(partial(_likelihood, panel, chosen)), chosen.tails == "student" and chosen.freedom is None),
     )

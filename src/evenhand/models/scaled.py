@@ -23,6 +23,11 @@ from evenhand.solve.direct import Cholesky
 _FIRM: Final = 1e6
 """How much firmer than each log scale their sum is held at zero."""
 
+_WIDEST: Final = 2.0
+_LESS: Final = 2.0
+"""Log scales of assessors have no larger standard deviation than this; and the noise without them may be so much less
+than with, in logarithms."""
+
 _FAR: Final = 0.5
 """Newton's step of a log scale that is longer than this is not believed."""
 
@@ -205,14 +210,18 @@ def scale_level(ratio: float, count: int) -> float:
     return (log1p(_FIRM) - count * log(ratio)) / 2
 
 
-def scale_unknown(work: Work) -> Unknown:
-    """Return the spread of the log scales as a number that the scores must tell."""
+def scale_unknown(work: Work, log_noise: float) -> Unknown:
+    """Return the spread of the log scales as a number that the scores must tell, for noise of about this log variance.
+
+    It may be as large as is credible of log scales, however small the noise is; which scales make look larger at first.
+    """
     typical = work.spread**-2
+    high = max(6.0, 2 * log(_WIDEST * work.spread) - log_noise + _LESS)
 
     def put(setting: Setting, x: float) -> Setting:
         return replace(setting, scale_ratio=typical * exp(x))
 
-    return Unknown("scale_ratio", put, {"scale_ratio": 1.0}, 0.0, -12.0, 6.0, ratio_prior, may_vanish=True)
+    return Unknown("scale_ratio", put, {"scale_ratio": 1.0}, 0.0, -12.0, high, ratio_prior, may_vanish=True)
 
 
 def scales_of(logs: Table) -> Table:

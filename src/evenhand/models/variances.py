@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import product
@@ -372,8 +373,8 @@ class Search:
         if is_first:
             without = Search(self.work, self.base, [one for one in self.unknowns if one.name != "scale_ratio"])
             point = point.copy()
-            if without.unknowns:
-                point[~scales] = without.peak()
+            with suppress(SolveError):  # scales may be what it takes
+                point[~scales] = without.peak() if without.unknowns else point[~scales]
         none = np.where(scales, self.low, point)
         modest = np.where(scales & (is_first | (point <= self.low)), _MODEST, point)
         if prior or self._slope(none, self.node(none), prior=False)[self._scales] >= 0:
