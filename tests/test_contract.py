@@ -450,6 +450,7 @@ NOT_PROVOKED: Final = {
     "time_limit": "depends on the clock",
     "uneven_load": "stands in the notes of a design without its kind; design.json has the sentence",
     "unreadable": "needs a disk that fails while it is read",
+    "unrest": "needs an iteration of a thousand steps, whose last digits differ from machine to machine",
 }
 """Kinds that stand in the source and in no golden file, with the reason."""
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 import evenhand as eh
+from evenhand.answers.heldout import held_out
 from evenhand.errors import InputError
 from evenhand.models.ordinal import Laplace, Ordinal, code_categories
 from evenhand.models.setting import Work
@@ -367,3 +368,30 @@ def test_categories_have_smaller_errors_than_numbers_and_intervals_cover() -> No
     gain = plain - ordinal
     assert gain.mean() > 3 * gain.std(ddof=1) / np.sqrt(gain.size)
     assert 0.88 <= np.mean(covered) <= 0.92
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_category_is_predicted_with_thresholds_that_the_other_scores_give(link: Any) -> None:
+    panel = eh.simulate_panel(24, 8, 4, seed=3, step=10.0, uncertainties=(10.0,)).panel
+    panel = replace(panel, score=np.clip(panel.score, 20.0, 80.0), precision=np.ones(panel.n_assessments))
+    fit = refine(panel, ordinal=link)
+    laplace = refined_of(fit).laplace
+    assert laplace is not None
+    found = held_out(fit).log_score
+    wanted: list[float] = []
+    kept: list[float] = []
+    for at in range(0, panel.n_assessments, 3):
+        rest = np.arange(panel.n_assessments) != at
+        others = Panel.from_arrays(panel.object_index[rest], panel.assessor_index[rest], panel.score[rest])
+        refitted = laplace_of(others, link, laplace.best.sd)
+        _, node = refitted.climb()
+        of_object, of_assessor = int(panel.object_index[at]), int(panel.assessor_index[at])
+        variance = node.solver.contrasts(np.eye(panel.n_objects)[of_object], np.eye(panel.n_assessors)[of_assessor])
+        u = np.array([node.values[of_object] + node.biases[of_assessor]])
+        for likelihood, log_p in ((refitted.best.likelihood, wanted), (laplace.best.likelihood, kept)):
+            ends = np.array([panel.score[at] - 5.0]), np.array([panel.score[at] + 5.0])
+            log_p.append(float(np.log(likelihood.between(*ends, u, np.array([variance]), np.ones(1), 1.0)[0])))
+    error = found[::3] - np.array(wanted)
+    assert np.abs(error).max() < 0.05
+    assert abs(error.mean()) < 0.01
+    assert np.mean(wanted) < np.mean(kept) - 0.02  # which thresholds that were fitted with the score would not see

@@ -32,6 +32,7 @@ from evenhand.models.reweighting import settle
 from evenhand.models.robust import Huber, Student
 from evenhand.models.rounded import Rounded
 from evenhand.models.setting import Node, Setting, Work
+from evenhand.models.variances import slopes
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.panel import Panel
 from evenhand.solve.connectivity import connectivity
@@ -1026,6 +1027,58 @@ def test_scales_are_allowed_for_in_the_covariance_and_the_marginal_likelihood(
         close(sd, np.sqrt(np.diagonal(covariance))[-panel.n_assessors :], rtol=1e-4)
 
 
+def test_scales_from_a_fit_beside_are_those_from_nothing() -> None:
+    work = work_for(scaled_panel())
+    setting = Setting(value_ratio=225.0, bias_ratio=225.0, scale_ratio=0.1)
+    beside = settle(work, Setting(value_ratio=100.0, bias_ratio=300.0, scale_ratio=0.03))
+    close(settle(work, setting, beside).log_scale, settle(work, setting).log_scale, atol=1e-6)
+
+
+@pytest.mark.parametrize("w", [None, 1.3], ids=["noise unknown", "noise given"])
+@pytest.mark.parametrize("bias_ratio", [80.0, 0.0], ids=["", "no biases"])
+def test_slopes_follow_the_scales(w: float | None, bias_ratio: float) -> None:
+    work = work_for(scaled_panel(n_objects=20, n_assessors=5))
+    setting = Setting(value_ratio=100.0, bias_ratio=bias_ratio, scale_ratio=0.03, w=w)
+    node = settle(work, setting, slack=1e-2)
+    found = slopes(work, node, set())
+    names = ["value_ratio", "scale_ratio", *(["bias_ratio"] if bias_ratio else []), *([] if w is None else ["w"])]
+    for name in names:
+        up, down = (
+            settle(work, replace(setting, **{name: getattr(setting, name) * np.exp(x)}), node, 1e-2).log_marginal
+            for x in (1e-3, -1e-3)
+        )
+        assert found[name] == pytest.approx((up - down) / 2e-3, abs=1e-4), name
+
+
+@pytest.mark.parametrize(("scale_sd", "seed"), [(0.35, 6), (0.0, 5)])
+def test_nowhere_else_is_the_marginal_likelihood_with_scales_higher(scale_sd: float, seed: int) -> None:
+    search = refined_of(refine(scaled_panel(scale_sd=scale_sd, seed=seed), shrink=True, scale=True)).search
+    free = search.point > search.low
+    assert free.all() == (scale_sd > 0)
+
+    def height(moved: Floats) -> float:
+        point = search.point.copy()
+        point[free] = moved
+        return float(search.node(np.clip(point, search.low, search.high), slack=1e-2).log_marginal)
+
+    peak = search.point[free]
+    simplex = np.vstack([peak, peak + 0.1 * np.eye(peak.size)])
+    options = {"xatol": 1e-5, "fatol": 1e-10, "maxfev": 300, "initial_simplex": simplex}
+    best = minimize(lambda x: -height(x), peak, method="Nelder-Mead", options=options)
+    assert -best.fun - height(peak) < 1e-7
+    for other in (-6.0, -2.0, 0.0, 2.0):  # nor further off
+        assert search.node(np.append(search.point[:2], other)).log_marginal <= height(peak) + 1e-9
+
+
+def test_a_wide_spread_of_scales_is_not_cut_off_where_declared_uncertainties_are_small() -> None:
+    options: Any = {"bias_sd": 8, "bounds": None, "step": 1, "uncertainties": (4, 8, 14), "scale_sd": 0.5}
+    fit = refine(eh.simulate_panel(40, 6, 3, seed=1, **options).panel, shrink=True, scale=True)
+    search, found = refined_of(fit).search, refined_of(fit).variances
+    assert (search.point < search.high).all()
+    assert (found.lower < found.estimate).all()
+    assert (found.estimate < found.upper).all()
+
+
 def test_the_marginal_likelihood_of_two_scales_is_close_to_the_integral() -> None:
     panel = scaled_panel(n_objects=15, n_assessors=2, per_object=2, scale_sd=0.4)
     work, errors = work_for(panel), []
@@ -1697,3 +1750,58 @@ def test_rounding_that_leaves_next_to_no_noise_is_fitted() -> None:
     panel = eh.simulate_panel(43, 11, 2, seed=2044422645, **options).panel
     fit = refine(panel, shrink=True, step=10.0)
     assert (np.abs(fit.residuals) < 6.0).all()
+
+
+@pytest.mark.parametrize("variance", [0.01, 30.0, 2e3, 1e6, 1e9])
+@pytest.mark.parametrize("away", [0.5, -3.0, 8.0])
+def test_what_a_score_with_huber_tails_says_is_right_where_next_to_nothing_else_is_known(
+    away: float, variance: float
+) -> None:
+    found = Huber().tilted(np.array([away]), np.array([variance]), np.ones(1), 1.0)
+    k = mpmath.mpf("1.345")
+    area = mpmath.sqrt(2 * mpmath.pi) * (2 * mpmath.ncdf(k) - 1) + 2 / k * mpmath.exp(-(k**2) / 2)
+
+    def product(x: Any) -> Any:
+        loss = x**2 / 2 if abs(x) <= k else k * abs(x) - k**2 / 2
+        return mpmath.exp(-loss) / area * mpmath.npdf(x, away, mpmath.sqrt(variance))
+
+    ends = [-200, -20, -3, -k, 0, 0.5, k, 4, 8, 20, 200]
+    mass = mpmath.quad(product, ends)
+    mean = mpmath.quad(lambda x: x * product(x), ends) / mass
+    left = mpmath.quad(lambda x: (x - mean) ** 2 * product(x), ends) / mass
+    assert found.log_mass[0] == pytest.approx(float(mpmath.log(mass)), abs=1e-10)
+    assert found.slope[0] == pytest.approx(float((away - mean) / variance), rel=1e-8)
+    assert found.bend[0] == pytest.approx(float((1 - left / variance) / variance), rel=1e-8)
+    # the variance that is left, which the weight of the site is made of
+    assert variance * (1 - variance * found.bend[0]) == pytest.approx(float(left), rel=1e-5)
+
+
+@pytest.mark.parametrize("tails", ["huber", "student"])
+@pytest.mark.parametrize("seed", range(8))
+def test_heavy_tails_without_priors_give_back_the_scores_of_a_tree(tails: Any, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    objects, assessors = [0], [0]
+    for new in range(1, 5):  # each joins one that is there
+        objects += [new, int(generator.choice(objects))]
+        assessors += [int(generator.choice(assessors)), new]
+    score = np.round(generator.normal(60, 30, len(objects)))
+    panel = Panel.from_arrays(objects, assessors, score, 10.0 ** generator.uniform(-2.4, -0.4, score.size))
+    fit = refine(panel, tails=tails, noise="declared")
+    close(fit.residuals, 0.0, atol=1e-5)
+
+
+def test_marks_that_contradict_their_declared_uncertainties_are_refused_in_a_sentence_that_leads_on() -> None:
+    panel = Panel.from_arrays(
+        [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6],
+        [2, 1, 3, 0, 3, 2, 3, 1, 2, 0, 2, 1, 0, 2, 1, 2, 3, 1, 2, 1, 3],
+        np.array([5, 95, 95, 5, 50, 100, 100, 100, 5, 95, 100, 95, 100, 95, 95, 5, 100, 0, 50, 95, 100.0]),
+        np.concatenate(
+            [
+                [7.744, 0.156, 0.045, 0.517, 0.125, 0.059, 1.742, 0.249, 3.281, 0.125, 21.2],
+                [0.394, 0.066, 2.44, 19.119, 0.662, 23.108, 0.999, 0.597, 2.294, 30.57],
+            ]
+        )
+        ** -2.0,
+    )
+    with pytest.raises(SolveError, match="more than their declared uncertainties allow: use noise estimated"):
+        refine(panel, scores=eh.Bounded(0, 100), noise="declared")

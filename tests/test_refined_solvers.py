@@ -213,6 +213,30 @@ def test_a_prior_links_no_two_assessors_where_each_object_has_few(sides: tuple[i
         assert np.abs((np.cov(drawn.T, bias=True) - covariance) / error).max() < 6
 
 
+@pytest.mark.parametrize("sides", [(300, 260), (260, 300)], ids=["assessors kept", "objects kept"])
+def test_pairs_of_thin_objects_are_known_once_for_all_weights(
+    sides: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenhand.solve.equations._DENSE_CELLS", 0)  # as of a panel of thousands
+    generator, size = np.random.default_rng(7), 3 * max(sides)
+    objects, assessors = (np.resize(generator.permutation(side), size) for side in sides)
+    objects[:2], assessors[:2] = objects[2], assessors[2]  # the same pair three times
+    drawn = Panel.from_arrays(objects, assessors, 60 + generator.normal(0, 10, size))
+    graph = PriorGraph(drawn, has_values=True, has_biases=True)
+    for _ in range(2):
+        panel = replace(drawn, precision=2.0 ** generator.uniform(-4, 4, size))
+        of_values, of_biases = (2.0 ** generator.uniform(-4, 4, n) for n in (panel.n_objects, panel.n_assessors))
+        solver = PriorSolver(graph, panel.precision, of_values, of_biases)
+        direct, dense = solver.base.exact, with_priors(panel, of_values, of_biases)
+        assert isinstance(direct, DirectSolver)
+        assert direct._looked_up is not None
+        agree(solver, panel, dense.covariance, generator)
+        found, mean = solver.solve(panel.score), dense.mean(panel.score)
+        close(np.concatenate([found.values, found.biases]), mean[: dense.members], 100)
+        assert solver.log_determinant() == pytest.approx(np.linalg.slogdet(dense.precision)[1], abs=1e-8)
+        close(panel.precision * solver.fitted_variances(), dense.leverage, 1)
+
+
 def test_mu_2_with_priors_is_that_of_the_larger_graph() -> None:
     panel = random_panel(2, 6, 4, 8)
     of_values, of_biases = np.linspace(0.5, 2.0, 6), np.linspace(0.2, 3.0, 4)
@@ -287,6 +311,7 @@ def test_further_unknowns_beside_priors_are_solved_as_a_dense_problem(
     assert found.residual == pytest.approx(dense.total(panel.score), rel=1e-8, abs=1e-10)
     close(solver.solve(panel.score).values, found.values, 1, 0)
     close(solver.covariance, dense.inverse[-count:, -count:], float(np.abs(solver.covariance).max()))
+    close(np.vstack(solver.turned), -dense.inverse[: dense.members, -count:], float(np.abs(dense.inverse).max()))
     assert solver.log_determinant() == pytest.approx(np.linalg.slogdet(dense.precision)[1], abs=1e-8)
     close(panel.precision * solver.fitted_variances(), dense.leverage, 1)
     # how the fit moves with each score, for a score of confidence 1

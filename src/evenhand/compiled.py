@@ -26,7 +26,7 @@ Codes = NDArray[np.integer[Any]]
 LARGE: Final = 1_000_000
 """From this many assessments on, compiled loops repay the second that numba takes to be imported."""
 
-_TINY, _SMALL = 32, 300
+_TINY, _SMALL = 32, 1_500
 """Systems of this many equations are worth no more than one thread; smaller ones take no more anyway."""
 
 WIDTH: Final = 8

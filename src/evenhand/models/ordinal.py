@@ -60,6 +60,12 @@ _BEYOND: Final = 6.0
 _UNTOLD: Final = 1e-6
 """Thresholds of which there is less information than this part of the most, as where all agree, stay as they are."""
 
+_MOST_GONE: Final = 0.9
+"""Largest part of what is known of a threshold that one score is taken to have told."""
+
+_BRIDGE: Final = 1e-9
+"""What other scores are taken to expect of one that nothing else can check: next to nothing."""
+
 _PASSES: Final = 2
 """Steps from the mode of values and biases to their means."""
 
@@ -150,7 +156,7 @@ class Ordinal(OneShape):
 
     link: Link
     category: Floats  # the categories, as scores
-    thresholds: Floats  # between them
+    thresholds: Floats  # between them; a row for each score where these have thresholds of their own
     code: NDArray[np.int64]  # the category of each score
     step: float  # by which probabilities of categories are divided to compare them with densities
     is_normal: bool = False
@@ -170,7 +176,14 @@ class Ordinal(OneShape):
 
     @cached_property
     def _edges(self) -> Floats:
-        return np.concatenate([[-np.inf], self.thresholds, [np.inf]])
+        ends = np.full((*self.thresholds.shape[:-1], 1), np.inf)
+        return np.concatenate([-ends, self.thresholds, ends], axis=-1)
+
+    def _edge(self, at: NDArray[np.intp]) -> Floats:
+        """Return the lower ends of categories; of each score's own, where thresholds differ from score to score."""
+        if self.thresholds.ndim == 1 or at.ndim == 0:
+            return np.asarray(self._edges[..., at])
+        return np.take_along_axis(self._edges, at[:, None], axis=1)[:, 0]
 
     def slopes(self, u: Floats, root: Floats) -> _Slopes:
         """Return the log probability of each category and its derivatives, for noise of scale 1/root."""
@@ -216,8 +229,11 @@ class Ordinal(OneShape):
         """Return the probability that it is above one number and not above another, to digits of its own."""
         mean, variance, precision = (one[..., None] for one in np.broadcast_arrays(mean, variance, precision))
         u, root = mean + np.sqrt(variance) * _PLACES, np.sqrt(precision / w)
-        ends = [np.searchsorted(self.category, np.asarray(x) + 1e-9 * self.step, side="right") for x in (low, high)]
-        part = np.exp(_SHAPES[self.link].log_between(*((self._edges[at][..., None] - u) * root for at in ends)))
+        ends = [
+            np.asarray(np.searchsorted(self.category, np.asarray(x) + 1e-9 * self.step, side="right"))
+            for x in (low, high)
+        ]
+        part = np.exp(_SHAPES[self.link].log_between(*((self._edge(at)[..., None] - u) * root for at in ends)))
         return np.asarray(np.where(ends[0] < ends[1], (part * _SHARES).sum(axis=-1) / np.sqrt(2 * pi), 0.0))
 
     def expected(self, mean: Floats, variance: Floats, precision: Floats, w: float) -> Floats:
@@ -402,6 +418,46 @@ class Laplace:
             moved = solver.solve(u + share @ np.array([one.slope for one in found]) / weight)
             values, biases, variance = moved.values, moved.biases, solver.fitted_variances()
         return values, biases, solver
+
+    def left_out(self) -> tuple[Ordinal, Floats, Floats]:
+        """Return the likelihood of each score with thresholds as if it had not been seen, and what u is without it.
+
+        Removing a score from the likelihood changes the parameters by H^-1 times the slope of its log probability given
+        all others, to first order, where H is how the likelihood bends. Of a category of m scores that would take 1/m
+        from the logarithm of its width; log(1 - 1/m), which is the right change, comes from the same numbers.
+        """
+        point, kept = self.point, self.nearest
+        _, mean, spread = self._cavity(self.best)
+        rows = []
+        for at in range(self.count):
+            step = np.where(np.arange(point.size) == at, _DIFFERENCE, 0.0)
+            down, up = (self.at(point + sign * step) for sign in (-1, 1))
+            ends = zip(self._cavity(up), self._cavity(down), strict=True)
+            rows.append([(down.slope - up.slope)[: self.count], *(one - other for one, other in ends)])
+        self.nearest = kept
+        bend, slope, mean_turn, spread_turn = (
+            np.stack([row[at] for row in rows]) / (2 * _DIFFERENCE) for at in range(4)
+        )
+        size, axes = np.linalg.eigh((bend + bend.T) / 2)
+        told = size > _UNTOLD * size.max()
+        moved = (axes[:, told] / size[told]) @ (axes[:, told].T @ slope)
+        share = np.clip((slope * moved).sum(axis=0), 1e-12, _MOST_GONE)
+        moved *= np.log1p(-share) / share
+        points = point[: self.count, None] + moved
+        gaps = np.exp(points[1:])
+        cuts = points[0] + np.concatenate([np.zeros((1, share.size)), np.cumsum(gaps, axis=0)])
+        likelihood = replace(self.best.likelihood, thresholds=np.ascontiguousarray(cuts.T))
+        return likelihood, mean + (mean_turn * moved).sum(axis=0), np.exp(spread + (spread_turn * moved).sum(axis=0))
+
+    def _cavity(self, here: _Point) -> tuple[Floats, Floats, Floats]:
+        """Return the log probability of each score given all others, and the mean and log variance of u without it."""
+        panel, weight = self.work.panel, here.solver.base.weight
+        leverage = np.clip(weight * here.variance, 1e-12, 1.0 - _BRIDGE)
+        u = here.values[panel.object_index] + here.biases[panel.assessor_index]
+        variance = here.variance / (1.0 - leverage)
+        mean = u - here.slopes.slope * variance
+        mass = here.likelihood.tilted(-mean, variance, self.precision, 1.0).log_mass
+        return mass, mean, np.log(variance)
 
     def climb(self) -> tuple[Floats, Node]:
         """Find the highest likelihood, and return where it is, in logarithms of variances, and the fit there."""

@@ -20,7 +20,7 @@ from evenhand.models.covariates import code_covariates, code_rows
 from evenhand.models.effects import Scale, Table, both_sides
 from evenhand.models.family import INTERVAL, refuse_criteria, refuse_extreme
 from evenhand.models.fit import Fit, Model, Options, Question, outlying_notes
-from evenhand.models.noise import Likelihood, NoiseKind, NoisePrior, Normal, notes_on
+from evenhand.models.noise import KnownNoise, Likelihood, NoiseKind, NoisePrior, Normal, notes_on
 from evenhand.models.ordinal import Laplace, Link, code_categories
 from evenhand.models.posterior import Alternative, Marginal, Posterior
 from evenhand.models.predictive import Part, Rows, refined_parts
@@ -204,6 +204,13 @@ class Refined(Model):
         chosen = self.refinements
         columns = code_rows(self.panel, chosen.covariates, self.names, rows.covariates, rows.precision)
         return refined_parts(self._nodes, self.search.work, rows, columns)
+
+    def left_out(self, fit: Fit) -> Part | None:
+        """Return what all other scores say of each score, where thresholds of categories depend on it too."""
+        if self.laplace is None:
+            return None
+        likelihood, mean, variance = self.laplace.left_out()
+        return Part(1.0, KnownNoise(1.0), likelihood, mean, variance, self.node.precision)
 
     def refit(self, panel: Panel, **options: Unpack[Options]) -> Fit:
         """Return the fit of another panel with the same refinements."""
@@ -622,7 +629,7 @@ def _unknowns(
             unknowns[0] = with_ratio(unknowns[0], name, sd)
     asked = (
         (power_unknown(), chosen.power == "estimated"),
-        (scale_unknown(work), chosen.scale),
+        (scale_unknown(work, begin["w"]), chosen.scale),
         (strength_unknown(), chosen.calibrate_confidence),
         (freedom_unknown(partial(_likelihood, panel, chosen)), chosen.tails == "student" and chosen.freedom is None),
     )
@@ -734,6 +741,12 @@ def _notes(panel: Panel, chosen: Refinements, best: Node, refined: Refined, part
         if ratio is not None and 0 < ratio < 1e-4:
             message = f"the scores show no spread of {name} beyond the noise: its best estimate is zero."
             notes.append(Problem("no_spread", message))
+    if best.unrest:
+        message = (
+            f"the fit came to rest only roughly, since some scores contradict each other: fitted scores still move by "
+            f"{best.unrest:.1g}."
+        )
+        notes.append(Problem("unrest", message))
     notes += notes_on(best.noise, panel.step)
     mapped = chosen.scores if refined.laplace is None else refined.laplace.best.likelihood
     if mapped is not None:

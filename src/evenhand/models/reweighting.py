@@ -22,13 +22,14 @@ from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
 from evenhand.models.confidences import factor_level, next_factors
 from evenhand.models.noise import EstimatedNoise, KnownNoise, Likelihood, Noise, Tilted
-from evenhand.models.scaled import next_scales, scale_border, scale_level
+from evenhand.models.scaled import next_scales, scale_border, scale_level, tied
 from evenhand.models.setting import Fitted, Node, Setting, Sites, Work
 from evenhand.models.shrunk import prior_precisions
 from evenhand.panel.panel import Panel
 from evenhand.solve.base import Solution, Solver
 from evenhand.solve.bordered import BorderedSolver, StretchedSolver
 from evenhand.solve.choose import choose_solver
+from evenhand.solve.direct import Cholesky
 from evenhand.solve.equations import make_system
 from evenhand.solve.priors import PriorSolver
 
@@ -55,8 +56,16 @@ _ROUGH: Final = 10.0
 """By how much sites may move further than that: the marginal likelihood depends on the square of it."""
 
 _PATIENCE: Final = 80
-_CALMED: Final = 0.3
-"""Steps after which sites that still move are moved by a part of the way only, and that part."""
+_LONGEST: Final = 1000
+_CALMED: Final = ((600, 0.03), (300, 0.1), (_PATIENCE, 0.3))
+"""Steps after which sites that still move start anew and are moved by a part of the way only; by which part, the later
+the smaller; and after which they are given up."""
+
+_RESTLESS: Final = 1e-3
+"""Unless they move by no more than this part of the spread of the scores, which a note says."""
+
+_NEWTON: Final = 20
+"""Steps after which scales that still move are moved by the EM algorithm, which never leads astray."""
 
 _BRIDGE: Final = 1e-9
 """What other scores are taken to expect of one that nothing else can check: next to nothing."""
@@ -106,33 +115,56 @@ def settle(work: Work, setting: Setting, start: Node | None = None, slack: float
     panel = work.panel
     declared = work.precision(setting.power)
     none, each = np.zeros(panel.n_assessors), np.zeros(panel.n_assessments)
+    fresh = _State(none, np.exp(none), setting.likelihood.first + each, each, np.full(panel.n_assessments, np.inf))
+    state = fresh
     if start is not None:
         log_scale = none if setting.scale_ratio is None else start.log_scale
         factor = np.exp(none) if setting.strength is None else start.noise_factor
         share = np.clip(start.weight / start.precision, setting.likelihood.least, setting.likelihood.most)
         state = _State(log_scale, factor, share, share * start.aim, start.residuals)
-    else:
-        state = _State(none, np.exp(none), setting.likelihood.first + each, each, np.full(panel.n_assessments, np.inf))
     slack *= 1.0 if setting.likelihood.is_normal else _ROUGH
     once = setting.likelihood.is_normal and setting.strength is None and setting.scale_ratio is None
-    mixing = Mixing()
-    for count in range(STEPS):
+    inner = None if start is None or setting.scale_ratio is None else tied(start, setting.scale_ratio)
+    mixing, has_sites = Mixing(), not setting.likelihood.is_normal
+    limit = min(STEPS, _LONGEST) if has_sites else STEPS
+    for count in range(limit):
         precision = declared / state.noise_factor[panel.assessor_index]
-        found, sites, after = _step(work, setting, state, precision)
+        found, sites, after = _step(work, setting, state, precision, inner if count < _NEWTON else None)
         moved = float(np.abs(after.residuals - state.residuals).max())
         if once or (moved <= slack * STEADY * work.spread and after.distance(state, work.spread) <= slack * _STILL):
             return _node(work, setting, found, sites, state, precision)
+        if has_sites and count == _PATIENCE:  # from where mixing has led it there may be no way back
+            state = fresh
+            continue
         before, ahead = state.packed(work.spread), after.packed(work.spread)
-        restless = count >= _PATIENCE and not setting.likelihood.is_normal
-        mixed = before + _CALMED * (ahead - before) if restless else mixing.next(before, ahead)
+        calmed = next((part for since, part in _CALMED if count > since), None) if has_sites else None
+        mixed = mixing.next(before, ahead) if calmed is None else before + calmed * (ahead - before)
         state = after.unpacked(mixed, work.spread, setting.likelihood)
+    unrest = moved / _CALMED[0][1]  # by the whole of the way
+    if has_sites and limit == _LONGEST and unrest <= _RESTLESS * work.spread:
+        return replace(_node(work, setting, found, sites, state, precision), unrest=unrest)
+    instead = "Leave out a refinement, or ask for fewer at a time."
+    if has_sites and setting.is_declared:
+        instead = (
+            "The scores contradict each other by more than their declared uncertainties allow: use noise estimated."
+        )
+    elif has_sites:
+        instead = "The scores contradict each other too much for this model: leave it out, or take them as categories."
     raise SolveError(
-        f"The fit did not come to rest in {STEPS} steps (fitted scores still move by {moved:.2g}): there is no "
-        "result. Leave out a refinement, or ask for fewer at a time."
+        f"The fit did not come to rest in {limit} steps (fitted scores still move by {moved:.2g}): there is no result. "
+        + instead
     )
 
 
-def _step(work: Work, setting: Setting, state: _State, precision: Floats) -> tuple[Fitted, Sites | None, _State]:
+def at_scales(work: Work, node: Node, log_scale: Floats) -> Fitted:
+    """Return the fit with the weights of another and these scales, which need not suit the scores."""
+    state = _State(log_scale, node.noise_factor, np.zeros(0), np.zeros(0), node.residuals)
+    return _fit(work, node.setting, state, node.weight, work.panel.score + node.aim)
+
+
+def _step(
+    work: Work, setting: Setting, state: _State, precision: Floats, inner: Cholesky | None = None
+) -> tuple[Fitted, Sites | None, _State]:
     """Return the fit of a state, the sites it was made of, and the next state."""
     panel, likelihood, w = work.panel, setting.likelihood, setting.w
     if likelihood.is_normal:
@@ -149,6 +181,7 @@ def _step(work: Work, setting: Setting, state: _State, precision: Floats) -> tup
         leverage = np.clip(weight * solver.fitted_variances(), 1e-12, 1.0 - _BRIDGE)
         slack = 1.0 - leverage
         without = found.residuals + (found.residuals + aim) * leverage / slack  # what all others expect
+        without[slack <= _BRIDGE] = 0.0  # which is nothing where there are none
         spread = w / weight * leverage / slack
         tilted = likelihood.tilted(without, spread, precision, w)
         sites = Sites(weight, aim, leverage, without, spread, tilted)
@@ -159,7 +192,7 @@ def _step(work: Work, setting: Setting, state: _State, precision: Floats) -> tup
         factor = next_factors(factor, setting.strength, squares, left_over)
     if setting.scale_ratio is not None:
         w = _noise_variance(work, setting, found, log_scale)
-        log_scale = next_scales(work, setting.scale_ratio, found, log_scale, target, weight, w)
+        log_scale = next_scales(work, setting.scale_ratio, found, log_scale, target, weight, w, inner)
     return found, sites, _State(log_scale, factor, share, lift, found.residuals)
 
 

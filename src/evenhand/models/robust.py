@@ -13,6 +13,9 @@ from evenhand.compiled import Floats
 from evenhand.models.noise import LEAST, MOST, Likelihood, OneShape, Symmetric, Tilted, log_normal, lower_half
 from evenhand.models.setting import Setting, Unknown
 
+_DISTANT: Final = 40.0
+"""Tails further than this from a normal density's mean, in standard deviations, have moments by series."""
+
 _HIGH: Final = 200.0
 """Logs of ratios above this belong to pieces of a density without any mass."""
 
@@ -142,21 +145,20 @@ class Huber(Symmetric, OneShape):
         unit, k = np.sqrt(w / precision), self.bend
         at, spread = away / unit, variance / np.square(unit)  # in units of the noise
         narrow = spread / (1 + spread)
-        middle = _piece(at / (1 + spread), narrow, np.full(at.size, -k), np.full(at.size, k))
-        pieces = [(log_normal(at, 1 + spread) + log(2 * pi) / 2, 1.0, middle)]
-        far = np.full(at.size, np.inf)
+        mass, *moments = _piece(at / (1 + spread), narrow, np.full(at.size, -k), np.full(at.size, k))
+        pieces = [(log_normal(at, 1 + spread) + log(2 * pi) / 2 + mass, 1.0, moments)]
         for side in (1.0, -1.0):
-            tail = _piece(side * at - k * spread, spread, np.full(at.size, k), far)
-            pieces.append((k * (k / 2 + k * spread / 2 - side * at), side, tail))
-        heights = np.stack([level + piece[0] for level, _, piece in pieces])
+            height, *moments = _tail(side * at, spread, k)
+            pieces.append((height, side, moments))
+        heights = np.stack([height for height, _, _ in pieces])
         top = heights.max(axis=0)
         part = np.exp(heights - top)
         mass = part.sum(axis=0)
         part /= mass
-        means = np.stack([side * piece[1] for _, side, piece in pieces])
-        squares = np.stack([piece[2] + np.square(piece[1]) for _, _, piece in pieces])
+        means = np.stack([side * moments[0] for _, side, moments in pieces])
+        squares = np.stack([moments[1] + np.square(moments[0]) for _, _, moments in pieces])
         mean = (part * means).sum(axis=0)
-        left = (part * (np.stack([piece[2] for _, _, piece in pieces]) + np.square(means - mean))).sum(axis=0)
+        left = (part * (np.stack([moments[1] for _, _, moments in pieces]) + np.square(means - mean))).sum(axis=0)
         scatter = part[0] * squares[0] + k * (part[1] * means[1] - part[2] * means[2])
         log_mass = np.log(mass) + top - log(self._area) - np.log(unit)
         slope, bend = (at - mean) / spread, (1.0 - left / spread) / spread
@@ -213,6 +215,30 @@ def _piece(mean: Floats, variance: Floats, low: Floats, high: Floats) -> tuple[F
     left = np.clip(1 + ends - np.square(shift), 0.0, 1.0)
     centre = mean + np.where(turned, -1.0, 1.0) * shift * sd
     return log_mass, np.clip(centre, low, high), variance * left
+
+
+def _tail(at: Floats, spread: Floats, k: float) -> tuple[Floats, Floats, Floats]:
+    """Return log mass, mean and variance of what lies beyond k of exp(k^2/2 - k x) times a normal density.
+
+    That is a normal density again, with a mean that is k times the variance lower. Where almost nothing else is known
+    this lies so far below k that all digits would cancel: there the terms that cancel are left out, and mean and
+    variance beyond k are series in its distance.
+    """
+    from scipy.special import erfcx
+
+    sd = np.sqrt(spread)
+    away = (k - at) / sd + k * sd  # the distance of k from that mean, in standard deviations
+    log_mass, mean, variance = _piece(at - k * spread, spread, np.full(at.size, k), np.full(at.size, np.inf))
+    near = np.maximum(away, 1.0)
+    beyond = -(k**2) / 2 - np.square(k - at) / (2 * spread) + np.log(erfcx(near / np.sqrt(2)) / 2)
+    inside = k * (k / 2 + k * spread / 2 - at) + log_mass
+    inverse = np.square(1.0 / np.maximum(away, _DISTANT))
+    is_far = away > _DISTANT
+    return (
+        np.where(away > 1.0, beyond, inside),
+        np.where(is_far, k + sd * np.sqrt(inverse) * (1 - inverse * (2 - inverse * (10 - 74 * inverse))), mean),
+        np.where(is_far, spread * inverse * (1 - inverse * (6 - inverse * (50 - 518 * inverse))), variance),
+    )
 
 
 def _both_below(first: Floats, second: Floats, correlation: Floats) -> Floats:

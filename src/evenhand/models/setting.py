@@ -141,6 +141,7 @@ class Node:
     # what each score stands for beside itself: its site's target less the score; zeros where noise is normal
     aim: Floats
     sites: Sites | None = None  # what stood for the scores, where noise is not normal
+    unrest: float = 0.0  # by how much fitted scores still moved where they did not come to rest
 
     @property
     def mean_variance(self) -> float:

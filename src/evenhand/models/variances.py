@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import exp
 from typing import Final
@@ -14,7 +15,8 @@ import numpy as np
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
 from evenhand.models.confidences import factor_level
-from evenhand.models.reweighting import settle
+from evenhand.models.reweighting import at_scales, settle
+from evenhand.models.scaled import turned_slopes
 from evenhand.models.setting import Node, Setting, Unknown, Work
 from evenhand.panel.panel import Panel
 from evenhand.progress import report
@@ -52,8 +54,12 @@ _UNSURE: Final = 0.05
 """Where a step would gain less than this, what outlying scores do to the marginal likelihood hides it."""
 
 _LOOSEST: Final = 1e6
+_LOOSE: Final = 1e3
 _EASE: Final = 1e5
-"""Slack of the sites' tolerance on the way, at most and for each unit of what a step would gain."""
+"""Slack of the sites' tolerance on the way, at most (with scales) and for each unit of what a step would gain."""
+
+_MODEST: Final = -2.0
+"""Where the spread of the scales is looked for first, in logarithms."""
 
 _LOST: Final = "The variances of the model could not be found: the scores do not determine them."
 
@@ -78,6 +84,9 @@ _CLOSE: Final = 2e-3
 _ROUGH: Final = 0.02
 """Least information about a number of which no average information is known."""
 
+_STIFF: Final = 1e-5
+"""Log scales whose prior has a smaller variance than this follow nothing."""
+
 _TOLD: Final = 2.0
 """With more information than this about the logarithm of a variance, the variance is not zero."""
 
@@ -93,7 +102,7 @@ def slopes(work: Work, node: Node, asked: Collection[str]) -> dict[str, float]:
 
     With leverages h, the derivative by the log precision of a score, or of the prior of a value or bias, is
     (1 - h - c r^2/w)/2: priors are scores of zero. Sites, scales and noise factors are held, since they stand where it
-    does not depend on them, but for what Laplace's method adds for scales and noise factors.
+    does not depend on them, but for what Laplace's method adds: that is followed for scales, not for noise factors.
     """
     panel, setting, w = work.panel, node.setting, node.w
     of_biases, of_values = _prior_edges(panel, node)
@@ -130,7 +139,15 @@ def slopes(work: Work, node: Node, asked: Collection[str]) -> dict[str, float]:
         left = sum_by(panel.assessor_index, np.clip(1.0 - leverage, 0.0, 1.0), panel.n_assessors)
         up, down = (factor_level(node.noise_factor, setting.strength * exp(x), left) for x in (_STEP, -_STEP))
         found["strength"] = (up - down) / (2 * _STEP)
+    if setting.scale_ratio is not None and follows(work, setting) and setting.scale_ratio * w > _STIFF:
+        for name, turned in turned_slopes(work, node, partial(at_scales, work, node)).items():
+            found[name] = found.get(name, 0.0) + turned
     return found
+
+
+def follows(work: Work, setting: Setting) -> bool:
+    """Return whether it can be told how scales follow the numbers of a setting."""
+    return setting.likelihood.is_normal and work.columns is None and setting.strength is None and not setting.is_ml
 
 
 def _prior_edges(panel: Panel, node: Node) -> tuple[float, float]:
@@ -187,6 +204,17 @@ def information(work: Work, node: Node) -> dict[tuple[str, str], float]:
         for one in tied:
             own[one, "w"] = sum(own[one, other] for other in tied)
         own["w", "w"] += sum(own[one, "w"] for one in tied) - of_biases - of_values
+    if setting.scale_ratio is not None and node.border is not None and node.sites is None:
+        pulls = node.log_scale / setting.scale_ratio
+        told = float(pulls @ node.border.covariance[-pulls.size :, -pulls.size :] @ pulls)
+        of_scales = float(node.log_scale @ pulls)
+        own["scale_ratio", "w"] = of_scales
+        own["w", "w"] += of_scales
+        own["scale_ratio", "scale_ratio"] = of_scales - told
+        of_objects, of_assessors = (side[:, -pulls.size :] @ pulls for side in node.border.turned)
+        stretch = np.exp(node.log_scale)
+        for name in names:
+            own[name, "scale_ratio"] = float(forces[name][0] @ of_objects + forces[name][1] @ (stretch * of_assessors))
     own |= {(other, one): number for (one, other), number in own.items()}
     return {pair: number / (2 * node.w) for pair, number in own.items()}
 
@@ -317,11 +345,45 @@ class Search:
     def peak(self, start: Floats | None = None, *, prior: bool = False) -> Floats:
         """Return the point where the marginal likelihood, or the posterior, is highest."""
         point = np.array([one.start for one in self.unknowns]) if start is None else start
+        if self._follows:
+            point = self._begun(point, is_first=start is None, prior=prior)
         point = self._climbed(point, prior=prior)
         ended = self._vanished(point, prior=prior)
-        if (ended != point).any() or not self.is_exact:
+        if (ended != point).any() or not (self.is_exact or (self._follows and (point <= self.low).any())):
             ended = self._climbed(ended, prior=prior, is_patient=True)
-        return ended if self.is_exact else self._polished(ended, prior=prior)
+        return ended if self.is_exact or self._follows else self._polished(ended, prior=prior)
+
+    @property
+    def _follows(self) -> bool:
+        """Whether scales, whose spread is unknown, are followed in all slopes, so that these are exact."""
+        others = {one.name for one in self.unknowns} - {"w", "value_ratio", "bias_ratio", "scale_ratio"}
+        return self._scales is not None and not others and follows(self.work, self.base)
+
+    @property
+    def _scales(self) -> int | None:
+        """Which of the unknowns is the spread of the scales; None where there is none."""
+        return next((at for at, one in enumerate(self.unknowns) if one.name == "scale_ratio"), None)
+
+    def _begun(self, point: Floats, *, is_first: bool, prior: bool) -> Floats:
+        """Return where to start with scales: where all else is without any, and with none if modest ones are no better.
+
+        That is so where the marginal likelihood falls from no scales at all, and is lower with modest ones.
+        """
+        scales = np.arange(point.size) == self._scales
+        if is_first:
+            without = Search(self.work, self.base, [one for one in self.unknowns if one.name != "scale_ratio"])
+            point = point.copy()
+            with suppress(SolveError):  # scales may be what it takes
+                point[~scales] = without.peak() if without.unknowns else point[~scales]
+        none = np.where(scales, self.low, point)
+        modest = np.where(scales & (is_first | (point <= self.low)), _MODEST, point)
+        if prior or self._slope(none, self.node(none), prior=False)[self._scales] >= 0:
+            return modest
+        start = self.nearest
+        if start is not None and self.node(modest, slack=_LOOSE).log_marginal < start.log_marginal:
+            self.nearest, self.slack = start, 1.0
+            return none
+        return modest
 
     def _climbed(self, point: Floats, *, prior: bool, is_patient: bool = False) -> Floats:
         """Return the point after Newton's steps by the slopes, with what was learnt about the second derivatives.
@@ -332,10 +394,10 @@ class Search:
         patient, a variance on its way to zero is not followed any further once all else has come to rest.
         """
         has_sites = not self.base.likelihood.is_normal
-        flat = (_EVEN if has_sites else _FLAT) if self.is_exact else _NEAR
+        flat = (_EVEN if has_sites else _FLAT) if self.is_exact else _EVEN if self._follows else _NEAR
         near = _UNSURE if has_sites else _NEAR
         iterates = has_sites or not self.is_exact
-        slack = _LOOSEST if iterates else 1.0
+        slack = _LOOSE if self._follows else _LOOSEST if iterates else 1.0
         may_vanish = np.array([one.may_vanish and not (is_patient or self.is_exact) for one in self.unknowns])
 
         def seen(at: Floats, node: Node) -> tuple[float, Floats]:

@@ -111,6 +111,12 @@ class BorderedSolver(Wrapped):
         lower = np.tril(dpotri(self._factor, lower=1)[0])
         return np.asarray(lower + np.tril(lower, -1).T)
 
+    @cached_property
+    def turned(self) -> Sides:
+        """U S^-1: minus the covariance of values and biases with the coefficients, for w = 1."""
+        of_objects, of_assessors = self.images
+        return of_objects @ self.covariance, of_assessors @ self.covariance
+
     def _divided(self, columns: Floats) -> Floats:
         """Return F^-1 times columns."""
         from scipy.linalg import solve_triangular

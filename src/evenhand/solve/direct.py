@@ -9,10 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.compiled import Codes, Floats, Whole
+from evenhand.compiled import Codes, Floats, Whole, sum_by
 from evenhand.solve.base import AT_ONCE, KeptSolver, Sides, Solution, require_draws
 from evenhand.solve.digits import refined
-from evenhand.solve.equations import System, pairs_of
+from evenhand.solve.equations import Pattern, System, pairs_of
 
 _ACCURATE: Final = 300
 _CANCELLED: Final = (1e-3, 1e-5)
@@ -89,6 +89,9 @@ class FactoredSolver(KeptSolver):
 
     @cached_property
     def _diagonal(self) -> Sides:
+        return self._each_diagonal()
+
+    def _each_diagonal(self) -> Sides:
         system = self.system
         every = np.arange(self.free.size)
         kept = np.zeros(system.n_kept)
@@ -288,16 +291,18 @@ class DirectSolver(FactoredSolver):
 
     @cached_property
     def _pole(self) -> int | None:
-        """An eliminated vertex that most of the others' links are, as that of a prior; None where there is none.
+        """An eliminated vertex that makes most links, as that of a prior, or all but those of thin ones; None for none.
 
         It is grounded instead of a kept vertex, so that the others stay few. Then S^- c = 1 for its own weights c.
         """
         system = self.system
-        if not system.n_gone or system.n_components > 1 or not system.is_dense:
+        if not system.n_gone or system.n_components > 1:
             return None
         most = int(np.argmax(system.gone_count))
         own = float(system.gone_count[most]) ** 2
-        return most if _POLE * (system.n_links - own) < own else None
+        if system.is_dense and _POLE * (system.n_links - own) < own:
+            return most
+        return most if system.is_thin(most) else None
 
     @cached_property
     def free(self) -> Whole:
@@ -328,6 +333,45 @@ class DirectSolver(FactoredSolver):
 
     def _draw_free(self, generator: np.random.Generator, count: int) -> Floats:
         return self._factor.draw(generator, count).T
+
+    # Where a pattern has all pairs, its halves of S and of the inverse are looked up at once
+
+    @cached_property
+    def _looked_up(self) -> tuple[Pattern, Floats, Floats] | None:
+        """The pattern of all pairs, the inverse at each, and its diagonal; None where the pattern has not all."""
+        pole, pattern = self._pole, self.system.pattern
+        if pole is None or pattern is None or not self.system.is_thin(pole):
+            return None
+        inverse = self._factor.inverse
+        return pattern, inverse.T.reshape(-1)[pattern.pairs[-1]], np.diagonal(inverse)
+
+    @cached_property
+    def _diagonal(self) -> Sides:
+        system, pole = self.system, self._pole
+        if self._looked_up is None or pole is None:
+            return self._each_diagonal()
+        (pattern, entries, own), weight = self._looked_up, system.incidence.data
+        first, second, vertex, _ = pattern.pairs
+        gone = sum_by(vertex, 2 * weight[first] * weight[second] * entries, system.n_gone)
+        gone += np.add.reduceat(np.square(weight) * own[pattern.indices], pattern.start[:-1])
+        gone[pole] = system.gone_total[pole]
+        return system.orient(own.copy(), 1.0 / system.gone_total + gone / system.gone_total / system.gone_total)
+
+    def edges(self) -> tuple[Floats, Floats, Floats]:
+        """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-."""
+        system, pole = self.system, self._pole
+        if self._looked_up is None or pole is None:
+            return super().edges()
+        (pattern, entries, own), weight = self._looked_up, system.incidence.data
+        first, second, _, _ = pattern.pairs
+        products = weight * own[pattern.indices]
+        products += sum_by(first, entries * weight[second], system.n_edges)
+        products += sum_by(second, entries * weight[first], system.n_edges)
+        products[pattern.start[pole] : pattern.start[pole + 1]] = 1.0
+        cross = np.empty(system.n_edges)
+        cross[pattern.order] = -products
+        one, other = self._own_entries()
+        return one, cross / system.gone_total[system.gone], other
 
     # Where eliminated vertices have many neighbours, products with the whole inverse beat looking up pairs
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from evenhand.compiled import Blocks, Codes, Floats, Whole, sum_by, wants_loops
 from evenhand.panel.graph import Components
@@ -23,6 +24,60 @@ _PAIRS: Final = 2**22
 
 _FULL: Final = 4
 """The full matrix replaces the sparse one where at least one pair in four has an assessment."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Which assessments eliminated vertices share with kept ones: the same for all weights of a graph."""
+
+    kept: Whole
+    gone: Whole
+    gone_count: Whole
+    n_kept: int
+
+    @cached_property
+    def order(self) -> Whole:
+        """The assessments in the order of the incidence matrix: by eliminated vertices."""
+        return np.argsort(self.gone, kind="stable")
+
+    @cached_property
+    def start(self) -> Whole:
+        """Where the assessments of each eliminated vertex start in that order."""
+        return np.concatenate([[0], np.cumsum(self.gone_count)])
+
+    @cached_property
+    def indices(self) -> Whole:
+        """The kept vertex of each assessment in that order."""
+        return self.kept[self.order]
+
+    @cached_property
+    def few(self) -> NDArray[np.bool_]:
+        """Which eliminated vertices are treated pair by pair."""
+        few = np.asarray(self.gone_count * _THIN < self.n_kept)
+        if float(self.gone_count[few].astype(np.float64) @ self.gone_count[few]) > _PAIRS:
+            few[:] = False
+        return few
+
+    @cached_property
+    def pairs(self) -> tuple[Whole, Whole, Whole, Whole]:
+        """All pairs of assessments of those: their places in that order, the vertex, and the place in a half of S.
+
+        That is column * n + row for a row that is not less than the column.
+        """
+        every = np.flatnonzero(self.few)
+        count = self.gone_count[every]
+        ahead = _within(count, -1)  # how many assessments of the vertex come after each
+        first = np.repeat(np.repeat(self.start[every], count) + _within(count, 1), ahead)
+        second = first + 1 + _within(ahead, 1)
+        low, high = self.indices[first], self.indices[second]
+        place = np.minimum(low, high) * self.n_kept + np.maximum(low, high)
+        return first, second, np.repeat(np.repeat(every, count), ahead), place
+
+
+def _within(count: Whole, sign: int) -> Whole:
+    """Return 0, 1, 2, ... for so many in each group, or the same backwards."""
+    place = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    return place if sign > 0 else np.repeat(count, count) - 1 - place
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +102,7 @@ class System:
     gone_count: Whole
     kept_component: Whole
     n_components: int
+    pattern: Pattern | None = field(default=None, kw_only=True)  # what systems of one graph share
 
     @cached_property
     def n_kept(self) -> int:
@@ -92,7 +148,9 @@ class System:
     @cached_property
     def incidence(self) -> sp.csr_array[Any]:
         """The weights c as a sparse matrix, eliminated side by kept side; pairs that occur twice stand in it twice."""
-        shape = (self.n_gone, self.n_kept)
+        shape, shared = (self.n_gone, self.n_kept), self.pattern
+        if shared is not None:
+            return sp.csr_array((self.weight[shared.order], shared.indices, shared.start), shape=shape)
         if (self.gone[1:] >= self.gone[:-1]).all():
             start = np.concatenate([[0], np.cumsum(self.gone_count)])
             return sp.csr_array((np.array(self.weight), self.kept.astype(np.intp, copy=False), start), shape=shape)
@@ -155,6 +213,11 @@ class System:
         """Whether the weights are few enough to be held as a full matrix."""
         return self.n_gone * self.n_kept <= _DENSE_CELLS
 
+    def is_thin(self, pole: int) -> bool:
+        """Whether all eliminated vertices but this one are treated pair by pair, of pairs that are known."""
+        few = None if self.pattern is None else self.pattern.few
+        return few is not None and not few[pole] and int(few.sum()) == self.n_gone - 1
+
     @property
     def _is_full(self) -> bool:
         """Whether most pairs have an assessment, so that a full matrix is as quick as a sparse one."""
@@ -174,7 +237,7 @@ class System:
         The diagonal is the sum of the weights of the links, so nothing cancels. An eliminated vertex that is a pole is
         held at zero instead of eliminated: it adds to the diagonal alone.
         """
-        links = self._dense_links(pole) if self.is_dense else self.links.toarray()
+        links = self._dense_links(pole) if self.is_dense or pole is not None else self.links.toarray()
         np.negative(links, out=links)
         np.fill_diagonal(links, 0.0)
         held = 0.0 if pole is None else self.row(pole)
@@ -189,9 +252,7 @@ class System:
 
     def _dense_links(self, pole: int | None) -> Floats:
         """Return c^T diag(1/C) c but for a pole: pair by pair where that is less work than products of full rows."""
-        few = self.gone_count * _THIN < self.n_kept
-        if few.any() and float(self.gone_count[few].astype(np.float64) @ self.gone_count[few]) > _PAIRS:
-            few[:] = False
+        few = self._pattern.few.copy()
         many = ~few
         if pole is not None:
             few[pole] = many[pole] = False
@@ -201,14 +262,20 @@ class System:
             dense, total = (self.dense, self.gone_total) if is_all else (self.dense[many], self.gone_total[many])
             half = dense / np.sqrt(total)[:, None]
             links = half.T @ half
-            if is_all or not few.any():
-                return links
-        rows, size = self.incidence[few], self.n_kept
-        first, second, vertex = pairs_of(rows.indptr.astype(np.int64))
-        terms = rows.data[first] * rows.data[second] / self.gone_total[few][vertex]
-        places = rows.indices[first].astype(np.int64) * size + rows.indices[second]
-        thin = sum_by(places, terms, size * size).reshape(size, size)
+        if links is not None and not few.any():
+            return links
+        weight, size = self.incidence.data, self.n_kept
+        first, second, vertex, place = self._pattern.pairs
+        terms = weight[first] * weight[second] / self.gone_total[vertex]
+        half = sum_by(place, terms, size * size).reshape(size, size)
+        thin = half + half.T
         return thin if links is None else links + thin
+
+    @cached_property
+    def _pattern(self) -> Pattern:
+        if self.pattern is not None:
+            return self.pattern
+        return Pattern(self.kept.astype(np.intp), self.gone.astype(np.intp), self.gone_count, self.n_kept)
 
     def grounded_schur(self, free: Whole, pole: int | None = None) -> Floats:
         """Return the Schur complement between free vertices alone, laid out as LAPACK wants it."""

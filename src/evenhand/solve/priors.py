@@ -19,7 +19,7 @@ from evenhand.compiled import Codes, Floats, Whole, sum_by
 from evenhand.panel.panel import Panel
 from evenhand.solve.base import LowRank, Sides, Solution, Wrapped
 from evenhand.solve.choose import AutoSolver, SolverKind, choose_solver
-from evenhand.solve.equations import System
+from evenhand.solve.equations import Pattern, System
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +59,25 @@ class PriorGraph:
         objects, assessors = self.ends
         return np.bincount(objects, minlength=self.n_objects), np.bincount(assessors, minlength=self.n_assessors)
 
+    @cached_property
+    def _pattern(self) -> Pattern:
+        kept, gone = self.ends[::-1] if self._keeps_assessors else self.ends
+        count = self._counts[0 if self._keeps_assessors else 1]
+        return Pattern(kept, gone, count, self.n_assessors if self._keeps_assessors else self.n_objects)
+
+    @property
+    def _keeps_assessors(self) -> bool:
+        return self.n_assessors <= self.n_objects
+
     def system(self, weight: Floats) -> System:
         """Return the normal equations for precisions of all assessments, its smaller side kept."""
         sides = [
             (index, sum_by(index, weight, size), count)
             for index, size, count in zip(self.ends, (self.n_objects, self.n_assessors), self._counts, strict=True)
         ]
-        keeps_assessors = self.n_assessors <= self.n_objects
-        kept, gone = sides[::-1] if keeps_assessors else sides
+        kept, gone = sides[::-1] if self._keeps_assessors else sides
         return System(
-            keeps_assessors=keeps_assessors,
+            keeps_assessors=self._keeps_assessors,
             kept=kept[0],
             gone=gone[0],
             weight=weight,
@@ -78,6 +87,7 @@ class PriorGraph:
             gone_count=gone[2],
             kept_component=np.zeros(kept[1].size, np.int64),
             n_components=1,
+            pattern=self._pattern,
         )
 
 
