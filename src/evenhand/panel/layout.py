@@ -238,7 +238,8 @@ def by_names(names: Sequence[str], given: Given, source: str) -> Roles | None:
         return None
     if given.assessor is None and fold(names[roles.assessor]).startswith("model"):
         return None  # which may be judged as well as judge
-    others = {one.kind for at, name in enumerate(names) if at not in roles.used and (one := meaning_of(name))}
+    used = {names[at] for at in roles.used}
+    others = {one.kind for name in names if name not in used and (one := meaning_of(name)) is not None}
     if others & {role for role in ("object", "assessor", "criterion") if getattr(given, role) is None}:
         return None  # the cells have to say which is which
     return roles
