@@ -172,6 +172,12 @@ RANKED = append(
     lambda _, row: 1 + sum(mean(other[1:5]) > mean(row[1:5]) for other in WIDE[1:]),
 )
 
+MARKED = renamed(SMALL, assessors={"Ben": "Mark", "Anna": "Price"})
+ORDER = dict(zip(PROPOSALS, (3.0, 1.0, 2.0, 6.0, 5.0, 4.0), strict=True))
+RANKING = {key: ORDER[key[0]] if key[1] == "Anna" else score for key, score in FULL.items()}
+MEANS = {one: float(round(sum(FULL[one, who] for who in PEOPLE[:3]) / 3)) for one in PROPOSALS}
+MIDDLE = {key: MEANS[key[0]] if key[1] == "Dev" else score for key, score in FULL.items()}
+
 ADDED = [
     read("title_and_average.csv", with_means(with_titles(WIDE)), SMALL),
     read(
@@ -278,6 +284,10 @@ ADDED = [
         wide(renamed(SMALL, assessors={"Ben": "Max", "Dev": "Rank"})),
         renamed(SMALL, assessors={"Ben": "Max", "Dev": "Rank"}),
     ),
+    read("an_assessor_named_mark.csv", wide(MARKED), MARKED),
+    read("an_assessor_who_ranks.csv", wide(RANKING), RANKING),
+    read("an_assessor_in_the_middle.csv", wide(MIDDLE), MIDDLE),
+    read("zeros.csv", wide(dict.fromkeys(FULL, 0.0)), dict.fromkeys(FULL, 0.0)),
     read("empty_column.csv", insert(WIDE, 2, "Eve", lambda *_: None), SMALL),
     read("one_object.csv", wide(panel(("P1",), PEOPLE, gaps=False)), panel(("P1",), PEOPLE, gaps=False)),
     read(
@@ -426,6 +436,9 @@ RAGGED = {key: score for key, score in NUMBERED.items() if key != ("P3", "Review
 PAIR = long(SMALL, ("Paper", "Reviewer", "Score"), plain, ("Project", lambda row, _: f"X{row % 4}"))
 TWO_SCORES = long(SMALL, ("Paper", "Reviewer", "Score"), plain, ("Mark", lambda row, _: row % 7))
 
+TWICE = long(SMALL, ("Paper", "Reviewer", "Score"), plain, ("Score 2", lambda row, _: row % 7))
+LAST = renamed(SMALL, assessors={"Chloe": "Mark"})
+
 QUESTIONS = [
     asks("peers.csv", wide(PEERS, ""), "--layout", PEERS, layout="wide"),
     asks(
@@ -435,6 +448,8 @@ QUESTIONS = [
         SMALL,
         sheet="Before",
     ),
+    asks("mark_at_the_end.csv", wide(LAST), "'Mark'.*--layout wide", LAST, layout="wide"),
+    asks("score_and_score_2.csv", TWICE, "'Score', 'Score 2'.*--score", SMALL, score="Score"),
     asks("two_things.csv", PAIR, "'Paper', 'Project'.*--object", SMALL, object="Paper"),
     asks("two_scores.csv", TWO_SCORES, "--score", SMALL, score="Score"),
     asks("places.csv", [["Paper", *PLACES], *LEFT], "places and not people.*--layout wide"),

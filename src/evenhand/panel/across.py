@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Problem
 from evenhand.panel import lexicon
 from evenhand.panel.confidence import FormHint
 from evenhand.panel.headings import (
@@ -37,6 +37,7 @@ from evenhand.panel.sheet import (
     Sheet,
     another,
     computed,
+    is_in_the_middle,
     is_ranks,
     is_summary,
     is_summary_name,
@@ -144,7 +145,7 @@ def columns_across(sheet: Sheet, down: Facts | None) -> list[Facts]:
         if facts is not down
         and (facts.is_scores or (is_told and (not facts.count or bool(np.isfinite(facts.numbers).any()))))
         and facts.name
-        and facts.kind not in ("time", "counter", "title", "expertise")
+        and (facts.kind not in ("time", "counter", "title", "expertise") or fold(facts.name) in lexicon.PERSONAL)
         and not (facts.kind == "rank" and (fold(facts.name) not in lexicon.PERSONAL or is_ranks(facts)))
         and not (facts.kind in FORMS and facts.meaning is not None and facts.meaning.strength == 3)
     ]
@@ -181,34 +182,54 @@ def _without_summaries(sheet: Sheet, columns: Sequence[Facts], down: Facts) -> l
     for facts in columns:
         others = [one for one in kept if one is not facts and not is_summary(one) and one.kind != "score"]
         reason = computed(facts, others)
-        personal = fold(facts.name) in lexicon.PERSONAL
-        if reason is None and (is_summary(facts) and not personal):
+        kind = "" if fold(facts.name) in lexicon.PERSONAL else facts.kind
+        if (
+            reason is None
+            and facts.kind == "score"
+            and not kind
+            and facts is columns[-1]
+            and len(others) > 1
+            and not sheet.given.layout
+        ):
+            raise _mark_or_name(sheet, facts)
+        if reason is None and is_summary(facts) and kind:
             reason = f"looks like {COMPUTED.get(facts.kind, 'a sum')} by its name"
-        elif reason is None and facts.kind in ("outcome", "fact") and len(others) > 1:
-            reason = BESIDE[facts.kind]
-        elif reason is None and facts.kind == "score" and len(others) > 1 and 2 * named_so < len(columns):
+        elif reason is None and kind in ("outcome", "fact") and len(others) > 1:
+            reason = BESIDE[kind]
+        elif reason is None and kind == "score" and len(others) > 1 and 2 * named_so < len(columns):
             reason = "looks like a score for all by its name"
-        elif reason is None and facts.kind == "" and _is_counter(sheet, facts, others):
+        elif reason is None and kind == "" and _is_counter(sheet, facts, others):
             reason = "numbers the rows"
-        elif reason is None and facts.kind in ("object", "confidence", "uncertainty", "level"):
+        elif reason is None and kind in ("object", "confidence", "uncertainty", "level"):
             strong = facts.meaning is not None and facts.meaning.strength == 3
             reason = "no column of an assessor by its name" if strong and len(others) > 1 else None
-        elif reason is None and facts.kind == "" and _is_decoy(sheet, facts, others):
+        elif reason is None and kind == "" and _is_decoy(sheet, facts, others):
             reason = "on another scale than the scores"
+            message = f"{facts.name!r} was left out, since its numbers lie far beyond all others: is it no assessor?"
+            sheet.notes.append(Problem("another_scale", message, f"column {facts.name}"))
+        elif reason is None and kind == "" and is_in_the_middle(facts, others):
+            message = f"{facts.name!r} has the mean of the others in every row, and was taken for an assessor."
+            sheet.notes.append(Problem("like_a_mean", message, f"column {facts.name}"))
         if reason is not None:
             kept.remove(facts)
             sheet.left_out[facts.at] = reason
     return kept
 
 
+def _mark_or_name(sheet: Sheet, facts: Facts) -> InputError:
+    """Return the question whether the last column is a score for all or somebody's."""
+    message = (
+        f"The last column, {facts.name!r}, may be a score for all or an assessor of this name. Give --layout wide if "
+        "it is an assessor, and else leave the column out of the file."
+    )
+    return InputError(message, kind="ambiguous_column", where=sheet.source)
+
+
 def _is_counter(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> bool:
-    """Say whether a column numbers the rows, in any order, and no other does."""
-
-    def numbers(one: Facts) -> bool:
-        found = one.numbers[np.isfinite(one.numbers)]
-        return found.size > 3 and bool(np.array_equal(np.sort(found), np.arange(1.0, found.size + 1)))
-
-    return facts.filled.sum() == len(sheet.table) and numbers(facts) and not any(map(numbers, others))
+    """Say whether a column left of all others numbers the rows, one by one."""
+    is_first = all(facts.at < one.at for one in others)
+    is_long = len(sheet.table) > 3 and len(others) > 1
+    return is_first and is_long and np.array_equal(facts.numbers, np.arange(1.0, len(sheet.table) + 1))
 
 
 def _is_decoy(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> bool:

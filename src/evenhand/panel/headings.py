@@ -250,7 +250,11 @@ def meaning_of(name: str) -> Meaning | None:
             return Meaning("confidence", 2)
     if any(f" {phrase} " in f" {whole} " for phrase in _OWN):
         return Meaning("self", 2)
-    if len(words) > 1 and words[-1] in ("id", "uuid", "url", "ip") and _governing(words[:-1]) is None:
+    if (
+        len(words) > 1
+        and words[-1] in ("id", "uuid", "url", "ip", "no", "nr", "number")
+        and _governing(words[:-1]) is None
+    ):
         return Meaning("counter", 2)
     if any(word in lexicon.MEANS - lexicon.PERSONAL for word in words):
         return Meaning("mean", 2)

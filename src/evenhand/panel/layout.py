@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from evenhand.errors import InputError, Problem
 from evenhand.panel.column import NO_CODE, Cell, Column, Table, factorise
 from evenhand.panel.confidence import FormHint
-from evenhand.panel.headings import BESIDE, FORMS, fold, meaning_of
+from evenhand.panel.headings import BESIDE, FORMS, fold, meaning_of, without_number
 from evenhand.panel.roles import Roles, find_column, listed_names, recognise
 from evenhand.panel.rules import Options, is_empty, label_text, parse_score, score_words
 
@@ -238,9 +238,13 @@ def by_names(names: Sequence[str], given: Given, source: str) -> Roles | None:
         return None
     if given.assessor is None and fold(names[roles.assessor]).startswith("model"):
         return None  # which may be judged as well as judge
-    others = {one.kind for at, name in enumerate(names) if at not in roles.used and (one := meaning_of(name))}
+    used = {names[at] for at in roles.used}
+    others = {one.kind for name in names if name not in used and (one := meaning_of(name)) is not None}
     if others & {role for role in ("object", "assessor", "criterion") if getattr(given, role) is None}:
         return None  # the cells have to say which is which
+    plain = {fold(numbered[0]) for name in names if name not in used and (numbered := without_number(name))}
+    if given.score is None and fold(names[roles.score]) in plain:
+        return None  # Score and Score 2
     return roles
 
 

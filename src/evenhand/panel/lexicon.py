@@ -210,8 +210,8 @@ OTHER_SUMMARIES: Final = frozenset(
 )
 """Names of columns and rows that are computed from scores."""
 
-PERSONAL: Final = frozenset(_words("max min rank mode media n som ave diff range var"))
-"""Names of what is computed that may as well be names of people: only arithmetic tells."""
+PERSONAL: Final = frozenset(_words("max min rank mode media n som ave diff range var mark page price day grant"))
+"""Words that may as well be names of people: only arithmetic tells."""
 
 TIMES: Final = frozenset(
     _words(

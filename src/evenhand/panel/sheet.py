@@ -266,6 +266,11 @@ class Sheet:
             ]
             if foot:
                 kept[foot] = False
+        beside = [int(self.table.row_numbers[row]) for row in np.flatnonzero(~kept) if row not in sums]
+        if beside:
+            which = "row" if len(beside) == 1 else "rows"
+            message = f"{which} {name_some(beside)}: left out, since no assessment stands there."
+            self.notes.append(Problem("no_assessment", message, f"{which} {name_some(beside)}"))
         self.rows = None if kept.all() else kept
         return self.rows
 
@@ -418,9 +423,9 @@ def computed(facts: Facts, others: Sequence[Facts]) -> str | None:
     is_sure = is_named and fold(facts.name) not in lexicon.PERSONAL
     if facts.kind == "rank" and is_ranks(facts):
         return "looks like a rank"
-    tests: list[tuple[str, Callable[[Floats], Floats]]] = [
-        ("the sum of the others", lambda x: np.nansum(x, axis=1)),
-    ]
+    tests: list[tuple[str, Callable[[Floats], Floats]]] = []
+    if is_sure or target.max() > np.nanmax(values):
+        tests += [("the sum of the others", lambda x: np.nansum(x, axis=1))]
     if is_sure or decimals > max(map(_decimals, values.T)):
         tests += [
             ("the mean of the others", lambda x: np.nanmean(x, axis=1)),
@@ -446,6 +451,16 @@ def computed(facts: Facts, others: Sequence[Facts]) -> str | None:
         if np.mean(np.abs(compute(values) - target) <= close) > (0.6 if is_sure else 0.95):
             return f"looks like {what}"
     return None
+
+
+def is_in_the_middle(facts: Facts, others: Sequence[Facts]) -> bool:
+    """Say whether a column has the mean of others in every row, as finely as it is written."""
+    values = np.column_stack([one.numbers for one in others]) if others else np.zeros((len(facts.cells), 0))
+    usable = np.isfinite(facts.numbers) & (np.isfinite(values).sum(axis=1) > 1)
+    if usable.sum() < 4 or not np.array_equal(usable, np.isfinite(facts.numbers)):
+        return False
+    close = 0.5 * 10.0 ** -_decimals(facts.numbers) + 1e-6
+    return bool((np.abs(np.nanmean(values[usable], axis=1) - facts.numbers[usable]) <= close).all())
 
 
 def _decimals(numbers: Floats) -> int:

@@ -471,6 +471,10 @@ def _fill_down(
     for cell, wanted in zip(objects.cells, needed, strict=True):
         last = cell if cell is not None else last
         cells.append(last if wanted else cell)
+    pairs = [pair for pair, wanted in zip(zip(cells, assessors.cells, strict=True), needed, strict=True) if wanted]
+    heads = {one for (one, _), is_blank in zip(pairs, blank[needed], strict=True) if is_blank}
+    if len(set(pairs)) < len(pairs) or 2 * len(heads) <= len(objects.distinct):
+        return objects.at  # some labels are missing, and not to be guessed
     column = factorise(objects.name, cells)
     sheet.table = replace(sheet.table, names=(*sheet.table.names, objects.name), columns=(*sheet.table.columns, column))
     sheet.facts.append(Facts(len(sheet.facts), column, sheet.table.decimal_comma))
