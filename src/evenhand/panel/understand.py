@@ -79,7 +79,7 @@ def _any(sheet: Sheet) -> Layout:
 
 def _refuse_headless(sheet: Sheet) -> None:
     """Refuse a table whose header looks like one of its rows: numbers above numbers, and no word that is known."""
-    if not sheet.facts[0].name or any(facts.meaning is not None for facts in sheet.facts):
+    if not sheet.facts or not sheet.facts[0].name or any(facts.meaning is not None for facts in sheet.facts):
         return
     above = {facts.at: parse_score(facts.name) for facts in sheet.facts if facts.is_scores and facts.words is None}
     inside = [
