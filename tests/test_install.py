@@ -287,16 +287,19 @@ def test_the_wheel_alone_reads_a_wide_workbook_and_writes_a_report(built: dict[s
         import xlsxwriter
         book = xlsxwriter.Workbook("wide.xlsx")
         sheet = book.add_worksheet()
-        table = {"Proposal": ["Anna", "Ben", "Cleo"], "P1": [70, 62, None], "P2": [55, None, 58], "P3": [None, 81, 88],
-                 "P4": [64, 60, 66]}
+        table = {"Proposal": ["Anna", "Ben", "Cleo", "Average"], "P1": [70, 62, None, 66], "P2": [55, None, 58, 56.5],
+                 "P3": [None, 81, 88, 84.5], "P4": [64, 60, 66, 63.33]}
         for row, (name, cells) in enumerate(table.items()):
             sheet.write_row(row, 0, [name, *cells])
         book.close()
     """
     run(python, "-c", textwrap.dedent(write), cwd=place)
     command = python.with_name("evenhand")
-    run(command, "report", "wide.xlsx", "--wide", "--object", "Proposal", "--top", "1", "-o", "report.html", cwd=place)
+    run(command, "report", "wide.xlsx", "--top", "1", "-o", "report.html", cwd=place)
     assert "P3" in (place / "report.html").read_text(encoding="utf-8")
+    read = json.loads(run(command, "check", "wide.xlsx", "--json", cwd=place))
+    assert (read["objects"], read["assessors"], read["assessments"]) == (4, 3, 9)
+    assert read["reading"]["left_out"] == [{"column": "Average", "reason": "looks like the mean of the others"}]
     missing = "import polars"
     assert subprocess.run([python, "-c", missing], capture_output=True, check=False).returncode != 0
     assert "evenhand" in run(python, "-m", "evenhand", "--version")
