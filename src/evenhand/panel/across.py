@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -45,13 +45,18 @@ from evenhand.panel.sheet import (
 from evenhand.words import name_some
 
 
+_ANOTHER_SCALE: Final = 3.0
+_NO_SCALE: Final = 20.0
+"""How many times the highest score of all others makes the lowest number of a column odd, and no score at all."""
+
+
 def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
     """Return the layout of a table with a column for each assessor, or for each object."""
     down = sheet.named("assessor" if kind == "across" else "object") or _down(sheet, kind)
     across = columns_across(sheet, down)
     pairs = _paired(sheet, across)
     columns = [facts for facts in across if facts.at not in pairs.used] if pairs else across
-    columns = _without_summaries(sheet, columns, down)
+    columns = _without_summaries(sheet, columns)
     if pairs is None and not columns:
         across = [facts for facts in sheet.facts if facts is not down and facts.count]
         message = "There is no column of an assessor beside the objects: a wide sheet has one column for each assessor."
@@ -164,45 +169,50 @@ def _down(sheet: Sheet, kind: Kind | None) -> Facts:
     return (texts or free or sheet.facts)[0]
 
 
-def _without_summaries(sheet: Sheet, columns: Sequence[Facts], down: Facts) -> list[Facts]:
-    """Return columns without those that are computed from the others, which are noted."""
+def _without_summaries(sheet: Sheet, columns: Sequence[Facts]) -> list[Facts]:
+    """Return columns without those that are no assessor's, each of which is told with its reason."""
     kept = list(columns)
-    named_so = sum(facts.kind == "score" for facts in columns)
     for facts in columns:
         others = [one for one in kept if one is not facts and not is_summary(one) and one.kind != "score"]
-        reason = computed(facts, others)
-        kind = "" if fold(facts.name) in lexicon.PERSONAL else facts.kind
-        if (
-            reason is None
-            and facts.kind == "score"
-            and not kind
-            and facts is columns[-1]
-            and len(others) > 1
-            and not sheet.given.layout
-        ):
-            raise _mark_or_name(sheet, facts)
-        if reason is None and is_summary(facts) and kind:
-            reason = f"looks like {COMPUTED.get(facts.kind, 'a sum')} by its name"
-        elif reason is None and kind in ("outcome", "fact") and len(others) > 1:
-            reason = BESIDE[kind]
-        elif reason is None and kind == "score" and len(others) > 1 and 2 * named_so < len(columns):
-            reason = "looks like a score for all by its name"
-        elif reason is None and kind == "" and _is_counter(sheet, facts, others):
-            reason = "numbers the rows"
-        elif reason is None and kind in ("object", "confidence", "uncertainty", "level"):
-            strong = facts.meaning is not None and facts.meaning.strength == 3
-            reason = "no column of an assessor by its name" if strong and len(others) > 1 else None
-        elif reason is None and kind == "" and _is_decoy(sheet, facts, others):
-            reason = "on another scale than the scores"
-            message = f"{facts.name!r} was left out, since its numbers lie far beyond all others: is it no assessor?"
-            sheet.notes.append(Problem("another_scale", message, f"column {facts.name}"))
-        elif reason is None and kind == "" and is_in_the_middle(facts, others):
-            message = f"{facts.name!r} has the mean of the others in every row, and was taken for an assessor."
-            sheet.notes.append(Problem("like_a_mean", message, f"column {facts.name}"))
+        reason = computed(facts, others) or _no_assessor(sheet, facts, others, columns)
         if reason is not None:
             kept.remove(facts)
             sheet.left_out[facts.at] = reason
     return kept
+
+
+def _no_assessor(sheet: Sheet, facts: Facts, others: Sequence[Facts], columns: Sequence[Facts]) -> str | None:
+    """Return why a column that is not computed is no assessor's, or ask; None where it may be one's.
+
+    A word that may be a name counts for nothing.
+    """
+    kind = "" if fold(facts.name) in lexicon.PERSONAL else facts.kind
+    is_asked = sheet.given.layout is None and len(others) > 1
+    if kind in COMPUTED or (kind and is_summary(facts)):
+        return f"looks like {COMPUTED.get(kind, 'a sum')} by its name"
+    if kind in ("outcome", "fact") and len(others) > 1:
+        return BESIDE[kind]
+    if kind == "score" and len(others) > 1 and 2 * sum(one.kind == "score" for one in columns) < len(columns):
+        return "looks like a score for all by its name"
+    if kind in ("object", "confidence", "uncertainty", "level") and len(others) > 1:
+        is_plain = facts.meaning is not None and facts.meaning.strength == 3
+        return "no column of an assessor by its name" if is_plain else None
+    if kind:
+        return None
+    if is_asked and facts.kind == "score" and facts is columns[-1]:
+        raise _mark_or_name(sheet, facts)
+    if is_asked and _is_counter(sheet, facts, others):
+        raise _counter_or_name(sheet, facts)
+    beyond = _beyond(sheet, facts, others)
+    if beyond > _ANOTHER_SCALE:
+        what = "was left out" if beyond > _NO_SCALE else "was taken for an assessor"
+        message = f"{facts.name!r} {what}, and its numbers lie far beyond all others: is that right?"
+        sheet.notes.append(Problem("another_scale", message, f"column {facts.name}"))
+        return "on another scale than the scores" if beyond > _NO_SCALE else None
+    if is_in_the_middle(facts, others):
+        message = f"{facts.name!r} has the mean of the others in every row, and was taken for an assessor."
+        sheet.notes.append(Problem("like_a_mean", message, f"column {facts.name}"))
+    return None
 
 
 def _mark_or_name(sheet: Sheet, facts: Facts) -> InputError:
@@ -214,6 +224,15 @@ def _mark_or_name(sheet: Sheet, facts: Facts) -> InputError:
     return InputError(message, kind="ambiguous_column", where=sheet.source)
 
 
+def _counter_or_name(sheet: Sheet, facts: Facts) -> InputError:
+    """Return the question whether a column that counts from 1 is somebody's."""
+    message = (
+        f"The column {facts.name!r} numbers the rows from 1 to {len(sheet.table)}. Give --layout wide if it holds the "
+        "scores of an assessor; else call it No., or leave it out of the file."
+    )
+    return InputError(message, kind="ambiguous_column", where=sheet.source)
+
+
 def _is_counter(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> bool:
     """Say whether a column left of all others numbers the rows, one by one."""
     is_first = all(facts.at < one.at for one in others)
@@ -221,17 +240,14 @@ def _is_counter(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> bool:
     return is_first and is_long and np.array_equal(facts.numbers, np.arange(1.0, len(sheet.table) + 1))
 
 
-def _is_decoy(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> bool:
-    """Say whether the numbers of a column lie wholly beyond those of all others, which agree with each other."""
-    if len(others) < 2 or facts.words is not None:
-        return False
-    numbers = facts.numbers[np.isfinite(facts.numbers)]
-    rest = np.concatenate([one.numbers for one in others])
-    rest = rest[np.isfinite(rest)]
-    if not numbers.size or not rest.size:
-        return False
-    reach = float(rest.max() - min(0.0, rest.min())) or 1.0
-    return bool(numbers.min() > rest.max() + reach) and facts.filled.sum() >= 0.9 * len(sheet.table)
+def _beyond(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> float:
+    """Return how many times the highest of all others the lowest number of a column is; 0 where there are too few."""
+    if len(others) < 2 or facts.words is not None or facts.filled.sum() < 0.9 * len(sheet.table):
+        return 0.0
+    numbers, rest = facts.numbers, np.concatenate([one.numbers for one in others])
+    if not np.isfinite(numbers).any() or not np.isfinite(rest).any():
+        return 0.0
+    return float(np.nanmin(numbers)) / max(1.0, float(np.nanmax(np.abs(rest))))
 
 
 def _turn(sheet: Sheet, down: Facts, labels: Sequence[str]) -> Kind:

@@ -436,7 +436,7 @@ def computed(facts: Facts, others: Sequence[Facts]) -> str | None:
             ("the lowest of the others", lambda x: np.nanmin(x, axis=1)),
             ("the number of the others", lambda x: np.isfinite(x).sum(axis=1).astype(float)),
         ]
-    if not is_sure and usable.sum() < 3:
+    if not is_sure and (usable.sum() < 3 or target.min() == target.max()):
         return None
     for what, compute in tests:
         if np.mean(np.abs(compute(values) - target) <= close) > (0.6 if is_sure else 0.95):

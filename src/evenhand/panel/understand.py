@@ -116,11 +116,11 @@ def _by_names(sheet: Sheet) -> Layout | None:
 def _has_criteria(sheet: Sheet, roles: Roles) -> bool:
     """Say whether the score is computed from other columns, which then are the scores."""
     others = [
-        facts
-        for facts in sheet.facts
-        if facts.at not in roles.used and facts.is_scores and facts.kind in ("", "score") and not facts.is_unique
+        facts for facts in sheet.facts if facts.at not in roles.used and facts.is_scores and facts.kind in ("", "score")
     ]
-    return len(others) > 1 and computed(sheet.facts[roles.score], others) is not None
+    score = sheet.facts[roles.score]
+    few = [facts for facts in others if not facts.is_unique]
+    return any(len(some) > 1 and computed(score, some) is not None for some in (others, few))
 
 
 def _long_or_fail(sheet: Sheet, objects: Facts | None, assessors: Facts | None) -> Layout:
@@ -404,11 +404,17 @@ def _alike(sheet: Sheet, found: Sequence[Facts]) -> bool:
     if all(WEIGHT.search(one.name) for one in found):
         return True
     tops = [float(np.nanmax(one.numbers)) if np.isfinite(one.numbers).any() else 0.0 for one in found]
-    known = sum(any(word in lexicon.CRITERIA for word in fold(one.name).split()) for one in found)
+    known = sum(map(_is_criterion, found))
     bracketed = all(re.search(r"\[.+\]\s*$", one.name) for one in found)
     spread = max(tops) / max(min(tops), 1e-9)
     named = all(one.kind == "score" for one in found) and not any(map(_is_plain, found))
     return spread <= 3 and (2 * known >= len(found) or bracketed or named)
+
+
+def _is_criterion(facts: Facts) -> bool:
+    """Say whether a heading names a criterion: by a word that is known, or with a weight."""
+    known = any(word in lexicon.CRITERIA for word in fold(bare_name(facts.name)).split())
+    return known or WEIGHT.search(facts.name) is not None
 
 
 def _overall(found: Sequence[Facts]) -> list[Facts]:
@@ -426,7 +432,7 @@ def _is_plain(facts: Facts) -> bool:
 
 def _is_detail(sheet: Sheet, facts: Facts, objects: Facts, assessors: Facts) -> bool:
     """Say whether a column tells something of objects or of assessors, not of assessments."""
-    if facts.kind == "score" or len(objects.distinct) == objects.count:
+    if facts.kind == "score" or len(objects.distinct) == objects.count or _is_criterion(facts):
         return False
     many = [
         side for side in (objects, assessors) if 2 * len(side.distinct) <= side.count and sheet.follows(facts, side)
