@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -28,7 +28,7 @@ def panels(draw: st.DrawFn, least: int = 2) -> Scores:
     people = draw(st.lists(st.sampled_from(NAMES), min_size=least, max_size=5, unique=True))
     step = draw(st.sampled_from([1.0, 0.5]))
     score = st.integers(0, 20).map(lambda number: number * step)
-    scores = {(one, who): draw(score) for one in objects for who in people if draw(st.integers(0, 4))}
+    scores: Scores = {(one, who): draw(score) for one in objects for who in people if draw(st.integers(0, 4))}
     assume({one for one, _ in scores} == set(objects))
     assume({who for _, who in scores} == set(people))
     return scores
@@ -48,13 +48,13 @@ def scores_of(panel: Panel) -> Scores:
     return dict(zip(labels, panel.score.tolist(), strict=True))
 
 
-def shuffled(draw: st.DrawFn, rows: Rows, fixed: int = 0) -> Rows:
+def shuffled(draw: Callable[..., Any], rows: Rows, fixed: int = 0) -> Rows:
     """Return rows with their columns in another order, but for the first ones."""
     order = [*range(fixed), *draw(st.permutations(range(fixed, len(rows[0]))))]
     return [[row[at] for at in order] for row in rows]
 
 
-def adorned(draw: st.DrawFn, rows: Rows) -> Rows:
+def adorned(draw: Callable[..., Any], rows: Rows) -> Rows:
     """Return rows with a banner above them or not."""
     banner = [["Round 2, 2026"], [], ["as of 3 May"]]
     return [*banner[: draw(st.integers(0, 3))], *rows]
@@ -144,14 +144,14 @@ def test_every_column_is_read_or_left_out_with_a_reason(scores: Scores) -> None:
 
 
 def test_a_mark_at_the_end_is_asked_for() -> None:
-    rows = [["Essay", "Anna", "Ben", "Mark"], ["E1", 3, 4, 7], ["E2", 5, 5, 2], ["E3", 1, 2, 9]]
+    rows: Rows = [["Essay", "Anna", "Ben", "Mark"], ["E1", 3, 4, 7], ["E2", 5, 5, 2], ["E3", 1, 2, 9]]
     with pytest.raises(InputError, match=r"'Mark'.*--layout wide"):
         read(rows)
     assert read(rows, layout="wide").n_assessors == 3
 
 
 def test_a_column_that_counts_the_rows_is_asked_for() -> None:
-    rows = [["Essay", "Xy", "Anna", "Ben"], *([f"E{at}", at, 7 - at, at % 3] for at in range(1, 6))]
+    rows: Rows = [["Essay", "Xy", "Anna", "Ben"], *([f"E{at}", at, 7 - at, at % 3] for at in range(1, 6))]
     with pytest.raises(InputError, match=r"'Xy' numbers the rows.*--layout wide"):
         read(rows)
     assert read(rows, layout="wide").n_assessors == 3
@@ -159,11 +159,11 @@ def test_a_column_that_counts_the_rows_is_asked_for() -> None:
 
 
 def test_a_column_of_the_mean_is_a_person_where_it_is_no_finer_and_that_is_noted() -> None:
-    rows = [["Essay", "Anna", "Ben", "Chloe"], *([f"E{at}", 6 - at, 8 - at, 7 - at] for at in range(1, 6))]
+    rows: Rows = [["Essay", "Anna", "Ben", "Chloe"], *([f"E{at}", 6 - at, 8 - at, 7 - at] for at in range(1, 6))]
     panel = read(rows)
     assert panel.n_assessors == 3
     assert "like_a_mean" in {note.kind for note in panel.notes}
-    finer = [["Essay", "Anna", "Ben", "X"], *([f"E{at}", 8 - at, 9 - at, 8.5 - at] for at in range(1, 6))]
+    finer: Rows = [["Essay", "Anna", "Ben", "X"], *([f"E{at}", 8 - at, 9 - at, 8.5 - at] for at in range(1, 6))]
     assert read(finer).n_assessors == 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -18,8 +19,10 @@ from evenhand.panel.headings import (
     group_of,
     heading,
     headings,
+    is_criterion,
     is_full_name,
     is_person,
+    is_question,
     is_thing,
     meaning_of,
     numbered,
@@ -43,7 +46,6 @@ from evenhand.panel.sheet import (
     tagged,
 )
 from evenhand.words import name_some
-
 
 _ANOTHER_SCALE: Final = 3.0
 _NO_SCALE: Final = 20.0
@@ -72,6 +74,8 @@ def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
     rows = sheet.rows_of(down, columns if not pairs else [sheet.facts[head.score] for head in pairs.heads])
     if kind is None:
         kind = _turn(sheet, down, labels)
+        if kind == "wide" and not (pairs and any(head.criterion for head in pairs.heads)):
+            _refuse_criteria(sheet, labels)
     _refuse_positions(sheet, labels, columns)
     slots = []
     for head in (
@@ -108,7 +112,7 @@ def groups(sheet: Sheet) -> Layout | None:
             found.setdefault(key, {})["confidence"] = facts
         elif kind in ("score", "") and facts.is_scores:
             own = found.setdefault(key, {})
-            if "score" not in own or (kind == "score") > (own["score"].kind == "score"):
+            if "score" not in own or _merit(facts) > _merit(own["score"]):
                 own["score"] = facts
     groups = {key: one for key, one in found.items() if {"assessor", "score"} <= one.keys()}
     if len(groups) < 2:
@@ -136,6 +140,11 @@ def groups(sheet: Sheet) -> Layout | None:
         if facts.at not in used and facts.is_scores and (is_summary(facts) or facts.kind == "score"):
             sheet.left_out[facts.at] = "computed from the scores, by its name"
     return sheet.finish("groups", slots, form)
+
+
+def _merit(facts: Facts) -> tuple[bool, bool]:
+    """Return by what one of several columns of an assessor is the score: its name, then numbers before words."""
+    return group_of(facts.name).kind == "score", facts.words is None
 
 
 def columns_across(sheet: Sheet, down: Facts | None) -> list[Facts]:
@@ -257,7 +266,8 @@ def _turn(sheet: Sheet, down: Facts, labels: Sequence[str]) -> Kind:
     if down.kind in ("assessor", "self"):
         return "across"
     rows = [label_text(cell) for cell in down.distinct]
-    evidence = 0.0
+    are_peers = 2 * len(set(rows) & set(labels)) > len(set(rows) | set(labels))
+    evidence = -math.inf if are_peers else 0.0
     summaries = any("looks like" in reason for reason in sheet.left_out.values())
     ranked = any(facts.kind == "rank" for facts in sheet.facts)
     evidence += 2.0 * (summaries or ranked) + 1.0 * (down.kind == "title")
@@ -276,7 +286,7 @@ def _turn(sheet: Sheet, down: Facts, labels: Sequence[str]) -> Kind:
     evidence += 1.5 * (share_of(rows, is_thing) - share_of(labels, is_thing))
     evidence += 0.9 * (share_of(labels, is_full_name) - share_of(rows, is_full_name))
     evidence += 0.5 * (share_of(labels, is_person) - share_of(rows, is_person))
-    if abs(evidence) >= 0.85:
+    if 0.85 <= abs(evidence) < math.inf:
         return "wide" if evidence > 0 else "across"
     first = name_some([repr(label) for label in rows], 3)
     other = name_some([repr(label) for label in labels], 3)
@@ -286,6 +296,17 @@ def _turn(sheet: Sheet, down: Facts, labels: Sequence[str]) -> Kind:
         kind="ambiguous_layout",
         where=sheet.source,
     )
+
+
+def _refuse_criteria(sheet: Sheet, labels: Sequence[str]) -> None:
+    """Refuse columns that are criteria or questions: then nobody is named who assessed."""
+    if 2 * sum(is_criterion(label) or is_question(label) for label in labels) > len(labels):
+        raise InputError(
+            f"The columns {quoted(list(labels))} look like criteria or questions, and no column names the assessors: "
+            "add one (--assessor NAME). If each column is an assessor's, give --layout wide.",
+            kind="missing_column",
+            where=sheet.source,
+        )
 
 
 def _refuse_positions(sheet: Sheet, labels: Sequence[str], columns: Sequence[Facts]) -> None:

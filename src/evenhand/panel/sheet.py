@@ -214,7 +214,9 @@ class Sheet:
             cells = [facts.cells[row] for facts in texts if isinstance(facts.cells[row], str)]
             is_bare = labels.cells[row] is None
             named = [
-                one for one in map(str, cells) if is_summary_name(one, is_bare) and fold(one) not in lexicon.PERSONAL
+                one
+                for one in map(str, cells)
+                if (is_summary_name(one, is_bare) and fold(one) not in lexicon.PERSONAL) or _is_possible(one)
             ]
             is_own = labels.cells[row] is None or str(labels.cells[row]) in named
             is_alone = others is None or others.cells[row] is None or str(others.cells[row]) in named
@@ -476,6 +478,16 @@ def is_summary_name(name: str, is_loose: bool = False) -> bool:
     return (meaning is not None and meaning.kind in COMPUTED and meaning.strength >= least) or fold(
         name
     ) in lexicon.SUMS
+
+
+def _is_possible(label: str) -> bool:
+    """Say whether a label is of what can be reached, or of what columns count: ``Max. points``, ``Weight``."""
+    words = fold(label).split()
+    if not 0 < len(words) < 4 or lexicon.POSSIBLE.isdisjoint(words):
+        return False
+    return fold(label) not in lexicon.PERSONAL and all(
+        word in lexicon.POSSIBLE or word in lexicon.SCORES for word in words
+    )
 
 
 def tagged(found: Sequence[Facts]) -> list[Facts]:

@@ -21,6 +21,7 @@ from evenhand.panel.headings import (
     bare_name,
     fold,
     form_of,
+    is_criterion,
     meaning_of,
     numbered,
     weights_in,
@@ -210,12 +211,16 @@ def _siblings(sheet: Sheet) -> set[int]:
 
 
 def _is_numbered(sheet: Sheet, facts: Facts) -> bool:
-    """Say whether a column is one of several that are called alike but for a number."""
+    """Say whether a column is one of several that are called alike but for a number, or for a letter above scores."""
     parts = without_number(facts.name)
-    if parts is None:
+    others = [other.name for other in sheet.facts if other is not facts and other.name]
+    if parts is not None:
+        return any(fold(found[0]) == fold(parts[0]) for found in map(without_number, others) if found is not None)
+    *words, last = fold(facts.name).split()
+    if not words or last in lexicon.TAGS or facts.is_text:
         return False
-    others = (without_number(other.name) for other in sheet.facts if other is not facts)
-    return any(other is not None and fold(other[0]) == fold(parts[0]) for other in others)
+    alike = (fold(name).split() for name in others)
+    return any(other[:-1] == words and other[-1] not in lexicon.TAGS for other in alike if other)
 
 
 def _long(sheet: Sheet, objects: Facts, assessors: Facts) -> Layout:
@@ -334,6 +339,13 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
                 sheet.left_out[facts.at] = "another number: --score or --criteria chooses it"
         return named_scores
     if len(parts) == 1 or (not parts and len(aside) == 1):
+        if not parts and (ranks := [sheet.facts[at] for at in aside if sheet.facts[at].kind == "rank"]):
+            raise InputError(
+                f"The column {ranks[0].name!r} holds places, of which the first is the best, and no scores. Give the "
+                f"scores; or, if a higher number is better there, --score {ranks[0].name!r}.",
+                kind="ranks",
+                where=sheet.source,
+            )
         if not parts:
             parts, aside = [sheet.facts[at] for at in aside], {}
         sheet.left_out |= aside
@@ -404,17 +416,11 @@ def _alike(sheet: Sheet, found: Sequence[Facts]) -> bool:
     if all(WEIGHT.search(one.name) for one in found):
         return True
     tops = [float(np.nanmax(one.numbers)) if np.isfinite(one.numbers).any() else 0.0 for one in found]
-    known = sum(map(_is_criterion, found))
+    known = sum(is_criterion(one.name) for one in found)
     bracketed = all(re.search(r"\[.+\]\s*$", one.name) for one in found)
     spread = max(tops) / max(min(tops), 1e-9)
     named = all(one.kind == "score" for one in found) and not any(map(_is_plain, found))
     return spread <= 3 and (2 * known >= len(found) or bracketed or named)
-
-
-def _is_criterion(facts: Facts) -> bool:
-    """Say whether a heading names a criterion: by a word that is known, or with a weight."""
-    known = any(word in lexicon.CRITERIA for word in fold(bare_name(facts.name)).split())
-    return known or WEIGHT.search(facts.name) is not None
 
 
 def _overall(found: Sequence[Facts]) -> list[Facts]:
@@ -432,7 +438,7 @@ def _is_plain(facts: Facts) -> bool:
 
 def _is_detail(sheet: Sheet, facts: Facts, objects: Facts, assessors: Facts) -> bool:
     """Say whether a column tells something of objects or of assessors, not of assessments."""
-    if facts.kind == "score" or len(objects.distinct) == objects.count or _is_criterion(facts):
+    if facts.kind == "score" or len(objects.distinct) == objects.count or is_criterion(facts.name):
         return False
     many = [
         side for side in (objects, assessors) if 2 * len(side.distinct) <= side.count and sheet.follows(facts, side)
