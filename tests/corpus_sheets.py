@@ -172,7 +172,8 @@ RANKED = append(
     lambda _, row: 1 + sum(mean(other[1:5]) > mean(row[1:5]) for other in WIDE[1:]),
 )
 
-MARKED = renamed(SMALL, assessors={"Ben": "Mark", "Anna": "Price"})
+LETTERED = renamed(FULL, assessors={who: f"Judge {who[0]}" for who in PEOPLE})
+MARKED = renamed(SMALL, assessors={"Ben": "Mark"})
 ORDER = dict(zip(PROPOSALS, (3.0, 1.0, 2.0, 6.0, 5.0, 4.0), strict=True))
 RANKING = {key: ORDER[key[0]] if key[1] == "Anna" else score for key, score in FULL.items()}
 MEANS = {one: float(round(sum(FULL[one, who] for who in PEOPLE[:3]) / 3)) for one in PROPOSALS}
@@ -287,6 +288,14 @@ ADDED = [
     read("an_assessor_named_mark.csv", wide(MARKED), MARKED),
     read("an_assessor_who_ranks.csv", wide(RANKING), RANKING),
     read("an_assessor_in_the_middle.csv", wide(MIDDLE), MIDDLE),
+    read(
+        "judges_by_letters.csv",
+        append(wide(LETTERED, "Entry"), "Place", lambda number, _: (number * 5) % 6 + 1),
+        LETTERED,
+    ),
+    read("points_to_reach.xlsx", [WIDE[0], ["Max. points", 10, 10, 10, 10], *WIDE[1:]], SMALL),
+    read("weights_of_assessors.csv", [WIDE[0], ["Weight", 0.4, 0.3, 0.2, 0.1], *WIDE[1:]], SMALL),
+    read("price_beside.csv", insert(wide(SMALL, "Wine"), 1, "Price", lambda number, _: 9 + 3 * number), SMALL),
     read("zeros.csv", wide(dict.fromkeys(FULL, 0.0)), dict.fromkeys(FULL, 0.0)),
     read("empty_column.csv", insert(WIDE, 2, "Eve", lambda *_: None), SMALL),
     read("one_object.csv", wide(panel(("P1",), PEOPLE, gaps=False)), panel(("P1",), PEOPLE, gaps=False)),
@@ -439,6 +448,9 @@ TWO_SCORES = long(SMALL, ("Paper", "Reviewer", "Score"), plain, ("Mark", lambda 
 TWICE = long(SMALL, ("Paper", "Reviewer", "Score"), plain, ("Score 2", lambda row, _: row % 7))
 LAST = renamed(SMALL, assessors={"Chloe": "Mark"})
 
+BY_CRITERIA = panel(PROPOSALS, CRITERIA, gaps=False)
+BY_QUESTIONS = panel(PROPOSALS, ("Q1", "Q2", "Q3"), gaps=False)
+
 QUESTIONS = [
     asks("peers.csv", wide(PEERS, ""), "--layout", PEERS, layout="wide"),
     asks(
@@ -448,6 +460,16 @@ QUESTIONS = [
         SMALL,
         sheet="Before",
     ),
+    asks("criteria_and_no_assessor.csv", wide(BY_CRITERIA), "--assessor", BY_CRITERIA, layout="wide"),
+    asks(
+        "questions_and_no_assessor.csv",
+        append(wide(BY_QUESTIONS, "Student"), "Total", lambda _, row: sum(row[1:])),
+        "--assessor",
+        BY_QUESTIONS,
+        layout="wide",
+    ),
+    asks("peers_by_name.csv", wide(PEERS, "Name"), "--layout", PEERS, layout="wide"),
+    asks("places_and_no_scores.csv", long(RANKING, ("Entry", "Judge", "Rank")), "no scores", RANKING, score="Rank"),
     asks("mark_at_the_end.csv", wide(LAST), "'Mark'.*--layout wide", LAST, layout="wide"),
     asks("score_and_score_2.csv", TWICE, "'Score', 'Score 2'.*--score", SMALL, score="Score"),
     asks("two_things.csv", PAIR, "'Paper', 'Project'.*--object", SMALL, object="Paper"),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 import stat
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from evenhand.errors import InputError, Problem
 from evenhand.io import coding
 from evenhand.io.coding import Wanted, wanted_of
 from evenhand.io.delimited import TextFile, read_delimited
-from evenhand.io.formats.found import Found
 from evenhand.io.paths import MANIFEST, MAX_UNPACKED, existing, local, regular_file
 from evenhand.io.settled import load, place_of
 from evenhand.io.table import Source, Whole, arrange, from_the_beginning, read_whole, realigned
@@ -32,6 +30,9 @@ from evenhand.panel.roles import find_column, listed_names
 from evenhand.panel.rules import Collector, Duplicates, Options
 from evenhand.panel.understand import understand
 from evenhand.words import argument, name_some
+
+if TYPE_CHECKING:
+    from evenhand.io.formats.found import Found
 
 _TEXTS: Final = (".csv", ".tsv", ".txt", ".md")
 _WORKBOOKS: Final = (".xlsx", ".xlsm", ".ods", ".xls")
@@ -191,26 +192,25 @@ def _over(settled: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     return told | found | lists
 
 
-def _panel(source: Source | Found, given: Given, options: Options, format: str | None) -> Panel:
+def _panel(source: Source, given: Given, options: Options, format: str | None) -> Panel:
     """Return the panel that a source holds: read portion by portion where it is large and one assessment a row."""
     if isinstance(source, Whole):
-        from evenhand.io.formats import from_table
-
-        system, fault = None, None
+        system: Found | None = source.system
+        fault: InputError | None = None
         try:
-            system = from_table(source.table, format=format) if given.layout is None else None
+            system = system or _system(source.table, given, format)
         except InputError as error:
             fault = error
             if format is not None or error.kind not in ("ambiguous_layout", "ambiguous_column", "anonymous_assessors"):
                 raise
-        if system is None:
-            try:
-                return collected(source.table, given, options)
-            except InputError:
-                raise fault or sys.exc_info()[1] from None  # type: ignore[misc]
-        source = system
-    if isinstance(source, Found):
-        return _of_system(source, given, options)
+        if system is not None:
+            return _of_system(system, given, options)
+        try:
+            return collected(source.table, given, options)
+        except InputError:
+            if fault is not None:
+                raise fault from None
+            raise
 
     def by_its_names() -> Layout | None:
         roles = by_names(source.names, given, source.source)
@@ -228,6 +228,18 @@ def _panel(source: Source | Found, given: Given, options: Options, format: str |
     if layout.roles is None:
         return collected(read_whole(source), given, options)
     return _collect(source, lambda: layout, options, given.covariates) or _unread()
+
+
+def _system(table: Table, given: Given, format: str | None) -> Found | None:
+    """Return what another system makes of a table; one whose very names say everything is nobody's."""
+    if given.layout is not None:
+        return None
+    has_mail = any("mail" in fold(name) for name in table.names)
+    if format is None and not has_mail and by_names(table.names, given, table.source) is not None:
+        return None
+    from evenhand.io.formats import from_table
+
+    return from_table(table, format=format)
 
 
 def _of_system(found: Found, given: Given, options: Options) -> Panel:
@@ -340,7 +352,7 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, max_un
 
 def _open(
     path: str | os.PathLike[str], sheet: str | None, max_unpacked: int, format: str | None, given: Given
-) -> Source | Found:
+) -> Source:
     """Return a file as a source of columns: one that is small, or must be, as a table."""
     kind, whole = _kind_of(path, sheet), given.layout not in (None, "long")
     if kind in ("json", "markup"):
@@ -461,7 +473,7 @@ def _kind_of(path: str | os.PathLike[str], sheet: str | None) -> FileKind:
     raise InputError(f"{what} ({_READ}): {advice}.", kind="unknown_format", where=place.name)
 
 
-def _open_data(place: Path, kind: str, max_unpacked: int, format: str | None) -> Source | Found:
+def _open_data(place: Path, kind: str, max_unpacked: int, format: str | None) -> Source:
     """Return JSON, XML or another system's text as what a system makes of it, or as a table."""
     from evenhand.io.formats import from_data, from_text
 
@@ -469,20 +481,21 @@ def _open_data(place: Path, kind: str, max_unpacked: int, format: str | None) ->
         from evenhand.io.records import read_json, to_table
 
         data = read_json(place, place.name, max_bytes=max_unpacked)
-        return from_data(data, place.name, format=format) or Whole(to_table(data, place.name))
+        found = from_data(data, place.name, format=format)
+        return Whole(to_table(data, place.name)) if found is None else Whole(found.table, found)
     from evenhand.io.formats import cmt, markup
 
     text = regular_file(place, max_bytes=max_unpacked).read_bytes().decode("utf-8", "replace")
     if markup.is_workbook(text):
         found = from_text(text, place.name, format=format)
-        return found or Whole(cmt.workbook_table(text, place.name))
+        return Whole(cmt.workbook_table(text, place.name)) if found is None else Whole(found.table, found)
     found = from_text(text, place.name, format=format)
     if found is None and markup.is_page(text):
         return Whole(arrange(markup.page_rows(text, place.name), source=place.name))
     if found is None:
         message = "This text is no table and no export that is known: save the table as csv or .xlsx."
         raise InputError(message, kind="unknown_format", where=place.name)
-    return found
+    return Whole(found.table, found)
 
 
 def is_packed(path: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,10 +60,10 @@ class Source(Protocol):
 
 
 class Whole:
-    """A table that was read already, as a source of one portion."""
+    """A table that was read already, as a source of one portion; ``system`` is what another system makes of it."""
 
-    def __init__(self, table: Table) -> None:
-        self.table = table
+    def __init__(self, table: Table, system: Any = None) -> None:
+        self.table, self.system = table, system
         self.source, self.names, self.rows = table.source, table.names, len(table)
         self.most_problems: int | None = None
 

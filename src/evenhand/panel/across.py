@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -19,8 +20,10 @@ from evenhand.panel.headings import (
     heading,
     headings,
     is_code,
+    is_criterion,
     is_full_name,
     is_person,
+    is_question,
     is_thing,
     meaning_of,
     numbered,
@@ -46,6 +49,10 @@ from evenhand.panel.sheet import (
 )
 from evenhand.words import argument, name_some
 
+_ANOTHER_SCALE: Final = 3.0
+_NO_SCALE: Final = 20.0
+"""How many times the highest score of all others makes the lowest number of a column odd, and no score at all."""
+
 
 def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
     """Return the layout of a table with a column for each assessor, or for each object."""
@@ -53,7 +60,7 @@ def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
     across = columns_across(sheet, down)
     pairs = _paired(sheet, across)
     columns = [facts for facts in across if facts.at not in pairs.used] if pairs else across
-    columns = _without_summaries(sheet, columns, down)
+    columns = _without_summaries(sheet, columns)
     if pairs is None and not columns:
         across = [facts for facts in sheet.facts if facts is not down and facts.count]
         message = "There is no column of an assessor beside the objects: a wide sheet has one column for each assessor."
@@ -69,6 +76,8 @@ def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
     rows = sheet.rows_of(down, columns if not pairs else [sheet.facts[head.score] for head in pairs.heads])
     if kind is None:
         kind = _turn(sheet, down, labels)
+        if kind == "wide" and not (pairs and any(head.criterion for head in pairs.heads)):
+            _refuse_criteria(sheet, labels)
     _refuse_positions(sheet, labels, columns)
     slots = []
     for head in (
@@ -106,7 +115,7 @@ def groups(sheet: Sheet) -> Layout | None:
             found.setdefault(key, {})["confidence"] = facts
         elif kind in ("score", "") and facts.is_scores:
             own = found.setdefault(key, {})
-            if "score" not in own or (kind == "score") > (own["score"].kind == "score"):
+            if "score" not in own or _merit(facts) > _merit(own["score"]):
                 own["score"] = facts
     groups = {key: one for key, one in found.items() if {"assessor", "score"} <= one.keys()}
     if len(groups) < 2:
@@ -134,6 +143,11 @@ def groups(sheet: Sheet) -> Layout | None:
         if facts.at not in used and facts.is_scores and (is_summary(facts) or facts.kind == "score"):
             sheet.left_out[facts.at] = "computed from the scores, by its name"
     return sheet.finish("groups", slots, form)
+
+
+def _merit(facts: Facts) -> tuple[bool, bool]:
+    """Return by what one of several columns of an assessor is the score: its name, then numbers before words."""
+    return group_of(facts.name).kind == "score", facts.words is None
 
 
 def columns_across(sheet: Sheet, down: Facts | None) -> list[Facts]:
@@ -175,45 +189,50 @@ def rows_label(sheet: Sheet, kind: Kind | None) -> Facts:
     return (texts or free or sheet.facts)[0]
 
 
-def _without_summaries(sheet: Sheet, columns: Sequence[Facts], down: Facts) -> list[Facts]:
-    """Return columns without those that are computed from the others, which are noted."""
+def _without_summaries(sheet: Sheet, columns: Sequence[Facts]) -> list[Facts]:
+    """Return columns without those that are no assessor's, each of which is told with its reason."""
     kept = list(columns)
-    named_so = sum(facts.kind == "score" for facts in columns)
     for facts in columns:
         others = [one for one in kept if one is not facts and not is_summary(one) and one.kind != "score"]
-        reason = computed(facts, others)
-        kind = "" if fold(facts.name) in lexicon.PERSONAL else facts.kind
-        if (
-            reason is None
-            and facts.kind == "score"
-            and not kind
-            and facts is columns[-1]
-            and len(others) > 1
-            and not sheet.given.layout
-        ):
-            raise _mark_or_name(sheet, facts)
-        if reason is None and is_summary(facts) and kind:
-            reason = f"looks like {COMPUTED.get(facts.kind, 'a sum')} by its name"
-        elif reason is None and kind in ("outcome", "fact") and len(others) > 1:
-            reason = BESIDE[kind]
-        elif reason is None and kind == "score" and len(others) > 1 and 2 * named_so < len(columns):
-            reason = "looks like a score for all by its name"
-        elif reason is None and kind == "" and _is_counter(sheet, facts, others):
-            reason = "numbers the rows"
-        elif reason is None and kind in ("object", "confidence", "uncertainty", "level"):
-            strong = facts.meaning is not None and facts.meaning.strength == 3
-            reason = "no column of an assessor by its name" if strong and len(others) > 1 else None
-        elif reason is None and kind == "" and _is_decoy(sheet, facts, others):
-            reason = "on another scale than the scores"
-            message = f"{facts.name!r} was left out, since its numbers lie far beyond all others: is it no assessor?"
-            sheet.notes.append(Problem("another_scale", message, f"column {facts.name}"))
-        elif reason is None and kind == "" and is_in_the_middle(facts, others):
-            message = f"{facts.name!r} has the mean of the others in every row, and was taken for an assessor."
-            sheet.notes.append(Problem("like_a_mean", message, f"column {facts.name}"))
+        reason = computed(facts, others) or _no_assessor(sheet, facts, others, columns)
         if reason is not None:
             kept.remove(facts)
             sheet.left_out[facts.at] = reason
     return kept
+
+
+def _no_assessor(sheet: Sheet, facts: Facts, others: Sequence[Facts], columns: Sequence[Facts]) -> str | None:
+    """Return why a column that is not computed is no assessor's, or ask; None where it may be one's.
+
+    A word that may be a name counts for nothing.
+    """
+    kind = "" if fold(facts.name) in lexicon.PERSONAL else facts.kind
+    is_asked = sheet.given.layout is None and len(others) > 1
+    if kind in COMPUTED or (kind and is_summary(facts)):
+        return f"looks like {COMPUTED.get(kind, 'a sum')} by its name"
+    if kind in ("outcome", "fact") and len(others) > 1:
+        return BESIDE[kind]
+    if kind == "score" and len(others) > 1 and 2 * sum(one.kind == "score" for one in columns) < len(columns):
+        return "looks like a score for all by its name"
+    if kind in ("object", "confidence", "uncertainty", "level") and len(others) > 1:
+        is_plain = facts.meaning is not None and facts.meaning.strength == 3
+        return "no column of an assessor by its name" if is_plain else None
+    if kind:
+        return None
+    if is_asked and facts.kind == "score" and facts is columns[-1]:
+        raise _mark_or_name(sheet, facts)
+    if is_asked and _is_counter(sheet, facts, others):
+        raise _counter_or_name(sheet, facts)
+    beyond = _beyond(sheet, facts, others)
+    if beyond > _ANOTHER_SCALE:
+        what = "was left out" if beyond > _NO_SCALE else "was taken for an assessor"
+        message = f"{facts.name!r} {what}, and its numbers lie far beyond all others: is that right?"
+        sheet.notes.append(Problem("another_scale", message, f"column {facts.name}"))
+        return "on another scale than the scores" if beyond > _NO_SCALE else None
+    if is_in_the_middle(facts, others):
+        message = f"{facts.name!r} has the mean of the others in every row, and was taken for an assessor."
+        sheet.notes.append(Problem("like_a_mean", message, f"column {facts.name}"))
+    return None
 
 
 def _mark_or_name(sheet: Sheet, facts: Facts) -> InputError:
@@ -225,6 +244,15 @@ def _mark_or_name(sheet: Sheet, facts: Facts) -> InputError:
     return InputError(message, kind="ambiguous_column", where=sheet.source)
 
 
+def _counter_or_name(sheet: Sheet, facts: Facts) -> InputError:
+    """Return the question whether a column that counts from 1 is somebody's."""
+    message = (
+        f"The column {facts.name!r} numbers the rows from 1 to {len(sheet.table)}. Give --layout wide if it holds the "
+        "scores of an assessor; else call it No., or leave it out of the file."
+    )
+    return InputError(message, kind="ambiguous_column", where=sheet.source)
+
+
 def _is_counter(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> bool:
     """Say whether a column left of all others numbers the rows, one by one."""
     is_first = all(facts.at < one.at for one in others)
@@ -232,17 +260,14 @@ def _is_counter(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> bool:
     return is_first and is_long and np.array_equal(facts.numbers, np.arange(1.0, len(sheet.table) + 1))
 
 
-def _is_decoy(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> bool:
-    """Say whether the numbers of a column lie wholly beyond those of all others, which agree with each other."""
-    if len(others) < 2 or facts.words is not None:
-        return False
-    numbers = facts.numbers[np.isfinite(facts.numbers)]
-    rest = np.concatenate([one.numbers for one in others])
-    rest = rest[np.isfinite(rest)]
-    if not numbers.size or not rest.size:
-        return False
-    reach = float(rest.max() - min(0.0, rest.min())) or 1.0
-    return bool(numbers.min() > rest.max() + reach) and facts.filled.sum() >= 0.9 * len(sheet.table)
+def _beyond(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> float:
+    """Return how many times the highest of all others the lowest number of a column is; 0 where there are too few."""
+    if len(others) < 2 or facts.words is not None or facts.filled.sum() < 0.9 * len(sheet.table):
+        return 0.0
+    numbers, rest = facts.numbers, np.concatenate([one.numbers for one in others])
+    if not np.isfinite(numbers).any() or not np.isfinite(rest).any():
+        return 0.0
+    return float(np.nanmin(numbers)) / max(1.0, float(np.nanmax(np.abs(rest))))
 
 
 def _turn(sheet: Sheet, down: Facts, labels: Sequence[str]) -> Kind:
@@ -252,7 +277,8 @@ def _turn(sheet: Sheet, down: Facts, labels: Sequence[str]) -> Kind:
     if down.kind in ("assessor", "self"):
         return "across"
     rows = [label_text(cell) for cell in down.distinct]
-    evidence = 0.0
+    are_peers = 2 * len(set(rows) & set(labels)) > len(set(rows) | set(labels))
+    evidence = -math.inf if are_peers else 0.0
     summaries = any("looks like" in reason for reason in sheet.left_out.values())
     ranked = any(facts.kind == "rank" for facts in sheet.facts)
     evidence += 2.0 * (summaries or ranked) + 1.0 * (down.kind == "title")
@@ -271,7 +297,7 @@ def _turn(sheet: Sheet, down: Facts, labels: Sequence[str]) -> Kind:
     evidence += 1.5 * (share_of(rows, is_thing) - share_of(labels, is_thing))
     evidence += 0.9 * (share_of(labels, is_full_name) - share_of(rows, is_full_name))
     evidence += 0.5 * (share_of(labels, is_person) - share_of(rows, is_person))
-    if abs(evidence) >= 0.85:
+    if 0.85 <= abs(evidence) < math.inf:
         return "wide" if evidence > 0 else "across"
     first = name_some([repr(label) for label in rows], 3)
     other = name_some([repr(label) for label in labels], 3)
@@ -282,6 +308,17 @@ def _turn(sheet: Sheet, down: Facts, labels: Sequence[str]) -> Kind:
         kind="ambiguous_layout",
         where=sheet.source,
     )
+
+
+def _refuse_criteria(sheet: Sheet, labels: Sequence[str]) -> None:
+    """Refuse columns that are criteria or questions: then nobody is named who assessed."""
+    if 2 * sum(is_criterion(label) or is_question(label) for label in labels) > len(labels):
+        raise InputError(
+            f"The columns {quoted(list(labels))} look like criteria or questions, and no column names the assessors: "
+            "add one (--assessor NAME). If each column is an assessor's, give --layout wide.",
+            kind="missing_column",
+            where=sheet.source,
+        )
 
 
 def _refuse_positions(sheet: Sheet, labels: Sequence[str], columns: Sequence[Facts]) -> None:
@@ -296,7 +333,7 @@ def _refuse_positions(sheet: Sheet, labels: Sequence[str], columns: Sequence[Fac
     is_prefix = bool((np.diff(filled.astype(int), axis=1) <= 0).all())
     if is_prefix and (len(labels) <= 5 or not filled.all()):
         reason = f"The columns {quoted(list(labels))} are filled from the left"
-        sheet.tell_places(labels, reason, not filled.all(), "layout wide")
+        sheet.tell_places(labels, reason, not filled.all(), argument("layout", "wide"))
 
 
 def _without_header(sheet: Sheet, facts: Facts) -> InputError:

@@ -507,6 +507,26 @@ def weights_in(names: Sequence[str]) -> dict[str, float]:
     return {name: float(one[1].replace(",", ".")) / 100 for name, one in found.items() if one is not None}
 
 
+def is_criterion(name: str) -> bool:
+    """Say whether a heading names a criterion, by a word that is known or with a weight.
+
+    Examples
+    --------
+    >>> is_criterion("Novelty"), is_criterion("Team spirit (40 %)"), is_criterion("Anna")
+    (True, True, False)
+    """
+    known = any(word in lexicon.CRITERIA for word in fold(bare_name(name)).split())
+    return known or WEIGHT.search(name) is not None
+
+
+def is_question(name: str) -> bool:
+    """Say whether a heading names a task or a year, such as ``Q3``, ``Quiz 2`` or ``2025``, and so no assessor."""
+    parts = without_number(name)
+    if re.fullmatch(r"(19|20)\d\d", name.strip()):
+        return True
+    return fold(name if parts is None else parts[0]) in lexicon.TASKS
+
+
 # --- labels ---
 
 _CODE: Final = re.compile(r"[#(]?([A-Z]{0,5}|[A-Za-z]{0,2}|[A-Za-z]{3,5}(?=[\s._/-]))[\s._/-]?\d[\w./-]*\)?")

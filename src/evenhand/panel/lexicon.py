@@ -21,7 +21,7 @@ THINGS: Final = _words(
     "competitor participant presentation talk dish cake wine beer film photo startup team product sample contribution "
     "case idea pitch tender assignment coursework performance skater athlete recipe bake coffee response gradee "
     "question target answer "
-    "finalist grant animal plant dog song book cheese "
+    "finalist grant option animal plant dog song book cheese "
     "antrag projekt kandidat kandidatin bewerber bewerberin bewerbung beitrag einreichung arbeit objekt artikel "
     "studierende studentin schuler schulerin teilnehmer teilnehmerin prufling klausur aufsatz vorhaben vortrag kuchen "
     "entwurf wein antragsnummer forderantrag "
@@ -67,7 +67,7 @@ MAIL: Final = frozenset(
 )
 
 SCORES: Final = _words(
-    "score mark grade rating points overall total score_value raw_score overall_score overall_mark overall_grade "
+    "score mark grade rating vote points overall total score_value raw_score overall_score overall_mark overall_grade "
     "overall_rating overall_merit overall_evaluation overall_recommendation overall_assessment total_score total_mark "
     "total_points final_score final_mark review_score review_rating recommendation evaluation verdict estimate "
     "punkte punktzahl bewertung gesamtnote gesamtbewertung gesamtpunktzahl wertung punktwert gesamtpunkte "
@@ -136,7 +136,7 @@ FACTS: Final = frozenset(
         "gpa age year vintage price cost budget amount requested funding pages page words flight table room booth "
         "phone "
         "zip postcode sn bib seat batch duration duration_s seconds minutes tokens temperature prompt_tokens ip "
-        "ip_address url link weight_kg height abv percent_alcohol capacity start_number starting_number "
+        "alcohol ip_address url link weight_kg height abv percent_alcohol capacity start_number starting_number "
         "alter jahr jahrgang preis kosten betrag fordersumme seiten telefon tisch raum annee age prix cout montant "
         "ano edad precio coste importe anno eta prezzo costo importo idade preco custo valor_pedido jaar prijs bedrag"
     )
@@ -178,6 +178,11 @@ CRITERIA: Final = frozenset(
 )
 """Words for what a criterion of its own may ask."""
 
+TASKS: Final = frozenset(
+    _words("q question quiz exam test task exercise homework hw aufgabe frage klausur tarea pregunta opgave vraag")
+)
+"""Words for what one and the same person marks of an object: columns of these are no assessors."""
+
 CRITERION_NAMES: Final = frozenset(
     _words("criterion criteria dimension aspect kriterium critere criterio criterium rubric")
 )
@@ -202,6 +207,13 @@ SPREADS: Final = frozenset(
         "desviacion desviacion_estandar deviazione_standard desvio_padrao standaardafwijking spannweite varianz"
     )
 )
+POSSIBLE: Final = frozenset(
+    _words(
+        "max maximum possible weight weights weighting gewicht gewichtung poids peso pesos pesi maximo massimo maximal"
+    )
+)
+"""Words in the label of a row that says what can be reached, or what each column counts."""
+
 OTHER_SUMMARIES: Final = frozenset(
     _words(
         "median mediane mediana mediaan min max minimum maximum count n anzahl nombre_de_notes number_of_reviews "
@@ -210,7 +222,7 @@ OTHER_SUMMARIES: Final = frozenset(
 )
 """Names of columns and rows that are computed from scores."""
 
-PERSONAL: Final = frozenset(_words("max min rank mode media n som ave diff range var mark page price day grant"))
+PERSONAL: Final = frozenset(_words("max min rank mode media n som ave diff range var mark"))
 """Words that may as well be names of people: only arithmetic tells."""
 
 TIMES: Final = frozenset(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -49,28 +50,47 @@ class Facts:
         return self.meaning.kind
 
     @cached_property
+    def kinds(self) -> tuple[list[Cell], NDArray[np.intp]]:
+        """The distinct cells, of which the first is None for an empty one, and for each row which of them it has."""
+        column = self._column if self._column.numbers is None else factorise(self.name, list(self._column))
+        found: list[Cell] = [None]
+        known: dict[object, int] = {}
+        place = np.zeros(len(column.cells) + 1, np.intp)  # the last for cells without a code
+        for code, cell in enumerate(column.cells):
+            if is_empty(cell):
+                continue
+            place[code] = known.setdefault(_key(cell), len(found))
+            if place[code] == len(found):
+                found.append(cell)
+        return found, place[np.minimum(column.codes, len(column.cells))]
+
+    def rows_where(self, test: Callable[[Cell], bool]) -> NDArray[np.bool_]:
+        """Say for each row whether its cell is filled and a test holds, asked once for each distinct cell."""
+        cells, place = self.kinds
+        return np.array([cell is not None and test(cell) for cell in cells], np.bool_)[place]
+
+    @cached_property
     def cells(self) -> list[Cell]:
         """All cells, empty ones None."""
-        return [None if is_empty(cell) else cell for cell in self._column]
+        cells, place = self.kinds
+        return [cells[at] for at in place.tolist()]
 
     @cached_property
     def filled(self) -> NDArray[np.bool_]:
         """Which rows have a cell."""
-        return np.array([cell is not None for cell in self.cells], np.bool_)
+        return np.asarray(self.kinds[1] > 0)
 
     @cached_property
-    def distinct(self) -> dict[Cell, int]:
+    def distinct(self) -> Mapping[Cell, int]:
         """How often each cell stands."""
-        found: dict[Cell, int] = {}
-        for cell in self.cells:
-            if cell is not None:
-                found[cell] = found.get(cell, 0) + 1
-        return found
+        cells, place = self.kinds
+        times = np.bincount(place, minlength=len(cells)).tolist()
+        return {cell: count for cell, count in zip(cells, times, strict=True) if cell is not None and count}
 
-    @property
+    @cached_property
     def count(self) -> int:
         """Number of cells that are not empty."""
-        return sum(self.distinct.values())
+        return int(self.filled.sum())
 
     def share(self, test: Callable[[Cell], bool]) -> float:
         """Return for which part of the filled cells a test holds."""
@@ -122,7 +142,8 @@ class Facts:
         value = {cell: math.nan if score is None else score.number for cell, score in found.items()}
         if self.words is not None:
             value |= {cell: self.words.get(fold(cell), value[cell]) for cell in value if isinstance(cell, str)}
-        return np.array([math.nan if cell is None else value[cell] for cell in self.cells])
+        cells, place = self.kinds
+        return np.array([value.get(cell, math.nan) for cell in cells])[place]
 
     @property
     def is_unique(self) -> bool:
@@ -157,6 +178,15 @@ class Facts:
         return self.is_text or self.words is not None or bool((finite == np.floor(finite)).all())
 
 
+def _key(cell: object) -> object:
+    """Return what tells a cell apart; structures, which cannot be compared at once, are all different."""
+    try:
+        hash(cell)
+    except TypeError:
+        return id(cell)
+    return cell
+
+
 def _is_date(cell: Cell) -> bool:
     return hasattr(cell, "isoformat") or (isinstance(cell, str) and bool(_DATE.fullmatch(cell.strip())))
 
@@ -183,12 +213,9 @@ class Sheet:
 
     def follows(self, one: Facts, other: Facts) -> bool:
         """Say whether a cell of one column follows from that of the other."""
-        known: dict[Cell, Cell] = {}
-        return all(
-            known.setdefault(there, here) == here
-            for here, there in zip(one.cells, other.cells, strict=True)
-            if there is not None
-        )
+        here, there = one.kinds[1], other.kinds[1]
+        pairs = np.unique(there[there > 0] * len(one.kinds[0]) + here[there > 0])
+        return bool(pairs.size == np.unique(there[there > 0]).size)
 
     def best(self, found: Sequence[Facts], role: str) -> Facts | None:
         """Return the column to know objects or assessors by, where one says more than all others."""
@@ -202,7 +229,7 @@ class Sheet:
         if not finest:
             names = [facts.name for facts in found]
             raise InputError(
-                f"The columns {quoted(names)} could each hold the {role}s: say which one it is with --{role}.",
+                f"The columns {quoted(names)} could each hold the {role}s: say which one it is with {argument(role)}.",
                 kind="ambiguous_column",
                 where=self.source,
             )
@@ -216,37 +243,20 @@ class Sheet:
         ``others`` label the rows, too, where each has an assessor: then nothing is computed there.
         """
         texts = [column for column in self.facts[:4] if column.can_label and column not in scores] or [labels]
-        kept = np.ones(len(self.table), np.bool_)
-        sums: list[int] = []
-        for row in range(len(self.table)):
-            cells = [facts.cells[row] for facts in texts if isinstance(facts.cells[row], str)]
-            is_bare = labels.cells[row] is None
-            named = [
-                one for one in map(str, cells) if is_summary_name(one, is_bare) and fold(one) not in lexicon.PERSONAL
-            ]
-            is_own = labels.cells[row] is None or str(labels.cells[row]) in named
-            is_alone = others is None or others.cells[row] is None or str(others.cells[row]) in named
-            if named and is_own and is_alone:
-                sums.append(row)
-            elif str(labels.cells[row] or "").endswith(":") and all(
-                facts.cells[row] is None or says_nothing(facts.cells[row]) for facts in scores
-            ):
-                kept[row] = False  # such as ``Signed: ____``
-            again = [
-                facts.name
-                for facts in self.facts
-                if facts.name and isinstance(facts.cells[row], str) and str(facts.cells[row]).strip() == facts.name
-            ]
-            if len(again) > 1 and len(again) >= 0.5 * sum(facts.cells[row] is not None for facts in self.facts):
-                kept[row] = False
-            if all(
-                not isinstance(one, str) or set(one.strip()) <= set("-:= ")
-                for one in (f.cells[row] for f in self.facts)
-            ):
-                kept[row] = any(
-                    facts.cells[row] is not None and not isinstance(facts.cells[row], str) for facts in self.facts
-                )
-        kept[sums] = False
+        bare = ~labels.filled
+        named = {facts.at: facts.rows_where(_is_computed) for facts in [labels, *([others] if others else [])]}
+        strict = np.any([facts.rows_where(_is_computed) for facts in texts], axis=0)
+        loose = np.any([facts.rows_where(_may_be_computed) for facts in texts], axis=0)
+        is_own = bare | (strict & named[labels.at])
+        is_alone = True if others is None else ~others.filled | named[others.at]
+        is_sum = np.where(bare, loose, strict) & is_own & is_alone
+        no_score = np.all([~one.filled | one.rows_where(says_nothing) for one in scores], axis=0) if scores else ~bare
+        is_signed = labels.rows_where(lambda cell: str(cell).endswith(":")) & no_score  # such as ``Signed: ____``
+        again = np.sum([one.rows_where(functools.partial(_is_name, one.name)) for one in self.facts], axis=0)
+        full = np.sum([one.filled for one in self.facts], axis=0)
+        is_rule = full == np.sum([one.rows_where(_is_rule) for one in self.facts], axis=0)
+        kept = ~(is_sum | is_signed | ((again > 1) & (again >= 0.5 * full)) | is_rule)
+        sums = np.flatnonzero(is_sum).tolist()
         if sums:
             numbers = [int(self.table.row_numbers[row]) for row in sums]
             which = "row" if len(sums) == 1 else "rows"
@@ -285,7 +295,7 @@ class Sheet:
             raise InputError(
                 f"{reason}, so they seem to be places and not people: {labels[0]} of one object need not be the same "
                 "person as of another, and then nobody can be calibrated. Export the names of the assessors; if each "
-                f"is one person, give --{option}{'' if ' ' in option else ' NAME'}.",
+                f"is one person, give {option}.",
                 kind="positions",
                 where=self.source,
             )
@@ -445,7 +455,7 @@ def computed(facts: Facts, others: Sequence[Facts]) -> str | None:
             ("the lowest of the others", lambda x: np.nanmin(x, axis=1)),
             ("the number of the others", lambda x: np.isfinite(x).sum(axis=1).astype(float)),
         ]
-    if not is_sure and usable.sum() < 3:
+    if not is_sure and (usable.sum() < 3 or target.min() == target.max()):
         return None
     for what, compute in tests:
         if np.mean(np.abs(compute(values) - target) <= close) > (0.6 if is_sure else 0.95):
@@ -487,9 +497,42 @@ def is_summary_name(name: str, is_loose: bool = False) -> bool:
     ) in lexicon.SUMS
 
 
+def _is_possible(label: str) -> bool:
+    """Say whether a label is of what can be reached, or of what columns count: ``Max. points``, ``Weight``."""
+    words = fold(label).split()
+    if not 0 < len(words) < 4 or lexicon.POSSIBLE.isdisjoint(words):
+        return False
+    return fold(label) not in lexicon.PERSONAL and all(
+        word in lexicon.POSSIBLE or word in lexicon.SCORES for word in words
+    )
+
+
 def tagged(found: Sequence[Facts]) -> list[Facts]:
     """Return columns whose names say that they are numbers or codes."""
     return [one for one in found if set(fold(one.name).split()) & (set(lexicon.TAGS) - {"name"})]
+
+
+def _is_computed(cell: Cell) -> bool:
+    """Say whether a cell names something computed."""
+    if not isinstance(cell, str):
+        return False
+    return (is_summary_name(cell) and fold(cell) not in lexicon.PERSONAL) or _is_possible(cell)
+
+
+def _may_be_computed(cell: Cell) -> bool:
+    """Say whether a word of a cell names something computed."""
+    if not isinstance(cell, str):
+        return False
+    return (is_summary_name(cell, True) and fold(cell) not in lexicon.PERSONAL) or _is_possible(cell)
+
+
+def _is_name(name: str, cell: Cell) -> bool:
+    return bool(name) and isinstance(cell, str) and cell.strip() == name
+
+
+def _is_rule(cell: Cell) -> bool:
+    """Say whether a cell is nothing but a line, as below the header of a table in plain text."""
+    return isinstance(cell, str) and set(cell.strip()) <= set("-:= ")
 
 
 def another() -> str:

@@ -21,6 +21,7 @@ from evenhand.panel.headings import (
     bare_name,
     fold,
     form_of,
+    is_criterion,
     meaning_of,
     numbered,
     weights_in,
@@ -118,11 +119,11 @@ def _by_names(sheet: Sheet) -> Layout | None:
 def _has_criteria(sheet: Sheet, roles: Roles) -> bool:
     """Say whether the score is computed from other columns, which then are the scores."""
     others = [
-        facts
-        for facts in sheet.facts
-        if facts.at not in roles.used and facts.is_scores and facts.kind in ("", "score") and not facts.is_unique
+        facts for facts in sheet.facts if facts.at not in roles.used and facts.is_scores and facts.kind in ("", "score")
     ]
-    return len(others) > 1 and computed(sheet.facts[roles.score], others) is not None
+    score = sheet.facts[roles.score]
+    few = [facts for facts in others if not facts.is_unique]
+    return any(len(some) > 1 and computed(score, some) is not None for some in (others, few))
 
 
 def _long_or_fail(sheet: Sheet, objects: Facts | None, assessors: Facts | None) -> Layout:
@@ -212,12 +213,16 @@ def _siblings(sheet: Sheet) -> set[int]:
 
 
 def _is_numbered(sheet: Sheet, facts: Facts) -> bool:
-    """Say whether a column is one of several that are called alike but for a number."""
+    """Say whether a column is one of several that are called alike but for a number, or for a letter above scores."""
     parts = without_number(facts.name)
-    if parts is None:
+    others = [other.name for other in sheet.facts if other is not facts and other.name]
+    if parts is not None:
+        return any(fold(found[0]) == fold(parts[0]) for found in map(without_number, others) if found is not None)
+    *words, last = fold(facts.name).split()
+    if not words or last in lexicon.TAGS or facts.is_text:
         return False
-    others = (without_number(other.name) for other in sheet.facts if other is not facts)
-    return any(other is not None and fold(other[0]) == fold(parts[0]) for other in others)
+    alike = (fold(name).split() for name in others)
+    return any(other[:-1] == words and other[-1] not in lexicon.TAGS for other in alike if other)
 
 
 def _long(sheet: Sheet, objects: Facts, assessors: Facts) -> Layout:
@@ -338,6 +343,13 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
                 sheet.left_out[facts.at] = another()
         return named_scores
     if len(parts) == 1 or (not parts and len(aside) == 1):
+        if not parts and (ranks := [sheet.facts[at] for at in aside if sheet.facts[at].kind == "rank"]):
+            raise InputError(
+                f"The column {ranks[0].name!r} holds places, of which the first is the best, and no scores. Give the "
+                f"scores; or, if a higher number is better there, --score {ranks[0].name!r}.",
+                kind="ranks",
+                where=sheet.source,
+            )
         if not parts:
             parts, aside = [sheet.facts[at] for at in aside], {}
         sheet.left_out |= aside
@@ -407,7 +419,7 @@ def _alike(sheet: Sheet, found: Sequence[Facts]) -> bool:
     if all(WEIGHT.search(one.name) for one in found):
         return True
     tops = [float(np.nanmax(one.numbers)) if np.isfinite(one.numbers).any() else 0.0 for one in found]
-    known = sum(any(word in lexicon.CRITERIA for word in fold(one.name).split()) for one in found)
+    known = sum(is_criterion(one.name) for one in found)
     bracketed = all(re.search(r"\[.+\]\s*$", one.name) for one in found)
     spread = max(tops) / max(min(tops), 1e-9)
     named = all(one.kind == "score" for one in found) and not any(map(_is_plain, found))
@@ -429,7 +441,7 @@ def _is_plain(facts: Facts) -> bool:
 
 def _is_detail(sheet: Sheet, facts: Facts, objects: Facts, assessors: Facts) -> bool:
     """Say whether a column tells something of objects or of assessors, not of assessments."""
-    if facts.kind == "score" or len(objects.distinct) == objects.count:
+    if facts.kind == "score" or len(objects.distinct) == objects.count or is_criterion(facts.name):
         return False
     many = [
         side for side in (objects, assessors) if 2 * len(side.distinct) <= side.count and sheet.follows(facts, side)
@@ -452,7 +464,12 @@ def _refuse_places(sheet: Sheet, objects: Facts, assessors: Facts) -> None:
     if all(places == set(range(1, len(places) + 1)) for places in found.values()):
         ordered = [labels[cell] for cell in sorted(labels, key=lambda cell: numbers[cell] or 0)]
         is_ragged = len(set(map(len, found.values()))) > 1
-        sheet.tell_places(ordered, f"The assessors {quoted(ordered)} begin anew for each object", is_ragged, "assessor")
+        sheet.tell_places(
+            ordered,
+            f"The assessors {quoted(ordered)} begin anew for each object",
+            is_ragged,
+            argument("assessor", "NAME"),
+        )
 
 
 def _fill_down(
