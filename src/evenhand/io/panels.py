@@ -234,8 +234,10 @@ def _system(table: Table, given: Given, format: str | None) -> Found | None:
     """Return what another system makes of a table; one whose very names say everything is nobody's."""
     if given.layout is not None:
         return None
-    has_mail = any("mail" in fold(name) for name in table.names)
-    if format is None and not has_mail and by_names(table.names, given, table.source) is not None:
+    is_told = any("mail" in fold(name) for name in table.names) or any(
+        isinstance(cell, str) and "Reviewer_" in cell for column in table.columns for cell in column.cells
+    )
+    if format is None and not is_told and by_names(table.names, given, table.source) is not None:
         return None
     from evenhand.io.formats import from_table
 

@@ -242,14 +242,8 @@ class Sheet:
 
         ``others`` label the rows, too, where each has an assessor: then nothing is computed there.
         """
-        texts = [column for column in self.facts[:4] if column.can_label and column not in scores] or [labels]
+        is_sum = self._computed_rows(labels, scores, others)
         bare = ~labels.filled
-        named = {facts.at: facts.rows_where(_is_computed) for facts in [labels, *([others] if others else [])]}
-        strict = np.any([facts.rows_where(_is_computed) for facts in texts], axis=0)
-        loose = np.any([facts.rows_where(_may_be_computed) for facts in texts], axis=0)
-        is_own = bare | (strict & named[labels.at])
-        is_alone = True if others is None else ~others.filled | named[others.at]
-        is_sum = np.where(bare, loose, strict) & is_own & is_alone
         no_score = np.all([~one.filled | one.rows_where(says_nothing) for one in scores], axis=0) if scores else ~bare
         is_signed = labels.rows_where(lambda cell: str(cell).endswith(":")) & no_score  # such as ``Signed: ____``
         again = np.sum([one.rows_where(functools.partial(_is_name, one.name)) for one in self.facts], axis=0)
@@ -283,6 +277,20 @@ class Sheet:
             self.notes.append(Problem("no_assessment", message, f"{which} {name_some(beside)}"))
         self.rows = None if kept.all() else kept
         return self.rows
+
+    def _computed_rows(self, labels: Facts, scores: Sequence[Facts], others: Facts | None) -> NDArray[np.bool_]:
+        """Say which rows name something computed, and no assessor who is none."""
+        is_alone = np.ones(len(self.table), np.bool_) if others is None else ~others.filled
+        if others is not None:
+            is_alone |= others.rows_where(_is_computed)
+        if not is_alone.any():
+            return is_alone
+        texts = [column for column in self.facts[:4] if column.can_label and column not in scores] or [labels]
+        bare = ~labels.filled
+        strict = np.any([facts.rows_where(_is_computed) for facts in texts], axis=0)
+        loose = np.any([facts.rows_where(_may_be_computed) for facts in texts], axis=0)
+        is_own = bare | (strict & labels.rows_where(_is_computed))
+        return np.asarray(np.where(bare, loose, strict) & is_own & is_alone)
 
     def _is_remark(self, labels: Facts, row: int) -> bool:
         """Say whether a row without scores is a remark below the table, and no object that nobody assessed."""
