@@ -154,10 +154,13 @@ def merged_criteria(scores: Scores) -> Rows:
     return [top, [None, *CRITERIA * len(people)], *body]
 
 
+SURE_SHEET = [wide(FULL)[0], *([one, 1, 2 + number % 2, 3, 5] for number, one in enumerate(reversed(PROPOSALS)))]
+
 MERGED = [
     read("confidence_beside.csv", paired(), SMALL, "level"),
     read("confidence_in_brackets.csv", paired("{} (confidence)"), SMALL, "level"),
     read("confidence_colon.xlsx", paired("{}: sure?"), SMALL, "level"),
+    read("confidence_sheet.xlsx", {"Scores": wide(FULL), "Confidence": SURE_SHEET}, FULL, "level"),
     read("two_heading_rows.xlsx", two_rows(), FULL, "level"),
     read("two_heading_rows.csv", two_rows(), FULL, "level"),
     read("merged_criteria.xlsx", merged_criteria(with_criteria(FULL)), with_criteria(FULL)),

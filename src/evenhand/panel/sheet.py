@@ -259,7 +259,7 @@ class Sheet:
             ]
             if foot:
                 kept[foot] = False
-        beside = [int(self.table.row_numbers[row]) for row in np.flatnonzero(~kept) if row not in sums]
+        beside = [int(self.table.row_numbers[row]) for row in np.flatnonzero(~kept & labels.filled) if row not in sums]
         if beside:
             which = "row" if len(beside) == 1 else "rows"
             message = f"{which} {name_some(beside)}: left out, since no assessment stands there."
