@@ -229,7 +229,10 @@ class Sheet:
             again = [
                 facts.name
                 for facts in self.facts
-                if facts.name and isinstance(facts.cells[row], str) and str(facts.cells[row]).strip() == facts.name
+                if facts.name
+                and isinstance(facts.cells[row], str)
+                and str(facts.cells[row]).strip() == facts.name
+                and parse_score(facts.name) is None
             ]
             if len(again) > 1 and len(again) >= 0.5 * sum(facts.cells[row] is not None for facts in self.facts):
                 kept[row] = False
