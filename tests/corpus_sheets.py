@@ -154,10 +154,17 @@ def merged_criteria(scores: Scores) -> Rows:
     return [top, [None, *CRITERIA * len(people)], *body]
 
 
+DEVIATIONS = insert(wide(FULL), 2, f"{wide(FULL)[0][1]} SD", lambda number, _: 0.5 + number % 3)
+for place, person in ((4, 2), (6, 3), (8, 4)):
+    DEVIATIONS = insert(DEVIATIONS, place, f"{wide(FULL)[0][person]} SD", lambda number, _: 1.5 - number % 2)
+SURE_SHEET = [wide(FULL)[0], *([one, 1, 2 + number % 2, 3, 5] for number, one in enumerate(reversed(PROPOSALS)))]
+
 MERGED = [
     read("confidence_beside.csv", paired(), SMALL, "level"),
     read("confidence_in_brackets.csv", paired("{} (confidence)"), SMALL, "level"),
     read("confidence_colon.xlsx", paired("{}: sure?"), SMALL, "level"),
+    read("deviation_beside.csv", DEVIATIONS, FULL, "uncertainty"),
+    read("confidence_sheet.xlsx", {"Scores": wide(FULL), "Confidence": SURE_SHEET}, FULL, "level"),
     read("two_heading_rows.xlsx", two_rows(), FULL, "level"),
     read("two_heading_rows.csv", two_rows(), FULL, "level"),
     read("merged_criteria.xlsx", merged_criteria(with_criteria(FULL)), with_criteria(FULL)),
@@ -172,6 +179,11 @@ RANKED = append(
     lambda _, row: 1 + sum(mean(other[1:5]) > mean(row[1:5]) for other in WIDE[1:]),
 )
 
+COUNTED = renamed(FULL, {one: one[1:] for one in PROPOSALS})
+NUMBERS = renamed(FULL, assessors={who: str(number) for number, who in enumerate(PEOPLE, 1)})
+NAMED = insert(
+    long(mailed(SMALL), ("Proposal", "Email", "Score")), 1, "Reviewer", lambda number, row: row[1][: 2 + number % 2]
+)
 LETTERED = renamed(FULL, assessors={who: f"Judge {who[0]}" for who in PEOPLE})
 MARKED = renamed(SMALL, assessors={"Ben": "Mark"})
 ORDER = dict(zip(PROPOSALS, (3.0, 1.0, 2.0, 6.0, 5.0, 4.0), strict=True))
@@ -296,6 +308,9 @@ ADDED = [
     read("points_to_reach.xlsx", [WIDE[0], ["Max. points", 10, 10, 10, 10], *WIDE[1:]], SMALL),
     read("weights_of_assessors.csv", [WIDE[0], ["Weight", 0.4, 0.3, 0.2, 0.1], *WIDE[1:]], SMALL),
     read("price_beside.csv", insert(wide(SMALL, "Wine"), 1, "Price", lambda number, _: 9 + 3 * number), SMALL),
+    read("objects_are_counted.csv", wide(COUNTED, "Nr"), COUNTED),
+    read("headings_are_numbers.csv", wide(NUMBERS, "Candidate"), NUMBERS),
+    read("two_names_one_address.csv", NAMED, mailed(SMALL)),
     read("zeros.csv", wide(dict.fromkeys(FULL, 0.0)), dict.fromkeys(FULL, 0.0)),
     read("empty_column.csv", insert(WIDE, 2, "Eve", lambda *_: None), SMALL),
     read("one_object.csv", wide(panel(("P1",), PEOPLE, gaps=False)), panel(("P1",), PEOPLE, gaps=False)),

@@ -22,7 +22,7 @@ from evenhand.io.settled import load, place_of
 from evenhand.io.table import Source, Whole, arrange, from_the_beginning, read_whole, realigned
 from evenhand.panel.column import Table, factorise
 from evenhand.panel.confidence import FACTOR, FormHint
-from evenhand.panel.headings import FORMS, bare_name, fold, weights_in
+from evenhand.panel.headings import FORMS, bare_name, fold, meaning_of, weights_in
 from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names, of_names, words_of
 from evenhand.panel.panel import Panel, collected, twice
 from evenhand.panel.reading import reading_of
@@ -392,6 +392,12 @@ def _sheet(tables: Sequence[Table], further: Sequence[str], given: Given) -> Tab
         return _stacked(tables, names) or tables[0]
     chosen = understood[0]
     several = [table for table in understood if table.names == chosen.names]
+    sure = [table for table in several if _says_how_sure(names[tables.index(table)])]
+    if len(several) == 2 and len(sure) == 1:
+        scores = next(table for table in several if table is not sure[0])
+        beside = _beside(scores, sure[0], names[tables.index(sure[0])], given)
+        if beside is not None:
+            return beside
     if len(several) > 1:
         which = ", ".join(repr(names[tables.index(table)]) for table in several)
         say = f"say with {argument('sheet')} which one to read"
@@ -406,6 +412,38 @@ def _sheet(tables: Sequence[Table], further: Sequence[str], given: Given) -> Tab
     file = chosen.source.rpartition(", sheet ")[0]
     note = Problem("sheets", f"{read}: choose another one with {argument('sheet')}.", file)
     return replace(chosen, notes=(*chosen.notes, note))
+
+
+def _says_how_sure(name: str) -> bool:
+    """Say whether the name of a sheet is a word for confidence."""
+    meaning = meaning_of(name)
+    return meaning is not None and meaning.kind in FORMS
+
+
+def _beside(table: Table, sure: Table, name: str, given: Given) -> Table | None:
+    """Return a sheet with the columns of another beside it that says how sure each was; None where it has no matrix."""
+    layout = understand(table, given)
+    slot = layout.slots[0]
+    down = slot.object if layout.kind == "wide" else slot.assessor
+    if layout.kind not in ("wide", "across") or not isinstance(down, int):
+        return None
+    rows = {cell: row for row, cell in enumerate(sure.columns[down])}
+    places = [rows.get(cell) for cell in table.columns[down]]
+    columns = [
+        factorise(
+            f"{table.names[slot.score]} confidence",
+            [None if row is None else sure.columns[slot.score][row] for row in places],
+        )
+        for slot in layout.slots
+    ]
+    file = table.source.rpartition(", sheet ")[0]
+    note = Problem("sheets", f"the sheet {name!r} was read as how sure the assessors were.", file)
+    return replace(
+        table,
+        names=(*table.names, *(column.name for column in columns)),
+        columns=(*table.columns, *columns),
+        notes=(*table.notes, note),
+    )
 
 
 def _stacked(tables: Sequence[Table], names: Sequence[str]) -> Table | None:

@@ -16,6 +16,7 @@ from evenhand.panel.headings import (
     BESIDE,
     FORMS,
     fold,
+    form_of,
     group_of,
     heading,
     headings,
@@ -87,7 +88,9 @@ def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
         slots.append(Slot(head.score, one, other, head.confidence, head.criterion))
     form: FormHint = "none"
     if pairs and any(head.confidence is not None for head in pairs.heads):
-        form = "level_or_confidence"
+        heads = [sheet.facts[head.confidence].name for head in pairs.heads if head.confidence is not None]
+        forms = {form_of(split_heading(name)[1] or name) for name in heads}
+        form = forms.pop() if len(forms) == 1 else "level_or_confidence"
     sheet.rows = rows
     what = "objects stand down and assessors across" if kind == "wide" else "assessors stand down and objects across"
     sheet.why.append(f"{down.name!r} labels the rows; {what}.")
@@ -184,9 +187,9 @@ def rows_label(sheet: Sheet, kind: Kind | None) -> Facts:
         if named:
             return (tagged(named) or named)[0]
     free = [facts for facts in sheet.facts if facts.count and facts.can_label and facts.kind != "time"]
-    free = [one for one in free if one.kind != "counter"] or free
     texts = [facts for facts in free if facts.is_text or not facts.is_scores]
-    return (texts or free or sheet.facts)[0]
+    counters = [facts for facts in free if facts.kind == "counter"]
+    return ([one for one in texts if one.kind != "counter"] or counters or texts or free or sheet.facts)[0]
 
 
 def _without_summaries(sheet: Sheet, columns: Sequence[Facts]) -> list[Facts]:
@@ -238,7 +241,8 @@ def _no_assessor(sheet: Sheet, facts: Facts, others: Sequence[Facts], columns: S
 def _mark_or_name(sheet: Sheet, facts: Facts) -> InputError:
     """Return the question whether the last column is a score for all or somebody's."""
     message = (
-        f"The last column, {facts.name!r}, may be a score for all or an assessor of this name. Give --layout wide if "
+        f"The last column, {facts.name!r}, may be a score for all or an assessor of this name. Give "
+        f"{argument('layout', 'wide')} if "
         "it is an assessor, and else leave the column out of the file."
     )
     return InputError(message, kind="ambiguous_column", where=sheet.source)
@@ -247,7 +251,8 @@ def _mark_or_name(sheet: Sheet, facts: Facts) -> InputError:
 def _counter_or_name(sheet: Sheet, facts: Facts) -> InputError:
     """Return the question whether a column that counts from 1 is somebody's."""
     message = (
-        f"The column {facts.name!r} numbers the rows from 1 to {len(sheet.table)}. Give --layout wide if it holds the "
+        f"The column {facts.name!r} numbers the rows from 1 to {len(sheet.table)}. Give "
+        f"{argument('layout', 'wide')} if it holds the "
         "scores of an assessor; else call it No., or leave it out of the file."
     )
     return InputError(message, kind="ambiguous_column", where=sheet.source)
@@ -315,7 +320,7 @@ def _refuse_criteria(sheet: Sheet, labels: Sequence[str]) -> None:
     if 2 * sum(is_criterion(label) or is_question(label) for label in labels) > len(labels):
         raise InputError(
             f"The columns {quoted(list(labels))} look like criteria or questions, and no column names the assessors: "
-            "add one (--assessor NAME). If each column is an assessor's, give --layout wide.",
+            f"add one ({argument('assessor', 'NAME')}). If each column is an assessor's, give {argument('layout', 'wide')}.",
             kind="missing_column",
             where=sheet.source,
         )
@@ -385,9 +390,11 @@ def _paired(sheet: Sheet, columns: Sequence[Facts]) -> _Pairs | None:
                 if head.criterion is not None:
                     sheet.left_out[head.score] = another()
             found = scores
-    if len({head.label for head in found}) < 2:
-        return None
     criteria = {head.criterion for head in found}
+    others = [facts for facts in columns if facts.at not in used and facts.kind == ""]
+    has_more = any(head.confidence is not None for head in found) and not criteria - {None}
+    if len({head.label for head in found}) + has_more * len(others) < 2:
+        return None
     if len(criteria) == 1 and None not in criteria:
         found = [replace(head, criterion=None) for head in found]
     questions = {head.label for head in found}
@@ -395,8 +402,7 @@ def _paired(sheet: Sheet, columns: Sequence[Facts]) -> _Pairs | None:
         found = [replace(head, label=head.criterion or head.label, criterion=head.label) for head in found]
         if len({head.criterion for head in found}) == 1:
             found = [replace(head, criterion=None) for head in found]
-    others = [facts for facts in columns if facts.at not in used and facts.kind == ""]
-    if any(head.confidence is not None for head in found) and not criteria - {None}:
+    if has_more:
         found += [_Head(facts.at, heading(facts.name)) for facts in others]
         used |= {facts.at for facts in others}
     return _Pairs(found, used)

@@ -28,7 +28,9 @@ _TAGS: Final = (" id", " name", " number", " no", " nr", " num", " code", " labe
 def _tagged(words: Sequence[str]) -> tuple[str, ...]:
     """Return every word alone, in the plural, and with a tag such as ``id`` or ``number`` after it."""
     return tuple(
-        name for word in words for name in (word, _PLURALS.get(word, word + "s"), *(word + tag for tag in _TAGS))
+        dict.fromkeys(
+            name for word in words for name in (word, _PLURALS.get(word, word + "s"), *(word + tag for tag in _TAGS))
+        )
     )
 
 
@@ -53,7 +55,7 @@ Words for objects and assessors are also recognised in the plural and followed b
 EITHER_SD_OR_LEVEL: Final = ("confidence std dev", "confidence sd", "confidence stdev", "confidence or std dev")
 """Names of a column of levels if its cells are text and of standard deviations if they are numbers."""
 
-EITHERWEIGHT_OR_LEVEL: Final = lexicon.CONFIDENCES
+EITHER_WEIGHT_OR_LEVEL: Final = lexicon.CONFIDENCES
 """Names of a column of levels if its cells are words or steps of a small scale, and of weights if they are not."""
 
 EITHER_WEIGHT_OR_LEVEL: Final = lexicon.CONFIDENCES
@@ -385,13 +387,9 @@ def split_heading(name: str) -> tuple[str, str | None]:
     for cut in range(1, len(words)):
         for label, rest in ((words[:cut], words[cut:]), (words[cut:], words[:cut])):
             meaning = meaning_of(" ".join(rest))
-            is_told = meaning is not None and meaning.strength == 3 and meaning.kind in ("score", "confidence", "level")
+            is_told = meaning is not None and meaning.strength == 3 and meaning.kind in ("score", *FORMS)
             is_free = meaning_of(" ".join(label)) is None or without_number(" ".join(label))
-            if (
-                is_told
-                and is_free
-                and fold(" ".join(rest)) not in ("note", "notes", "total", "overall", "sure", "conf")
-            ):
+            if is_told and is_free and fold(" ".join(rest)) not in ("note", "notes", "total", "overall", "sure"):
                 return " ".join(label), " ".join(rest)
     return name.strip(), None
 

@@ -239,7 +239,8 @@ def by_names(names: Sequence[str], given: Given, source: str) -> Roles | None:
     if given.assessor is None and fold(names[roles.assessor]).startswith("model"):
         return None  # which may be judged as well as judge
     used = {names[at] for at in roles.used}
-    others = {one.kind for name in names if name not in used and (one := meaning_of(name)) is not None}
+    others: set[str] = {one.kind for name in names if name not in used and (one := meaning_of(name)) is not None}
+    others = {"assessor" if kind == "self" else kind for kind in others}
     if others & {role for role in ("object", "assessor", "criterion") if getattr(given, role) is None}:
         return None  # the cells have to say which is which
     plain = {fold(numbered[0]) for name in names if name not in used and (numbered := without_number(name))}

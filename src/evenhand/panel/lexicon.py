@@ -94,7 +94,7 @@ UNCERTAINTIES: Final = _words(
 """Names of a column of standard deviations of scores."""
 
 WEIGHTS: Final = _words(
-    "weight weights weighting precision credit credits cats ects gewicht gewichtung poids peso pesi pesos gewicht"
+    "weight weights weighting precision credit credits cats ects gewicht gewichtung poids peso pesi pesos"
 )
 """Names of a column of positive weights."""
 
@@ -179,7 +179,7 @@ CRITERIA: Final = frozenset(
 """Words for what a criterion of its own may ask."""
 
 TASKS: Final = frozenset(
-    _words("q question quiz exam test task exercise homework hw aufgabe frage klausur tarea pregunta opgave vraag")
+    _words("q question quiz exam test task exercise homework round aufgabe frage klausur tarea pregunta opgave vraag")
 )
 """Words for what one and the same person marks of an object: columns of these are no assessors."""
 

@@ -270,7 +270,7 @@ class Sheet:
             ]
             if foot:
                 kept[foot] = False
-        beside = [int(self.table.row_numbers[row]) for row in np.flatnonzero(~kept) if row not in sums]
+        beside = [int(self.table.row_numbers[row]) for row in np.flatnonzero(~kept & labels.filled) if row not in sums]
         if beside:
             which = "row" if len(beside) == 1 else "rows"
             message = f"{which} {name_some(beside)}: left out, since no assessment stands there."
@@ -535,7 +535,7 @@ def _may_be_computed(cell: Cell) -> bool:
 
 
 def _is_name(name: str, cell: Cell) -> bool:
-    return bool(name) and isinstance(cell, str) and cell.strip() == name
+    return bool(name) and isinstance(cell, str) and cell.strip() == name and parse_score(name) is None
 
 
 def _is_rule(cell: Cell) -> bool:

@@ -188,7 +188,12 @@ def _sides(sheet: Sheet) -> tuple[Facts | None, Facts | None]:
             facts for facts in sheet.facts if facts.kind == "self" and facts.can_label and len(facts.distinct) > 1
         ]
         mails = [facts for facts in selves if facts.is_mail and (facts.filled | ~sheet.scored).all()]
-        if people and mails and not any(one.is_mail for one in people) and sheet.follows(people[0], mails[0]):
+        if (
+            people
+            and mails
+            and not any(one.is_mail for one in people)
+            and _is_address(sheet, mails[0], people[0], objects)
+        ):
             people = mails  # one key: the address before the name
         assessors = sheet.best(people or mails or selves, "assessor")
     if assessors is None and objects is not None and any(facts.kind == "time" for facts in sheet.facts):
@@ -200,6 +205,13 @@ def _sides(sheet: Sheet) -> tuple[Facts | None, Facts | None]:
         ]
         objects = titles[0] if titles and (assessors is None or not sheet.follows(titles[0], assessors)) else None
     return objects, assessors
+
+
+def _is_address(sheet: Sheet, mails: Facts, people: Facts, objects: Facts | None) -> bool:
+    """Say whether addresses are those of people who are named beside them, and not those of the objects' authors."""
+    if objects is not None and len(objects.distinct) < objects.count and sheet.follows(mails, objects):
+        return False
+    return sheet.follows(people, mails) or sheet.follows(mails, people)
 
 
 def _siblings(sheet: Sheet) -> set[int]:
@@ -321,6 +333,7 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
         and facts.kind not in ("time", "counter", "object", "assessor", "fact", "outcome", "self", "expertise")
     ]
     free = [one for one in free if not _is_detail(sheet, one, objects, assessors)]
+    free = [one for one in free if one.nature != "flag"] or free
     aside = {
         facts.at: reason
         for facts in free
@@ -346,7 +359,7 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
         if not parts and (ranks := [sheet.facts[at] for at in aside if sheet.facts[at].kind == "rank"]):
             raise InputError(
                 f"The column {ranks[0].name!r} holds places, of which the first is the best, and no scores. Give the "
-                f"scores; or, if a higher number is better there, --score {ranks[0].name!r}.",
+                f"scores; or, if a higher number is better there, {argument('score', ranks[0].name)}.",
                 kind="ranks",
                 where=sheet.source,
             )
