@@ -145,14 +145,14 @@ def test_every_column_is_read_or_left_out_with_a_reason(scores: Scores) -> None:
 
 def test_a_mark_at_the_end_is_asked_for() -> None:
     rows: Rows = [["Essay", "Anna", "Ben", "Mark"], ["E1", 3, 4, 7], ["E2", 5, 5, 2], ["E3", 1, 2, 9]]
-    with pytest.raises(InputError, match=r"'Mark'.*--layout wide"):
+    with pytest.raises(InputError, match=r"'Mark'.*layout=.wide"):
         read(rows)
     assert read(rows, layout="wide").n_assessors == 3
 
 
 def test_a_column_that_counts_the_rows_is_asked_for() -> None:
     rows: Rows = [["Essay", "Xy", "Anna", "Ben"], *([f"E{at}", at, 7 - at, at % 3] for at in range(1, 6))]
-    with pytest.raises(InputError, match=r"'Xy' numbers the rows.*--layout wide"):
+    with pytest.raises(InputError, match=r"'Xy' numbers the rows.*layout=.wide"):
         read(rows)
     assert read(rows, layout="wide").n_assessors == 3
     assert read([["Essay", "No.", "Anna", "Ben"], *rows[1:]]).n_assessors == 2

@@ -320,7 +320,8 @@ def _refuse_criteria(sheet: Sheet, labels: Sequence[str]) -> None:
     if 2 * sum(is_criterion(label) or is_question(label) for label in labels) > len(labels):
         raise InputError(
             f"The columns {quoted(list(labels))} look like criteria or questions, and no column names the assessors: "
-            f"add one ({argument('assessor', 'NAME')}). If each column is an assessor's, give {argument('layout', 'wide')}.",
+            f"add one ({argument('assessor', 'NAME')}). If each column is an assessor's, give "
+            f"{argument('layout', 'wide')}.",
             kind="missing_column",
             where=sheet.source,
         )

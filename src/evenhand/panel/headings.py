@@ -58,9 +58,6 @@ EITHER_SD_OR_LEVEL: Final = ("confidence std dev", "confidence sd", "confidence 
 EITHER_WEIGHT_OR_LEVEL: Final = lexicon.CONFIDENCES
 """Names of a column of levels if its cells are words or steps of a small scale, and of weights if they are not."""
 
-EITHER_WEIGHT_OR_LEVEL: Final = lexicon.CONFIDENCES
-"""Names of a column of levels if its cells are words or steps of a small scale, and of weights if they are not."""
-
 _FOLDED: Final = re.compile(r"[\s_\-/.:?*!]+")
 _LETTERS: Final = str.maketrans({"œ": "oe", "æ": "ae", "ı": "i", "’": "'", "`": "'"})
 
