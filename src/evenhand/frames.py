@@ -62,6 +62,11 @@ def column_names(frame: object) -> list[str]:
     return [str(name) for name in _eager(frame).columns]
 
 
+def row_count(frame: object) -> int:
+    """Return the number of rows of a frame."""
+    return int(_eager(frame).shape[0])
+
+
 def backend_of(frame: object) -> Backend:
     """Return the kind of frame, ``"pandas"``, ``"polars"`` or ``"pyarrow"``; any other comes back as polars."""
     kinds: dict[str, Backend] = {"PANDAS": "pandas", "PYARROW": "pyarrow"}

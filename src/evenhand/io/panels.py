@@ -47,6 +47,9 @@ _ADVICE: Final = {
 _OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0"
 _JSON_STARTS: Final = (b'{"', b"[{", b"{\n", b"{\r", b"{ ", b"[\n", b"[\r", b"[ ")
 _FACETS: Final = re.compile(rb"^\s*(facets|title)\s*=", re.IGNORECASE | re.MULTILINE)
+_LOOKED_AT: Final = 2_000_000
+"""Most rows of a file that is read again as a whole where something in its cells is wrong."""
+
 _SAMPLE: Final = 2000
 """Rows by which a large file is understood."""
 
@@ -216,7 +219,13 @@ def _panel(source: Source, given: Given, options: Options, format: str | None) -
         roles = by_names(source.names, given, source.source)
         return None if roles is None else of_names(source.names, roles)
 
-    found = _collect(source, by_its_names, options, given.covariates)
+    try:
+        found = _collect(source, by_its_names, options, given.covariates)
+    except InputError as error:
+        kinds = {problem.kind for problem in error.problems}
+        if not kinds & {"empty_label", "bad_score"} or "more_problems" in kinds or source.rows > _LOOKED_AT:
+            raise
+        return collected(read_whole(source), given, options)  # rows that are none, or words, may be the reason
     if found is not None:
         return found
     sample = _sample(source)

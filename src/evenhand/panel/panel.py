@@ -149,11 +149,11 @@ class Panel:
         )
         options = Options(factor, aliases, duplicates, missing, scores, level_scale)
         names = frames.column_names(frame)
-        roles = by_names(names, given, "the frame")
-        used = roles.used if roles is not None else tuple(range(len(names)))
+        roles, rows = by_names(names, given, "the frame"), np.arange(frames.row_count(frame))
+        is_small = roles is None or rows.size <= _LOOKED_AT
+        used = tuple(range(len(names))) if is_small or roles is None else roles.used
         columns = columns_of(frame, names, roles or Roles(0, 0, 0), options, used)
-        rows = np.arange(len(columns[0]) if columns else 0)
-        if roles is None:
+        if is_small or roles is None:
             table = Table(tuple(names), columns, rows, "the frame")
             return replace(collected(table, given, options), backend=frames.backend_of(frame))
         collector = Collector(roles, options, listed_names(covariates), rows=rows.size)
@@ -460,6 +460,9 @@ class Panel:
         shown = html_table(repr(self), table, count=self.n_assessments, of="assessment")
         return shown + html_lines(f"Note: {note}" for note in self.notes)
 
+
+_LOOKED_AT = 100_000
+"""Most rows of a frame of which all columns are looked at where names settle how it is read."""
 
 _DECIMALS = 6
 """Scores with more decimals than this are taken for measurements without a grid."""

@@ -701,6 +701,8 @@ class _Numbers:
             self._status.append(kind)
             self._value.append(number)
         is_plain = column.codes == NO_CODE
+        if column.numbers is not None and is_plain.any():
+            self.scales.add(None)
         if column.numbers is not None and is_plain.all():
             return _Reading(column.numbers, None)
         at = np.where(is_plain, len(self._status), column.codes)
