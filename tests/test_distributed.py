@@ -386,7 +386,9 @@ def test_workers_that_die_while_starting_end_in_a_sentence(tmp_path: Path, panel
     source = write_packed(panel, tmp_path / "packed")
     with (
         dask.config.set({"distributed.worker.preload": [str(preload)]}),
-        pytest.raises(SolveError, match=r"^The worker processes did not start \(Nanny failed to start\): .*local:1\.$"),
+        pytest.raises(
+            SolveError, match=r"^The worker processes did not start \(Nanny failed to start\): .*\"local:1\"\.$"
+        ),
     ):
         calibrate_distributed(source, tmp_path / "out", cluster="local:2")
     assert not (tmp_path / "out").exists()

@@ -158,7 +158,7 @@ def test_what_needs_an_extra_names_it(tmp_path: Path) -> None:
         "Reading a parquet file needs the package polars: pip install 'evenhand[large]'.",
         "A packed panel needs the package polars: pip install 'evenhand[large]'.",
         "A picture as svg needs the package vl-convert-python: pip install 'evenhand[pictures]'.",
-        "A cluster needs the package distributed: pip install 'evenhand[distributed]'.",
+        "A cluster needs the package polars: pip install 'evenhand[distributed]'.",
         "A table as a frame needs the package polars, pandas or pyarrow: pip install 'evenhand[large]'.",
         "A picture as svg needs the package vl-convert-python: pip install 'evenhand[pictures]'.",
     ]

@@ -153,10 +153,13 @@ def open_crew(cluster: Any) -> Iterator[Crew]:
 
     What was started here is closed at the end.
     """
-    for package in ("distributed", "polars", "numba"):
+    for package in ("polars", "numba"):  # which the workers need
         if not is_installed(package):
             raise MissingPackageError(package, "A cluster", "evenhand[distributed]")
-    from dask.distributed import Client
+    try:
+        from dask.distributed import Client
+    except ImportError:
+        raise MissingPackageError("distributed", "A cluster", "evenhand[distributed]") from None
 
     if isinstance(cluster, Client):
         yield Crew(cluster)
