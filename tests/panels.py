@@ -6,6 +6,7 @@ from typing import Any
 
 import mpmath
 import numpy as np
+from click.testing import Result
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -278,3 +279,8 @@ def check_columns(
     numbers = np.array(row_numbers, dtype=np.int64)
     collector.add(Table(tuple(names), made, numbers, "the table", decimal_comma, headers=made[1] if is_wide else None))
     return collector.entries()
+
+
+def errors_of(result: Result) -> str:
+    """Return what a command said on standard error but for how it read the file."""
+    return "".join(line for line in result.stderr.splitlines(keepends=True) if not line.startswith("Read as: "))

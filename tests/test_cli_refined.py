@@ -14,7 +14,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.cli.terminal import show_comparison, show_fit
 from evenhand.models.criteria import calibrate_criteria
-from panels import refined_of
+from panels import errors_of, refined_of
 
 
 def run(*arguments: object) -> Result:
@@ -239,7 +239,7 @@ def test_options_that_do_not_go_together_are_one_line_and_exit_code_2(scores: Pa
     result = run("calibrate", scores, *options.split())
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
+    assert errors_of(result).count("\n") == 1
 
 
 def test_a_power_without_differences_in_confidence_is_refused(tmp_path: Path) -> None:

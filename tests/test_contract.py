@@ -449,12 +449,31 @@ NOT_PROVOKED: Final = {
     "together": "no rules are known that can each be kept, but not together, and have no smaller cause",
     "time_limit": "depends on the clock",
     "uneven_load": "stands in the notes of a design without its kind; design.json has the sentence",
+    **dict.fromkeys(
+        (
+            *("not_pairs", "anonymous_assessors", "not_scores", "names_only", "other_sheets", "no_scores", "repeated"),
+            *("bad_data_line", "aggregates", "comparisons", "metrics_as_assessors", "bad_json", "one_judge", "bad_xml"),
+            *("pseudonyms", "weighted_sum", "bad_encoding", "damaged_file", "expertise_as_confidence"),
+        ),
+        "needs a file of another system; the tests of formats make one",
+    ),
+    **dict.fromkeys(
+        (
+            *("ambiguous_layout", "several_sheets", "sheet_per_assessor", "another_scale", "like_a_mean", "positions"),
+            *("mixed_scale", "summary_rows", "no_assessment", "no_header", "filled_down"),
+        ),
+        "needs a file of an odd layout; the corpus of files has one",
+    ),
+    "bad_settings": "needs settings beside a file; the tests of what was settled make them",
     "unreadable": "needs a disk that fails while it is read",
     "unrest": "needs an iteration of a thousand steps, whose last digits differ from machine to machine",
 }
 """Kinds that stand in the source and in no golden file, with the reason."""
 
 NOT_KINDS: Final = {
+    "": "the layout of a list of records",
+    "across": "a layout",
+    "long": "a layout",
     "'*'": "what a mark in a picture stands for",
     "plain average": "what a mark in a picture stands for",
     "value": "what a mark in a picture stands for",

@@ -288,7 +288,7 @@ JSON_EXAMPLES = {
         "calibrate criteria.csv --criterion criterion",
         "demo",
     ),
-    "check": ("check scores.csv", "check apart.csv", "check chain.csv"),
+    "check": ("check scores.csv", "check apart.csv", "check chain.csv", "check layered.csv", "check words.csv"),
     "compare": ("compare scores.csv --quick", "compare apart.csv"),
     "rank": ("rank scores.csv --top 9 --lottery-seed 1", "rank chain.csv --method sa"),
     "influence": ("influence scores.csv --top 9", "influence chain.csv"),
@@ -318,6 +318,10 @@ def test_the_json_keys_are_those_of_the_tables(command: str, beside_the_demo: Pa
     ring = "x,A,1\nx,B,2\ny,A,3\ny,B,5\nz,A,4\nz,B,7\nx,C,4\ny,C,4\nz,C,\n"
     for name, rows in (("apart.csv", apart), ("chain.csv", chain), ("ring.csv", ring)):
         Path(name).write_text(f"object,assessor,score\n{rows}", encoding="utf-8")
+    rich = "Paper ID,Paper title,Reviewer,Reviewer office,Impact (40 %),Style (60 %),Average,Confidence\n"
+    rich += "1,On tea,Ana,Oslo,3,4,3.5,high\n1,On tea,Ben,Rome,5,4,4.5,low\n2,On jam,Ana,Oslo,1,2,1.5,low\n"
+    Path("layered.csv").write_text(rich + "2,On jam,Ben,Rome,2,2,2,high\n", encoding="utf-8")
+    Path("words.csv").write_text("paper,judge,score\nx,A,Good\nx,B,Poor\ny,A,Fair\ny,B,Good\n", encoding="utf-8")
     Path("listed.csv").write_text("object,topics\na,x\nb,y\nc,z\n", encoding="utf-8")
     Path("known.csv").write_text("assessor,a,b,c\nA1,1,0,1\nA2,0,1,1\nA3,1,1,0\n", encoding="utf-8")
     Path("mail.csv").write_text("assessor\na@x.example\nb@x.example\nc@x.example\n", encoding="utf-8")

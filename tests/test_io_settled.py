@@ -124,3 +124,39 @@ def test_frames_are_understood_as_files_are(wide: Path) -> None:
         ("Ana", "Ben", "Cleo"),
     )
     assert eh.calibrate(frame).panel.n_assessments == eh.read_panel(wide).n_assessments
+
+
+BASE = "Paper,Reviewer,Score\n"
+NOTED = {
+    "summary_rows": BASE + "x,A,1\nx,B,2\ny,A,3\ny,B,4\nMean,,2.5\n",
+    "no_assessment": "Paper,Ann,Bob\nx,1,2\ny,3,4\nz,2,2\nScores from 1 to 5 and nothing else,,\n",
+    "filled_down": BASE + "x,A,1\n,B,2\n,C,3\ny,A,3\n,B,4\n,C,1\n",
+    "another_scale": "Paper,Ann,Bob,Cleo,Zed\nx,1,2,3,24\ny,3,4,1,26\nz,2,2,5,28\nw,1,5,3,25\n",
+    "banner": "My panel\n\n" + BASE + "x,A,1\nx,B,2\ny,A,3\n",
+    "expertise_as_confidence": "Paper,Reviewer,Score,Expertise\nx,A,1,high\nx,B,2,low\ny,A,3,high\ny,B,1,low\n",
+}
+
+
+@pytest.mark.parametrize("kind", NOTED)
+def test_what_was_noticed_on_the_way_is_noted(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(NOTED[kind], encoding="utf-8")
+    assert kind in {note.kind for note in eh.read_panel(path).notes}
+
+
+ASKED = {
+    "mixed_scale": BASE + "x,A,8/10\nx,B,9/10\ny,A,15/20\ny,B,7/10\n",
+    "positions": "Paper,Reviewer 1,Reviewer 2,Reviewer 3\nx,1,2,\ny,3,4,5\nz,2,2,\nw,4,,\n",
+    "ambiguous_layout": ",Ann,Bob,Cat\nAnn,,5,4\nBob,3,,4\nCat,2,5,\n",
+    "no_header": "x,Ann,3\ny,Ann,4\nx,Bob,2\ny,Bob,5\n",
+    "ambiguous_column": "object,paper,assessor,score\nx,y,A,1\nx,z,B,2\nw,y,A,3\n",
+}
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_what_is_not_clear_is_asked(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(ASKED[kind], encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        eh.read_panel(path)
+    assert caught.value.kind == kind

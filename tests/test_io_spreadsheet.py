@@ -108,7 +108,7 @@ def test_the_first_sheet_that_is_not_blank_is_read_and_the_others_are_named(tmp_
     assert note.kind == "sheets"
     assert "'Old', 'Lists'" in note.message
     assert "Blank" not in note.message
-    assert "--sheet" in note.message
+    assert "another one with sheet" in note.message
 
 
 def test_a_hidden_sheet_is_read_if_there_is_no_other(tmp_path: Path) -> None:

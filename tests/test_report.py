@@ -256,7 +256,7 @@ def test_the_command_writes_the_page_and_verifies_it(tmp_path: Path) -> None:
     scores.write_text(scores.read_text().replace("71", "72", 1))
     changed = run("report", str(scores), "--top", "10", "--verify", mark[1][:12], "--json")
     assert changed.exit_code == 1
-    assert json.loads(changed.output)["same"] is False
+    assert json.loads(changed.stdout)["same"] is False
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_a_page_can_be_verified_by_its_name_and_what_changed_is_said(tmp_path: P
     scores, page = tmp_path / "scores.csv", tmp_path / "out.html"
     scores.write_bytes(demo_path().read_bytes())
     assert run("report", str(scores), "--top", "10", "--quick", "-o", str(page)).exit_code == 0
-    assert run("report", str(scores), "--top", "10", "--verify", str(page)).output.startswith("Unchanged")
+    assert run("report", str(scores), "--top", "10", "--verify", str(page)).stdout.startswith("Unchanged")
     other = run("report", str(scores), "--top", "9", "--verify", str(page))
     assert other.exit_code == 1
     assert "The options or the version are not those of" in other.output

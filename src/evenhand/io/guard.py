@@ -118,6 +118,12 @@ def inspect_workbook(
     return found.by_name()
 
 
+def is_locked(place: Path) -> bool:
+    """Say whether a file in the container of old workbooks is one with a password."""
+    with place.open("rb") as file:
+        return _holds(iter(lambda: file.read(1 << 20), b""), _ENCRYPTED_STREAM)
+
+
 def _inspect(archive: _Archive, part: zipfile.ZipInfo, found: _Findings) -> None:
     """Look through one part, to its end."""
     name, chunks = part.filename.lower(), archive.unpack(part)

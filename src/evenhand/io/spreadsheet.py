@@ -9,7 +9,7 @@ import zipfile
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from evenhand.errors import InputError, MissingPackageError, Problem
-from evenhand.io.guard import SheetFacts, inspect_workbook
+from evenhand.io.guard import SheetFacts, inspect_workbook, is_locked
 from evenhand.io.paths import MAX_UNPACKED, in_bytes, regular_file, too_large
 from evenhand.io.table import Cell, Table, arrange, is_blank, no_cells
 from evenhand.words import argument, name_some
@@ -89,7 +89,7 @@ def _opened(
         is_old = file.read(8) == OLD_WORKBOOK
     if is_old and place.stat().st_size > MAX_OLD:
         raise too_large(place.name, f"The old workbook holds {in_bytes(place.stat().st_size)}", MAX_OLD)
-    facts = {} if is_old else inspect_workbook(place, max_unpacked=max_unpacked)
+    facts = {} if is_old and not is_locked(place) else inspect_workbook(place, max_unpacked=max_unpacked)
     try:
         import python_calamine
     except ImportError:

@@ -19,7 +19,7 @@ from evenhand.panel.column import NO_CODE, Cell, Column, Table, factorise
 from evenhand.panel.confidence import FormHint
 from evenhand.panel.headings import BESIDE, FORMS, fold, meaning_of, without_number
 from evenhand.panel.roles import Roles, find_column, listed_names, recognise
-from evenhand.panel.rules import Options, is_empty, label_text, parse_score, score_words
+from evenhand.panel.rules import Options, is_empty, label_text, no_score, parse_score, score_words
 
 Kind = Literal["long", "wide", "across", "groups"]
 """One assessment a row; objects down and assessors across; assessors down and objects across; several assessors a row,
@@ -274,6 +274,8 @@ def lengthen(table: Table, layout: Layout) -> tuple[Table, Roles]:
         for slot in layout.slots
     ]
     rows, members = np.nonzero(np.column_stack(filled))
+    if not rows.size and layout.kind == "long":
+        raise no_score(f"column {table.names[layout.slots[0].score]}")
     if not rows.size:
         message = "Every cell is empty: write the scores below the names of the assessors."
         raise InputError(message, kind="empty_file", where=table.source)

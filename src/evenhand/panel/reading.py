@@ -130,7 +130,7 @@ class Reading:
             else {"column": self.confidence, "form": self.form, "meaning": self.meaning},
             "criterion": self.criterion,
             "criteria": list(self.criteria),
-            "scores": dict(self.scores),
+            "scores": [{"word": word, "number": number} for word, number in self.scores.items()],
             "layout": self.layout,
             "system": self.system,
             "object_details": list(self.object_details),
@@ -138,7 +138,7 @@ class Reading:
             "left_out": [one._asdict() for one in self.left_out],
             "why": list(self.why),
             "saved": self.saved,
-            "weights": dict(self.weights),
+            "weights": [{"criterion": name, "weight": weight} for name, weight in self.weights.items()],
             "sentence": self.sentence(),
         }
 

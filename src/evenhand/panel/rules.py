@@ -218,6 +218,11 @@ class Options:
     level_scale: tuple[float, float] | None = None
     """The ends of a scale of numbers that say how sure the assessor was, least sure first."""
 
+    def __post_init__(self) -> None:
+        if self.duplicates not in ("error", "keep", "combine", "last"):
+            raise bad_option(f"Duplicates can be treated as error, keep, combine or last, not {self.duplicates!r}.")
+        check_factor(self.factor)
+
     @property
     def numeric_words(self) -> frozenset[str]:
         """Numbers, in lower case, that are to be read as words: for an empty cell, or for a level."""
@@ -285,9 +290,6 @@ class Collector:
         most_problems: int | None = None,
         categories: set[str] | None = None,
     ) -> None:
-        if options.duplicates not in ("error", "keep", "combine", "last"):
-            raise bad_option(f"Duplicates can be treated as error, keep, combine or last, not {options.duplicates!r}.")
-        check_factor(options.factor)
         self._options, self._most = options, most_problems
         self._hint: FormHint = roles.form if roles.confidence is not None else "none"
         self._powers: Mapping[str, float] = level_words(options.aliases)

@@ -273,7 +273,7 @@ class Sheet:
         beside = [int(self.table.row_numbers[row]) for row in np.flatnonzero(~kept & labels.filled) if row not in sums]
         if beside:
             which = "row" if len(beside) == 1 else "rows"
-            message = f"{which} {name_some(beside)}: left out, since no assessment stands there."
+            message = "left out, since no assessment stands there."
             self.notes.append(Problem("no_assessment", message, f"{which} {name_some(beside)}"))
         self.rows = None if kept.all() else kept
         return self.rows
