@@ -344,3 +344,11 @@ def test_chromium_draws_it_without_a_network_and_axe_finds_nothing_serious(name:
         assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
         page.emulate_media(media="print")
         assert len(page.pdf(format="A4")) > 10_000
+
+
+def test_titles_stand_beside_the_objects_on_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("Ref.,Title,Ann,Bob\nS1,On <tea>,7,8\nS2,On jam,5,4\nS3,On rye,6,7\n", encoding="utf-8")
+    page = tmp_path / "page.html"
+    assert run("report", str(path), "-o", str(page), "--quick").exit_code == 0
+    assert 'S1 <span class="title">On &lt;tea&gt;</span>' in page.read_text(encoding="utf-8")
