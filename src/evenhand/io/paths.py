@@ -82,8 +82,10 @@ def local(path: str | os.PathLike[str], most: int = MAX_UNPACKED) -> Iterator[st
         except (OSError, EOFError, zlib.error) as error:
             message = f"It cannot be unpacked ({error}): pack it again, or unpack it yourself."
             raise InputError(message, kind="damaged", where=name) from None
-        if place.read_bytes()[:4] == b"PK\x03\x04" and is_input:
-            place = place.rename(place.with_suffix(".xlsx"))
+        if is_input:
+            with place.open("rb") as file:
+                is_workbook = file.read(4) == b"PK\x03\x04"
+            place = place.rename(place.with_suffix(".xlsx")) if is_workbook else place
         yield place
 
 
