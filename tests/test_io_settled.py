@@ -160,3 +160,15 @@ def test_what_is_not_clear_is_asked(kind: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         eh.read_panel(path)
     assert caught.value.kind == kind
+
+
+def test_results_are_not_taken_for_scores(wide: Path) -> None:
+    results = wide.with_name("results.xlsx")
+    assert run("calibrate", wide, "--out", results).exit_code == 0
+    again, first = eh.read_panel(results), eh.read_panel(wide)
+    assert sorted(again.score.tolist()) == sorted(first.score.tolist())
+    assert set(again.assessors) == set(first.assessors)
+    table = wide.with_name("results.csv")
+    assert run("calibrate", wide, "--out", table).exit_code == 0
+    with pytest.raises(InputError):
+        eh.read_panel(table)

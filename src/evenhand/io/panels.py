@@ -399,7 +399,8 @@ def _sheet(tables: Sequence[Table], further: Sequence[str], given: Given) -> Tab
     names = [table.source.rpartition(", sheet ")[2] for table in tables]
     if not understood:
         return _stacked(tables, names) or tables[0]
-    chosen = understood[0]
+    named = [table for table in understood if by_names(table.names, given, table.source) is not None]
+    chosen = (named or understood)[0]
     several = [table for table in understood if table.names == chosen.names]
     sure = [table for table in several if _says_how_sure(names[tables.index(table)])]
     if len(several) == 2 and len(sure) == 1:

@@ -62,6 +62,8 @@ def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
     pairs = _paired(sheet, across)
     columns = [facts for facts in across if facts.at not in pairs.used] if pairs else across
     columns = _without_summaries(sheet, columns)
+    if pairs is None and len(columns) < 2 and sheet.given.layout is None:
+        raise missing_columns(["assessor"], sheet.table.names, sheet.source)
     if pairs is None and not columns:
         across = [facts for facts in sheet.facts if facts is not down and facts.count]
         message = "There is no column of an assessor beside the objects: a wide sheet has one column for each assessor."
@@ -213,7 +215,7 @@ def _no_assessor(sheet: Sheet, facts: Facts, others: Sequence[Facts], columns: S
     is_asked = sheet.given.layout is None and len(others) > 1
     if kind in COMPUTED or (kind and is_summary(facts)):
         return f"looks like {COMPUTED.get(kind, 'a sum')} by its name"
-    if kind in ("outcome", "fact") and len(others) > 1:
+    if kind in ("outcome", "fact") and (len(others) > 1 or sheet.given.layout is None):
         return BESIDE[kind]
     if kind == "score" and len(others) > 1 and 2 * sum(one.kind == "score" for one in columns) < len(columns):
         return "looks like a score for all by its name"

@@ -133,6 +133,7 @@ OUTCOMES: Final = frozenset(
 
 FACTS: Final = frozenset(
     _words(
+        "lower upper bound assessments total_confidence expected_rank p_top rank_lower rank_upper component sucra "
         "gpa age year vintage price cost budget amount requested funding pages page words flight table room booth "
         "phone "
         "zip postcode sn bib seat batch duration duration_s seconds minutes tokens temperature prompt_tokens ip "

@@ -110,7 +110,10 @@ def _by_names(sheet: Sheet) -> Layout | None:
     down = _fill_down(sheet, objects, assessors, [score], rows)
     _refuse_places(sheet, objects, assessors)
     sure, form = roles.confidence, roles.form
-    if sure is None:
+    is_said = given.named.keys() & FORMS.keys()
+    if sure is not None and not is_said and not sheet.facts[sure].count:
+        sure, form = None, "none"  # a column that nobody filled in
+    elif sure is None:
         sure, form = _sureness(sheet, set(roles.used))
     slot = Slot(roles.score, down, roles.assessor, sure, roles.criterion)
     return sheet.finish("long", [slot], form)
