@@ -559,7 +559,7 @@ def calls() -> dict[str, Callable[[], Any]]:
         "a lazy frame": lambda: eh.Panel.from_frame(pl.LazyFrame({"object": [1]})),
         "a frame with a column twice": lambda: eh.Panel.from_frame(doubled),
         "a frame without scores": lambda: eh.Panel.from_frame(pl.DataFrame(ask)),
-        "a frame with a bad score": lambda: eh.Panel.from_frame(pl.DataFrame(ask | {"score": ["good"]})),
+        "a frame with a bad score": lambda: eh.Panel.from_frame(pl.DataFrame(ask | {"score": ["odd"]})),
         "a frame with no row": lambda: eh.Panel.from_frame(pl.DataFrame(ask | {"score": [1]}).clear()),
         "a criterion of a panel without": lambda: plain.of_criterion("merit"),
         "a criterion that is not there": lambda: criteria.panel.of_criterion("depth"),

@@ -295,7 +295,7 @@ class Sheet:
     def _is_remark(self, labels: Facts, row: int) -> bool:
         """Say whether a row without scores is a remark below the table, and no object that nobody assessed."""
         cell = labels.cells[row]
-        return not isinstance(cell, str) or len(cell.split()) > 3 or len(cell) > 30 or cell.strip()[:1] in "*†"
+        return isinstance(cell, str) and (len(cell.split()) > 3 or len(cell) > 30 or cell.strip()[:1] in "*†")
 
     def tell_places(self, labels: Sequence[str], reason: str, is_ragged: bool, option: str) -> None:
         """Refuse labels that seem to be places and not people, or note it where objects have all of them."""

@@ -121,10 +121,15 @@ def _by_names(sheet: Sheet) -> Layout | None:
 
 def _has_criteria(sheet: Sheet, roles: Roles) -> bool:
     """Say whether the score is computed from other columns, which then are the scores."""
-    others = [
-        facts for facts in sheet.facts if facts.at not in roles.used and facts.is_scores and facts.kind in ("", "score")
-    ]
     score = sheet.facts[roles.score]
+    others = [
+        facts
+        for facts in sheet.facts
+        if facts.at not in roles.used
+        and facts.kind in ("", "score")
+        and 2 * facts.count > score.count  # no table of results beside
+        and facts.is_scores
+    ]
     few = [facts for facts in others if not facts.is_unique]
     return any(len(some) > 1 and computed(score, some) is not None for some in (others, few))
 
