@@ -273,6 +273,8 @@ def lengthen(table: Table, layout: Layout) -> tuple[Table, Roles]:
         ]
         for slot in layout.slots
     ]
+    if layout.kind == "long" and len(layout.slots) == 1:
+        filled = [kept]  # rows without a score are counted where cells are read
     rows, members = np.nonzero(np.column_stack(filled))
     if not rows.size and layout.kind == "long":
         raise no_score(f"column {table.names[layout.slots[0].score]}")

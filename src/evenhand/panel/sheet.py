@@ -248,7 +248,7 @@ class Sheet:
         is_signed = labels.rows_where(lambda cell: str(cell).endswith(":")) & no_score  # such as ``Signed: ____``
         again = np.sum([one.rows_where(functools.partial(_is_name, one.name)) for one in self.facts], axis=0)
         full = np.sum([one.filled for one in self.facts], axis=0)
-        is_rule = full == np.sum([one.rows_where(_is_rule) for one in self.facts], axis=0)
+        is_rule = (full > 0) & (full == np.sum([one.rows_where(_is_rule) for one in self.facts], axis=0))
         kept = ~(is_sum | is_signed | ((again > 1) & (again >= 0.5 * full)) | is_rule)
         sums = np.flatnonzero(is_sum).tolist()
         if sums:
