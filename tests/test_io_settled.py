@@ -172,3 +172,10 @@ def test_results_are_not_taken_for_scores(wide: Path) -> None:
     assert run("calibrate", wide, "--out", table).exit_code == 0
     with pytest.raises(InputError):
         eh.read_panel(table)
+
+
+@pytest.mark.parametrize(("most", "form"), [(7, "level"), (8, "confidence")])
+def test_a_scale_of_more_than_seven_steps_is_taken_for_weights(most: int, form: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"paper,reviewer,score,confidence\nx,A,1,{most}\nx,B,2,3\ny,A,3,1\ny,B,4,2\n", encoding="utf-8")
+    assert eh.read_panel(path).confidence == form
