@@ -72,7 +72,22 @@ def count_of(number: int, word: str) -> str:
     >>> count_of(1, "object"), count_of(2400, "object")
     ('1 object', '2,400 objects')
     """
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
+    return f"{number:,} {word if number == 1 else plural(word)}"
+
+
+def plural(word: str) -> str:
+    """Return the plural of a noun for what is assessed or who assesses.
+
+    Examples
+    --------
+    >>> plural("proposal"), plural("entry"), plural("thesis"), plural("dish")
+    ('proposals', 'entries', 'theses', 'dishes')
+    """
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    if word.endswith("sis"):
+        return f"{word[:-2]}es"
+    return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
 
 
 def sentence(words: str) -> str:
@@ -108,7 +123,7 @@ def number(
     digits: int = 2,
     *,
     signed: bool = False,
-    minus: str = "-",
+    minus: str = "−",
     small: bool = False,
     in_sentence: bool = False,
 ) -> str:
@@ -116,12 +131,12 @@ def number(
 
     From ten million on it has three digits and a power of ten. ``signed`` numbers above zero have a plus sign; with
     ``small``, numbers that would look like zero have three digits instead; ``in_sentence`` sets thousands apart,
-    however large the number, and gives zero no sign. The minus sign is a hyphen for terminals, ``"−"`` in print.
+    however large the number, and gives zero no sign. The minus sign is the real one, unless another is asked for.
 
     Examples
     --------
-    >>> number(-0.004), number(-0.004, small=True), number(-1234.5, 1, minus="−", in_sentence=True), number(None)
-    ('-0.00', '-0.004', '−1,234.5', '–')
+    >>> number(-0.004), number(-0.004, small=True), number(-1234.5, 1, in_sentence=True), number(None)
+    ('−0.00', '−0.004', '−1,234.5', '–')
     """
     if value is None or value != value:
         return "–"
@@ -136,24 +151,35 @@ def number(
     return f"{value:{'+' if signed else ''}{form}}".replace("-", minus)
 
 
-def percent(share: float, digits: int = 6, space: str = " ") -> str:
-    """Return a share in percent, with this many digits at most: ``90 %``."""
-    return f"{100 * share:.{digits}g}{space}%"
+def percent(share: float, digits: int = 6) -> str:
+    """Return a share in percent, with this many digits at most: ``90%``."""
+    return f"{100 * share:.{digits}g}%"
 
 
 def chance(probability: float | None) -> str:
-    """Return a probability for a table, in whole percent that never claim certainty; a dash where there is none.
+    """Return a probability in whole percent that never claim certainty; a dash where there is none.
 
     Examples
     --------
-    >>> chance(0.123), chance(0.9999), chance(1.0)
-    ('12 %', '> 99 %', '100 %')
+    >>> chance(0.123), chance(0.9999), chance(1.0), chance(0.0)
+    ('12%', '>99%', '>99%', '<1%')
     """
     if probability is None:
         return "–"
-    if 0 < probability < 0.01 or 0.99 < probability < 1:
-        return "< 1 %" if probability < 0.5 else "> 99 %"
-    return f"{100 * probability:.0f} %"
+    if probability < 0.005 or probability > 0.995:
+        return "<1%" if probability < 0.5 else ">99%"
+    return f"{100 * probability:.0f}%"
+
+
+def decimals(spread: float) -> int:
+    """Return the decimals of points where scores spread so far: one, and more where that is less than ten points.
+
+    Examples
+    --------
+    >>> decimals(61.0), decimals(4.0), decimals(0.2), decimals(0.0)
+    (1, 2, 3, 1)
+    """
+    return max(1, 2 - math.floor(math.log10(spread))) if 1e-9 < spread < 10 else 1
 
 
 def digits_of(numbers: Iterable[float]) -> int:

@@ -265,6 +265,8 @@ class WithoutAssessor:
         The largest change of a value beside the mean change, and the object; None where the panel would not do without.
     entering, leaving
         Objects that would enter and leave the top k, where k was given.
+    crossing
+        Those of the objects assessed by others that would cross the line below place k, and their ranks then.
     lost
         Objects that nobody else assessed.
     note
@@ -276,6 +278,7 @@ class WithoutAssessor:
     object: str | None
     entering: tuple[str, ...] = ()
     leaving: tuple[str, ...] = ()
+    crossing: tuple[tuple[str, int], ...] = ()
     lost: tuple[str, ...] = ()
     note: str | None = None
 
@@ -329,11 +332,14 @@ def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:
     at = int(np.argmax(np.abs(change)))
     entering: tuple[str, ...] = ()
     leaving: tuple[str, ...] = ()
+    crossing: tuple[tuple[str, int], ...] = ()
     if top is not None:
         was = {name for name, place in zip(panel.objects, fit.values.rank.tolist(), strict=True) if place <= top}
         now = {name for name, place in zip(rest.objects, other.values.rank.tolist(), strict=True) if place <= top}
         entering, leaving = tuple(sorted(now - was)), tuple(sorted(was - now))
-    return WithoutAssessor(label, float(change[at]), rest.objects[at], entering, leaving, lost)
+        ranks = zip(rest.objects, other.values.rank.tolist(), strict=True)
+        crossing = tuple((name, place) for name, place in ranks if name in was ^ now)
+    return WithoutAssessor(label, float(change[at]), rest.objects[at], entering, leaving, crossing, lost)
 
 
 def without_columns(deletions: Sequence[WithoutAssessor]) -> dict[str, Any]:

@@ -15,13 +15,17 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word.replace("_", " ") for word in text.split())
 
 
-THINGS: Final = _words(
+NOUNS: Final = _words(
     "object proposal paper submission candidate student applicant application entry entrant item essay script work "
     "project abstract manuscript article poster thesis dissertation portfolio nominee nomination pupil contestant "
     "competitor participant presentation talk dish cake wine beer film photo startup team product sample contribution "
     "case idea pitch tender assignment coursework performance skater athlete recipe bake coffee response gradee "
     "question target answer "
-    "finalist grant option animal plant dog song book cheese "
+    "finalist grant option animal plant dog song book cheese"
+)
+"""English words for what is assessed, in the singular: sentences speak of it so."""
+
+THINGS: Final = NOUNS + _words(
     "antrag projekt kandidat kandidatin bewerber bewerberin bewerbung beitrag einreichung arbeit objekt artikel "
     "studierende studentin schuler schulerin teilnehmer teilnehmerin prufling klausur aufsatz vorhaben vortrag kuchen "
     "entwurf wein antragsnummer forderantrag "

@@ -58,6 +58,8 @@ class Panel:
         How the file or frame was read; None for panels of arrays.
     object_details, assessor_details
         What goes with the objects and with the assessors, such as titles: by column, and then by label.
+    rows
+        The row of the file that each score stands in; None where there is no file, or a large one.
     """
 
     objects: Sequence[str]
@@ -75,6 +77,7 @@ class Panel:
     reading: Reading | None = None
     object_details: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     assessor_details: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rows: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         arrays = (self.object_index, self.assessor_index, self.score, self.precision, *self.covariates.values())
@@ -299,6 +302,11 @@ class Panel:
         return frozen(count_by(self.assessor_index, self.n_assessors))
 
     @property
+    def noun(self) -> str:
+        """What the file calls an object, in a word: ``"proposal"``; ``"object"`` where it does not say."""
+        return "object" if self.reading is None else self.reading.noun
+
+    @property
     def is_equally_confident(self) -> bool:
         """Whether all precisions are one and the same number, kept once."""
         return self.precision.strides == (0,)
@@ -367,6 +375,7 @@ class Panel:
             precision=np.array(self.precision[chosen]),
             covariates={name: cells[chosen] for name, cells in self.covariates.items()},
             criterion=None if self.criterion is None else self.criterion[chosen],
+            rows=None if self.rows is None else self.rows[chosen],
         )
 
     def of_criterion(self, label: str) -> Panel:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from evenhand.panel.column import Table
 from evenhand.panel.confidence import Form
+from evenhand.panel.headings import fold
 from evenhand.panel.layout import Kind, Layout, LeftOut
+from evenhand.panel.lexicon import NOUNS
 from evenhand.panel.rules import Entries, Options
 from evenhand.words import name_some
 
@@ -112,6 +115,11 @@ class Reading:
         if self.weights:
             told += f"; weights {name_some([f'{name} {weight:.0%}' for name, weight in self.weights.items()], 8)}"
         return f"{told}." if self.saved is None else f"{told} (settled in {self.saved})."
+
+    @property
+    def noun(self) -> str:
+        """What the file calls its objects, where that is a word to speak of them by: ``"proposal"``; or object."""
+        return next((word for word in re.findall("[a-z]+", fold(self.object or "")) if word in NOUNS), "object")
 
     def _words(self) -> str:
         if not self.scores:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
 
-from evenhand.answers.decision import Decision, classify
+from evenhand.answers.alerts import LARGEST, Alert, alerts
+from evenhand.answers.decision import Decision, classify, decide
 from evenhand.answers.evidence import Evidence, Priors, default_priors, evidence
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.compiled import sum_by
 from evenhand.errors import EvenhandError, InputError, LimitError, NotRankableError, Problem
 from evenhand.frames import records_of
 from evenhand.memory import require
-from evenhand.models.additive import METHODS
+from evenhand.models.additive import CWC, METHODS
 from evenhand.models.average import SA
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import gauge_name
@@ -36,6 +37,9 @@ Summary = dict[str, Any]
 _MOST_DELETIONS: Final = 50
 """Up to this many assessors are left out in turn: each takes as long as a fit."""
 
+COMPARED: Final = 1000
+"""Up to this many scores other methods are tried by the way: that takes about a second."""
+
 _LARGEST_GRAPH: Final = 200
 """Up to this many assessors the weights between them are listed."""
 
@@ -50,6 +54,7 @@ def summarise_fit(
     grades: Sequence[float] = (),
     with_evidence: bool = True,
     with_reliability: bool = False,
+    alerted: Sequence[Alert] | None = None,
 ) -> Summary:
     """Return panel, method, gauge, fit, objects, assessors and notes of a fit (``calibrate --json``).
 
@@ -58,7 +63,7 @@ def summarise_fit(
     own and can be left out. Refined models have ``variances``, ``covariates``, ``scales``, ``noise_factors`` and
     ``outlying`` too, those of categories ``thresholds`` and ``latent``. With several criteria all this is of the
     combined fit, and ``criteria`` has that of each. How good the panel is, in ``reliability``, takes a fit of its own
-    and is left out unless asked for.
+    and is left out unless asked for. ``alerts`` are found, unless they are given.
     """
     fit = found.combined
     panel = fit.panel
@@ -72,9 +77,11 @@ def summarise_fit(
         except NotRankableError as error:
             objects["grades"] = [None] * panel.n_objects
             notes.append(Problem("grades", str(error)))
+    decision = None
     if top is not None:
         try:
-            ranks = rank(fit, top=top, seed=seed, draws=draws).columns()
+            ranking = rank(fit, top=top, seed=seed, draws=draws)
+            ranks, decision = ranking.columns(), decide(ranking, top)
         except NotRankableError as error:
             ranks = {}
             notes.append(Problem("ranks", str(error)))
@@ -111,8 +118,24 @@ def summarise_fit(
         **_model(fit),
         **_criteria(found),
         **({"reliability": summarise_reliability(found)} if with_reliability else {}),
+        "alerts": alert_records(find_alerts(fit, decision) if alerted is None else alerted),
         "notes": problem_records(notes),
     }
+
+
+def find_alerts(fit: Fit, decision: Decision | None = None) -> list[Alert]:
+    """Return what may be wrong with a result; of a decision on a panel of some hundred scores, by other methods too."""
+    from evenhand.answers.compare import compare
+
+    compared = None
+    if decision is not None and fit.panel.n_assessments <= COMPARED and fit.model.why_not("refit") is None:
+        compared = compare(fit.panel, per_component=fit.per_component)
+    return alerts(fit, decision, comparison=compared)
+
+
+def alert_records(found: Iterable[Alert]) -> list[Summary]:
+    """Return alerts as records."""
+    return [one.record() for one in found]
 
 
 def summarise_reliability(found: Fit | CriteriaFit) -> Summary:
@@ -256,7 +279,9 @@ def _criteria(found: Fit | CriteriaFit) -> Summary:
     return {"criteria": criteria, "correlation": records_of(found.correlation.columns())}
 
 
-def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Summary:
+def summarise_ranking(
+    ranking: Ranking, decision: Decision | None = None, alerted: Sequence[Alert] | None = None
+) -> Summary:
     """Return ranks with their uncertainty and, for a number of places, the decision (``rank --json``)."""
     summary: Summary = {
         "method": ranking.fit.method,
@@ -265,11 +290,13 @@ def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Sum
         "seed": ranking.seed,
         "interval": ranking.interval,
         "objects": records_of(ranking.columns()),
+        "alerts": alert_records(find_alerts(ranking.fit, decision) if alerted is None else alerted),
         "notes": problem_records(ranking.fit.notes),
     }
     if decision is not None:
         summary["decision"] = {
             "places": decision.places,
+            "headline": decision.headline(),
             "in": list(decision.inside),
             "undecided": list(decision.undecided),
             "out": list(decision.outside),
@@ -320,6 +347,7 @@ def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
         "objects": records_of(objects),
         "assessors": records_of(assessors),
         "assessments": records_of(effects.columns()),
+        "alerts": alert_records(alerts(fit)),
         "notes": problem_records(notes),
     }
 
@@ -331,6 +359,7 @@ def summarise_next(found: NextBest, top: int | None) -> Summary:
         "top": top,
         "now": found.now,
         "assessments": records_of(found.columns()),
+        "alerts": alert_records(alerts(found.fit)),
         "notes": problem_records(found.fit.notes),
     }
 
@@ -356,10 +385,18 @@ def summarise_check(panel: Panel) -> Summary:
         "bridges": bridge_records(parts),
         "articulation_assessors": [panel.assessors[int(at)] for at in parts.articulation_assessors],
         "assessor_graph": _links(panel),
+        "alerts": alert_records(_alerts_before(panel, parts)),
         "problems": problem_records(problems),
         "suggestions": [{"assessor": assessor, "object": label} for assessor, label in parts.suggestions],
         "reading": None if panel.reading is None else panel.reading.to_dict(),
     }
+
+
+def _alerts_before(panel: Panel, parts: Connectivity) -> list[Alert]:
+    """Return what may be wrong with a panel that nobody has calibrated yet."""
+    if panel.n_assessments > LARGEST or panel.criteria or panel.n_assessors == 1:
+        return []
+    return alerts(CWC(panel, per_component=not parts.is_connected))
 
 
 def summarise_refusal(error: InputError) -> Summary:
@@ -371,6 +408,7 @@ def summarise_refusal(error: InputError) -> Summary:
         "bridges": [],
         "articulation_assessors": [],
         "assessor_graph": None,
+        "alerts": [],
         "problems": problem_records(error.problems),
         "suggestions": [],
         "reading": None,
@@ -393,8 +431,15 @@ def summarise_comparison(comparison: Comparison) -> Summary:
         ],
         "recommendation": {"method": comparison.recommendation.method, "reason": comparison.recommendation.reason},
         "priors": asdict(comparison.priors),
+        "alerts": alert_records(_alerts_of_methods(comparison)),
         "notes": problem_records(comparison.notes),
     }
+
+
+def _alerts_of_methods(comparison: Comparison) -> list[Alert]:
+    """Return what may be wrong with the scores that methods are compared by."""
+    fit = next((row.fit for row in reversed(comparison.methods) if row.method == CWC.method), None)
+    return [] if fit is None else alerts(fit, comparison=comparison)
 
 
 def summarise_study(study: SimulationStudy, figures: Sequence[Path] = ()) -> Summary:
