@@ -20,7 +20,7 @@ from evenhand.models.additive import CWC
 from evenhand.models.fit import Fit, method_name
 from evenhand.models.noise import noise_floor
 from evenhand.panel.panel import Panel
-from evenhand.words import argument, by_door, count_of, decimals, is_or_are, name_some, number, plural, sentence
+from evenhand.words import argument, count_of, decimals, is_or_are, name_some, number, plural, sentence
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison
@@ -173,10 +173,7 @@ def _groups(fit: Fit) -> Iterator[Alert]:
             "groups",
             f"The panel falls into {groups} groups that cannot be compared",
             (("", "Nothing says whether one group is better or its assessors more generous."),),
-            remedy=by_door(
-                "connectivity(panel).suggestions are assessments that would join them",
-                "`evenhand check` names assessments that would join them",
-            ),
+            remedy="`evenhand check FILE` names assessments that would join them.",
         )
 
 
@@ -389,10 +386,7 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         f"Check {statuses} on one assessor",
         tuple(lines),
         where=name_some([one.object for one in found]),
-        remedy=by_door(
-            f"next_best(fit, top={decision.places}) says which further scores would settle it",
-            f"`evenhand next FILE --top {decision.places}` says which further scores would settle it",
-        ),
+        remedy=f"`evenhand next FILE --top {decision.places}` says which further scores would settle it.",
     )
 
 
@@ -434,6 +428,8 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
     other = next(row.fit for row in comparison.methods if row.method == advised)
     if other is None or other.model.why_not("ranks") is not None:
         return
+    if np.allclose(other.values.estimate, fit.values.estimate, rtol=1e-9):  # the same by another name
+        return
     again = _again(other, decision)
     changed = [
         one.object
@@ -448,21 +444,20 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
     crossing = {one.object for one in again.standings[: again.places]} ^ {
         one.object for one in decision.standings[: decision.places]
     }
-    said = f"By it {_lowered(again.headline())}."
-    told = f"{name_some([one for one in changed if one in decision.inside], 6)}"
-    lines = [(sentence(said), "")]
-    if told:
-        lines.append((f"No longer in: {told}.", ""))
+    told = (
+        [f"No longer in: {name_some(leaving, 6)}."] if (leaving := [x for x in changed if x in decision.inside]) else []
+    )
     if crossing:
-        lines.append((f"Other than now in the first {decision.places:,}: {name_some(sorted(crossing), 6)}.", ""))
+        told.append(f"Other than now in the first {decision.places:,}: {name_some(sorted(crossing), 6)}.")
+    lines = [(f"By it {_lowered(again.headline())}.", " ".join(told))]
     yield Alert(
         "check",
         "other_method",
         f"The scores support another method: {name}",
         tuple(lines),
         where=name_some(changed),
-        remedy="Choose the method for what it assumes, not for whom it favours, and say so in the minutes; "
-        + by_door("compare(panel) shows the methods side by side", "`evenhand compare FILE` shows them side by side"),
+        remedy="Choose a method for what it assumes, not for whom it favours, and say so in the minutes; "
+        "`evenhand compare FILE` shows them side by side.",
     )
 
 
@@ -489,10 +484,7 @@ def _thin(decision: Decision) -> Iterator[Alert]:
             "only",
             ((f"{name_some(thin, 12)}.", "Nothing else checks it." if one else "Nothing else checks them."),),
             where=name_some(thin),
-            remedy=by_door(
-                f"next_best(fit, top={decision.places}) says who should read them",
-                f"`evenhand next FILE --top {decision.places}` says who should read what",
-            ),
+            remedy=f"`evenhand next FILE --top {decision.places}` says who should read what.",
         )
 
 

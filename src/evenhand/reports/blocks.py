@@ -79,7 +79,8 @@ def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None)
     if len(kept) <= FOLDED:
         shown = len(below)
         if decision is not None:
-            shown = max((at + 2 for at, one in enumerate(below) if one.status != "out"), default=1)
+            shown = max((at + 1 for at, one in enumerate(below) if one.status != "out"), default=0)
+            shown += all(one.status != "out" for one in below[:shown])  # one that is out at least
         parts = _parts([(above, False)]), _parts([(below[:shown], False), (below[shown:], True)], noun, digits)
     elif not places:
         parts = (), _parts([(below[: 2 * AROUND], False), (below[2 * AROUND :], True)], noun, digits)
@@ -283,7 +284,7 @@ def _move(told: Explanation | None, digits: int) -> str:
 
 def declared_words(panel: Panel) -> list[str]:
     """Return how sure each assessor said to be, as a table shows it; empty where nothing was said."""
-    from evenhand.reports.workbook import declared
+    from evenhand.reports.workbook import _declared as declared
 
     return ["" if one is None else one if isinstance(one, str) else f"{one:.3g}" for one in declared(panel)]
 
@@ -328,6 +329,8 @@ def assessors_words(assessors: Sequence[Assessor], digits: int) -> str:
     """Return the finding on assessors: who gives most and who least."""
     if not assessors:
         return ""
+    if assessors[-1].group:
+        return "How many points each assessor gives above or below the group"
     first, last = assessors[0], assessors[-1]
     if first.side != "generous" and last.side != "strict":
         return "No assessor is clearly stricter or more generous than the panel"
@@ -336,14 +339,17 @@ def assessors_words(assessors: Sequence[Assessor], digits: int) -> str:
         told.append(f"{first.assessor} gives {number(first.bias, digits)} points more than the panel")
     if last.side == "strict":
         less = number(-last.bias, digits)
-        told.append(f"{last.assessor} {less} less" if told else f"{last.assessor} gives {less} points less than the panel")
+        told.append(
+            f"{last.assessor} {less} less" if told else f"{last.assessor} gives {less} points less than the panel"
+        )
     return ", ".join(told)
 
 
 def values_words(fit: Fit, table: Table, decision: Decision | None) -> str:
     """Return the finding of the table: how far apart neighbours of the line are beside how sure they are."""
     if decision is None or decision.line is None:
-        return f"Values of the {plural(fit.panel.noun)}"
+        within = " within each group" if fit.values.component.max() else ""
+        return f"Values of the {plural(fit.panel.noun)}{within}"
     last, first = decision.line
     gap = last.value - first.value
     if last.lower is None or first.upper is None:

@@ -168,7 +168,7 @@ def _beside_chance(random: Summary, digits: int) -> str:
     if random["mean_sd"] is None:
         return f"Assigned at random, none of {random['count']} designs would have hung together."
     lower = random["variance_lower_by"]
-    words = f"{100 * abs(lower):.1f} % {'lower' if lower >= 0 else 'higher'} than assigned at random"
+    words = f"{100 * abs(lower):.1f}% {'lower' if lower >= 0 else 'higher'} than assigned at random"
     if abs(lower) < 0.0005:
         words = "the same as assigned at random"
     apart = random["count"] - random["connected"]

@@ -27,14 +27,14 @@ from evenhand.solve.connectivity import Connectivity, assessor_graph, connectivi
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison
-    from evenhand.answers.influence import Robustness
+    from evenhand.answers.influence import Robustness, WithoutAssessor
     from evenhand.answers.next_best import NextBest
     from evenhand.models.criteria import CriteriaFit
     from evenhand.studies import Plan, Reproduction, SimulationStudy
 
 Summary = dict[str, Any]
 
-_MOST_DELETIONS: Final = 50
+MOST_DELETIONS: Final = 50
 """Up to this many assessors are left out in turn: each takes as long as a fit."""
 
 COMPARED: Final = 1000
@@ -164,7 +164,7 @@ def _sampling_notes(fit: Fit) -> list[Problem]:
     error = 0.0 if solver is None or fit.values.sd is None else solver.diagonal_error / 2
     if error == 0:
         return []
-    off = f"estimated by sampling, with a typical error of {100 * error:.2g} % of each standard deviation"
+    off = f"estimated by sampling, with a typical error of {100 * error:.2g}% of each standard deviation"
     if min(fit.panel.n_objects, fit.panel.n_assessors) > DENSE:
         message = f"the panel is too large for exact standard deviations and leverages: they were {off}."
     else:
@@ -317,8 +317,13 @@ def summarise_ranking(
     return summary
 
 
-def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
-    """Return what each score, each assessor and each bias did (``influence --json``)."""
+def summarise_influence(
+    fit: Fit, *, top: int | None = None, deletions: Sequence[WithoutAssessor] | None = None
+) -> Summary:
+    """Return what each score, each assessor and each bias did (``influence --json``).
+
+    What would change without each assessor is found, unless it is given.
+    """
     require(1000.0 * fit.panel.n_assessments, f"a table of {fit.panel.n_assessments:,} assessments")
     from evenhand.answers.explain import explain, explanation_columns
     from evenhand.answers.influence import influence, robustness, without_assessors, without_columns
@@ -327,16 +332,17 @@ def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
     effects = influence(fit)
     notes = [*fit.notes, *_sampling_notes(fit)]
     chosen = list(range(fit.panel.n_assessors))
-    if len(chosen) > _MOST_DELETIONS:
+    if len(chosen) > MOST_DELETIONS:
         pull = np.where(np.isfinite(effects.pull), np.abs(effects.pull), 0.0)
         strongest = np.argsort(-sum_by(fit.panel.assessor_index, pull, fit.panel.n_assessors), kind="stable")
-        chosen = sorted(strongest[:_MOST_DELETIONS].tolist())
+        chosen = sorted(strongest[:MOST_DELETIONS].tolist())
         message = (
-            f"of {fit.panel.n_assessors:,} assessors only the {_MOST_DELETIONS} whose scores pull values the most were "
+            f"of {fit.panel.n_assessors:,} assessors only the {MOST_DELETIONS} whose scores pull values the most were "
             "left out in turn."
         )
         notes.append(Problem("deletions", message))
-    assessors: dict[str, Any] = without_columns(without_assessors(fit, top=top, chosen=chosen))
+    found = without_assessors(fit, top=top, chosen=chosen) if deletions is None else deletions
+    assessors: dict[str, Any] = without_columns(found)
     objects = explanation_columns(explain(fit))
     if bounds is not None:
         assessors["bound"], objects["bound"] = bounds.bias_bound[chosen].tolist(), bounds.value_bound.tolist()
