@@ -293,7 +293,8 @@ def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iter
     label = str(panel.objects[panel.object_index[first]])
     entered = f"{panel.score[first]:g}, as entered" if len(slips) == 1 else "as entered"
     cases: list[tuple[str, Callable[[], Fit]]] = [(entered, lambda: fit)]
-    meant = [_meant(panel, at) for at in slips]
+    rest = np.delete(panel.score, slips)
+    meant = [_meant(panel, at, rest) for at in slips]
     known = [one for one in meant if one is not None]
     if len(known) == len(slips):
         score = np.array(panel.score)
@@ -310,17 +311,15 @@ def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iter
             continue
 
 
-def _meant(panel: Panel, at: int) -> tuple[float, str] | None:
-    """Return the score that was probably meant, and what went wrong, where a shifted point explains it."""
-    low, high, spread = _spread(panel)
-    score = float(panel.score[at])
-    for power in (1, 2, 3, 4):
+def _meant(panel: Panel, at: int, rest: Floats) -> tuple[float, str] | None:
+    """Return the score that was probably meant, and what went wrong, where zeros explain it; ``rest`` is all else."""
+    room = _spread(panel)[2] / 2
+    low, high = rest.min() - room, rest.max() + room
+    for power, zeros in enumerate(("a zero", "two zeros", "three zeros", "four zeros"), start=1):
         for factor, words in ((10.0**-power, "too many"), (10.0**power, "too few")):
-            guess = score * factor
-            if low - spread <= guess <= high + spread:
-                if panel.step is not None and abs(guess / panel.step - round(guess / panel.step)) > 1e-9:
-                    continue
-                zeros = ("a zero", "two zeros", "three zeros", "four zeros")[power - 1]
+            guess = float(f"{panel.score[at] * factor:.12g}")
+            step = panel.step or 1.0
+            if low <= guess <= high and (panel.step is None or guess == round(guess / step) * step):
                 return guess, f"{zeros} {words}"
     return None
 
