@@ -1,5 +1,6 @@
 """What would change a decision: every bound is where fitting, ranking and deciding again says it is."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -33,13 +34,9 @@ def with_score(decision: Decision, row: int, score: float) -> tuple[str, bool]:
     return eh.decide(ranked, decision.places).status[at], bool(again.values.rank[at] <= decision.places)
 
 
-def told(one: OtherScore, score: float) -> tuple[str, bool]:
+def told(found: Changes, one: OtherScore, score: float) -> tuple[str, bool]:
     """Return what the bounds say of another score."""
-    status = "undecided"
-    for name, span in (("out", one.out), ("in", one.inside)):
-        if span is not None and span[0] - 1e-9 <= score <= span[1] + 1e-9:
-            status = name
-    return status, one.place is not None and score >= one.place - 1e-9
+    return found.status_with(one, score), one.place is not None and score >= one.place - 1e-9
 
 
 def near_bounds(found: Changes, one: OtherScore) -> Iterator[float]:
@@ -54,7 +51,7 @@ def assert_bounds_hold(decision: Decision, found: Changes) -> None:
     assert found.reason is None
     for one in found.scores:
         for score in near_bounds(found, one):
-            assert told(one, score) == with_score(decision, one.assessment, score), (found.object, one, score)
+            assert told(found, one, score) == with_score(decision, one.assessment, score), (found.object, one, score)
 
 
 def test_the_bounds_of_p32_are_those_of_the_demo_decided_again() -> None:
@@ -79,9 +76,10 @@ def test_bounds_of_objects_that_are_in_open_and_out_hold(label: str) -> None:
 
 def test_every_score_of_the_scale_has_the_status_that_the_bounds_tell() -> None:
     decision = decided(eh.demo(), 10)
-    one = what_would_change(decision, "P32").scores[1]
+    found = what_would_change(decision, "P32")
+    one = found.scores[1]
     for score in range(101):
-        assert told(one, float(score)) == with_score(decision, one.assessment, float(score))
+        assert told(found, one, float(score)) == with_score(decision, one.assessment, float(score))
 
 
 @pytest.mark.parametrize("method", list(METHODS))
@@ -191,6 +189,7 @@ def test_ranges_are_said_in_words() -> None:
     assert [found.words(span) for span in spans] == ["–", "2.5 or less", "8 or more", "3 to 4.5", "any", "10"]
     assert [found.words(place) for place in (None, 0.0, 7.5, 10.0)] == ["–", "any", "7.5 or more", "10"]
     assert Changes("X", "in", 3, (-10.0, 10.0), 0.1).words((-10.0, -0.1 * 3)) == "−0.3 or less"
+    assert Changes("X", "in", 3, (0.3, 9.95), 0.1).words((3 * 0.1, 99 * 0.1)) == "any"
 
 
 def test_ends_of_the_scale_are_those_given_or_those_that_scores_tell() -> None:
@@ -208,3 +207,32 @@ def test_the_table_has_a_row_for_every_score() -> None:
     assert columns["assessor"] == ["Farouk", "Jansen"]
     assert {name: len(cells) for name, cells in columns.items()} == dict.fromkeys(columns, 2)
     assert columns["place_from"] == [47.0, 60.0]
+
+
+def test_the_finding_is_the_smallest_change_of_a_score_that_turns_something() -> None:
+    decision = eh.decide(eh.rank(eh.calibrate(eh.demo()), top=10), 10)
+    findings = {one.object: one.finding for one in what_would_change_all(decision)}
+    assert findings["P32"] == "One point more from Jansen would give P32 place 10, yet leave it open."
+    assert findings["P05"] == "One point less from Farouk would make P05 open."
+    assert findings["P16"] == "2 points less from Farouk would cost P16 place 10, yet leave it open."
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+def test_the_finding_turns_what_it_says_and_nothing_smaller_does(method: str) -> None:
+    panel = random_panel(6, 9, 4, 16)
+    decision = decided(replace(panel, score=panel.score.round()), 3, method)
+    for found in what_would_change_all(decision):
+        parsed = re.match(r"(\S+) points? (more|less) from (\S+) would", found.finding)
+        if parsed is None:
+            assert found.finding.startswith("No other score")
+            continue
+        by = 1.0 if parsed[1] == "One" else float(parsed[1])
+        for one in found.scores:
+            now = with_score(decision, one.assessment, one.score)
+            for step in np.arange(1.0, by + 0.5):
+                for score in (one.score - step, one.score + step):
+                    is_meant = step == by and one.assessor == parsed[3] and (score > one.score) == (parsed[2] == "more")
+                    if is_meant:
+                        assert with_score(decision, one.assessment, score) != now
+                    elif step < by and 0 <= score <= 100:
+                        assert with_score(decision, one.assessment, score) == now

@@ -7,7 +7,7 @@ ranking rests on, moved and scaled, are the draws of the panel with another scor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, floor
@@ -38,6 +38,8 @@ _BYTE: Final = 255
 
 _ON: Final = 1e-9
 """A score closer than this part of a step to a multiple of it is that multiple."""
+
+_STATUS_WORDS: Final = {"in": "in", "undecided": "open", "out": "out"}
 
 Span = tuple[float, float]
 """The lowest and the highest score of a range, both in it."""
@@ -113,14 +115,50 @@ class Changes(Shown):
         if span is None:
             return "–"
         low, high = span if isinstance(span, tuple) else (span, self.ends[1])
-        from_low, to_high = low <= self.ends[0], high >= self.ends[1]
-        if low == high:
+        # a step short of an end is still on the scale; less than that is not
+        from_low, to_high = (away < 0.999 * self.step for away in (low - self.ends[0], self.ends[1] - high))
+        if high - low < self.step / 2:
             return self._score(low)
         if from_low and to_high:
             return "any"
         if from_low:
             return f"{self._score(high)} or less"
         return f"{self._score(low)} or more" if to_high else f"{self._score(low)} to {self._score(high)}"
+
+    def status_with(self, one: OtherScore, score: float) -> str:
+        """Return the status of the object with another score in place of one of its own."""
+        near = self.step / 2  # scores on a grid are equal up to rounding
+        spans = (("out", one.out), ("in", one.inside))
+        found = (name for name, span in spans if span is not None and span[0] - near < score < span[1] + near)
+        return next(found, "undecided")
+
+    @property
+    def finding(self) -> str:
+        """The smallest change of one score that would change the place or the status of the object, in a sentence."""
+        if self.reason is not None:
+            return self.reason
+        low, high = self.ends[0] - self.step / 2, self.ends[1] + self.step / 2
+        turns = [turn for one in self.scores for turn in self._turns(one) if low < turn[1] < high]
+        if not turns:
+            return f"No other score on the scale would change where {self.object} stands."
+        one, score, effect = min(turns, key=lambda turn: abs(turn[1] - turn[0].score))
+        by, after = abs(score - one.score), _STATUS_WORDS[self.status_with(one, score)]
+        points = "One point" if round(by, 9) == 1 else f"{self._score(by)} points"
+        said = f"{points} {'more' if score > one.score else 'less'} from {one.assessor} would"
+        if effect == "status":
+            return f"{said} {'make' if after == 'open' else 'put'} {self.object} {after}."
+        stays = after == _STATUS_WORDS[self.status]
+        return f"{said} {effect} {self.object} place {self.places}, {'yet leave' if stays else 'and put'} it {after}."
+
+    def _turns(self, one: OtherScore) -> Iterator[tuple[OtherScore, float, str]]:
+        """Yield the nearest other scores at which something changes: the place by value first, then the status."""
+        if one.place is not None:
+            gains = one.score < one.place - self.step / 2
+            yield (one, one.place, "give") if gains else (one, one.place - self.step, "cost")
+        for name, span in (("out", one.out), ("in", one.inside)):
+            if span is not None:
+                beyond = self.step if name == self.status else 0.0
+                yield from ((one, score, "status") for score in (span[0] - beyond, span[1] + beyond))
 
     def _score(self, score: float) -> str:
         return f"{round(score, 9):.15g}".replace("-", "−")
