@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from math import floor
 from typing import Any, Final, Literal, overload
 
@@ -171,6 +171,7 @@ class _Work:
     steps: dict[Kind, Floats]  # what refinements add, for each object on the scale of the model
     order: NDArray[np.int64]  # scores by object
     starts: NDArray[np.int64]  # where each object's scores start in that order
+    said: dict[int, tuple[Kind, str, str]] = field(default_factory=dict)  # sides and biases of assessors, in words
 
     @classmethod
     def of(cls, fit: Fit) -> _Work:
@@ -225,45 +226,51 @@ class _Work:
 
     def _parts(self, at: int, rows: NDArray[np.int64]) -> list[Part]:
         """Return the contributions to one value as they are, not rounded, in the order in which they are shown."""
-        fit, panel = self.fit, self.fit.panel
-        descent = _Descent(fit, at)
-        refined = {kind: descent.down(float(step[at])) for kind, step in self.steps.items()}
+        biases, descent = self.fit.biases.estimate, _Descent(self.fit, at)
+        amounts: dict[Kind, float] = {"confidence": float(self.confidence[at])}
+        amounts |= {kind: descent.down(float(step[at])) for kind, step in self.steps.items()}
         weight: dict[int, float] = {}
-        for a, q in zip(panel.assessor_index[rows].tolist(), self.share[rows].tolist(), strict=True):
+        for a, q in zip(self.fit.panel.assessor_index[rows].tolist(), self.share[rows].tolist(), strict=True):
             weight[a] = weight.get(a, 0.0) + q
-        standards = [self._standard(a, q, descent.down(-q * float(fit.biases.estimate[a]))) for a, q in weight.items()]
-        standards.sort(key=lambda part: -abs(part.amount))
-        confidence = float(self.confidence[at])
-        told = sum(part.amount for part in standards) + sum(refined.values()) + confidence
-        # what is left is what the model does to scores themselves; of the four methods, rounding
-        left = 0.0 if fit.model.is_plain else float(self.difference[at]) - told
-        others = [
-            Part(*self._confidence_words(rows), confidence, "confidence"),
-            *(Part(*_STEP_WORDS[kind], amount, kind) for kind, amount in refined.items()),
-            Part(*_noise_words(fit.method), left, "noise"),
-        ]
+        undone = {a: descent.down(-q * float(biases[a])) for a, q in weight.items()}
+        if not self.fit.model.is_plain:  # what is left is what the model does to scores themselves
+            amounts["noise"] = float(self.difference[at]) - sum(undone.values()) - sum(amounts.values())
         least = _NOTHING * 10.0**-self.digits
-        standards, others = ([part for part in some if abs(part.amount) > least] for some in (standards, others))
-        return [*_together(standards, MOST_PARTS - len(others)), *others]
+        largest = sorted((a for a in undone if abs(undone[a]) > least), key=lambda a: -abs(undone[a]))
+        others = [Part(*self._words(kind, rows), one, kind) for kind, one in amounts.items() if abs(one) > least]
+        return [
+            *_together([self._standard(a, weight[a], undone[a]) for a in largest], MOST_PARTS - len(others)),
+            *others,
+        ]
 
     def _standard(self, assessor: int, weight: float, amount: float) -> Part:
-        label, bias = self.fit.panel.assessors[assessor], float(self.fit.biases.estimate[assessor])
-        side: Kind = "strict" if bias < 0 else "generous"
-        brief = f"{label} is {side}"
-        return Part(f"{brief}: undo {_signed(bias, self.digits)}, at a weight of {_share(weight)}", brief, amount, side)
+        if assessor not in self.said:
+            label, bias = self.fit.panel.assessors[assessor], float(self.fit.biases.estimate[assessor])
+            side: Kind = "strict" if bias < 0 else "generous"
+            self.said[assessor] = side, f"{label} is {side}", _signed(bias, self.digits)
+        side, brief, bias_words = self.said[assessor]
+        return Part(f"{brief}: undo {bias_words}, at a weight of {_share(weight)}", brief, amount, side)
+
+    def _words(self, kind: Kind, rows: NDArray[np.int64]) -> tuple[str, str]:
+        """Return what a contribution that is no standard is, in full and for a sentence."""
+        if kind == "confidence":
+            return self._confidence_words(rows)
+        return _noise_words(self.fit.method) if kind == "noise" else _STEP_WORDS[kind]
 
     def _confidence_words(self, rows: NDArray[np.int64]) -> tuple[str, str]:
-        """Return what confidence did, in full and for a sentence."""
-        panel = self.fit.panel
+        """Return what confidence did: of two scores, which counts more."""
+        fit, panel = self.fit, self.fit.panel
         if rows.size != 2:
             return ("surer scores count more",) * 2
         brief = "the surer score counts more"
-        sure, unsure = sorted(rows.tolist(), key=lambda row: -float(self.share[row]))
+        precision = fit.weight if fit.precision is None else fit.precision
+        sure, unsure = sorted(rows.tolist(), key=lambda row: -float(precision[row]))
         first, second = (panel.assessor_index[row] for row in (sure, unsure))
-        scores = tuple(number(float(panel.score[row]), 6, minus="−").rstrip("0").rstrip(".") for row in (sure, unsure))
-        if first == second or scores[0] == scores[1]:
+        scores = [f"{panel.score[row]:.10g}".replace("-", "−") for row in (sure, unsure)]
+        if first == second:
             return brief, brief
-        return f"{panel.assessors[first]} was surer, so {scores[0]} counts more than {scores[1]}", brief
+        surer = f"{panel.assessors[first]} {'was' if fit.model.is_plain else 'counts as'} surer"
+        return f"{surer}, so {scores[0]} counts more than {scores[1]}", brief
 
 
 _STEP_WORDS: Final[dict[Kind, tuple[str, str]]] = {
@@ -340,7 +347,8 @@ def _shown(parts: Sequence[Part], value: float, average: float, digits: int) -> 
     each, wanting = divmod(aim - sum(units), len(parts) or 1)
     for place, at in enumerate(lost):
         units[at] += each + (place < wanting)
-    shown = (replace(part, amount=one / unit) for part, one in zip(parts, units, strict=True) if one)
+    pairs = zip(parts, units, strict=True)
+    shown = (Part(part.words, part.brief, one / unit, part.kind) for part, one in pairs if one)
     return tuple(shown), aim / unit
 
 
