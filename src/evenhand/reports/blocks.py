@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
 from evenhand.answers.explain import Explanation, explain
 from evenhand.errors import EvenhandError
@@ -29,6 +30,9 @@ LISTED: Final = 12
 
 BARS: Final = 120
 """Up to this many bars stand in a profile of chances."""
+
+CHANGED: Final = 60
+"""Of so many objects, the nearest to the line, it is told which other scores would change their status."""
 
 ROWS: Final = 600
 """Up to this many rows a table has, and objects a page of their own within a page."""
@@ -190,6 +194,8 @@ class Object:
         The scale of these bars.
     scores
         Its scores.
+    changes
+        Which other scores would change its status; None where that is not told.
     """
 
     standing: Standing
@@ -199,6 +205,7 @@ class Object:
     steps: tuple[tuple[float, float], ...]
     axis: Axis
     scores: tuple[Score, ...]
+    changes: Changes | None = None
 
 
 def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None) -> list[Object]:
@@ -226,6 +233,7 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
             )
         )
     position = {label: at for at, label in enumerate(panel.objects)}
+    changes = _changes_of(standings, decision)
     found = []
     for one in standings[:ROWS]:
         told = explanations.get(one.object)
@@ -240,9 +248,19 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
                 steps=steps,
                 axis=axis(ends),
                 scores=tuple(rows[position[one.object]]),
+                changes=changes.get(one.object),
             )
         )
     return found
+
+
+def _changes_of(standings: Sequence[Standing], decision: Decision | None) -> dict[str, Changes]:
+    """Return what would change the objects nearest to the line, by label."""
+    if decision is None or decision.line is None:
+        return {}
+    nearest = sorted(standings, key=lambda one: abs(one.place - decision.places - 0.5))[:CHANGED]
+    found = what_would_change_all(decision, [one.object for one in nearest])
+    return {one.object: one for one in found if one.scores}
 
 
 def _steps(told: Explanation | None) -> tuple[tuple[float, float], ...]:
