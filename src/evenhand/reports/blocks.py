@@ -207,6 +207,11 @@ class Object:
     scores: tuple[Score, ...]
     changes: Changes | None = None
 
+    @property
+    def scale(self) -> Axis:
+        """The scale of scores, for what would change its status."""
+        return axis([0.0, 1.0] if self.changes is None else self.changes.ends)
+
 
 def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None) -> list[Object]:
     """Return what a page says about each object, in the order of the table."""

@@ -155,10 +155,10 @@ def make_report(
             verdict=decision,
             alerts=alerted,
             summary=summarise_fit(found, top=top, seed=seed, draws=draws, alerted=alerted),
-            check=summarise_check(fit.panel),
+            check=summarise_check(fit.panel, alerted),
             ranking=None if ranking is None else summarise_ranking(ranking, decision, alerted),
-            influence=_tried(lambda: summarise_influence(fit, top=top, deletions=deletions), notes),
-            comparison=None if compared is None else summarise_comparison(compared),
+            influence=_tried(lambda: summarise_influence(fit, top=top, deletions=deletions, alerted=alerted), notes),
+            comparison=None if compared is None else summarise_comparison(compared, alerted),
             reliability=_tried(lambda: summarise_reliability(found), notes)
             if fit.panel.n_assessments <= LARGEST
             else None,

@@ -318,11 +318,15 @@ def summarise_ranking(
 
 
 def summarise_influence(
-    fit: Fit, *, top: int | None = None, deletions: Sequence[WithoutAssessor] | None = None
+    fit: Fit,
+    *,
+    top: int | None = None,
+    deletions: Sequence[WithoutAssessor] | None = None,
+    alerted: Sequence[Alert] | None = None,
 ) -> Summary:
     """Return what each score, each assessor and each bias did (``influence --json``).
 
-    What would change without each assessor is found, unless it is given.
+    What would change without each assessor, and alerts, are found, unless they are given.
     """
     require(1000.0 * fit.panel.n_assessments, f"a table of {fit.panel.n_assessments:,} assessments")
     from evenhand.answers.explain import explain, explanation_columns
@@ -353,7 +357,7 @@ def summarise_influence(
         "objects": records_of(objects),
         "assessors": records_of(assessors),
         "assessments": records_of(effects.columns()),
-        "alerts": alert_records(alerts(fit)),
+        "alerts": alert_records(alerts(fit) if alerted is None else alerted),
         "notes": problem_records(notes),
     }
 
@@ -370,7 +374,7 @@ def summarise_next(found: NextBest, top: int | None) -> Summary:
     }
 
 
-def summarise_check(panel: Panel) -> Summary:
+def summarise_check(panel: Panel, alerted: Sequence[Alert] | None = None) -> Summary:
     """Return what a panel is made of, how it is connected and what is wrong with it (``check --json``)."""
     parts = connectivity(panel)
     mu2, mu2_note = _mu2(parts)
@@ -391,7 +395,7 @@ def summarise_check(panel: Panel) -> Summary:
         "bridges": bridge_records(parts),
         "articulation_assessors": [panel.assessors[int(at)] for at in parts.articulation_assessors],
         "assessor_graph": _links(panel),
-        "alerts": alert_records(_alerts_before(panel, parts)),
+        "alerts": alert_records(_alerts_before(panel, parts) if alerted is None else alerted),
         "problems": problem_records(problems),
         "suggestions": [{"assessor": assessor, "object": label} for assessor, label in parts.suggestions],
         "reading": None if panel.reading is None else panel.reading.to_dict(),
@@ -421,7 +425,7 @@ def summarise_refusal(error: InputError) -> Summary:
     }
 
 
-def summarise_comparison(comparison: Comparison) -> Summary:
+def summarise_comparison(comparison: Comparison, alerted: Sequence[Alert] | None = None) -> Summary:
     """Return the methods side by side (``compare --json``)."""
     rows = []
     for row, record in zip(comparison.methods, records_of(comparison.columns()), strict=True):
@@ -437,7 +441,7 @@ def summarise_comparison(comparison: Comparison) -> Summary:
         ],
         "recommendation": {"method": comparison.recommendation.method, "reason": comparison.recommendation.reason},
         "priors": asdict(comparison.priors),
-        "alerts": alert_records(_alerts_of_methods(comparison)),
+        "alerts": alert_records(_alerts_of_methods(comparison) if alerted is None else alerted),
         "notes": problem_records(comparison.notes),
     }
 
