@@ -159,6 +159,18 @@ FLAGS: Final = frozenset(_words("yes no true false ja nein oui non si sim nao ne
 TITLES: Final = _words("title titel titre titulo titolo name subject topic naam nom nombre nome bezeichnung thema")
 """Names of a column that says what an object is called."""
 
+LINKS: Final = frozenset(_words("url link website homepage webseite lien enlace collegamento ligacao site web"))
+"""Last words of the name of a column that says where an object is to be found."""
+
+GROUPS: Final = frozenset(
+    _words(
+        "group track category session section division stream strand panel class type kind programme program call "
+        "gruppe kategorie sektion sparte klasse art groupe categorie volet filiere grupo categoria seccion sesion "
+        "gruppo sezione sessione secao sessao groep categorie sectie"
+    )
+)
+"""Last words of the name of a column that sorts objects into groups."""
+
 TAGS: Final = _words("id name number no nr num code label ref # nummer numero kennung numer n° nº n kennziffer key")
 """What may follow, or stand before, a word for objects or assessors."""
 

@@ -338,15 +338,9 @@ class Panel:
         >>> replace(panel, object_details={"Paper title": {"P1": "On cakes"}}).details("object")
         {'title': ['On cakes', None]}
         """
-        told = self.object_details if side == "object" else self.assessor_details
-        labels = self.objects if side == "object" else self.assessors
-        found: dict[str, list[str | None]] = {}
-        for name, cells in told.items():
-            meaning = meaning_of(name)
-            is_title = meaning is not None and meaning.kind == "title" and "title" not in found
-            key = "title" if is_title else "_".join(re.findall(r"\w+", fold(name))) or "detail"
-            found.setdefault(key, [cells.get(label) for label in labels])
-        return found
+        if side == "object":
+            return detail_columns(side, self.object_details, self.objects)
+        return detail_columns(side, self.assessor_details, self.assessors)
 
     def with_equal_confidence(self) -> Panel:
         """Return the same panel with every precision 1: what SA and IBA see."""
@@ -538,6 +532,19 @@ def _details(table: Table, layout: Layout, side: str, columns: Sequence[int]) ->
         for label, cell in zip(labels, table.columns[at], strict=True):
             if label is not None and not is_empty(cell):
                 own.setdefault(label, label_text(cell).strip())
+    return found
+
+
+def detail_columns(
+    side: Literal["object", "assessor"], told: Mapping[str, Mapping[str, str]], labels: Sequence[str]
+) -> dict[str, list[str | None]]:
+    """Return details as columns with a cell for each label, under names that are identifiers."""
+    found: dict[str, list[str | None]] = {}
+    for name, cells in told.items():
+        meaning = meaning_of(name)
+        is_title = side == "object" and meaning is not None and meaning.kind == "title" and "title" not in found
+        key = "title" if is_title else "_".join(re.findall(r"\w+", fold(name))) or "detail"
+        found.setdefault(key, [cells.get(label) for label in labels])
     return found
 
 

@@ -233,9 +233,10 @@ class Sheet:
                 kind="ambiguous_column",
                 where=self.source,
             )
+        own = [one for one in finest if fold(one.name) == role]  # our own word, as on the sheets of a design
         mails = [one for one in finest if one.is_mail]
         coded = tagged(finest) if role == "object" else []
-        return (mails or coded or finest)[0]
+        return (own or mails or coded or finest)[0]
 
     def rows_of(self, labels: Facts, scores: Sequence[Facts], others: Facts | None = None) -> NDArray[np.bool_] | None:
         """Return the rows that are assessments: no sums or means, no headings again, nothing below the table.

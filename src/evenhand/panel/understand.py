@@ -202,7 +202,8 @@ def _sides(sheet: Sheet) -> tuple[Facts | None, Facts | None]:
             and not any(one.is_mail for one in people)
             and _is_address(sheet, mails[0], people[0], objects)
         ):
-            people = mails  # one key: the address before the name
+            own = [one for one in people if fold(one.name) == "assessor" and sheet.follows(one, mails[0])]
+            people = [*own, *mails]  # one key: the address before the name, but for labels of our own sheets
         assessors = sheet.best(people or mails or selves, "assessor")
     if assessors is None and objects is not None and any(facts.kind == "time" for facts in sheet.facts):
         names = [facts for facts in sheet.facts if fold(facts.name) in ("name", "nom", "naam", "nome", "nombre")]
