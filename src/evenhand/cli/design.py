@@ -40,8 +40,9 @@ class _Who(Options, heading="Who and what"):
 
     objects: str | None = ask.text(
         "FILE|N",
-        "What is to be assessed: a file with a column object, or how many. Columns per_object, topics and "
-        "linking are used too; titles, links and groups go along to tables and sheets. Here and below, files of HotCRP, EasyChair, CMT and OpenReview are known.",
+        "What is to be assessed: a file with a column object, or how many. Columns per_object, topics and linking are "
+        "used too; titles, links and groups go along to tables and sheets. Here and below, files of HotCRP, EasyChair, "
+        "CMT and OpenReview are known.",
         reads=True,
     )
     assessors: str | None = ask.text(
@@ -282,6 +283,8 @@ class DesignOptions(Options):
             )
         if self.handouts.hotcrp is None:
             ask.refuse("goes with --hotcrp FILE.csv.", "hotcrp_action")
+        if self.handouts.sheets is None and self.handouts.score_sheet is None:
+            ask.refuse("goes with --sheets or --score-sheet.", "confidence", "force")
         self.handouts.check_places(self.output)
 
     def _check_columns(self) -> None:
@@ -323,6 +326,8 @@ class DesignOptions(Options):
                 if expected.is_file
                 else expected.points
             )
+        if expected.expertise is None and not all("topics" in side.columns for side in sides):
+            ask.refuse("is about expertise: use it with --expertise FILE, or topics in both lists.", "factor")
         return assign(
             objects,
             assessors,

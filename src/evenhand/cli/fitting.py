@@ -361,7 +361,8 @@ class _Fitting(Input):
         """Refuse refinements that would have no effect, or that take effect from others."""
         method, plain = self.estimating.method, self.estimating.plain()
         if plain is None:
-            ask.refuse("has no effect with medians, which have no intervals.", "interval", "noise")
+            ask.refuse("has no effect with medians, which have no intervals.", "interval", "noise", "seed", "draws")
+            ask.refuse("is about least squares, and medians are none: leave it out.", "solver")
         elif not plain.is_calibrated:
             ask.refuse(f"is about biases, and --method {method} has none.", *Gauging.names(), "solver")
         if plain is None or not plain.is_calibrated:
@@ -422,8 +423,9 @@ class Fitting(_Fitting):
     reading: Reading = part(Reading, hidden=["criterion"])
 
     def check(self) -> None:
-        """Refuse criteria, and refinements without effect."""
+        """Refuse criteria, intervals that are not shown, and refinements without effect."""
         self.refuse_criteria()
+        ask.refuse(f"has no effect here: {click.get_current_context().info_name} shows no intervals.", "interval")
         self._check_refinements()
 
     def fit(self) -> Fit:
@@ -468,13 +470,13 @@ class _OfCalibration(Estimating, heading="The method"):
 class LeastSquares(Fitting):
     """How a file is read and fitted by least squares."""
 
-    estimating: Estimating = part(_OfLeastSquares)
+    estimating: Estimating = part(_OfLeastSquares, hidden=["interval"])
 
 
 class Calibrating(Fitting):
     """How a file is read and calibrated."""
 
-    estimating: Estimating = part(_OfCalibration)
+    estimating: Estimating = part(_OfCalibration, hidden=["interval"])
 
 
 class Combining(Options, heading="Several criteria"):

@@ -24,7 +24,7 @@ from evenhand.panel.column import Table, factorise
 from evenhand.panel.confidence import FACTOR, FormHint
 from evenhand.panel.headings import FORMS, bare_name, fold, meaning_of, weights_in
 from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names, of_names, words_of
-from evenhand.panel.panel import Panel, collected, twice
+from evenhand.panel.panel import Panel, collected, refuse_idle, twice
 from evenhand.panel.reading import reading_of
 from evenhand.panel.roles import find_column, listed_names
 from evenhand.panel.rules import Collector, Duplicates, Options
@@ -157,10 +157,16 @@ def read_panel(  # noqa: PLR0913
             said = f"A packed panel holds no criteria and no covariates: leave out {further[0]!r}"
             message = f"{said}, or read the file that was packed."
             raise InputError(message, kind="bad_option", where=os.fspath(path))
+        for name in (name for name, value in told.items() if value):
+            message = f"A packed panel is read as it was packed: leave {argument(name)} out."
+            raise InputError(message, kind="bad_option", where=os.fspath(path))
         return read_packed(path)
-    settled = load(path)
+    settled, typed = load(path), told
     told = _over(settled, told)
     given = Given(**{name: told[name] for name in Given.__slots__})
+    if typed["format"] and typed["layout"]:
+        both = f"{argument('format')} says how a file is laid out, and so does {argument('layout')}"
+        raise InputError(f"{both}: leave one of the two out.", kind="bad_option")
     named = [name for name in (*given.named.values(), *given.covariates) if name not in (given.object, None)]
     if given.layout == "wide" and named:
         said = "A wide sheet has a column for each assessor and nothing but scores in it"
@@ -175,10 +181,19 @@ def read_panel(  # noqa: PLR0913
     )
     with local(path, max_unpacked) as place:
         source = _open(place, told["sheet"], max_unpacked, told["format"], given)
-        panel = _panel(source, given, options, told["format"])
+        panel = refuse_idle(_panel(source, given, options, told["format"]), **typed)
+        if max_unpacked != MAX_UNPACKED and os.fspath(path) == os.fspath(place):
+            _refuse_limit(place)
     if settled and panel.reading is not None:
         return replace(panel, reading=replace(panel.reading, saved=place_of(path).name))
     return panel
+
+
+def _refuse_limit(path: str | os.PathLike[str]) -> None:
+    """Refuse a limit of what is unpacked for a file of which nothing is."""
+    if _kind_of(path, None) in ("text", "parquet"):
+        message = f"{argument('max_unpacked')} cannot apply: this file is not packed; leave it out."
+        raise InputError(message, kind="bad_option", where=Path(path).name)
 
 
 _SURENESS: Final = ("uncertainty", "confidence", "level")
@@ -365,7 +380,7 @@ def _open(
     path: str | os.PathLike[str], sheet: str | None, max_unpacked: int, format: str | None, given: Given
 ) -> Source:
     """Return a file as a source of columns: one that is small, or must be, as a table."""
-    kind, whole = _kind_of(path, sheet), given.layout not in (None, "long")
+    kind, whole = _kind_of(path, sheet), given.layout not in (None, "long") or format is not None
     if kind in ("json", "markup"):
         return _open_data(Path(path), kind, max_unpacked, format)
     if kind == "text" and not whole and existing(path)[1].st_size >= coding.LARGE:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenhand import frames
 from evenhand.compiled import count_by, frozen, sum_by
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, bad_option
 from evenhand.frames import MOST_ROWS, html_lines, html_table
 from evenhand.panel.column import Column, Numbered, Table, factorise, of_numbers
 from evenhand.panel.confidence import FACTOR, Form
@@ -23,7 +23,7 @@ from evenhand.panel.reading import Reading, reading_of
 from evenhand.panel.roles import Roles, listed_names
 from evenhand.panel.rules import Collector, Duplicates, Entries, Options, is_empty, label_text
 from evenhand.panel.understand import understand
-from evenhand.words import count_of, name_some
+from evenhand.words import argument, count_of, name_some
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -148,6 +148,12 @@ class Panel:
             layout="wide" if wide else layout,
         )
         options = Options(factor, aliases, duplicates, missing, scores, level_scale)
+        told = {
+            "factor": None if factor == FACTOR else factor,
+            "aliases": aliases,
+            "scores": scores,
+            "level_scale": level_scale,
+        }
         names = frames.column_names(frame)
         roles, rows = by_names(names, given, "the frame"), np.arange(frames.row_count(frame))
         is_small = roles is None or rows.size <= _LOOKED_AT
@@ -155,13 +161,14 @@ class Panel:
         columns = columns_of(frame, names, roles or Roles(0, 0, 0), options, used)
         if is_small or roles is None:
             table = Table(tuple(names), columns, rows, "the frame")
-            return replace(collected(table, given, options), backend=frames.backend_of(frame))
+            return refuse_idle(replace(collected(table, given, options), backend=frames.backend_of(frame)), **told)
         collector = Collector(roles, options, listed_names(covariates), rows=rows.size)
         collector.add(Table(tuple(names), columns, rows, "the frame"))
         entries = collector.entries()
         names_only = Table(tuple(names), (), rows, "the frame")
         reading = reading_of(names_only, of_names(names, roles), entries, options)
-        return cls.from_entries(entries, factor=factor, backend=frames.backend_of(frame), reading=reading)
+        panel = cls.from_entries(entries, factor=factor, backend=frames.backend_of(frame), reading=reading)
+        return refuse_idle(panel, **told)
 
     @classmethod
     def from_entries(
@@ -490,6 +497,21 @@ def recorded_step(score: NDArray[np.float64]) -> float | None:
         return None
     coarser = (times * fine for times in (25.0, 10.0, 5.0, 2.0))
     return next((step for step in coarser if (fine / step) ** distinct.size <= _CHANCE and lies_on(step)), fine)
+
+
+def refuse_idle(panel: Panel, **told: object) -> Panel:
+    """Return a panel, unless something was told of cells that it has none of: nothing that is told is dropped."""
+    has_words = panel.reading is not None and bool(panel.reading.scores)
+    needed = {
+        **dict.fromkeys(
+            ("factor", "aliases", "level_scale"), (panel.confidence == "level", "confidence has no levels here")
+        ),
+        "scores": (has_words, "none of these words stands for a score here"),
+    }
+    for name, (is_there, why) in needed.items():
+        if told.get(name) and not is_there:
+            raise bad_option(f"{argument(name)} cannot apply: {why}; leave it out.")
+    return panel
 
 
 def collected(
