@@ -64,7 +64,7 @@ def adorned(draw: Callable[..., Any], rows: Rows) -> Rows:
 def test_one_assessment_a_row_is_read_whatever_stands_beside(data: st.DataObject) -> None:
     scores = data.draw(panels())
     rows = long(
-        scores, data.draw(st.sampled_from([("Proposal", "Reviewer", "Score"), ("Antrag", "Gutachter", "Note")]))
+        scores, data.draw(st.sampled_from([("Proposal", "Reviewer", "Score"), ("Antrag", "Gutachter", "Punkte")]))
     )
     if data.draw(st.booleans()):
         rows = append(rows, "Title", lambda _, row: TITLES[int(row[0][1:]) - 1])

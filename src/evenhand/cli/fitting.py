@@ -91,6 +91,11 @@ class Reading(Options, heading="The file"):
         callback=ask.two_numbers,
         heading=_CELLS,
     )
+    best: Literal["highest", "lowest"] | None = ask.choice(
+        ["highest", "lowest"],
+        "Which score is the best. Lowest turns scores around, as German marks from 1 to 6. Default: highest, or asked.",
+        heading=_CELLS,
+    )
     format: str | None = ask.text("NAME", "The system that wrote the file. Default: recognised by its content.")
     max_unpacked: int = ask.whole("MIB", "Refuse a workbook that unpacks to more than this.", default=512)
 
@@ -111,7 +116,7 @@ class Reading(Options, heading="The file"):
 
     def kept(self) -> dict[str, Any]:
         """Return what was typed that a reading does not tell again."""
-        names = ("sheet", "format", "duplicates", "missing", "aliases", "factor", "level_scale", "covariates")
+        names = ("sheet", "format", "duplicates", "missing", "aliases", "factor", "level_scale", "covariates", "best")
         return {name: value for name, value in self.typed().items() if name in names}
 
     def read(self, *, is_told: bool = True) -> Panel:

@@ -27,7 +27,7 @@ from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names, 
 from evenhand.panel.panel import Panel, collected, refuse_idle, twice
 from evenhand.panel.reading import reading_of
 from evenhand.panel.roles import find_column, listed_names
-from evenhand.panel.rules import Collector, Duplicates, Options
+from evenhand.panel.rules import Best, Collector, Duplicates, Options
 from evenhand.panel.understand import understand
 from evenhand.words import argument, name_some
 
@@ -77,6 +77,7 @@ def read_panel(  # noqa: PLR0913
     scores: Mapping[str, float] | None = None,
     level_scale: tuple[float, float] | None = None,
     format: str | None = None,
+    best: Best | None = None,
 ) -> Panel:
     """Read a panel from a file, whatever its layout; ``panel.reading`` says how it was understood.
 
@@ -120,6 +121,10 @@ def read_panel(  # noqa: PLR0913
         The ends of a scale of numbers that say how sure assessors were, least sure first: ``(1, 5)``.
     format
         The system that wrote the file (see :mod:`evenhand.io.formats`), recognised by its content where not given.
+    best
+        Which score is the best. With ``"lowest"``, as of German marks from 1 to 6, scores are turned around, so that
+        higher values are better in all tables: the lowest score in the file becomes the highest and the other way
+        round, s becomes low + high - s. Where the file says that the lowest may be the best, it is asked.
 
     Raises
     ------
@@ -146,6 +151,7 @@ def read_panel(  # noqa: PLR0913
         "missing": tuple(missing),
         "scores": scores,
         "level_scale": level_scale,
+        "best": best,
         "sheet": sheet,
         "format": format,
     }
@@ -178,6 +184,7 @@ def read_panel(  # noqa: PLR0913
         told["missing"],
         told["scores"],
         told["level_scale"],
+        told["best"],
     )
     with local(path, max_unpacked) as place:
         source = _open(place, told["sheet"], max_unpacked, told["format"], given)

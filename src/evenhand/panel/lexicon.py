@@ -315,6 +315,24 @@ _SURE: Final[Mapping[int, str]] = {
 SURENESS: Final[Mapping[str, int]] = {word: rank for rank, words in _SURE.items() for word in _words(words)}
 """Words for how sure somebody is, from -2, not at all, to 2, very."""
 
+# --- which end of a scale is the best ---------------------------------------------------------------
+
+BEST: Final = _words(
+    "best beste bester sehr_gut very_good excellent exzellent outstanding hervorragend ausgezeichnet tres_bien "
+    "meilleur meilleure excellente muy_bueno mejor excelente ottimo migliore eccellente muito_bom melhor zeer_goed "
+    "uitstekend"
+)
+WORST: Final = _words(
+    "worst schlechteste schlecht ungenugend mangelhaft poor very_poor pire mauvais insuffisant peor malo insuficiente "
+    "peggiore pessimo pior slecht slechtste onvoldoende"
+)
+"""Words beside a number that say whether the lowest score is the best."""
+
+LOWER_IS_BETTER: Final = _words(
+    "lower_is_better lowest_is_best less_is_better smaller_is_better niedriger_ist_besser kleiner_ist_besser "
+    "weniger_ist_besser moins_c'est_mieux menor_es_mejor minore_e_meglio menor_e_melhor lager_is_beter"
+)
+
 # --- scores in words -------------------------------------------------------------------------------
 
 _FAMILIES: Final = (

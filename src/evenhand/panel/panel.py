@@ -21,7 +21,7 @@ from evenhand.panel.headings import fold, meaning_of
 from evenhand.panel.layout import Given, Kind, Layout, by_names, lengthen, of_names
 from evenhand.panel.reading import Reading, reading_of
 from evenhand.panel.roles import Roles, listed_names
-from evenhand.panel.rules import Collector, Duplicates, Entries, Options, is_empty, label_text
+from evenhand.panel.rules import Best, Collector, Duplicates, Entries, Options, is_empty, label_text
 from evenhand.panel.understand import understand
 from evenhand.words import argument, count_of, name_some
 
@@ -103,6 +103,7 @@ class Panel:
         criteria: Sequence[str] = (),
         scores: Mapping[str, float] | None = None,
         level_scale: tuple[float, float] | None = None,
+        best: Best | None = None,
     ) -> Panel:
         """Return the panel that a pandas, polars or pyarrow table holds, whatever its layout.
 
@@ -125,7 +126,7 @@ class Panel:
         covariates
             Names of further columns, by which :attr:`covariates` holds them. One whose cells are all numbers, or
             true and false (1 and 0), becomes numbers; any other, and one of a categorical type, becomes text.
-        wide, layout, criteria, scores, level_scale
+        wide, layout, criteria, scores, level_scale, best
             As :func:`evenhand.read_panel` takes them.
 
         Examples
@@ -147,7 +148,7 @@ class Panel:
             criteria=listed_names(criteria),
             layout="wide" if wide else layout,
         )
-        options = Options(factor, aliases, duplicates, missing, scores, level_scale)
+        options = Options(factor, aliases, duplicates, missing, scores, level_scale, best)
         told = {
             "factor": None if factor == FACTOR else factor,
             "aliases": aliases,

@@ -368,7 +368,8 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
         if not parts and (ranks := [sheet.facts[at] for at in aside if sheet.facts[at].kind == "rank"]):
             raise InputError(
                 f"The column {ranks[0].name!r} holds places, of which the first is the best, and no scores. Give the "
-                f"scores; or, if a higher number is better there, {argument('score', ranks[0].name)}.",
+                f"scores; or read the places as scores, {argument('score', ranks[0].name)} and "
+                f"{argument('best', 'lowest')}.",
                 kind="ranks",
                 where=sheet.source,
             )
