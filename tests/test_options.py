@@ -102,7 +102,7 @@ def test_options_without_effect_are_refused_before_any_work(arguments: tuple[str
 
 
 PLAIN = "object,assessor,score\n" + "".join(
-    f"{o},{a},{n}\n" for n, (o, a) in enumerate(["xA", "yA", "yB", "xB", "zB", "zA"])
+    f"{o},{a},{n}\n" for n, (o, a) in enumerate(zip("xyyxzz", "AABBBA", strict=True))
 )
 LEVELS = PLAIN.replace("score", "score,level").replace("\n", ",high\n").replace("level,high", "level")
 
@@ -165,7 +165,8 @@ def test_a_packed_panel_takes_nothing_that_is_said_of_files(scores: str) -> None
 
 def test_python_refuses_the_same_in_its_own_words() -> None:
     frame = pl.DataFrame({"object": ["x", "y", "x"], "assessor": ["A", "A", "B"], "score": [1.0, 2.0, 3.0]})
-    for name, value in (("factor", 2.0), ("aliases", {"hoch": "high"}), ("level_scale", (1, 5)), ("scores", {"a": 1})):
+    told: dict[str, Any] = {"factor": 2.0, "aliases": {"hoch": "high"}, "level_scale": (1, 5), "scores": {"a": 1}}
+    for name, value in told.items():
         with pytest.raises(eh.errors.InputError, match=f"^{name} cannot apply: "):
             eh.Panel.from_frame(frame, **{name: value})
 

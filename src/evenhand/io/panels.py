@@ -27,8 +27,8 @@ from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names, 
 from evenhand.panel.panel import Panel, collected, refuse_idle, twice
 from evenhand.panel.reading import reading_of
 from evenhand.panel.roles import find_column, listed_names
-from evenhand.panel.rules import Best, Collector, Duplicates, Options
-from evenhand.panel.understand import understand
+from evenhand.panel.rules import Best, Collector, Duplicates, Entries, Options
+from evenhand.panel.understand import places, understand
 from evenhand.words import argument, name_some
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ def _panel(source: Source, given: Given, options: Options, format: str | None) -
         return None if roles is None else of_names(source.names, roles)
 
     try:
-        found = _collect(source, by_its_names, options, given.covariates)
+        found = _collect(source, by_its_names, options, given)
     except InputError as error:
         kinds = {problem.kind for problem in error.problems}
         if not kinds & {"empty_label", "bad_score"} or "more_problems" in kinds or source.rows > _LOOKED_AT:
@@ -254,11 +254,11 @@ def _panel(source: Source, given: Given, options: Options, format: str | None) -
     try:
         layout = understand(sample, given)
     except InputError:
-        _collect(source, lambda: None, options)  # what is wrong with the file itself is said first
+        _collect(source, lambda: None, options, given)  # what is wrong with the file itself is said first
         raise
     if layout.roles is None:
         return collected(read_whole(source), given, options)
-    return _collect(source, lambda: layout, options, given.covariates) or _unread()
+    return _collect(source, lambda: layout, options, given) or _unread()
 
 
 def _system(table: Table, given: Given, format: str | None) -> Found | None:
@@ -578,11 +578,10 @@ def is_packed(path: object) -> bool:
         return False
 
 
-def _collect(
-    source: Source, find: Callable[[], Layout | None], options: Options, covariates: Sequence[str] = ()
-) -> Panel | None:
+def _collect(source: Source, find: Callable[[], Layout | None], options: Options, given: Given) -> Panel | None:
     """Return the panel of a source with one assessment a row, portion by portion; None where no layout is found."""
     categories: set[str] = set()
+    covariates = given.covariates
 
     def read() -> Panel | None:
         collector = wanted = None
@@ -605,10 +604,22 @@ def _collect(
         entries = collector.entries()
         names = Table(source.names, (), np.zeros(0, np.int64), source.source)
         notes = [*source.notes(), *twice(source.names, roles), *layout.notes]
+        if given.assessor is None:  # of all rows, not of those alone by which the layout was understood
+            notes = [*(note for note in notes if note.kind != "positions"), *_places(entries, source.source)]
         reading = reading_of(names, layout, entries, chosen)
         return Panel.from_entries(entries, factor=options.factor, notes=notes, reading=reading)
 
     return from_the_beginning(source, read)
+
+
+def _places(entries: Entries, source: str) -> list[Problem]:
+    """Refuse assessors whose labels begin anew for each object, or note it, as of a table that is looked at whole."""
+    labels = entries.assessors
+    if len(labels) == entries.score.size:
+        from evenhand.io.formats.openreview import refuse_pseudonyms
+
+        refuse_pseudonyms(labels, entries.score.size, source)
+    return places(labels, entries.object_index, entries.assessor_index, source)
 
 
 def _first_bytes(place: Path) -> bytes:

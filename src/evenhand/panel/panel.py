@@ -22,7 +22,7 @@ from evenhand.panel.layout import Given, Kind, Layout, by_names, lengthen, of_na
 from evenhand.panel.reading import Reading, reading_of
 from evenhand.panel.roles import Roles, listed_names
 from evenhand.panel.rules import Best, Collector, Duplicates, Entries, Options, is_empty, label_text
-from evenhand.panel.understand import understand
+from evenhand.panel.understand import places, understand
 from evenhand.words import argument, count_of, name_some
 
 
@@ -168,7 +168,13 @@ class Panel:
         entries = collector.entries()
         names_only = Table(tuple(names), (), rows, "the frame")
         reading = reading_of(names_only, of_names(names, roles), entries, options)
-        panel = cls.from_entries(entries, factor=factor, backend=frames.backend_of(frame), reading=reading)
+        notes = (
+            []
+            if assessor is not None
+            else places(entries.assessors, entries.object_index, entries.assessor_index, "the frame")
+        )
+        backend = frames.backend_of(frame)
+        panel = cls.from_entries(entries, factor=factor, notes=notes, backend=backend, reading=reading)
         return refuse_idle(panel, **told)
 
     @classmethod

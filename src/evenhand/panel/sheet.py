@@ -298,22 +298,6 @@ class Sheet:
         cell = labels.cells[row]
         return isinstance(cell, str) and (len(cell.split()) > 3 or len(cell) > 30 or cell.strip()[:1] in "*†")
 
-    def tell_places(self, labels: Sequence[str], reason: str, is_ragged: bool, option: str) -> None:
-        """Refuse labels that seem to be places and not people, or note it where objects have all of them."""
-        if is_ragged:
-            raise InputError(
-                f"{reason}, so they seem to be places and not people: {labels[0]} of one object need not be the same "
-                "person as of another, and then nobody can be calibrated. Export the names of the assessors; if each "
-                f"is one person, give {option}.",
-                kind="positions",
-                where=self.source,
-            )
-        message = (
-            f"{quoted(list(labels))} were taken for people. If {labels[0]!r} is not the same person for "
-            "every object, the result means nothing: write the names instead."
-        )
-        self.notes.append(Problem("positions", message, self.source))
-
     def finish(
         self,
         kind: Kind,
@@ -415,6 +399,23 @@ def _without_spreads(table: Table) -> tuple[Table, dict[int, Column]]:
             said = f"{table.names[at]} ±"
             spreads[at] = factorise(said, [parts[cell][1] if cell in parts else None for cell in cells])
     return (replace(table, columns=tuple(columns)), spreads) if spreads else (table, spreads)
+
+
+def told_places(labels: Sequence[str], reason: str, is_ragged: bool, option: str, source: str) -> Problem:
+    """Refuse labels that seem to be places and not people, or return a note where objects have all of them."""
+    if is_ragged:
+        raise InputError(
+            f"{reason}, so they seem to be places and not people: {labels[0]} of one object need not be the same "
+            "person as of another, and then nobody can be calibrated. Export the names of the assessors; if each "
+            f"is one person, give {option}.",
+            kind="positions",
+            where=source,
+        )
+    message = (
+        f"{quoted(list(labels))} were taken for people. If {labels[0]!r} is not the same person for "
+        "every object, the result means nothing: write the names instead."
+    )
+    return Problem("positions", message, source)
 
 
 # --- what is computed ---
