@@ -250,6 +250,50 @@ COUNTERS: Final = frozenset(
     _words("no nr # id row index line s_no sl_no lfd_nr lfd n° nº zeile ligne fila riga linha rij")
 )
 
+# --- forms -----------------------------------------------------------------------------------------
+
+STAMPS: Final = frozenset(
+    _words("timestamp zeitstempel horodateur marca_temporal informazioni_cronologiche tijdstempel carimbo_de_data_hora")
+)
+"""Names of the column in which Google Forms says when an answer was sent."""
+
+STARTS: Final = frozenset(_words("start_time startzeit heure_de_debut hora_de_inicio ora_di_inizio begintijd"))
+ENDS: Final = frozenset(
+    _words(
+        "completion_time fertigstellungszeit heure_de_fin hora_de_finalizacion ora_di_completamento "
+        "tijd_van_voltooien hora_de_conclusao"
+    )
+)
+"""Names of the columns in which Microsoft Forms says when an answer was begun and sent."""
+
+LOGINS: Final = MAIL | frozenset(
+    _words(
+        "username nutzername nom_d'utilisateur nombre_de_usuario nome_utente endereco_de_e_mail nome_de_usuario "
+        "nome_de_utilizador gebruikersnaam"
+    )
+)
+"""Names of the column in which forms say who answered."""
+
+NAMES: Final = frozenset(_words("name nom nombre nome naam"))
+
+ANONYMOUS: Final = frozenset(_words("anonymous anonym anonyme anonimo anoniem"))
+"""Cells in which forms say that they do not know who answered."""
+
+ENTRIES: Final = _words(
+    "proposal paper submission candidate student applicant application entry project abstract manuscript poster thesis "
+    "nominee nomination team essay object item startup company presentation talk antrag projekt bewerber beitrag "
+    "candidat candidature projet propuesta proyecto candidato proposta progetto projeto voorstel kandidaat"
+)
+"""Words in a question of a form that may ask what is assessed."""
+
+JUDGING: Final = _words(
+    "rate rating score mark grade how quality comment comments feedback strength strengths weakness weaknesses"
+)
+"""Words in a question that asks how good something is."""
+
+CHOOSING: Final = _words("which what id title name number select choose")
+"""Words in a question that asks which one it is, all the same."""
+
 NOT_ASSESSED: Final = frozenset(
     (
         *_words(
