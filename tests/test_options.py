@@ -198,7 +198,7 @@ def test_rank_writes_a_report_as_calibrate_does(scores: str) -> None:
     told = run("rank", scores, "--top", "5", "--report", "ranks.html")
     assert told.exit_code == 0
     assert "ranks.html" in told.stdout
-    assert "5 of 40 objects" in Path("ranks.html").read_text(encoding="utf-8")
+    assert "5 of 40 proposals" in Path("ranks.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["next", "influence", "compare", "pack"])
