@@ -42,6 +42,14 @@ _TALLEST: Final = 409
 """Heights in points, of a line and of the tallest row that there can be."""
 _MOST_LINKS: Final = 60_000
 """Links that a sheet may have: programs refuse more than 65,530."""
+_ON_A_PAGE: Final = 45
+"""Rows of a table to be read that are printed on one page."""
+_NARROW: Final = 100
+"""Tables to be read that are not wider are printed upright."""
+_TALL: Final = 800
+"""Charts that are higher together are printed upright, in pixels."""
+_CROWDED: Final = 60
+"""Points beyond which they are drawn small."""
 _BLUE: Final = "#9DC3E6"
 _A4: Final = 9
 
@@ -105,7 +113,7 @@ class Series:
     name: str  # our words, never a label
     column: int
     colour: str
-    soft: str = ""  # of intervals; none where empty
+    soft: str = ""  # of bars; a series without it has no intervals
     mark: str = "circle"
 
 
@@ -236,6 +244,12 @@ def write_sheet(sheet: Any, table: Sheet, formats: Formats) -> None:
     lay_out(sheet, header)
     if table.above:
         sheet.set_margins(left=0.5, right=0.5, top=0.5, bottom=0.6)
+        sheet.set_row(header, 2 * _LINE - 2)
+        if table.rows <= _ON_A_PAGE:
+            sheet.fit_to_pages(1, 1)
+        is_tall = sum(chart.height for chart in table.charts) > _TALL
+        if is_tall or (table.rows > _ON_A_PAGE and sum(map(_width, table.columns)) <= _NARROW):
+            sheet.set_portrait()
     _set_heights(sheet, table)
     after_numbers = False
     top = {"valign": "top"} if any(column.wrap for column in table.columns) else {}
@@ -246,11 +260,11 @@ def write_sheet(sheet: Any, table: Sheet, formats: Formats) -> None:
         after_numbers = bool(column.name) and _is_numbers(column)
         if not column.name:
             continue
-        # over numbers, which stand to the right; the button of a filter takes the end of the cell
-        aside = {"align": "right", "indent": 2 if table.has_filter else 0} if after_numbers else shape
+        # over numbers, which stand to the right; the button of a filter takes the end of the cell, or its lower half
+        indent = 2 if table.has_filter and not table.above else 0
+        aside = {"align": "right", "indent": indent} if after_numbers else shape
+        aside = {**aside, "valign": "top"} if table.above else aside
         sheet.write_string(header, at, column.name, formats.of_header(column.name, **aside))
-        if table.above:  # a table to be read: numbers stand below their headings
-            shape = aside
         folded = {"text_wrap": True} if column.wrap else {}
         cells = _Cells(sheet, formats, column, {**shape, **top, **folded}, can_link=can_link)
         for row, value in enumerate(column.cells, 1):
@@ -268,11 +282,13 @@ def _write_lines(sheet: Any, table: Sheet, formats: Formats) -> None:
     widths = [_width(column) for column in table.columns]
     start = table.header + table.rows + 2
     for row, line in [*enumerate(table.above), *enumerate(table.below, start)]:
+        if not line.text:
+            continue
         style = formats.of_text(line.text, text_wrap=len(widths) > 1, valign="vcenter", **_LINES[line.kind])
         if len(widths) > 1:
             sheet.merge_range(row, 0, row, len(widths) - 1, "", style)
         sheet.write_string(row, 0, line.text, style)  # which is never taken for a formula
-        lines = math.ceil(text_width(line.text) * (1.6 if line.kind == "title" else 1.1) / max(sum(widths), 1))
+        lines = math.ceil(text_width(line.text) * (1.5 if line.kind == "title" else 0.95) / max(sum(widths), 1))
         count = max(1, lines) if len(widths) > 1 else 1
         sheet.set_row(row, (21 if line.kind == "title" else _LINE) * count + 3)
 
@@ -369,7 +385,7 @@ def _drawn(book: Any, chart: Chart, data: Sheet) -> Any:
                 "name": one.name,
                 "categories": [chart.data, first, chart.labels, last, chart.labels],
                 "values": [chart.data, first, one.column, last, one.column],
-                **(_as_points(one) if is_points else _as_bars(one)),
+                **(_as_points(one, chart.count) if is_points else _as_bars(one)),
                 **({"y_error_bars": _reach(chart, one, data)} if one.soft else {}),
             }
         )
@@ -394,8 +410,9 @@ def _drawn(book: Any, chart: Chart, data: Sheet) -> Any:
     return drawn
 
 
-def _as_points(one: Series) -> dict[str, Any]:
-    mark = {"type": one.mark, "size": 6, "fill": {"color": one.colour}, "border": {"color": one.colour}}
+def _as_points(one: Series, count: int) -> dict[str, Any]:
+    size = 3 if count > _CROWDED else 7
+    mark = {"type": one.mark, "size": size, "fill": {"color": one.colour}, "border": {"color": one.colour}}
     return {"line": {"none": True}, "marker": mark}
 
 
@@ -410,9 +427,8 @@ def _reach(chart: Chart, one: Series, data: Sheet) -> dict[str, Any]:
         letter, last = _letters(at), data.header + 1 + chart.count
         ends[f"{name}_values"] = f"='{chart.data}'!${letter}${data.first}:${letter}${last}"
         ends[f"{name}_data"] = list(data.columns[at].cells[: chart.count])
-    thin = {"color": one.colour, "width": 1.25}
-    line = {"color": one.soft, "width": 3} if chart.kind == "points" else thin
-    return {"type": "custom", **ends, "end_style": 0, "line": line}
+    width = 0.5 if chart.count > _CROWDED else 1.25
+    return {"type": "custom", **ends, "end_style": 0, "line": {"color": one.colour, "width": width}}
 
 
 def _letters(column: int) -> str:

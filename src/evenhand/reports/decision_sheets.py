@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -451,8 +452,8 @@ def _bars_columns(bars: Sequence[tuple[str, float, float | None, float | None, i
 
 
 def _short(label: str) -> str:
-    """Return a name for a chart: in one line, and cut where it is long."""
-    shown = printable(label)
+    """Return a name for a chart: without control characters, which its file cannot hold, and cut where it is long."""
+    shown = "".join(one if unicodedata.category(one) == "Cf" else printable(one) for one in label[: _LONGEST + 1])
     return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
 
 

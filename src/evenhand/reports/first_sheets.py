@@ -119,4 +119,4 @@ def _column(heading: str, cells: Sequence[Any]) -> Column:
     numbers = [cell for cell in cells if isinstance(cell, float)]
     shown = f"0.{'0' * digits_of(numbers)}"
     longest = max((len(cell) for cell in cells if isinstance(cell, str)), default=0)
-    return Column(heading, cells, f'{shown};"−"{shown}', wrap=longest > 60)
+    return Column(heading, cells, f'{shown};"−"{shown}', wrap=longest > 80, widest=82)

@@ -21,7 +21,7 @@ from evenhand.frames import records_of
 from evenhand.io.results import check_target, notes_of, settings_of, tables_of, write_whole
 from evenhand.io.sheets import Column, Sheet, write_sheets
 from evenhand.models.fit import Fit, method_name
-from evenhand.reports.decision_sheets import MOST_SCORES, decision_for, decision_sheets, declared
+from evenhand.reports.decision_sheets import CHART_DATA, MOST_SCORES, decision_for, decision_sheets, declared
 from evenhand.reports.summary import (
     Summary,
     problem_records,
@@ -266,7 +266,8 @@ def write_workbook(
     path: str | os.PathLike[str], summary: Summary, tables: Sequence[str], front: Sequence[Sheet] = ()
 ) -> list[Path]:
     """Write the sheets that people read first, some tables of any summary, what it says about the fit, its notes."""
-    sheets = [*front, *sheets_of(summary, tables)]
+    read = sorted(front, key=lambda sheet: sheet.name == CHART_DATA)  # what only charts read comes last
+    sheets = [*read, *sheets_of(summary, tables)]
     return write_whole({Path(path): lambda file: write_sheets(file, sheets)})
 
 
