@@ -498,6 +498,9 @@ def test_groups_stay_apart(tmp_path: Path) -> None:
     assert (objects["component"], objects["rank"]) == ([1, 1, 2, 2], [1, 2, 1, 2])
     notes = columns_of(found["notes"])["note"]
     assert "there are no bounds of robustness for a panel that is not connected." in notes
+    assert found["decision"][0][0] == "No decision yet"
+    table = columns_of(table_of(found["decision"]))
+    assert (table["No."], table["Group"], table["Rank in it"]) == ([1, 2, 3, 4], [1, 1, 2, 2], [1, 2, 1, 2])
 
 
 def test_refined_models_have_their_tables(tmp_path: Path) -> None:

@@ -185,7 +185,8 @@ def _decision_columns(
     if scores.rows:  # the scores are in the order of the objects
         before = np.cumsum([0, *(_listed(scores, len(standings)))])
         names = [Link(one.object, SCORES, scores.first + int(before[at])) for at, one in enumerate(standings)]
-    columns = [Column("Rank", [one.place for one in standings]), Column(sentence(fit.panel.noun), names, widest=32)]
+    columns = [Column(_number(fit), [one.place for one in standings])]
+    columns.append(Column(sentence(fit.panel.noun), names, widest=32))
     if any(one.title for one in standings):
         columns.append(Column("Title", [one.title for one in standings], widest=44))
     columns.append(Column("Value", [one.value for one in standings], form))
@@ -203,10 +204,20 @@ def _decision_columns(
         ]
         if decision.drawn is not None:
             columns.append(Column("Drawn by lot", ["yes" if one.drawn else None for one in standings]))
-    if int(fit.values.component.max()) > 0:
-        group = dict(zip(fit.values.labels, fit.values.component.tolist(), strict=True))
-        columns.append(Column("Group", [group[one.object] + 1 for one in standings]))
+    if _has_groups(fit):
+        at = {label: position for position, label in enumerate(fit.values.labels)}
+        columns.append(Column("Group", [int(fit.values.component[at[one.object]]) + 1 for one in standings]))
+        columns.append(Column("Rank in it", [int(fit.values.rank[at[one.object]]) for one in standings]))
     return [*columns, Column("Scores", [one.assessments for one in standings])]
+
+
+def _has_groups(fit: Fit) -> bool:
+    return int(fit.values.component.max()) > 0
+
+
+def _number(fit: Fit) -> str:
+    """Return the heading of what tells rows apart: the rank, unless there are groups that cannot be compared."""
+    return "No." if _has_groups(fit) else "Rank"
 
 
 def _listed(scores: Sheet, count: int) -> list[int]:
@@ -230,7 +241,7 @@ def _with_formulas(first: Sheet, standings: Sequence[Standing], scores: Sheet) -
     }
     has_criteria = any(column.name == "Criterion" for column in scores.columns)
     if scores.rows and not has_criteria and scores.rows * len(standings) <= _MOST_LOOKED_UP:
-        ranks, given = scores.range("Rank"), scores.range("Score")
+        ranks, given = scores.range(scores.columns[0].name), scores.range("Score")
         made["Plain average"] = [
             Formula(f"=AVERAGEIF({ranks},A{row},{given})", one.average)
             for row, one in zip(rows, standings, strict=True)
@@ -279,7 +290,7 @@ def _scores_sheet(
     labels, who, given, sure, bias, fitted, criteria = (list(cells) for cells in zip(*rows, strict=True))
     row_of = {label: biases.first + at for at, label in enumerate(_by_bias(fit))} if biases.rows else {}
     columns = [
-        Column("Rank", [place[label] for label in labels]),
+        Column(_number(fit), [place[label] for label in labels]),
         Column(sentence(noun), [Link(one, DECISION, first.header + 1 + place[one]) for one in labels], widest=32),
         Column("Assessor", [Link(one, BIASES, row_of[one]) if row_of else one for one in who], widest=32),
         Column("Score", given, "General"),
