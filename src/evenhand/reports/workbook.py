@@ -1,4 +1,4 @@
-"""The summary as a workbook: objects, assessors, assessments, diagnostics, notes, and the authors' own columns."""
+"""The summary as a workbook: what people read first, then its tables, diagnostics, notes, and the authors' columns."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def workbook(
     grades: Sequence[float] = (),
     priors: Priors | None = None,
 ) -> Path:
-    """Write a fit as a workbook: objects, assessors, assessments, diagnostics, notes, and the authors' columns.
+    """Write a fit as a workbook: the decision, charts, scores and biases to be read, then all tables and notes.
 
     Labels are text whatever they look like, and numbers have all their digits. The sheet ``Calibration_Data`` has the
     headings of the authors' workbook in the same places, robustness filled in.
