@@ -591,3 +591,4 @@ def _beyond(fit: Fit) -> Iterator[Alert]:
             where=name_some(sides),
             remedy=f"If marks end there, say so: {argument('bounds', (low, high))}.",
         )
+
