@@ -189,6 +189,7 @@ def calibrate(options: CalibrateOptions) -> None:
     Refinements assume more, or less: that few scores are not to be trusted far (--shrink), that a few are far off
     (--tails), that marks have ends (--bounds). The command compare says which of them the scores support.
     """
+    from evenhand.reports.decision_sheets import decision_for, decision_sheets
     from evenhand.reports.summary import summarise_fit
 
     def detailed() -> Summary:
@@ -214,6 +215,7 @@ def calibrate(options: CalibrateOptions) -> None:
         lambda shown: terminal.show_fit(shown, options.rows, calibrated=found.model.is_calibrated),
         detailed,
         pages,
+        lambda: decision_sheets(found, decision_for(found, **draws), summary["alerts"]),
     )
 
 
@@ -342,6 +344,7 @@ def compare(options: CompareOptions) -> None:
     from evenhand.answers.compare import compare as compare_methods
     from evenhand.answers.evidence import Priors
     from evenhand.models.refined import Refinements
+    from evenhand.reports.first_sheets import comparison_sheet
     from evenhand.reports.summary import summarise_comparison
 
     priors = Priors(*options.priors) if options.priors else None
@@ -358,7 +361,8 @@ def compare(options: CompareOptions) -> None:
         candidates.append(Refinements(shrink=True, covariates=tuple(panel.covariates)))
     gauge, per_component = options.gauging.parsed(), options.gauging.per_component
     found = compare_methods(panel, gauge=gauge, per_component=per_component, priors=priors, candidates=candidates)
-    options.output.give(summarise_comparison(found), terminal.show_comparison)
+    summary = summarise_comparison(found)
+    options.output.give(summary, terminal.show_comparison, front=lambda: [comparison_sheet(summary)])
 
 
 class RankOptions(Options):
@@ -380,6 +384,7 @@ def rank(options: RankOptions) -> None:
     """
     from evenhand.answers.decision import decide
     from evenhand.answers.ranking import rank as rank_fit
+    from evenhand.reports.decision_sheets import decision_sheets
     from evenhand.reports.summary import summarise_ranking
 
     lottery = options.lottery
@@ -387,10 +392,12 @@ def rank(options: RankOptions) -> None:
     ranking = rank_fit(found.combined, top=lottery.top, draws=lottery.draws, seed=lottery.seed)
     decision = None if lottery.top is None else decide(ranking, lottery.top, lottery_seed=lottery.lottery_seed)
     pages = options.reporting.write(found, **vars(lottery))
+    summary = summarise_ranking(ranking, decision)
     options.output.give(
-        summarise_ranking(ranking, decision),
-        lambda summary: terminal.show_ranking(summary, options.rows),
+        summary,
+        lambda shown: terminal.show_ranking(shown, options.rows),
         also=pages,
+        front=lambda: decision_sheets(found, decision, summary["alerts"]),
     )
 
 
@@ -410,10 +417,17 @@ def influence(options: InfluenceOptions) -> None:
     Why values differ from plain averages, which scores are far from what all others predict, which pull their
     object's value the most, and what would change without each assessor.
     """
+    from evenhand.reports.decision_sheets import decision_for, decision_sheets
+    from evenhand.reports.first_sheets import influence_sheets
     from evenhand.reports.summary import summarise_influence
 
-    summary = summarise_influence(options.fitting.fit(), top=options.top)
-    options.output.give(summary, lambda shown: terminal.show_influence(shown, options.rows, options.top))
+    fit = options.fitting.fit()
+    summary = summarise_influence(fit, top=options.top)
+    options.output.give(
+        summary,
+        lambda shown: terminal.show_influence(shown, options.rows, options.top),
+        front=lambda: [*decision_sheets(fit, decision_for(fit, options.top)), *influence_sheets(summary)],
+    )
 
 
 class NextOptions(Options):
@@ -443,13 +457,19 @@ def next_assessments(options: NextOptions) -> None:
     """
     from evenhand.answers.next_best import next_best
     from evenhand.io.designs import read_pairs
+    from evenhand.reports.decision_sheets import decision_for, decision_sheets
+    from evenhand.reports.first_sheets import next_sheet
     from evenhand.reports.summary import summarise_next
 
     forbidden = [] if options.conflicts is None else read_pairs(options.conflicts)
-    found = next_best(
-        options.fitting.fit(), top=options.top, confidence=options.expected, conflicts=forbidden, most=options.most
+    fit = options.fitting.fit()
+    found = next_best(fit, top=options.top, confidence=options.expected, conflicts=forbidden, most=options.most)
+    summary = summarise_next(found, options.top)
+    options.output.give(
+        summary,
+        terminal.show_next,
+        front=lambda: [next_sheet(summary), *decision_sheets(fit, decision_for(fit, options.top))],
     )
-    options.output.give(summarise_next(found, options.top), terminal.show_next)
 
 
 class PackOptions(Input):
@@ -497,6 +517,7 @@ def demo(options: DemoOptions) -> None:
     from evenhand.io.results import check_target, copy_file
     from evenhand.models.additive import CWC
     from evenhand.models.average import SA
+    from evenhand.reports.decision_sheets import decision_for, decision_sheets
     from evenhand.reports.summary import summarise_fit
     from evenhand.reports.workbook import with_details
 
@@ -512,7 +533,13 @@ def demo(options: DemoOptions) -> None:
 
     pages = options.reporting.write(fit, top=10, candidates=(), title="A small grant competition")
     summary = summarise_fit(fit)
-    options.output.give(summary, show, lambda: with_details(summary, fit), pages)
+    options.output.give(
+        summary,
+        show,
+        lambda: with_details(summary, fit),
+        pages,
+        lambda: decision_sheets(fit, decision_for(fit, 10)),
+    )
 
 
 for _command in (

@@ -375,7 +375,8 @@ def design(options: DesignOptions) -> None:
     When a first round of scores is in, evenhand design --extend scores.csv --add 20 says where further assessments
     would help most. Sheets and files for HotCRP then have only these.
     """
-    from evenhand.reports.designs import not_numbers, summarise_design, with_facts
+    from evenhand.reports.designs import describe_design, not_numbers, summarise_design, with_facts
+    from evenhand.reports.first_sheets import design_sheet
 
     found = options.found()
     ahead, notes = _outlook(found, wanted=not options.search.no_outlook)
@@ -389,6 +390,7 @@ def design(options: DesignOptions) -> None:
         lambda shown: _show(shown, options.rows, only_new=only_new),
         lambda: with_facts(summary),
         written,
+        lambda: [design_sheet(summary, describe_design(summary))],
     )
     if handouts.score_sheet is not None and not options.output.as_json:
         show_next_step("Once the scores are filled in, try: evenhand calibrate", handouts.score_sheet)
