@@ -121,7 +121,7 @@ def test_the_first_sheet_is_the_decision(tmp_path: Path) -> None:
         assert row[:5] == [one.place, one.object, one.value, one.lower, one.upper]
         assert row[5] == pytest.approx(np.mean(of_object))
         assert row[6] == pytest.approx(one.value - np.mean(of_object))
-        assert row[7:] == [one.rank_lower, one.rank_upper, one.chance, words[one.status], len(of_object)]
+        assert row[7:] == [one.rank_lower, one.rank_upper, one.chance, words[str(one.status)], len(of_object)]
     assert decision.line_words() in rows[len(rows) - 2][0]
     sheet = openpyxl.load_workbook(path)["decision"]
     first = rows.index(table[1]) + 1

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from evenhand.errors import LimitError, MissingPackageError
+from evenhand.look import LIGHT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +54,7 @@ _CROWDED: Final = 60
 _BLUE: Final = "#9DC3E6"
 _A4: Final = 9
 
-INK, INK_2, RULE = "#15181C", "#4A525B", "#DFE3E7"
+INK, INK_2, RULE = LIGHT["ink"], LIGHT["ink-2"], LIGHT["rule"]
 """Text, less important text, and thin lines."""
 
 _LINES: Final[Mapping[LineKind, Mapping[str, Any]]] = {

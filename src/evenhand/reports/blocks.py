@@ -16,6 +16,7 @@ from evenhand.errors import EvenhandError
 from evenhand.look import STATUS
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
+from evenhand.reports.decision_sheets import declared
 from evenhand.reports.drawing import Axis, axis
 from evenhand.words import chance, count_of, decimals, number, percent, plural
 
@@ -221,7 +222,7 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
     except EvenhandError:
         explanations = {}
     digits = decimals(float(np.ptp(panel.score)))
-    declared = declared_words(panel)
+    said = declared_words(panel)
     total = np.zeros(panel.n_objects)
     np.add.at(total, panel.object_index, fit.weight)
     rows: dict[int, list[Score]] = {}
@@ -231,7 +232,7 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
             Score(
                 assessor=str(panel.assessors[a]),
                 score=float(panel.score[at]),
-                declared=declared[at],
+                declared=said[at],
                 bias=bias,
                 less=float(panel.score[at]) - (bias or 0.0),
                 share=float(fit.weight[at] / total[o]),
@@ -307,9 +308,7 @@ def _move(told: Explanation | None, digits: int) -> str:
 
 def declared_words(panel: Panel) -> list[str]:
     """Return how sure each assessor said to be, as a table shows it; empty where nothing was said."""
-    from evenhand.reports.workbook import _declared as declared
-
-    return ["" if one is None else one if isinstance(one, str) else f"{one:.3g}" for one in declared(panel)]
+    return ["" if one is None else one if isinstance(one, str) else f"{one:.3g}" for one in declared(panel)[1]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from evenhand.answers.decision import Decision, Standing, decide, in_order
 from evenhand.answers.ranking import rank
 from evenhand.errors import NotRankableError
 from evenhand.io.sheets import Cell, Chart, Column, Formula, Line, Link, Series, Sheet
+from evenhand.look import LIGHT, STATUS
 from evenhand.models.average import simple_average
 from evenhand.models.fit import Fit
 from evenhand.panel.confidence import precision_of_level
@@ -30,12 +31,20 @@ DECISION, CHARTS, SCORES, BIASES, CHART_DATA = "decision", "charts", "scores", "
 MOST_SCORES: Final = 100_000
 """Up to this many scores are listed."""
 
-STATUS_WORDS: Final = {"in": "In", "undecided": "Open", "out": "Out"}
-_FILLS: Final = {"In": "#C6DDF1", "Open": "#F7DFAE", "Out": "#E2E6E9"}
-_MARKS: Final = {"In": ("#0B5A9E", "circle"), "Open": ("#C87F00", "diamond"), "Out": ("#66707B", "square")}
-_SIDES: Final = {"generous": "#0A6C61", "strict": "#68479B", "like the panel": "#66707B"}
-_SIDE_FILLS: Final = {"generous": "#C3E3DD", "strict": "#DCD2EC", "like the panel": "#E2E6E9"}
-_INK: Final = "#15181C"
+STATUS_WORDS: Final = {status: word for status, (word, _) in STATUS.items()}
+_FILLS: Final = {"In": LIGHT["in-soft"], "Open": LIGHT["open-soft"], "Out": LIGHT["out-soft"]}
+_MARKS: Final = {
+    "In": (LIGHT["in"], "circle"),
+    "Open": (LIGHT["open-fill"], "diamond"),
+    "Out": (LIGHT["out"], "square"),
+}
+_SIDES: Final = {"generous": LIGHT["generous"], "strict": LIGHT["strict"], "like the panel": LIGHT["out"]}
+_SIDE_FILLS: Final = {
+    "generous": LIGHT["generous-soft"],
+    "strict": LIGHT["strict-soft"],
+    "like the panel": LIGHT["out-soft"],
+}
+_INK: Final = LIGHT["ink"]
 
 _CHANCE: Final = '[<0.005]"<1%";[>0.995]">99%";0%'
 """Whole percent that never claim certainty."""
@@ -200,7 +209,7 @@ def _decision_columns(
             Column("Best rank", [one.rank_lower for one in standings]),
             Column("Worst rank", [one.rank_upper for one in standings]),
             Column("Chance", [one.chance for one in standings], _CHANCE),
-            Column("Status", [STATUS_WORDS[one.status] for one in standings], fills=_FILLS),
+            Column("Status", [STATUS_WORDS[str(one.status)] for one in standings], fills=_FILLS),
         ]
         if decision.drawn is not None:
             columns.append(Column("Drawn by lot", ["yes" if one.drawn else None for one in standings]))
@@ -423,7 +432,7 @@ def _points_columns(standings: Sequence[Standing], form: str, *, is_decided: boo
     """Return a column for each status, empty where an object has another, and how far intervals reach."""
     has_names = len(standings) <= _NAMED
     labels: list[Cell] = [_short(one.object) if has_names else one.place for one in standings]
-    words = [STATUS_WORDS[one.status] if is_decided else "Value" for one in standings]
+    words = [STATUS_WORDS[str(one.status)] if is_decided else "Value" for one in standings]
     below = [0.0 if one.lower is None else one.value - one.lower for one in standings]
     above = [0.0 if one.upper is None else one.upper - one.value for one in standings]
     columns = [Column("Object" if has_names else "Rank", labels)]
