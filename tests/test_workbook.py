@@ -183,7 +183,8 @@ def test_a_stop_comes_before_any_decision(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     rows = by_openpyxl(eh.workbook(eh.calibrate(eh.read_panel(path)), tmp_path / "r.xlsx", top=10))["decision"]
     assert rows[0][0] == "No decision yet"
-    assert rows[1][0].startswith("Stop: Grant gave P01 6300: ")
+    assert rows[1][0].startswith("Stop: One score must be checked (")
+    assert "Grant on P01" in rows[1][0]
     said = [row[0] for row in rows if isinstance(row[0], str)]
     assert any(text.startswith("Provisional: ") for text in said)
 
