@@ -107,13 +107,16 @@ class Alert:
     @property
     def message(self) -> str:
         """All that is said, in a paragraph."""
-        return " ".join([f"{self.headline}.", *(f"{lead} {rest}".strip() for lead, rest in self.lines)])
+        return " ".join([f"{self.headline}.", *self._cases()])
 
     def record(self) -> dict[str, Any]:
         """Return it for JSON."""
         outcomes = [asdict(one) for one in self.outcomes]
         named = {name: getattr(self, name) for name in ("level", "kind", "message", "where", "remedy", "headline")}
-        return {**named, "outcomes": outcomes}
+        return {**named, "lines": self._cases(), "outcomes": outcomes}
+
+    def _cases(self) -> list[str]:
+        return [f"{lead} {rest}".strip() for lead, rest in self.lines]
 
 
 def alerts(
@@ -591,4 +594,3 @@ def _beyond(fit: Fit) -> Iterator[Alert]:
             where=name_some(sides),
             remedy=f"If marks end there, say so: {argument('bounds', (low, high))}.",
         )
-

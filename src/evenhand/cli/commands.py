@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -32,10 +32,15 @@ from evenhand.cli.fitting import (
 )
 from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, as_typed, command, part, typed
 from evenhand.cli.reports import QUESTION, Drawing, Lottery, Reporting, report, template
-from evenhand.cli.showing import Summary, show_json
+from evenhand.cli.showing import Summary, say, say_beside, show_json, show_next_step
 from evenhand.cli.studies import reproduce, simulate
 from evenhand.errors import EvenhandError, InputError, MissingPackageError
-from evenhand.words import printable, spoken
+from evenhand.words import spoken
+
+if TYPE_CHECKING:
+    from evenhand.answers.decision import Decision
+    from evenhand.models.criteria import CriteriaFit
+    from evenhand.models.fit import Fit
 
 
 class EvenhandGroup(click.Group):
@@ -105,11 +110,17 @@ def _prepare() -> None:
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # kept until the end
         elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(encoding="ascii" if _knows_ascii_only() else None, errors="backslashreplace")
     if threading.current_thread() is threading.main_thread():
         for name in ("SIGTERM", "SIGHUP"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), _stop)
+
+
+def _knows_ascii_only() -> bool:
+    """Return whether LC_ALL asks for plain characters, which Python by itself takes for UTF-8."""
+    asked = any(os.environ.get(name) for name in ("PYTHONIOENCODING", "PYTHONUTF8"))
+    return os.environ.get("LC_ALL") in ("C", "POSIX") and not asked
 
 
 def _stop(number: int, _frame: object) -> None:
@@ -126,7 +137,7 @@ def _leave_quietly() -> None:
 def _say(message: str) -> None:
     """Write one line to stderr, whatever a label may contain."""
     with contextlib.suppress(OSError):
-        click.echo(printable(message), err=True)
+        say_beside(message)
 
 
 @click.group(
@@ -201,9 +212,11 @@ def calibrate(options: CalibrateOptions) -> None:
         return
     found = options.fitting.fit()
     draws = vars(options.drawing)
+    decision = decided(found, **draws)
     summary = summarise_fit(
         found,
         **draws,
+        decision=decision,
         grades=options.grades,
         with_evidence=options.output.is_full,
         with_reliability=options.reliability,
@@ -211,7 +224,7 @@ def calibrate(options: CalibrateOptions) -> None:
     pages = options.reporting.write(found, **draws)
     options.output.give(
         summary,
-        lambda shown: terminal.show_fit(shown, options.rows, calibrated=found.model.is_calibrated),
+        lambda shown: terminal.show_fit(shown, options.rows, decision, calibrated=found.model.is_calibrated),
         detailed,
         pages,
     )
@@ -286,7 +299,8 @@ def check(options: CheckOptions) -> int:
 
         kept = options.reading.kept() | panel.reading.settings()
         written = save(options.reading.file, kept)
-        click.echo(f"Kept in {written.name}: later commands on this file read it so.", err=options.as_json)
+        tell = say_beside if options.as_json else say
+        tell(f"Kept in {written.name}: later commands on this file read it so.")
     return 0 if summary["ok"] else EXIT_NO
 
 
@@ -354,6 +368,20 @@ def compare(options: CompareOptions) -> None:
     options.output.give(summarise_comparison(found), terminal.show_comparison)
 
 
+def decided(found: Fit | CriteriaFit, top: int | None, seed: int = 0) -> Decision | None:
+    """Return the decision on a number of places; None without one, and where a method has no ranks."""
+    from evenhand.answers.decision import decide
+    from evenhand.answers.ranking import rank as rank_fit
+    from evenhand.errors import NotRankableError
+
+    if top is None:
+        return None
+    try:
+        return decide(rank_fit(found.combined, top=top, seed=seed), top)
+    except NotRankableError:  # the summary says why
+        return None
+
+
 class RankOptions(Options):
     """What ``evenhand rank`` is told."""
 
@@ -368,7 +396,7 @@ class RankOptions(Options):
 def rank(options: RankOptions) -> None:
     """Rank the objects of FILE, with how sure each rank is.
 
-    With --top K also says who is safely in, who is safely out, and whom the data cannot separate: objects whose rank
+    With --top K also says who is in, who is out, and who is open because the data cannot tell: objects whose rank
     interval crosses the line. --lottery-seed draws the open places among those by lot, in a way that anyone can repeat.
     """
     from evenhand.answers.decision import decide
@@ -382,7 +410,7 @@ def rank(options: RankOptions) -> None:
     pages = options.reporting.write(found, **vars(lottery))
     options.output.give(
         summarise_ranking(ranking, decision),
-        lambda summary: terminal.show_ranking(summary, options.rows),
+        lambda summary: terminal.show_ranking(summary, options.rows, decision),
         also=pages,
     )
 
@@ -474,6 +502,10 @@ def pack(options: PackOptions) -> None:
         terminal.show_packed(panel, options.place, options.parts)
 
 
+_PLACES: Final = 10
+"""The places of the demo."""
+
+
 class DemoOptions(Options):
     """What ``evenhand demo`` is told."""
 
@@ -484,26 +516,27 @@ class DemoOptions(Options):
 
 @command(DemoOptions, epilog="Example: evenhand demo --save scores.csv, then evenhand calibrate scores.csv")
 def demo(options: DemoOptions) -> None:
-    """Calibrate a small grant competition that ships with evenhand: 40 proposals, 11 assessors."""
+    """Calibrate a small grant competition that ships with evenhand: 40 proposals, 11 assessors, 10 places."""
     from evenhand.data import demo_path
     from evenhand.io.demo import demo as demo_panel
     from evenhand.io.results import check_target, copy_file
     from evenhand.models.additive import CWC
-    from evenhand.models.average import SA
-    from evenhand.reports.summary import summarise_fit
+    from evenhand.reports.summary import alert_records, find_alerts, summarise_fit
     from evenhand.reports.workbook import with_details
 
     if options.save is not None:
         check_target(options.save, known=(".csv",))
         copy_file(demo_path(), options.save)
-    panel = demo_panel()
-    fit, averages = CWC(panel), SA(panel)
+    fit = CWC(demo_panel())
 
-    def show(summary: dict[str, object]) -> None:
-        terminal.show_fit(summary, 0)
-        terminal.show_demo(fit, averages, options.save)
+    def show(summary: Summary) -> None:
+        decision = decided(fit, _PLACES)
+        alerts = [] if decision is None else alert_records(find_alerts(fit, decision))
+        terminal.show_fit(summary | {"alerts": alerts}, 0, decision)
+        if options.save is not None:
+            show_next_step(f"The scores are in {options.save}; try: evenhand calibrate --top {_PLACES}", options.save)
 
-    pages = options.reporting.write(fit, top=10, candidates=(), title="A small grant competition")
+    pages = options.reporting.write(fit, top=_PLACES, candidates=(), title="A small grant competition")
     summary = summarise_fit(fit)
     options.output.give(summary, show, lambda: with_details(summary, fit), pages)
 
