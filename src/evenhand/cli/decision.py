@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from evenhand.cli.bars import bars
+from evenhand.cli.layout import cut
 from evenhand.cli.showing import Summary, knows, make_table, say, say_list, show_table, width
 from evenhand.words import chance, count_of, number, percent
 
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
 STATUSES: Final = {"in": ("●", "In", "bold blue"), "undecided": ("◐", "Open", "yellow"), "out": ("○", "Out", "dim")}
 """Shape, word and style of each status."""
 
-_ALARM: Final = {"stop": "bold reverse red", "check": "bold red", "note": ""}
+_ALARM: Final = {"stop": "bold reverse red", "check": "bold red"}
 _NARROW: Final = 60
 """On fewer columns headlines are brief."""
 
+_LONGEST_TITLE: Final = 32
 _FIRST: Final = 4
 """Rows from the top that are shown, however far down the line is."""
 
@@ -46,20 +48,22 @@ def _show_alert(alert: Summary, *, decides: bool) -> None:
     """Print one alert: what it is, its cases, what else would come out, and what to do."""
     level, headline = alert["level"], alert["headline"]
     word = {"stop": "No decision yet" if decides else "Stop", "check": "Check", "note": "Note"}[level]
-    head = headline if headline.startswith(f"{word} ") else f"{word}: {headline}"
-    say(_ended(head), style=_ALARM[level], hang=2)
+    head = _ended(headline if headline.startswith(f"{word} ") else f"{word}: {headline}")
+    if level == "note":
+        say(" ".join([head, *alert["lines"], _ended(alert["remedy"])]), hang=2)
+        return
+    say(head, style=_ALARM[level], hang=2)
     for line in alert["lines"]:
         say(f"  {line}", hang=2)
     if alert["outcomes"]:
         _show_outcomes(alert["outcomes"])
     if alert["remedy"]:
         say(f"  {_ended(alert['remedy'])}", hang=2)
-    if level != "note":
-        say("")
+    say("")
 
 
 def _ended(sentence: str) -> str:
-    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+    return sentence if not sentence or sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
 def _show_outcomes(outcomes: Sequence[Summary]) -> None:
@@ -116,7 +120,7 @@ def _show_standings(decision: Decision, rows: int) -> None:
     def cells(one: Standing) -> list[object]:
         ends = [number(end, digits) for end in (one.lower, one.upper)]
         return [
-            *(f"{one.place:,}", one.object, *[short(one.title or "")] * titled, number(one.value, digits)),
+            *(f"{one.place:,}", one.object, *[short(one.title)] * titled, number(one.value, digits)),
             *("–" if one.lower is None else " to ".join(ends), number(one.average, digits)),
             *(f"{one.rank_lower:,}–{one.rank_upper:,}", chance(one.chance), status_cell(one.status)),
             *["drawn" if one.drawn else ""] * (decision.drawn is not None),
@@ -137,9 +141,9 @@ def _show_standings(decision: Decision, rows: int) -> None:
     show_table(columns, found, lambda row: row, text=text, spare=spare, breaks=breaks, folds=folds)
 
 
-def short(title: str, most: int = 32) -> str:
+def short(title: str | None) -> str:
     """Return a title that leaves room beside it."""
-    return title if len(title) <= most else f"{title[: most - 1]}…"
+    return cut(title or "", _LONGEST_TITLE)
 
 
 def _room_for_bars(columns: Sequence[str], rows: Sequence[Sequence[object]], text: Sequence[str]) -> int:
@@ -147,7 +151,7 @@ def _room_for_bars(columns: Sequence[str], rows: Sequence[Sequence[object]], tex
     room = width()
     if room is None or not knows("━●"):
         return 0
-    sizes = make_table(columns, rows, text, ()).natural()
+    sizes = make_table(columns, rows, text=text).natural()
     return room - sum(size + 2 for size in sizes)
 
 
@@ -162,7 +166,7 @@ def _around_the_line(decision: Decision, rows: int) -> tuple[list[Standing], dic
         shown = [*range(top), *range(first, first + rows - top)]
     before = [-1, *shown]
     folds = {
-        at: f"{now - last - 1:,} more (--rows 0 shows all)"
+        at: f"{now - last - 1:,} more{' (--rows 0 shows all)' if now == count else ''}"
         for at, (last, now) in enumerate(zip(before, [*shown, count], strict=True))
         if now - last > 1
     }

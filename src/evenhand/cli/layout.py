@@ -120,6 +120,12 @@ def cut(text: str, width: int, end: str = "…") -> str:
     return kept.rstrip() + end[: max(width, 0)]
 
 
+def guarded(text: str) -> str:
+    """Return text after which numbers stay where they are: after a name from right to left with a mark that says so."""
+    from_right = any(unicodedata.bidirectional(char) in ("R", "AL") for char in text)
+    return f"{text}\u200e" if from_right else text
+
+
 def wrap(text: str, width: int, hang: int = 0) -> list[str]:
     """Return text in lines of at most so many columns; all but the first begin as far in as it does, and ``hang`` more.
 
@@ -156,7 +162,7 @@ def _words(text: str, width: int) -> Iterator[str]:
         yield rest
 
 
-def some_of(labels: Sequence[str], room: int) -> str:
+def some_of(labels: Sequence[str], room: int, end: str = "…") -> str:
     """Return labels in a line of so many columns, with a count of those for which there is no room.
 
     Examples
@@ -174,7 +180,7 @@ def some_of(labels: Sequence[str], room: int) -> str:
         if used > room:
             break
         shown.append(label)
-    shown = shown or [cut(labels[0], max(room - 12, 4))]
+    shown = shown or [cut(labels[0], max(room - 12, 4), end)]
     more = len(labels) - len(shown)
     return ", ".join([*shown, f"{more:,} more"] if more else shown)
 
@@ -191,23 +197,27 @@ class Table:
         Cells, a row each.
     text
         Headings of columns of text: flush left, and shortened where there is no room.
+    whole
+        Headings of those among them that are not shortened as long as there are others to leave out.
     spare
         Headings of columns that can be left out where there is no room, the first first.
     breaks
         Words of lines across the table, by the number of rows above each.
     folds
         Words in place of rows that are not shown, likewise.
-    ellipsis
-        What names that are shortened end in.
+    ellipsis, rule
+        What names that are shortened end in, and what lines are made of.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     text: Sequence[str] = ()
+    whole: Sequence[str] = ()
     spare: Sequence[str] = ()
     breaks: Mapping[int, str] = field(default_factory=dict)
     folds: Mapping[int, str] = field(default_factory=dict)
     ellipsis: str = "…"
+    rule: str = "─"
 
     def natural(self) -> list[int]:
         """Return the width that each column would like to have."""
@@ -222,17 +232,21 @@ class Table:
         kept = list(range(len(self.columns)))
         if width is None:
             return kept, wanted, []
-        least = [min(size, LEAST_TEXT) if self._is_text(at) else size for at, size in enumerate(wanted)]
+        least = [
+            min(size, LEAST_TEXT) if head in self.text and head not in self.whole else size
+            for head, size in zip(self.columns, wanted, strict=True)
+        ]
         spare = [at for head in self.spare for at in kept if self.columns[at] == head]
         for at in (*spare, *(at for at in reversed(kept[1:]) if at not in spare)):
             if _total(least[other] for other in kept) <= width:
                 break
             kept = [other for other in kept if other != at]
-        sizes = [least[at] for at in kept]
-        for place, at in enumerate(kept):  # the room that is left goes to names, from the left
-            sizes[place] += max(0, min(width - _total(sizes), wanted[at] - sizes[place]))
-        sizes = [min(size, width) for size in sizes]
-        return kept, sizes, [head for at, head in enumerate(self.columns) if at not in kept]
+        sizes = {at: min(least[at], width) for at in kept}
+        for _ in range(width - _total(sizes.values())):  # what is left goes to names, the narrowest first
+            short = [at for at in kept if sizes[at] < wanted[at]]
+            if short:
+                sizes[min(short, key=sizes.__getitem__)] += 1
+        return kept, list(sizes.values()), [head for at, head in enumerate(self.columns) if at not in kept]
 
     def lines(self, width: int | None) -> tuple[list[Line], list[str]]:
         """Return the table in lines of at most so many columns, None for any, and the headings left out."""
@@ -244,7 +258,7 @@ class Table:
             for place, (at, size) in enumerate(zip(kept, sizes, strict=True)):
                 text = cut(_text(cells[at]), size, self.ellipsis)
                 blank = " " * (size - width_of(text))
-                text = text + blank if self._is_text(at) else blank + text
+                text = (text if width is None else guarded(text)) + blank if self._is_text(at) else blank + text
                 found.append((text, style or _style(cells[at])))
                 if place < len(kept) - 1:
                     found.append((" " * _GAP, ""))
@@ -253,9 +267,12 @@ class Table:
         lines = [line(self.columns, "bold")]
         for at in range(len(self.rows) + 1):
             lines += [[(cut(f"   {self.folds[at]}", total, self.ellipsis), "dim")]] if at in self.folds else []
-            lines += [[(_rule(self.breaks[at], total), "")]] if at in self.breaks else []
+            lines += [[(self._line_across(self.breaks[at], total), "")]] if at in self.breaks else []
             lines += [line(self.rows[at])] if at < len(self.rows) else []
         return lines, left_out
+
+    def _line_across(self, words: str, width: int) -> str:
+        return f"{self.rule * max(width - width_of(words) - 3, 1)} {words} {self.rule}"
 
     def _is_text(self, at: int) -> bool:
         return self.columns[at] in self.text
@@ -272,11 +289,6 @@ def _text(cell: Cell) -> str:
 
 def _style(cell: Cell) -> str:
     return "" if isinstance(cell, str) else cell[1]
-
-
-def _rule(words: str, width: int) -> str:
-    """Return a line across a table, with words near its end."""
-    return f"{'─' * max(width - width_of(words) - 3, 1)} {words} ─"
 
 
 def _stripped(line: Line) -> Line:

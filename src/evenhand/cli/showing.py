@@ -10,13 +10,12 @@ import shutil
 import sys
 import threading
 import time
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar
 
-from evenhand.cli.layout import Cell, Line, Table, can_encode, cut, encodable, some_of, wrap
+from evenhand.cli.layout import Line, Table, can_encode, cut, encodable, guarded, some_of, wrap
 from evenhand.progress import listening
 from evenhand.words import count_of, name_some, number, printable
 
@@ -96,6 +95,9 @@ class Bar:
 _bars: list[Bar] = []
 """The bar of the command that runs, if any."""
 
+_is_blank = True
+"""Whether the last line that was printed is empty, or none was printed."""
+
 
 def hide() -> None:
     """Take the bar away before an answer is printed: it would wipe out the last lines of it."""
@@ -149,6 +151,8 @@ def _clock(seconds: float) -> str:
 @contextmanager
 def shown(*, verbose: bool) -> Iterator[None]:
     """Show progress where a person watches, and with ``verbose`` how the equations are solved and why."""
+    global _is_blank  # noqa: PLW0603  # of the command before
+    _is_blank = True
     bar = Bar()
     _bars.append(bar)
     is_watched = sys.stderr.isatty()
@@ -221,14 +225,19 @@ def _clean(text: object, stream: TextIO) -> str:
 
 def say(*sentences: str, style: str = "", hang: int = 0) -> None:
     """Print sentences as they are, a line each; on a terminal folded, with their indent and ``hang`` columns more."""
-    room = width()
     for sentence in sentences:
-        text = _clean(sentence, sys.stdout)
-        _print([[(line, style)] for line in ([text] if room is None else wrap(text, room, hang))])
+        _say_clean(_clean(sentence, sys.stdout), style, hang)
+
+
+def _say_clean(text: str, style: str = "", hang: int = 0) -> None:
+    room = width()
+    _print([[(line, style)] for line in ([text] if room is None else wrap(text, room, hang))])
 
 
 def say_beside(sentence: str) -> None:
     """Print a sentence on standard error, beside the answer: one line, folded on a terminal only."""
+    global _is_blank  # noqa: PLW0603  # both streams may end at the same terminal
+    _is_blank = _is_blank and not sys.stdout.isatty()
     text = _clean(sentence, sys.stderr)
     lines = wrap(text, shutil.get_terminal_size().columns) if sys.stderr.isatty() else [text]
     sys.stderr.write("".join(f"{line}\n" for line in lines))
@@ -236,11 +245,16 @@ def say_beside(sentence: str) -> None:
 
 
 def _print(lines: Iterable[Line]) -> None:
+    """Print lines, and never two empty ones in a row."""
     from rich.text import Text
 
+    global _is_blank  # noqa: PLW0603  # a terminal is one thing
     console = open_console()
     for line in lines:
-        console.print(Text.assemble(*line), soft_wrap=True)
+        text = Text.assemble(*line)
+        if text.plain or not _is_blank:
+            console.print(text, soft_wrap=True)
+        _is_blank = not text.plain
 
 
 def show_table(
@@ -250,6 +264,7 @@ def show_table(
     *,
     text: Sequence[str] = ("object", "assessor"),
     spare: Sequence[str] = (),
+    whole: Sequence[str] = (),
     most: int = 0,
     what: str = "row",
     breaks: Mapping[int, str] | None = None,
@@ -257,47 +272,47 @@ def show_table(
 ) -> None:
     """Print a table with a row for each record, and how many more there are than ``most``; 0 for all.
 
-    Columns of text are flush left, all others flush right. Where the terminal is narrow, names are shortened, columns
-    in ``spare`` are left out, the first first, and it is said which. ``breaks`` are lines across the table and
-    ``folds`` words for rows that are not shown, both by the number of rows above.
+    Columns of text are flush left, all others flush right. Where the terminal is narrow, columns in ``spare`` are left
+    out, the first first, and it is said which; names are shortened, those in ``whole`` last.
+    ``breaks`` are lines across the table and ``folds`` words for rows that are not shown, both by the number of rows
+    above.
     """
-    table = make_table(columns, [cells(record) for record in records[: most or None]], text, spare, breaks, folds)
+    rows = [cells(record) for record in records[: most or None]]
+    table = make_table(columns, rows, text=text, spare=spare, whole=whole, breaks=breaks, folds=folds)
     lines, left_out = table.lines(width())
-    _print([[], *lines, []])
-    if left_out:
-        say(f"Left out for want of width: {', '.join(dict.fromkeys(left_out))}; --json has all.", "")
+    _print([[], *lines])
     say_left_out(len(records) - (most or len(records)), what)
+    if left_out:
+        say(f"Left out for want of width: {', '.join(dict.fromkeys(left_out))}; a wider window shows all.")
+    say("")
 
 
 def make_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[object]],
-    text: Sequence[str],
-    spare: Sequence[str],
+    *,
+    text: Sequence[str] = (),
+    spare: Sequence[str] = (),
+    whole: Sequence[str] = (),
     breaks: Mapping[int, str] | None = None,
     folds: Mapping[int, str] | None = None,
 ) -> Table:
     """Return a table of cells that do nothing but stand there; a cell is an object to print, or text and its style."""
     return Table(
         columns=[_cell(head) for head in columns],
-        rows=[[_styled(cell) for cell in row] for row in rows],
+        rows=[[(_cell(cell[0]), cell[1]) if isinstance(cell, tuple) else _cell(cell) for cell in row] for row in rows],
         text=[_cell(head) for head in text],
         spare=[_cell(head) for head in spare],
+        whole=[_cell(head) for head in whole],
         breaks={at: _cell(words) for at, words in (breaks or {}).items()},
         folds={at: _cell(words) for at, words in (folds or {}).items()},
         ellipsis=_cell("…"),
+        rule=_cell("─"),
     )
 
 
-def _styled(cell: object) -> Cell:
-    return (_cell(cell[0]), cell[1]) if isinstance(cell, tuple) else _cell(cell)
-
-
 def _cell(cell: object) -> str:
-    """Return the text of a cell; after a name from right to left, a mark that keeps numbers from changing sides."""
-    text = _clean(cell, sys.stdout)
-    from_right = any(unicodedata.bidirectional(char) in ("R", "AL") for char in text)
-    return f"{text}\u200e" if from_right and sys.stdout.isatty() else text
+    return _clean(cell, sys.stdout)
 
 
 def number_text(value: float | None, *, sign: bool = False, digits: int = 2) -> str:
@@ -317,11 +332,12 @@ def some(labels: list[str]) -> str:
     return name_some(labels, 8)
 
 
-def say_list(word: str, labels: Sequence[str], style: str = "") -> None:
+def say_list(word: str, labels: Sequence[str]) -> None:
     """Print a list in two lines: its word, how many labels there are, and as many of them as there is room for."""
-    head = f"{word} ({len(labels):,})"
-    room = 2 * (width() or 80) - len(head) - 14  # the second line begins further in, and words are not torn
-    say(f"{head}: {some_of([_clean(one, sys.stdout) for one in labels], room) or 'none'}.", style=style, hang=2)
+    columns, head = width(), f"{word} ({len(labels):,})"
+    names = [_cell(label) if columns is None else guarded(_cell(label)) for label in labels]
+    room = 2 * (columns or 80) - len(head) - 14  # the second line begins further in, and words are not torn
+    _say_clean(f"{head}: {some_of(names, room, _cell('…')) if names else 'none'}.", hang=2)
 
 
 def say_left_out(count: int, what: str) -> None:

@@ -101,7 +101,7 @@ def _show_values(summary: Summary, rows: int, digits: int) -> None:
     def cells(record: Summary) -> list[object]:
         found = [
             *([record["component"]] if group else []),
-            *(f"{record['rank']:,}", record["object"], *[short(record.get("title") or "")] * titled),
+            *(f"{record['rank']:,}", record["object"], *[short(record.get("title"))] * titled),
             *(number_text(record[name], digits=digits) for name in ("value", "sd")),
             *(interval_text(record, digits), record["assessments"]),
             *(number_text(values.get(record["object"]), digits=digits) for values in by_criterion),
@@ -121,6 +121,11 @@ def _show_biases(summary: Summary, rows: int, digits: int) -> None:
     by_bias = sorted(summary["assessors"], key=lambda record: (record.get("component", 1), -record["bias"]))
     group = ["group"] if any("component" in record for record in by_bias) else []
     interval = f"{percent(summary['interval'])} interval"
+    folds = {}
+    if 1 < rows < len(by_bias):  # the most generous and the strictest
+        first = rows // 2
+        folds = {first: f"{len(by_bias) - rows:,} more (--rows 0 shows all)"}
+        by_bias = [*by_bias[:first], *by_bias[first - rows :]]
     show_table(
         [*group, "assessor", "bias", "sd", interval, "scores"],
         by_bias,
@@ -135,6 +140,7 @@ def _show_biases(summary: Summary, rows: int, digits: int) -> None:
         spare=("scores", "sd", interval),
         most=rows,
         what="assessor",
+        folds=folds,
     )
     say("A positive bias is generous, a negative one strict.")
 
@@ -348,6 +354,7 @@ def _show_methods(summary: Summary) -> None:
         summary["methods"],
         lambda record: [record["method"], *(number_text(record[key]) for key in columns.values()), _behind(record)],
         text=("method",),
+        whole=("method",),
         spare=("residual", "scaled", "of values", "rms uncertainty", "log-evidence", "held-out error"),
     )
 
@@ -406,7 +413,7 @@ def _show_ranks(summary: Summary, rows: int) -> None:
         ["#", "object", *["title"] * titled, "value", ranks, "expected", "first"],
         ordered,
         lambda record: [
-            *(f"{record['rank']:,}", record["object"], *[short(record.get("title") or "")] * titled),
+            *(f"{record['rank']:,}", record["object"], *[short(record.get("title"))] * titled),
             number_text(record["value"], digits=digits),
             f"{record['rank_lower']:,}–{record['rank_upper']:,}",
             f"{record['expected_rank']:.1f}",
