@@ -124,7 +124,7 @@ def _show_biases(summary: Summary, rows: int, digits: int) -> None:
     folds = {}
     if 1 < rows < len(by_bias):  # the most generous and the strictest
         first = rows // 2
-        folds = {first: f"{len(by_bias) - rows:,} more (--rows 0 shows all)"}
+        folds = {first: f"{count_of(len(by_bias) - rows, 'more assessor')} (--rows 0 shows all)"}
         by_bias = [*by_bias[:first], *by_bias[first - rows :]]
     show_table(
         [*group, "assessor", "bias", "sd", interval, "scores"],
