@@ -206,7 +206,7 @@ def test_names_of_any_script_keep_their_shape_and_numbers_their_place(names: Pat
         assert value is not None
         if whole:
             ends.add(COLUMNS[name] + value.end())
-        assert whole == (COLUMNS[name] <= 22 if columns == 40 else COLUMNS[name] <= 40 or columns == 120)
+        assert whole == (COLUMNS[name] <= {40: 11, 80: 42, 120: 80}[columns])
     assert len(ends) == 1
 
 
@@ -229,9 +229,10 @@ def test_no_label_steers_the_terminal_in_any_command(
     command: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evil = ["one\x1b[2J", "two\x9b2J", "three\u202eevil", "four\u2028", "[red]five"]
-    rows = [
+    scores = (
         (label, who, 10 * at + 3 * turn) for at, label in enumerate(evil) for turn, who in enumerate(("A", "B\x9d"))
-    ]
+    )
+    rows = list(scores)[:-1]  # one pair is left for a further assessment
     path = write(tmp_path / "evil\x1b]0;x.csv", [("object", "assessor", "score"), *rows])
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, [str(command[0]), str(path), *map(str, command[1:])])
@@ -274,7 +275,8 @@ def test_what_a_pipe_gets_has_every_column_and_no_folded_line(names: Path) -> No
     assert "\u200e" not in told
 
 
-WORDS = st.text(st.sampled_from([*"abc −…", "山", "e\u0301", "👩‍🚀", "🇩🇪", "ש", "❤️"]), max_size=60)
+SIGNS = [*"abc −…", "山", "e\u0301", "👩‍🚀", "🇩🇪", "ש", "❤️"]
+WORDS = st.lists(st.sampled_from(SIGNS), max_size=60).map("".join)
 
 
 @given(WORDS, st.integers(4, 60), st.integers(0, 4))

@@ -101,7 +101,9 @@ def show_decision(decision: Decision, rows: int, *, is_provisional: bool = False
         say(f"Drawn by lot (seed {decision.lottery_seed}): {drawn}.", hang=2)
     ranking = decision.ranking
     apart = decision.line_words().partition(". ")[2]  # the line itself is in the table
-    said = [f"At the line, {apart}" if apart else "", decision.averages_words(), decision.meaning()]
+    said = [f"At the line, {apart}" if apart else "", decision.averages_words()]
+    if decision.caution is None:  # else an alert has said why nobody is in or out
+        said.append(decision.meaning())
     say(*(one for one in said if one), drawn_from(ranking.draws, ranking.seed))
 
 

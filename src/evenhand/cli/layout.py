@@ -232,21 +232,23 @@ class Table:
         kept = list(range(len(self.columns)))
         if width is None:
             return kept, wanted, []
-        least = [
-            min(size, LEAST_TEXT) if head in self.text and head not in self.whole else size
-            for head, size in zip(self.columns, wanted, strict=True)
-        ]
         spare = [at for head in self.spare for at in kept if self.columns[at] == head]
-        for at in (*spare, *(at for at in reversed(kept[1:]) if at not in spare)):
-            if _total(least[other] for other in kept) <= width:
-                break
-            kept = [other for other in kept if other != at]
+        least = self._least(wanted, self.whole)
+        kept = _without(spare, kept, least, width)
+        if _total(least[at] for at in kept) > width:
+            least = self._least(wanted, ())
+            kept = _without(reversed(kept[1:]), kept, least, width)
         sizes = {at: min(least[at], width) for at in kept}
         for _ in range(width - _total(sizes.values())):  # what is left goes to names, the narrowest first
             short = [at for at in kept if sizes[at] < wanted[at]]
             if short:
                 sizes[min(short, key=sizes.__getitem__)] += 1
         return kept, list(sizes.values()), [head for at, head in enumerate(self.columns) if at not in kept]
+
+    def _least(self, wanted: Sequence[int], whole: Sequence[str]) -> list[int]:
+        """Return how narrow each column may become."""
+        shortened = [head in self.text and head not in whole for head in self.columns]
+        return [min(size, LEAST_TEXT) if is_short else size for size, is_short in zip(wanted, shortened, strict=True)]
 
     def lines(self, width: int | None) -> tuple[list[Line], list[str]]:
         """Return the table in lines of at most so many columns, None for any, and the headings left out."""
@@ -266,7 +268,7 @@ class Table:
 
         lines = [line(self.columns, "bold")]
         for at in range(len(self.rows) + 1):
-            lines += [[(cut(f"   {self.folds[at]}", total, self.ellipsis), "dim")]] if at in self.folds else []
+            lines += [[(cut(f"   {self.folds[at]}", width or total, self.ellipsis), "dim")]] if at in self.folds else []
             lines += [[(self._line_across(self.breaks[at], total), "")]] if at in self.breaks else []
             lines += [line(self.rows[at])] if at < len(self.rows) else []
         return lines, left_out
@@ -276,6 +278,15 @@ class Table:
 
     def _is_text(self, at: int) -> bool:
         return self.columns[at] in self.text
+
+
+def _without(spare: Iterable[int], kept: list[int], least: Sequence[int], width: int) -> list[int]:
+    """Return the columns that are left where as many as need be are left out, the first first."""
+    for at in spare:
+        if _total(least[other] for other in kept) <= width:
+            break
+        kept = [other for other in kept if other != at]
+    return kept
 
 
 def _total(sizes: Iterable[int]) -> int:

@@ -46,6 +46,9 @@ _VARIANCES: Final = {
 }
 
 
+_SAID_BY_ALERTS: Final = {"perfect_agreement": "grid", "few_scores": "few_degrees"}
+"""Kinds of notes that say no more than an alert of the kind beside."""
+
 _VERDICTS: Final = ("other ranking", "erratic", "bunched", "too few scores to tell", "consistent")
 """Those whom one should talk to come first."""
 
@@ -75,7 +78,13 @@ def show_fit(summary: Summary, rows: int, decision: Decision | None = None, *, c
         _show_reliability(summary, rows)
     # the log-evidence is in files and JSON only, and so are its notes; outlying scores have a table of their own
     hidden = ("evidence", *(("outlying",) if summary.get("outlying") else ()))
-    say_notes(note for note in summary["notes"] if not note["kind"].startswith(hidden))
+    _say_notes(summary, lambda note: note["kind"].startswith(hidden))
+
+
+def _say_notes(summary: Summary, is_hidden: Callable[[Summary], bool] = lambda _note: False) -> None:
+    """Print notes, but for those that are hidden and those that an alert has said."""
+    said = {_SAID_BY_ALERTS.get(alert["kind"]) for alert in summary["alerts"]}
+    say_notes(note for note in summary["notes"] if note["kind"] not in said and not is_hidden(note))
 
 
 def _digits(records: Sequence[Summary]) -> int:
@@ -164,6 +173,7 @@ def _show_reliability(summary: Summary, rows: int) -> None:
             *(number_text(record[name], sign=name.endswith("_z")) for name in numbers),
         ],
         text=columns[:2],
+        whole=columns[1:2],
         spare=("z", "outfit", "scores", "spread", "infit", "agreement"),
         most=rows,
         what="assessor",
@@ -188,12 +198,13 @@ def _show_model(summary: Summary, rows: int) -> None:
                     interval_text(record, 2, sign=signed),
                 ],
                 text=columns[:1],
+                whole=columns[:1],
                 spare=("sd", interval),
                 most=most,
                 what=label,
             )
 
-    tell("variances", "variance", ("what the scores tell of the model", "estimate"), summary.get("variances", []))
+    tell("variances", "variance", ("of the model", "estimate"), summary.get("variances", []))
     confidence = summary.get("declared_confidence")
     if confidence is not None:
         say(sentence(confidence["words"]))
@@ -203,7 +214,7 @@ def _show_model(summary: Summary, rows: int) -> None:
     tell("thresholds", "threshold", ("threshold", "latent"), summary.get("thresholds", []))
     if summary.get("outlying"):
         show_table(
-            ["outlying score", "by", "on", "expected", "standard deviations"],
+            ["outlying score", "by", "on", "expected", "sds away"],
             summary["outlying"],
             lambda record: [
                 f"{record['score']:g}",
@@ -337,7 +348,7 @@ def show_comparison(summary: Summary) -> None:
     # a dash says it for refinements, most of which have no log-evidence, and for z-scores
     refined = [record["method"] for record in summary["methods"] if record["method"] not in METHODS]
     dashes = tuple(f"no log-evidence for {method}:" for method in refined)
-    say_notes(note for note in summary["notes"] if not note["message"].startswith(dashes))
+    _say_notes(summary, lambda note: note["message"].startswith(dashes))
 
 
 def _show_methods(summary: Summary) -> None:
@@ -401,7 +412,7 @@ def show_ranking(summary: Summary, rows: int, decision: Decision | None = None) 
             say(drawn_from(summary["draws"], summary["seed"]))
         else:
             show_decision(decision, rows, is_provisional=is_provisional)
-    say_notes(note for note in summary["notes"] if note["kind"] not in ("lottery", "few_degrees"))
+    _say_notes(summary, lambda note: note["kind"] == "lottery")
 
 
 def _show_ranks(summary: Summary, rows: int) -> None:
@@ -469,7 +480,7 @@ def show_influence(summary: Summary, rows: int, top: int | None) -> None:
                 f"confidence C by more than {number_text(bounds['constant'])} d / √C; spectral gap "
                 f"{number_text(bounds['mu2'])}."
             )
-    say_notes(summary["notes"])
+    _say_notes(summary)
 
 
 def _deletion(record: Summary, top: int | None) -> str:
@@ -503,7 +514,7 @@ def show_next(summary: Summary) -> None:
         )
         if not summary["assessments"]:
             say("There is no further assessment to make: everybody has read all that is open to them.")
-    say_notes(summary["notes"])
+    _say_notes(summary)
 
 
 def show_packed(panel: Panel, place: Path, parts: int) -> None:
