@@ -591,7 +591,7 @@ def test_progress_appears_by_itself_after_a_while_and_steps_stay_in_view(monkeyp
     bar("trying", 10, 10)
     bar("estimating", 8, None)
     bar.close()
-    shown = ["working 0 of None", "trying 3 of 10", "trying 3 of 10", "trying 10 of 10", "estimating 8 of None"]
+    shown = ["working 0 of None", "trying 3 of 10", "trying 3 of 10", "working 0 of None", "estimating 8 of None"]
     assert progress.seen == [*shown, "stopped"]
 
 

@@ -220,7 +220,7 @@ def _compared(
     ]
     advice = advise(fits, predicted, predictable)
     rows = []
-    for method, fit in fits.items():
+    for method, fit in steps("weighing the evidence", fits.items()):
         found: Evidence | None = None if fit is None else evidence(fit, priors)
         if found is not None:
             notes += found.notes

@@ -135,8 +135,7 @@ def wrap(text: str, width: int, hang: int = 0) -> list[str]:
     ['  one two', '    three']
     """
     words = text.lstrip(" ")
-    first = " " * min(len(text) - len(words), width // 2)
-    indent = first + " " * hang
+    first, indent = (" " * min(len(text) - len(words) + more, width // 2) for more in (0, hang))
     lines, line, is_empty = [], first, True
     for word in _words(words, width - len(indent)):
         if not is_empty and width_of(line) + 1 + width_of(word) > width:
@@ -233,10 +232,10 @@ class Table:
         if width is None:
             return kept, wanted, []
         spare = [at for head in self.spare for at in kept if self.columns[at] == head]
-        least = self._least(wanted, self.whole)
+        least = self._least(wanted, LEAST_TEXT, self.whole)
         kept = _without(spare, kept, least, width)
         if _total(least[at] for at in kept) > width:
-            least = self._least(wanted, ())
+            least = self._least(wanted, LEAST_TEXT // 2)
             kept = _without(reversed(kept[1:]), kept, least, width)
         sizes = {at: min(least[at], width) for at in kept}
         for _ in range(width - _total(sizes.values())):  # what is left goes to names, the narrowest first
@@ -245,10 +244,10 @@ class Table:
                 sizes[min(short, key=sizes.__getitem__)] += 1
         return kept, list(sizes.values()), [head for at, head in enumerate(self.columns) if at not in kept]
 
-    def _least(self, wanted: Sequence[int], whole: Sequence[str]) -> list[int]:
-        """Return how narrow each column may become."""
+    def _least(self, wanted: Sequence[int], text: int, whole: Sequence[str] = ()) -> list[int]:
+        """Return how narrow each column may become, those of text down to so many columns."""
         shortened = [head in self.text and head not in whole for head in self.columns]
-        return [min(size, LEAST_TEXT) if is_short else size for size, is_short in zip(wanted, shortened, strict=True)]
+        return [min(size, text) if is_short else size for size, is_short in zip(wanted, shortened, strict=True)]
 
     def lines(self, width: int | None) -> tuple[list[Line], list[str]]:
         """Return the table in lines of at most so many columns, None for any, and the headings left out."""

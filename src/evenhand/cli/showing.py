@@ -29,6 +29,9 @@ Row = TypeVar("Row")
 PATIENCE = 2.0
 """Seconds after which a person wants to know how far it is."""
 
+_WORKING: Final[tuple[str, float, float | None]] = ("working", 0, None)
+"""What is shown where nobody says what is being done."""
+
 _STEPS: Final = 1000
 """Up to this many steps are counted; more are a share."""
 
@@ -45,7 +48,7 @@ class Bar:
         self._progress: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
         self._steps: tuple[str, float, float] | None = None
-        self._told: tuple[str, float, float | None] = ("working", 0, None)
+        self._told = _WORKING
         self._is_closed = False
         self._timer = threading.Timer(PATIENCE, self._appear)
         self._timer.daemon = True
@@ -59,9 +62,8 @@ class Bar:
         with self._lock:
             if total is not None:
                 self._steps = (task, done, total) if done < total else None
-                self._told = (task, done, total)
-            else:  # within a step of a task whose steps are counted, these go on being shown
-                self._told = (task, done, None) if self._steps is None else self._steps
+            # within a step of a task whose steps are counted, these go on being shown
+            self._told = self._steps or ((task, done, None) if total is None else _WORKING)
             self._update()
 
     def close(self) -> None:
