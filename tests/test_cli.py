@@ -502,7 +502,7 @@ def test_influence_speaks_truly_of_small_scores_repeats_and_groups(tmp_path: Pat
     small = tmp_path / "small.csv"
     rows = [(o, a, 0.05 + 0.01 * i + 0.004 * j) for i, o in enumerate("xyz") for j, a in enumerate("AB")]
     small.write_text("object,assessor,score\n" + "".join(f"{o},{a},{s}\n" for o, a, s in rows[1:]))
-    assert "is generous (+0.00" in run("influence", small, "--gauge", "anchor:A").stdout
+    assert "x: −0.0040: B is generous (−0.0040)" in run("influence", small, "--gauge", "anchor:A").stdout
     assert "would fall apart" not in run("influence", apart, "--per-component").stdout
     twice = tmp_path / "twice.csv"
     twice.write_text(GOOD + "x,B,74,high\n")

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Final
 
 NAMED: Final = 6
@@ -48,8 +49,39 @@ def by_door(in_python: str, on_command_line: str) -> str:
     return in_python if _speaker.get() is None else on_command_line
 
 
+def with_value(option: str, value: object) -> str:
+    """Return how an option is typed with its value, None and True for none.
+
+    Examples
+    --------
+    >>> with_value("--duplicates", "keep"), with_value("--alias", {"hoch": "high"}), with_value("--wide", True)
+    ('--duplicates keep', '--alias hoch=high', '--wide')
+    """
+    if value is None or value is True:
+        return option
+    given = ",".join(f"{key}={one}" for key, one in value.items()) if isinstance(value, Mapping) else value
+    return f"{option} {given}"
+
+
+def carried(names: Iterable[str]) -> Speaker | None:
+    """Return how messages name some arguments here, for a process that knows nothing of who shows them.
+
+    Examples
+    --------
+    >>> with spoken(lambda name, value: f"--{name}"):
+    ...     carried(["sheet"])("sheet", "May")
+    '--sheet May'
+    """
+    speaker = _speaker.get()
+    return None if speaker is None else partial(_as_carried, {name: speaker(name, None) for name in names})
+
+
+def _as_carried(spelt: Mapping[str, str], name: str, value: object) -> str:
+    return with_value(spelt.get(name, f"--{name}"), value)
+
+
 @contextmanager
-def spoken(speaker: Speaker) -> Iterator[None]:
+def spoken(speaker: Speaker | None) -> Iterator[None]:
     """Let messages name arguments in another way.
 
     Examples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -20,7 +20,7 @@ from evenhand.models.additive import CWC
 from evenhand.models.fit import Fit, method_name
 from evenhand.models.noise import noise_floor
 from evenhand.panel.panel import Panel
-from evenhand.words import argument, by_door, count_of, decimals, is_or_are, name_some, number, plural, sentence
+from evenhand.words import argument, count_of, decimals, is_or_are, name_some, number, plural, sentence
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison
@@ -61,17 +61,23 @@ class Outcome:
     ----------
     case
         In words: ``"6000, as entered"``.
-    place
-        The place of the object by value; None where it would have none.
-    inside, undecided, outside
-        Labels as in a decision; empty without one.
+    object, place
+        The object, and its place by value; None where it would have none.
+    decision
+        The decision that would come out; None where none was asked for.
     """
 
     case: str
+    object: str
     place: int | None
-    inside: tuple[str, ...] = ()
-    undecided: tuple[str, ...] = ()
-    outside: tuple[str, ...] = ()
+    decision: Decision | None = None
+
+    def record(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        made = self.decision
+        groups = {} if made is None else {"in": made.inside, "undecided": made.undecided, "out": made.outside}
+        lists = {name: list(labels) for name, labels in groups.items()}
+        return {"case": self.case, "object": self.object, "place": self.place, **lists}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +117,7 @@ class Alert:
 
     def record(self) -> dict[str, Any]:
         """Return it for JSON."""
-        outcomes = [asdict(one) for one in self.outcomes]
+        outcomes = [one.record() for one in self.outcomes]
         named = {name: getattr(self, name) for name in ("level", "kind", "message", "where", "remedy", "headline")}
         return {**named, "lines": self._cases(), "outcomes": outcomes}
 
@@ -170,10 +176,7 @@ def _groups(fit: Fit) -> Iterator[Alert]:
             "groups",
             f"The panel falls into {groups} groups that cannot be compared",
             (("", "Nothing says whether one group is better or its assessors more generous."),),
-            remedy=by_door(
-                "connectivity(panel).suggestions are assessments that would join them",
-                "`evenhand check` names assessments that would join them",
-            ),
+            remedy="`evenhand check FILE` names assessments that would join them.",
         )
 
 
@@ -185,21 +188,18 @@ def _far_scores(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
     if panel.n_assessments > LARGEST or fit.model.why_not("refit") is not None:
         return
     surprise = _surprise(fit)
-    slips, far = _slips(panel, surprise), []
-    for at in slips:
-        yield _slip(fit, decision, at, [other for other in slips if other != at])
-    limit = _FAR / panel.n_assessments
-    for at in np.argsort(surprise, kind="stable").tolist():
-        if surprise[at] >= limit or len(slips):  # where there is a slip, the others look far off for its sake
-            break
-        far.append(at)
+    slips = _slips(panel, surprise)
+    if slips:  # for whose sake others look far off
+        yield _mistyped(fit, decision, slips)
+        return
+    order = np.argsort(surprise, kind="stable")
+    far = order[surprise[order] < _FAR / panel.n_assessments].tolist()
     if far:
-        lines = tuple(_far_line(fit, at) for at in far[:_LINES])
         yield Alert(
             "check",
             "far_score",
-            f"{sentence(count_of(len(far), 'score'))} {is_or_are(len(far))} far from what all others predict",
-            lines,
+            f"{count_of(len(far), 'score')} {is_or_are(len(far))} far from what all others predict",
+            tuple(_far_line(fit, at) for at in far[:_LINES]),
             where=name_some([_place(panel, at) for at in far]),
             remedy=f"Ask whether it is meant; {argument('tails', 'student')} lets such scores pull less.",
         )
@@ -258,64 +258,71 @@ def _place(panel: Panel, at: int) -> str:
     return who if panel.rows is None else f"row {panel.rows[at]:,}, {who}"
 
 
-def _slip(fit: Fit, decision: Decision | None, at: int, slips: Sequence[int]) -> Alert:
-    """Return the alert for a score that looks mistyped, with what would come out otherwise."""
+def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Alert:
+    """Return the alert for scores that look mistyped, with what would come out otherwise."""
     panel = fit.panel
-    label, assessor = panel.objects[panel.object_index[at]], panel.assessors[panel.assessor_index[at]]
-    shown = f"{panel.score[at]:g}"
-    others = panel.score[(panel.object_index == panel.object_index[at]) & (np.arange(panel.n_assessments) != at)]
-    beside = (
-        f"The other {'score of it is' if others.size == 1 else 'scores of it are'} "
-        f"{name_some([f'{score:g}' for score in others.tolist()])}."
-        if others.size
-        else "It has no other score."
-    )
-    row = "" if panel.rows is None else f"Row {panel.rows[at]:,}: "
-    middle = np.delete(panel.score, [at, *slips])
-    span = f"All other scores lie between {middle.min():g} and {middle.max():g}."
-    alert = Alert(
+    rest = np.delete(panel.score, slips)
+    lines = [_slip_line(panel, at) for at in slips[:_LINES]]
+    lines.append(("", f"All other scores lie between {rest.min():g} and {rest.max():g}."))
+    who = name_some(list(dict.fromkeys(str(panel.assessors[panel.assessor_index[at]]) for at in slips)), 3)
+    it = "it" if len(slips) == 1 else "them"
+    return Alert(
         "stop",
         "mistyped",
-        f"{sentence(assessor)} gave {label} {shown}: one score must be checked",
-        ((f"{row}{assessor} gave {label} {shown}.", f"{beside} {span}"),),
-        where=_place(panel, at),
-        remedy=f"Ask {assessor}, and correct the file or leave the score out.",
+        "One score must be checked" if len(slips) == 1 else f"{len(slips):,} scores must be checked",
+        tuple(lines),
+        where=name_some([_place(panel, at) for at in slips]),
+        remedy=f"Ask {who}; correct {it} in the file, or leave {it} out.",
+        outcomes=tuple(_outcomes(fit, decision, slips)),
     )
-    return _with_outcomes(alert, fit, decision, at)
 
 
-def _with_outcomes(alert: Alert, fit: Fit, decision: Decision | None, at: int) -> Alert:
-    """Return an alert of a score with what would come out as it stands, corrected and left out."""
-    panel = fit.panel
-    label = str(panel.objects[panel.object_index[at]])
-    cases: list[tuple[str, Callable[[], Fit]]] = [(f"{panel.score[at]:g}, as entered", lambda: fit)]
-    meant = _meant(panel, at)
-    if meant is not None:
+def _slip_line(panel: Panel, at: int) -> tuple[str, str]:
+    label, assessor = panel.objects[panel.object_index[at]], panel.assessors[panel.assessor_index[at]]
+    row = "" if panel.rows is None else f"Row {panel.rows[at]:,}: "
+    same = panel.object_index == panel.object_index[at]
+    same[at] = False
+    others = [f"{score:g}" for score in panel.score[same].tolist()]
+    beside = "It has no other score."
+    if others:
+        beside = f"The other {'score' if len(others) == 1 else 'scores'} of {label} {is_or_are(len(others))} "
+        beside += f"{name_some(others)}."
+    return f"{row}{assessor} gave {label} {panel.score[at]:g}.", beside
+
+
+def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iterator[Outcome]:
+    """Return what comes out as the scores stand, corrected, and without them."""
+    panel, first = fit.panel, slips[0]
+    label = str(panel.objects[panel.object_index[first]])
+    entered = f"{panel.score[first]:g}, as entered" if len(slips) == 1 else "as entered"
+    cases: list[tuple[str, Callable[[], Fit]]] = [(entered, lambda: fit)]
+    rest = np.delete(panel.score, slips)
+    meant = [_meant(panel, at, rest) for at in slips]
+    known = [one for one in meant if one is not None]
+    if len(known) == len(slips):
         score = np.array(panel.score)
-        score[at] = meant[0]
-        cases.append((f"{meant[0]:g}, {meant[1]}", lambda: fit.refit(replace(panel, score=score))))
-    kept = np.arange(panel.n_assessments) != at
+        score[list(slips)] = [number for number, _ in known]
+        words = f"{known[0][0]:g}, {known[0][1]}" if len(slips) == 1 else "with the point where it was meant"
+        cases.append((words, lambda: fit.refit(replace(panel, score=score))))
+    kept = np.ones(panel.n_assessments, dtype=bool)
+    kept[list(slips)] = False
     cases.append(("left out", lambda: fit.refit(panel.restrict(kept))))
-    outcomes = []
     for case, made in cases:
         try:
-            outcomes.append(_outcome(case, label, made(), decision))
+            yield _outcome(case, label, made(), decision)
         except EvenhandError:  # the panel does not hang together without it
             continue
-    return replace(alert, outcomes=tuple(outcomes))
 
 
-def _meant(panel: Panel, at: int) -> tuple[float, str] | None:
-    """Return the score that was probably meant, and what went wrong, where a shifted point explains it."""
-    low, high, spread = _spread(panel)
-    score = float(panel.score[at])
-    for power in (1, 2, 3, 4):
+def _meant(panel: Panel, at: int, rest: Floats) -> tuple[float, str] | None:
+    """Return the score that was probably meant, and what went wrong, where zeros explain it; ``rest`` is all else."""
+    room = _spread(panel)[2] / 2
+    low, high = rest.min() - room, rest.max() + room
+    for power, zeros in enumerate(("a zero", "two zeros", "three zeros", "four zeros"), start=1):
         for factor, words in ((10.0**-power, "too many"), (10.0**power, "too few")):
-            guess = score * factor
-            if low - spread <= guess <= high + spread:
-                if panel.step is not None and abs(guess / panel.step - round(guess / panel.step)) > 1e-9:
-                    continue
-                zeros = ("a zero", "two zeros", "three zeros", "four zeros")[power - 1]
+            guess = float(f"{panel.score[at] * factor:.12g}")
+            step = panel.step or 1.0
+            if low <= guess <= high and (panel.step is None or guess == round(guess / step) * step):
                 return guess, f"{zeros} {words}"
     return None
 
@@ -323,10 +330,7 @@ def _meant(panel: Panel, at: int) -> tuple[float, str] | None:
 def _outcome(case: str, label: str, fit: Fit, decision: Decision | None) -> Outcome:
     order = [fit.values.labels[at] for at in in_order(fit)]
     place = order.index(label) + 1 if label in order else None
-    if decision is None:
-        return Outcome(case, place)
-    again = _again(fit, decision)
-    return Outcome(case, place, again.inside, again.undecided, again.outside)
+    return Outcome(case, label, place, None if decision is None else _again(fit, decision))
 
 
 def _again(fit: Fit, decision: Decision) -> Decision:
@@ -384,10 +388,7 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         f"Check {statuses} on one assessor",
         tuple(lines),
         where=name_some([one.object for one in found]),
-        remedy=by_door(
-            f"next_best(fit, top={decision.places}) says which further scores would settle it",
-            f"`evenhand next FILE --top {decision.places}` says which further scores would settle it",
-        ),
+        remedy=f"`evenhand next FILE --top {decision.places}` says which further scores would settle it.",
     )
 
 
@@ -429,6 +430,8 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
     other = next(row.fit for row in comparison.methods if row.method == advised)
     if other is None or other.model.why_not("ranks") is not None:
         return
+    if np.allclose(other.values.estimate, fit.values.estimate, rtol=1e-9):  # the same by another name
+        return
     again = _again(other, decision)
     changed = [
         one.object
@@ -443,21 +446,20 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
     crossing = {one.object for one in again.standings[: again.places]} ^ {
         one.object for one in decision.standings[: decision.places]
     }
-    said = f"By it {_lowered(again.headline())}."
-    told = f"{name_some([one for one in changed if one in decision.inside], 6)}"
-    lines = [(sentence(said), "")]
-    if told:
-        lines.append((f"No longer in: {told}.", ""))
+    told = (
+        [f"No longer in: {name_some(leaving, 6)}."] if (leaving := [x for x in changed if x in decision.inside]) else []
+    )
     if crossing:
-        lines.append((f"Other than now in the first {decision.places:,}: {name_some(sorted(crossing), 6)}.", ""))
+        told.append(f"Other than now in the first {decision.places:,}: {name_some(sorted(crossing), 6)}.")
+    lines = [(f"By it {_lowered(again.headline())}.", " ".join(told))]
     yield Alert(
         "check",
         "other_method",
         f"The scores support another method: {name}",
         tuple(lines),
         where=name_some(changed),
-        remedy="Choose the method for what it assumes, not for whom it favours, and say so in the minutes; "
-        + by_door("compare(panel) shows the methods side by side", "`evenhand compare FILE` shows them side by side"),
+        remedy="Choose a method for what it assumes, not for whom it favours, and say so in the minutes; "
+        "`evenhand compare FILE` shows them side by side.",
     )
 
 
@@ -484,10 +486,7 @@ def _thin(decision: Decision) -> Iterator[Alert]:
             "only",
             ((f"{name_some(thin, 12)}.", "Nothing else checks it." if one else "Nothing else checks them."),),
             where=name_some(thin),
-            remedy=by_door(
-                f"next_best(fit, top={decision.places}) says who should read them",
-                f"`evenhand next FILE --top {decision.places}` says who should read what",
-            ),
+            remedy=f"`evenhand next FILE --top {decision.places}` says who should read what.",
         )
 
 

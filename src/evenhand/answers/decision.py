@@ -49,12 +49,12 @@ Status = Literal["in", "undecided", "out"]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where one object stands in a decision: a row of the table that every door shows.
+    """Where one object stands: a row of the table that every door shows; None is what is not known.
 
     Attributes
     ----------
     place
-        Its place in the order of values, 1 for the highest.
+        Its place in the order of values, 1 for the highest of its group.
     object, title
         Its label, and what it is called where the file says so.
     value, lower, upper
@@ -67,8 +67,8 @@ class Standing:
         The probability of one of the places.
     status
         Whether the interval of the rank lies within the places, across the line or beyond it.
-    assessments
-        The number of its scores.
+    assessments, group
+        The number of its scores, and the group within which it can be compared.
     drawn
         Whether lots gave it a place.
     """
@@ -80,11 +80,12 @@ class Standing:
     lower: float | None
     upper: float | None
     average: float
-    rank_lower: int
-    rank_upper: int
-    chance: float
-    status: Status
     assessments: int
+    group: int = 0
+    rank_lower: int | None = None
+    rank_upper: int | None = None
+    chance: float | None = None
+    status: Status | None = None
     drawn: bool = False
 
 
@@ -150,30 +151,7 @@ class Decision(frames.Shown):
     @cached_property
     def standings(self) -> tuple[Standing, ...]:
         """A row for each object, in the order of values."""
-        fit, ranking, values = self.fit, self.ranking, self.fit.values
-        lower, upper = values.lower, values.upper
-        count = len(values.labels)
-        titles = values.details.get("title") or [None] * count
-        average = simple_average(fit.panel).values.estimate
-        drawn = set(self.drawn or ())
-        return tuple(
-            Standing(
-                place=place,
-                object=values.labels[at],
-                title=titles[at],
-                value=float(values.estimate[at]),
-                lower=None if lower is None else float(lower[at]),
-                upper=None if upper is None else float(upper[at]),
-                average=float(average[at]),
-                rank_lower=int(ranking.rank_lower[at]) if self.caution is None else 1,
-                rank_upper=int(ranking.rank_upper[at]) if self.caution is None else count,
-                chance=float(self.chance[at]),
-                status=self.status[at],
-                assessments=int(values.assessments[at]),
-                drawn=values.labels[at] in drawn,
-            )
-            for place, at in enumerate(in_order(fit), start=1)
-        )
+        return standings(self.fit, self.ranking, self)
 
     @property
     def line(self) -> tuple[Standing, Standing] | None:
@@ -273,8 +251,50 @@ class Decision(frames.Shown):
 
 
 def in_order(fit: Fit) -> list[int]:
-    """Return positions of the objects from the highest value: the order of every table."""
-    return [int(at) for at in np.argsort(-fit.values.estimate, kind="stable")]
+    """Return positions of the objects from the highest value, group by group: the order of every table."""
+    return [int(at) for at in np.lexsort((-fit.values.estimate, fit.values.component))]
+
+
+def standings(fit: Fit, ranking: Ranking | None = None, decision: Decision | None = None) -> tuple[Standing, ...]:
+    """Return where each object stands, in the order of values; what is not known is None.
+
+    Parameters
+    ----------
+    fit
+        The fit.
+    ranking
+        Its ranks: adds their intervals.
+    decision
+        A decision that rests on them: adds chances and statuses.
+    """
+    values = fit.values
+    nothing = [None] * len(values.labels)
+    columns: dict[str, Sequence[Any]] = {
+        "object": values.labels,
+        "title": values.details.get("title") or nothing,
+        "value": values.estimate.tolist(),
+        "lower": nothing if values.lower is None else values.lower.tolist(),
+        "upper": nothing if values.upper is None else values.upper.tolist(),
+        "average": simple_average(fit.panel).values.estimate.tolist(),
+        "assessments": values.assessments.tolist(),
+        "group": values.component.tolist(),
+    }
+    if ranking is not None:
+        columns |= {"rank_lower": ranking.rank_lower.tolist(), "rank_upper": ranking.rank_upper.tolist()}
+    if decision is not None:
+        drawn = set(decision.drawn or ())
+        columns |= {"chance": decision.chance.tolist(), "status": decision.status}
+        columns["drawn"] = [label in drawn for label in values.labels]
+        if decision.caution is not None:  # then every rank is possible
+            columns |= {"rank_lower": [1] * len(nothing), "rank_upper": [len(nothing)] * len(nothing)}
+    order = in_order(fit)
+    first = {int(group): place for place, group in reversed(list(enumerate(values.component[order])))}
+    return tuple(
+        Standing(
+            place=place - first[int(values.component[at])] + 1, **{name: cells[at] for name, cells in columns.items()}
+        )
+        for place, at in enumerate(order)
+    )
 
 
 def decide(ranking: Ranking, places: int, *, lottery_seed: int | None = None) -> Decision:

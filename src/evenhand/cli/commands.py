@@ -273,6 +273,13 @@ class CheckOptions(Input):
     save: bool = ask.flag("Keep how the file is read beside it, in FILE.evenhand.toml, for all later commands.")
     as_json: bool = ask.json_flag()
 
+    def check(self) -> None:
+        """Refuse what has no effect."""
+        if self.as_json:
+            ask.refuse("is for people: --json has the reasons always.", "explain")
+        if str(self.reading.file) == "-":
+            ask.refuse("needs a file, to keep something beside it.", "save")
+
 
 @command(CheckOptions, epilog="Example: evenhand check scores.csv")
 def check(options: CheckOptions) -> int:

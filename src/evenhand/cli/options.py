@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from evenhand.cli.showing import Summary, show_json, show_written, shown
+from evenhand.words import with_value
 
 EXIT_NO: Final = 1
 EXIT_BAD_INPUT: Final = 2
@@ -294,10 +295,7 @@ def as_typed(name: str, value: object) -> str:
     known = [] if context is None else context.command.params
     names = [spelling(one) for one in known if isinstance(one, click.Option) and one.name in (name, f"{name}_")]
     option = names[0] if names else f"--{name.replace('_', '-')}"
-    if value is None or value is True:
-        return option
-    given = ",".join(f"{key}={one}" for key, one in value.items()) if isinstance(value, Mapping) else value
-    return f"{option} {given}"
+    return with_value(option, value)
 
 
 def refuse(why: str, *names: str) -> None:

@@ -27,14 +27,14 @@ from evenhand.solve.connectivity import Connectivity, assessor_graph, connectivi
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison
-    from evenhand.answers.influence import Robustness
+    from evenhand.answers.influence import Robustness, WithoutAssessor
     from evenhand.answers.next_best import NextBest
     from evenhand.models.criteria import CriteriaFit
     from evenhand.studies import Plan, Reproduction, SimulationStudy
 
 Summary = dict[str, Any]
 
-_MOST_DELETIONS: Final = 50
+MOST_DELETIONS: Final = 50
 """Up to this many assessors are left out in turn: each takes as long as a fit."""
 
 COMPARED: Final = 1000
@@ -164,7 +164,7 @@ def _sampling_notes(fit: Fit) -> list[Problem]:
     error = 0.0 if solver is None or fit.values.sd is None else solver.diagonal_error / 2
     if error == 0:
         return []
-    off = f"estimated by sampling, with a typical error of {100 * error:.2g} % of each standard deviation"
+    off = f"estimated by sampling, with a typical error of {100 * error:.2g}% of each standard deviation"
     if min(fit.panel.n_objects, fit.panel.n_assessors) > DENSE:
         message = f"the panel is too large for exact standard deviations and leverages: they were {off}."
     else:
@@ -317,8 +317,17 @@ def summarise_ranking(
     return summary
 
 
-def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
-    """Return what each score, each assessor and each bias did (``influence --json``)."""
+def summarise_influence(
+    fit: Fit,
+    *,
+    top: int | None = None,
+    deletions: Sequence[WithoutAssessor] | None = None,
+    alerted: Sequence[Alert] | None = None,
+) -> Summary:
+    """Return what each score, each assessor and each bias did (``influence --json``).
+
+    What would change without each assessor, and alerts, are found, unless they are given.
+    """
     require(1000.0 * fit.panel.n_assessments, f"a table of {fit.panel.n_assessments:,} assessments")
     from evenhand.answers.explain import explain, explanation_columns
     from evenhand.answers.influence import influence, robustness, without_assessors, without_columns
@@ -327,16 +336,17 @@ def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
     effects = influence(fit)
     notes = [*fit.notes, *_sampling_notes(fit)]
     chosen = list(range(fit.panel.n_assessors))
-    if len(chosen) > _MOST_DELETIONS:
+    if len(chosen) > MOST_DELETIONS:
         pull = np.where(np.isfinite(effects.pull), np.abs(effects.pull), 0.0)
         strongest = np.argsort(-sum_by(fit.panel.assessor_index, pull, fit.panel.n_assessors), kind="stable")
-        chosen = sorted(strongest[:_MOST_DELETIONS].tolist())
+        chosen = sorted(strongest[:MOST_DELETIONS].tolist())
         message = (
-            f"of {fit.panel.n_assessors:,} assessors only the {_MOST_DELETIONS} whose scores pull values the most were "
+            f"of {fit.panel.n_assessors:,} assessors only the {MOST_DELETIONS} whose scores pull values the most were "
             "left out in turn."
         )
         notes.append(Problem("deletions", message))
-    assessors: dict[str, Any] = without_columns(without_assessors(fit, top=top, chosen=chosen))
+    found = without_assessors(fit, top=top, chosen=chosen) if deletions is None else deletions
+    assessors: dict[str, Any] = without_columns(found)
     objects = explanation_columns(explain(fit))
     if bounds is not None:
         assessors["bound"], objects["bound"] = bounds.bias_bound[chosen].tolist(), bounds.value_bound.tolist()
@@ -347,7 +357,7 @@ def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
         "objects": records_of(objects),
         "assessors": records_of(assessors),
         "assessments": records_of(effects.columns()),
-        "alerts": alert_records(alerts(fit)),
+        "alerts": alert_records(alerts(fit) if alerted is None else alerted),
         "notes": problem_records(notes),
     }
 
@@ -364,7 +374,7 @@ def summarise_next(found: NextBest, top: int | None) -> Summary:
     }
 
 
-def summarise_check(panel: Panel) -> Summary:
+def summarise_check(panel: Panel, alerted: Sequence[Alert] | None = None) -> Summary:
     """Return what a panel is made of, how it is connected and what is wrong with it (``check --json``)."""
     parts = connectivity(panel)
     mu2, mu2_note = _mu2(parts)
@@ -385,7 +395,7 @@ def summarise_check(panel: Panel) -> Summary:
         "bridges": bridge_records(parts),
         "articulation_assessors": [panel.assessors[int(at)] for at in parts.articulation_assessors],
         "assessor_graph": _links(panel),
-        "alerts": alert_records(_alerts_before(panel, parts)),
+        "alerts": alert_records(_alerts_before(panel, parts) if alerted is None else alerted),
         "problems": problem_records(problems),
         "suggestions": [{"assessor": assessor, "object": label} for assessor, label in parts.suggestions],
         "reading": None if panel.reading is None else panel.reading.to_dict(),
@@ -415,7 +425,7 @@ def summarise_refusal(error: InputError) -> Summary:
     }
 
 
-def summarise_comparison(comparison: Comparison) -> Summary:
+def summarise_comparison(comparison: Comparison, alerted: Sequence[Alert] | None = None) -> Summary:
     """Return the methods side by side (``compare --json``)."""
     rows = []
     for row, record in zip(comparison.methods, records_of(comparison.columns()), strict=True):
@@ -431,7 +441,7 @@ def summarise_comparison(comparison: Comparison) -> Summary:
         ],
         "recommendation": {"method": comparison.recommendation.method, "reason": comparison.recommendation.reason},
         "priors": asdict(comparison.priors),
-        "alerts": alert_records(_alerts_of_methods(comparison)),
+        "alerts": alert_records(_alerts_of_methods(comparison) if alerted is None else alerted),
         "notes": problem_records(comparison.notes),
     }
 
