@@ -118,7 +118,7 @@ def test_the_demo_shows_the_decision_of_the_library_with_its_line(columns: int) 
     for row, standing in zip(rows, decision.standings, strict=True):
         assert row.split()[:2] == [str(standing.place), standing.object]
         assert f" {standing.value:.1f} " in row
-        assert row.endswith(STATUS[standing.status])
+        assert row.endswith(STATUS[str(standing.status)])
     assert width_of(lines[line]) <= columns
     for word, labels in (("In", decision.inside), ("Open", decision.undecided), ("Out", decision.outside)):
         assert f"{word} ({len(labels)}): {', '.join(labels[:3])}" in told
@@ -155,7 +155,7 @@ def test_alerts_come_before_the_answer_and_notes_after_it(names: Path) -> None:
 
 def test_a_score_that_must_be_checked_leaves_no_decision(typo: Path) -> None:
     told = run("rank", typo, "--top", 10)
-    assert told.startswith("No decision yet: Castellano gave P03 8800: one score must be checked.")
+    assert told.startswith("No decision yet: one score must be checked.\n  Castellano gave P03 8800.")
     words = (
         "8800, as entered",
         "88, two zeros too many",
@@ -173,7 +173,7 @@ def test_a_score_that_must_be_checked_leaves_no_decision(typo: Path) -> None:
 @pytest.mark.parametrize("command", ["check", "calibrate", "compare", "influence", "next"])
 def test_commands_without_a_decision_say_it_first_too(typo: Path, command: str) -> None:
     told = run(command, typo, *(["--quick"] if command == "compare" else []))
-    first = told.index("Stop: Castellano gave P03 8800")
+    first = told.index("Stop: one score must be checked.\n  Castellano gave P03 8800.")
     assert first < told.index("What follows is provisional")
     assert first < 200
 

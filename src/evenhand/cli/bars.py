@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -16,9 +16,7 @@ _LABEL: Final = 5
 """Columns for each number of the scale."""
 
 
-def bars(
-    standings: Sequence[Standing], room: int, styles: Mapping[str, tuple[str, str, str]]
-) -> tuple[str, list[tuple[str, str]]] | None:
+def bars(standings: Sequence[Standing], room: int, styles: Sequence[str]) -> tuple[str, list[tuple[str, str]]] | None:
     """Return a scale and a bar for each object, with its style; None where there is no room or nothing to draw.
 
     A bar reaches from end to end of the interval, with a dot at the value; the plain average is a stroke.
@@ -32,7 +30,7 @@ def bars(
     def column(value: float) -> int:
         return round((value - low) / (high - low) * (size - 1))
 
-    drawn = [(_bar(one, column, size), styles[one.status][2]) for one in standings]
+    drawn = [(_bar(one, column, size), style) for one, style in zip(standings, styles, strict=True)]
     return _scale(_ticks(low, high, size // _LABEL), column, size), drawn
 
 

@@ -12,9 +12,13 @@ from evenhand.cli.showing import Summary, knows, make_table, say, say_list, show
 from evenhand.words import chance, count_of, number, percent
 
 if TYPE_CHECKING:
-    from evenhand.answers.decision import Decision, Standing
+    from evenhand.answers.decision import Decision, Standing, Status
 
-STATUSES: Final = {"in": ("●", "In", "bold blue"), "undecided": ("◐", "Open", "yellow"), "out": ("○", "Out", "dim")}
+STATUSES: Final[dict[Status, tuple[str, str, str]]] = {
+    "in": ("●", "In", "bold blue"),
+    "undecided": ("◐", "Open", "yellow"),
+    "out": ("○", "Out", "dim"),
+}
 """Shape, word and style of each status."""
 
 _ALARM: Final = {"stop": "bold reverse red", "check": "bold red"}
@@ -48,7 +52,7 @@ def _show_alert(alert: Summary, *, decides: bool) -> None:
     """Print one alert: what it is, its cases, what else would come out, and what to do."""
     level, headline = alert["level"], alert["headline"]
     word = {"stop": "No decision yet" if decides else "Stop", "check": "Check", "note": "Note"}[level]
-    head = _ended(headline if headline.startswith(f"{word} ") else f"{word}: {headline}")
+    head = _ended(headline if headline.startswith(f"{word} ") else f"{word}: {headline[:1].lower()}{headline[1:]}")
     if level == "note":
         say(" ".join([head, *alert["lines"], _ended(alert["remedy"])]), hang=2)
         return
@@ -68,22 +72,23 @@ def _ended(sentence: str) -> str:
 
 def _show_outcomes(outcomes: Sequence[Summary]) -> None:
     """Print side by side what would come out if a score were another."""
-    groups = ("inside", "undecided", "outside")
-    is_decided = any(one[group] for one in outcomes for group in groups)
+    groups = [group for group in STATUSES if group in outcomes[0]]
     show_table(
-        ["if the score is", "rank", *(("in", "open", "out") if is_decided else ())],
+        ["if the score is", "rank", *(STATUSES[group][1] for group in groups)],
         outcomes,
         lambda one: [
             one["case"],
             "–" if one["place"] is None else f"{one['place']:,}",
-            *(f"{len(one[group]):,}" for group in groups if is_decided),
+            *(f"{len(one[group]):,}" for group in groups),
         ],
         text=("if the score is",),
     )
 
 
-def status_cell(status: str) -> tuple[str, str]:
+def status_cell(status: Status | None) -> tuple[str, str]:
     """Return a status as shape and word, or as a word where shapes cannot be written, with its style."""
+    if status is None:
+        return "–", ""
     shape, word, style = STATUSES[status]
     return (f"{shape} {word}" if knows(shape) else word), style
 
@@ -133,7 +138,7 @@ def _show_standings(decision: Decision, rows: int) -> None:
     text, spare = [noun, "title", "status", "lot"], [interval if name == "interval" else name for name in _SPARE]
     found = [cells(one) for one in standings]
     room = _room_for_bars(columns, found, text)
-    drawn = bars(standings, room, STATUSES) if room else None
+    drawn = bars(standings, room, [status_cell(one.status)[1] for one in standings]) if room else None
     if drawn is not None:
         at = columns.index("value") + 1
         columns.insert(at, drawn[0])
