@@ -106,6 +106,7 @@ def report(options: ReportOptions) -> int:
     """
     from evenhand.io.results import write_text
     from evenhand.reports.page import make_report, render
+    from evenhand.reports.summary import alert_records
 
     if options.verify is not None:
         return _verify(options, options.verify)
@@ -117,8 +118,10 @@ def report(options: ReportOptions) -> int:
     if options.as_json:
         show_json({"report": str(options.place), "fingerprint": made.mark.whole, "decision": made.decision})
         return 0
-    with alerted((made.ranking or made.summary)["alerts"], decides=options.lottery.top is not None):
-        say(*made.decision)
+    with alerted(alert_records(made.alerts), decides=options.lottery.top is not None) as is_provisional:
+        finding, *further = made.decision
+        say(f"Provisional: {finding}" if is_provisional else finding, style="bold")
+        say(*further)
     say(f"Written to {options.place}; fingerprint {made.mark.whole[:16]}.")
     return 0
 
