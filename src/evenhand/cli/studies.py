@@ -336,7 +336,7 @@ def _show_study(summary: Summary) -> None:
         list(dict.fromkeys((one["profile"], one["per_object"]) for one in summary["cells"])),
         lambda kind: [*kind, *(number_text(cells[*kind, name][error]) for error in errors for name in _METHODS)],
         text=("profile",),
-        spare=[f"largest {name.upper()}" for name in _METHODS],
+        spare=[*(f"largest {name.upper()}" for name in _METHODS), "mean IBA"],
     )
     known = [one for one in summary["cells"] if one["value_mean_error_se"] is not None]
     if known:
