@@ -677,7 +677,7 @@ def test_influence_and_next_speak_in_sentences(tmp_path: Path) -> None:
 
 
 def test_only_some_of_many_assessors_are_left_out_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summaries, "_MOST_DELETIONS", 3)
+    monkeypatch.setattr(summaries, "MOST_DELETIONS", 3)
     found = answer("influence", demo_path())
     assert len(found["assessors"]) == 3
     assert any(note["kind"] == "deletions" for note in found["notes"])
