@@ -210,7 +210,7 @@ def test_the_most_serious_comes_first_and_records_have_their_keys() -> None:
     assert levels == sorted(levels, key=("stop", "check", "note").index)
     for one in found:
         record = one.record()
-        assert {"kind", "message", "where", "remedy", "level", "headline", "outcomes"} == set(record)
+        assert {"kind", "message", "where", "remedy", "level", "headline", "lines", "outcomes"} == set(record)
         assert record["message"].startswith(one.headline)
         assert one.remedy
 

@@ -119,7 +119,7 @@ def test_a_person_is_told_what_decides_before_who_reads_what(here: Path) -> None
     assert result.stdout.index("With more or less work") < result.stdout.index("Who reads what")
     assert "this design" in result.stdout
     for name in ("Ana", "Ben", "Cy", "Di", "Eva"):
-        assert f"\n {name}" in result.stdout
+        assert f"\n  {name} (" in result.stdout
 
 
 def test_rows_limit_the_table_and_no_outlook_leaves_the_outlook_out(here: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -145,9 +146,36 @@ def name_some(labels: Sequence[object], most: int = NAMED, of: int | None = None
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
+_JOINERS: Final = "\u200c\u200d"
+"""Invisible signs that make one picture of several, or keep letters of Persian and Hindi names as they are written."""
+
+
 def printable(text: object) -> str:
-    """Return text in one line, with control characters made visible so that no label can steer a terminal."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in str(text))
+    r"""Return text in one line, with control characters made visible so that no label can steer a terminal.
+
+    Signs that join or part the letters of a name stay within it, and so do spaces of any kind.
+
+    Examples
+    --------
+    >>> printable("\x1b[2J a\nb"), printable("\U0001f469\u200d\U0001f680") == "\U0001f469\u200d\U0001f680"
+    ('\\x1b[2J a\\nb', True)
+    """
+    whole = str(text)
+    if whole.isprintable():
+        return whole
+    return "".join(
+        char if _is_visible(whole, at) else char.encode("unicode_escape").decode("ascii")
+        for at, char in enumerate(whole)
+    )
+
+
+def _is_visible(text: str, at: int) -> bool:
+    """Return whether a character of a text shows, or belongs to what shows."""
+    char = text[at]
+    if char in _JOINERS:
+        beside = text[at - 1 : at] + text[at + 1 : at + 2]
+        return len(beside) == 2 and not any(one.isascii() for one in beside) and beside.isprintable()
+    return char.isprintable() or unicodedata.category(char) == "Zs"
 
 
 def number(

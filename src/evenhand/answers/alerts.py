@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
-from scipy.special import stdtr
 
 from evenhand.answers.decision import Decision, Standing, decide, in_order
 from evenhand.answers.heldout import BRIDGE, leverages
@@ -113,13 +113,16 @@ class Alert:
     @property
     def message(self) -> str:
         """All that is said, in a paragraph."""
-        return " ".join([f"{self.headline}.", *(f"{lead} {rest}".strip() for lead, rest in self.lines)])
+        return " ".join([f"{self.headline}.", *self._cases()])
 
     def record(self) -> dict[str, Any]:
         """Return it for JSON."""
         outcomes = [one.record() for one in self.outcomes]
         named = {name: getattr(self, name) for name in ("level", "kind", "message", "where", "remedy", "headline")}
-        return {**named, "outcomes": outcomes}
+        return {**named, "lines": self._cases(), "outcomes": outcomes}
+
+    def _cases(self) -> list[str]:
+        return [f"{lead} {rest}".strip() for lead, rest in self.lines]
 
 
 def alerts(
@@ -184,7 +187,7 @@ def _far_scores(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
     panel = fit.panel
     if panel.n_assessments > LARGEST or fit.model.why_not("refit") is not None:
         return
-    surprise = _surprise(fit)
+    surprise = _surprise(fit, limit=_FAR / panel.n_assessments)
     slips = _slips(panel, surprise)
     if slips:  # for whose sake others look far off
         yield _mistyped(fit, decision, slips)
@@ -202,11 +205,11 @@ def _far_scores(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
         )
 
 
-def _surprise(fit: Fit) -> Floats:
+def _surprise(fit: Fit, *, limit: float = 1.0) -> Floats:
     """Return for each score the probability that noise puts it as far from what all others predict.
 
     That of Student's t of the residual, its variance that of a fit without the score; not below half a step of the
-    grid. Scores that nothing else can check are no surprise.
+    grid. Scores that nothing else can check are no surprise. Where no probability is below the limit, all may be 1.
     """
     panel = fit.panel
     plain = fit if fit.model.is_plain and fit.is_calibrated else CWC(panel, per_component=fit.per_component)
@@ -220,6 +223,12 @@ def _surprise(fit: Fit) -> Floats:
     variance = np.maximum(variance, noise_floor(panel.step, panel.precision))
     with np.errstate(divide="ignore", invalid="ignore"):
         size = np.where(square > 0, np.sqrt(square / variance), 0.0)
+    if (
+        math.erfc(float(size.max()) / math.sqrt(2)) >= limit
+    ):  # a normal tail, which is thinner: most panels need no more
+        return np.ones(panel.n_assessments)
+    from scipy.special import stdtr
+
     return np.asarray(2 * stdtr(nu, -size))
 
 
@@ -534,12 +543,11 @@ def _agreement(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
 def _confidence(comparison: Comparison | None) -> Iterator[Alert]:
     """Say where the scores contradict that declared confidence tells anything."""
     for row in () if comparison is None else comparison.methods:
-        table = None if row.fit is None else row.fit.model.tables.get("variances")
+        # the intervals of other models are not needed, and take long
+        table = None if row.fit is None or "+power" not in row.method else row.fit.model.tables.get("variances")
         if table is None:
             continue
         cells = table.columns()
-        if "power" not in cells["variance"]:
-            continue
         at = cells["variance"].index("power")
         estimate, lower, upper = (cells[name][at] for name in ("estimate", "lower", "upper"))
         if lower is None or upper is None or not upper > lower:

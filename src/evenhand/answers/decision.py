@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from evenhand import frames
-from evenhand.answers.ranking import Ranking, ranking_of
+from evenhand.answers.ranking import Ranking, rank, ranking_of
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, NotRankableError
 from evenhand.models.average import SA, simple_average
@@ -332,6 +332,16 @@ def decide(ranking: Ranking, places: int, *, lottery_seed: int | None = None) ->
         chosen = np.random.default_rng(lottery_seed).permutation(len(pool))[: max(0, places - len(inside))]
         drawn = tuple(pool[i] for i in chosen.tolist())
     return Decision(ranking, places, inside, undecided, outside, drawn, lottery_seed, caution)
+
+
+def decision_for(fit: Fit, top: int | None, seed: int = 0) -> Decision | None:
+    """Return the decision for a number of places; None without one, or where objects cannot be ranked."""
+    if top is None:
+        return None
+    try:
+        return decide(rank(fit, top=top, seed=seed), top)
+    except NotRankableError:  # the summary says why
+        return None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,6 +16,7 @@ from evenhand.errors import EvenhandError, InputError
 from evenhand.models.fit import Fit, Options
 from evenhand.panel.gauge import Reference
 from evenhand.panel.panel import Panel
+from evenhand.progress import steps
 from evenhand.solve.connectivity import connectivity
 
 
@@ -300,7 +301,8 @@ def without_assessors(
     fit.require("without")
     if top is not None and top > fit.panel.n_objects:
         raise InputError(f"There are only {fit.panel.n_objects} objects, not {top} places.", kind="bad_option")
-    return [_without(fit, index, top) for index in (range(fit.panel.n_assessors) if chosen is None else chosen)]
+    left_out = range(fit.panel.n_assessors) if chosen is None else chosen
+    return [_without(fit, index, top) for index in steps("leaving out each assessor", left_out)]
 
 
 def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:

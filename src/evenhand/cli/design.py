@@ -10,9 +10,8 @@ import click
 
 from evenhand.cli import options as ask
 from evenhand.cli.options import Options, Output, command, part
-from evenhand.cli.showing import Summary, number_text, say, say_notes, show_next_step, show_table
+from evenhand.cli.showing import Summary, number_text, say, say_left_out, say_notes, show_next_step, show_table
 from evenhand.errors import InputError, Problem
-from evenhand.words import printable
 
 if TYPE_CHECKING:
     from evenhand.design.inputs import Members
@@ -428,7 +427,7 @@ def _show(summary: Summary, rows: int, *, only_new: bool) -> None:
     """Print what decides, how more or less work would do, and who reads what: all of it, or what was added."""
     from evenhand.reports.designs import describe_design
 
-    say(*map(printable, describe_design(summary)))
+    say(*describe_design(summary))
     if summary["by_readings"]:
         now = sum(record["assessments"] for record in summary["objects"])
         say("With more or less work (quickly searched):")
@@ -441,18 +440,14 @@ def _show(summary: Summary, rows: int, *, only_new: bool) -> None:
                 "none found" if step["mean_sd"] is None else "this design" if step["assessments"] == now else "",
             ],
             text=("",),
+            spare=("largest sd", ""),
         )
     listed: dict[str, list[str]] = {}
     for record in summary["assignments"]:
         if not (only_new and record.get("fixed")):
             listed.setdefault(record["assessor"], []).append(record["object"])
     say("To be added:" if only_new else "Who reads what:")
-    show_table(
-        ["assessor", "objects", "labels"],
-        list(listed.items()),
-        lambda one: [one[0], f"{len(one[1]):,}", ", ".join(one[1])],
-        text=("assessor", "labels"),
-        most=rows,
-        what="assessor",
-    )
+    for assessor, labels in list(listed.items())[: rows or None]:
+        say(f"  {assessor} ({len(labels):,}): {', '.join(labels)}", hang=2)
+    say_left_out(len(listed) - (rows or len(listed)), "assessor")
     say_notes(summary["notes"])

@@ -12,7 +12,7 @@ import click
 
 from evenhand.cli import options as ask
 from evenhand.cli.options import Options, part, typed
-from evenhand.words import printable
+from evenhand.cli.showing import say_beside
 
 if TYPE_CHECKING:
     from evenhand.models.bounded import ScoreMap
@@ -125,7 +125,7 @@ class Reading(Options, heading="The file"):
 
         panel = read_panel(self.file, max_unpacked=self.max_unpacked * 2**20, **self.typed())
         if is_told and panel.reading is not None:
-            click.echo(printable(panel.reading.sentence()), err=True)
+            say_beside(panel.reading.sentence())
         return panel
 
 

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from evenhand.answers.decision import Decision, Standing, decide, in_order
-from evenhand.answers.ranking import rank
-from evenhand.errors import NotRankableError
+from evenhand.answers.decision import Decision, Standing, in_order
 from evenhand.io.sheets import Cell, Chart, Column, Formula, Line, Link, Series, Sheet
 from evenhand.look import LIGHT, STATUS
 from evenhand.models.average import simple_average
@@ -63,16 +61,6 @@ _POINTS, _BARS = 4000, 60
 
 _MOST_LOOKED_UP: Final = 100_000_000
 """Objects times scores up to which plain averages are formulas: each looks at every score."""
-
-
-def decision_for(found: Fit | CriteriaFit, top: int | None, seed: int = 0) -> Decision | None:
-    """Return the decision for a number of places; None without one, or where objects cannot be ranked."""
-    if top is None:
-        return None
-    try:
-        return decide(rank(found.combined, top=top, seed=seed), top)
-    except NotRankableError:
-        return None
 
 
 def decision_sheets(

@@ -54,6 +54,7 @@ def summarise_fit(
     grades: Sequence[float] = (),
     with_evidence: bool = True,
     with_reliability: bool = False,
+    decision: Decision | None = None,
     alerted: Sequence[Alert] | None = None,
 ) -> Summary:
     """Return panel, method, gauge, fit, objects, assessors and notes of a fit (``calibrate --json``).
@@ -63,7 +64,7 @@ def summarise_fit(
     own and can be left out. Refined models have ``variances``, ``covariates``, ``scales``, ``noise_factors`` and
     ``outlying`` too, those of categories ``thresholds`` and ``latent``. With several criteria all this is of the
     combined fit, and ``criteria`` has that of each. How good the panel is, in ``reliability``, takes a fit of its own
-    and is left out unless asked for. ``alerts`` are found, unless they are given.
+    and is left out unless asked for. The decision on ``top`` is made and ``alerts`` are found, unless they are given.
     """
     fit = found.combined
     panel = fit.panel
@@ -77,11 +78,10 @@ def summarise_fit(
         except NotRankableError as error:
             objects["grades"] = [None] * panel.n_objects
             notes.append(Problem("grades", str(error)))
-    decision = None
     if top is not None:
         try:
-            ranking = rank(fit, top=top, seed=seed, draws=draws)
-            ranks, decision = ranking.columns(), decide(ranking, top)
+            decision = decision or decide(rank(fit, top=top, seed=seed, draws=draws), top)
+            ranks = decision.ranking.columns()
         except NotRankableError as error:
             ranks = {}
             notes.append(Problem("ranks", str(error)))

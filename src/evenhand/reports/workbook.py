@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from evenhand import __version__
+from evenhand.answers.decision import decision_for
 from evenhand.answers.evidence import Priors
 from evenhand.answers.fingerprint import fingerprint
 from evenhand.answers.influence import Robustness, influence, robustness
@@ -21,7 +22,7 @@ from evenhand.frames import records_of
 from evenhand.io.results import check_target, notes_of, settings_of, tables_of, write_whole
 from evenhand.io.sheets import Column, Sheet, write_sheets
 from evenhand.models.fit import Fit, method_name
-from evenhand.reports.decision_sheets import CHART_DATA, MOST_SCORES, decision_for, decision_sheets, declared
+from evenhand.reports.decision_sheets import CHART_DATA, MOST_SCORES, decision_sheets, declared
 from evenhand.reports.summary import (
     Summary,
     problem_records,
@@ -164,7 +165,7 @@ def workbook(
     """
     check_target(path, known=(".xlsx",))
     summary = summarise_fit(found, top=top, seed=seed, grades=grades, priors=priors)
-    front = decision_sheets(found, decision_for(found, top, seed), summary["alerts"])
+    front = decision_sheets(found, decision_for(found.combined, top, seed), summary["alerts"])
     return write_workbook(path, with_details(summary, found, top=top, seed=seed), ("objects", "assessors"), front)[0]
 
 
