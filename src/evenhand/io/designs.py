@@ -26,7 +26,7 @@ from evenhand.design.inputs import (
     whole_numbers,
 )
 from evenhand.errors import InputError, Problem
-from evenhand.io.coding import LARGE, Wanted
+from evenhand.io.coding import LARGE
 from evenhand.io.committees import Purpose, in_our_words, markup_table
 from evenhand.io.delimited import TextFile
 from evenhand.io.panels import read_table
@@ -38,6 +38,7 @@ from evenhand.panel.graph import Side
 from evenhand.panel.headings import SYNONYMS, fold
 from evenhand.panel.roles import find_column
 from evenhand.panel.rules import label_text, parse_number
+from evenhand.panel.source import Wanted
 from evenhand.words import name_some
 
 _SIDES: Final[tuple[Side, Side]] = ("assessor", "object")
