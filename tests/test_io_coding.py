@@ -19,9 +19,10 @@ from evenhand import compiled, memory, progress
 from evenhand.errors import InputError, LimitError, Problem
 from evenhand.io import coding, delimited
 from evenhand.io.coding import Labels
-from evenhand.panel import rules, source
+from evenhand.panel import entries as checked
+from evenhand.panel import portions, source
 from evenhand.panel.panel import Panel
-from evenhand.panel.rules import parse_number
+from evenhand.panel.rules import label_text, parse_number
 from panels import facts
 
 WHOLE = 2**20
@@ -199,10 +200,10 @@ def test_column_by_column_a_parquet_file_gives_what_it_gives_cell_by_cell(
         both(path, numba=numba, duplicates=duplicates, missing=missing)
 
 
-def read_numbers(texts: list[str], *, decimal_comma: bool = False) -> rules._Reading:
+def read_numbers(texts: list[str], *, decimal_comma: bool = False) -> portions.Reading:
     factoriser = coding.Factoriser(["score"], source.Wanted((0,), frozenset([0])))
     (column,) = factoriser.columns([pl.Series(texts, dtype=pl.String)], decimal_comma=decimal_comma)
-    return rules._Numbers(frozenset()).read(column, decimal_comma)
+    return portions.Numbers(frozenset()).read(column, decimal_comma)
 
 
 @settings(max_examples=500, deadline=None)
@@ -325,7 +326,7 @@ def test_codes_grow_with_the_labels() -> None:
     ):
         coder = coding.HashCoder()
         codes = np.concatenate([coder.encode(column.slice(start, 7001)) for start in range(0, 200_000, 7001)])
-        assert [rules.label_text(cell) for cell in coder.listed()] == [str(number) for number in firsts]
+        assert [label_text(cell) for cell in coder.listed()] == [str(number) for number in firsts]
         assert np.array_equal(np.array(firsts)[codes], numbers)
         if not column.dtype.is_float():
             order = np.arange(len(firsts))[::-1]
@@ -339,10 +340,10 @@ def test_compiled_and_plain_loops_agree_on_repeated_pairs(monkeypatch: pytest.Mo
         pairs = list(zip(one.tolist(), other.tolist(), strict=True))
         expected = [at for at, pair in enumerate(pairs) if pairs.count(pair) > 1]
         score = np.zeros(size)
-        entries = rules.Entries(range(40), range(900), one, other, score, score, "none", ())  # type: ignore[arg-type]
+        entries = checked.Entries(range(40), range(900), one, other, score, score, "none", ())  # type: ignore[arg-type]
         for numba in (True, False):
             monkeypatch.setattr(compiled, "LARGE", 0 if numba else 2**60)
-            rows, group = rules._repeated(entries)
+            rows, group = checked._repeated(entries)
             assert rows.tolist() == expected
             found = list(zip(group.tolist(), (pairs[at] for at in expected), strict=True))
             assert len(set(found)) == len({number for number, _ in found}) == len({pair for _, pair in found})
@@ -376,7 +377,7 @@ def test_characters_that_text_does_not_have_are_counted() -> None:
 
 @pytest.mark.parametrize("room", [0, 5, 1000])
 def test_a_column_grows_as_its_parts_come(room: int) -> None:
-    column = rules.Growing(np.uint32, room)
+    column = portions.Growing(np.uint32, room)
     for start in range(0, 90, 9):
         column.extend(np.arange(start, start + 9, dtype=np.uint32))
     assert len(column) == 90

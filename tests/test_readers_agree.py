@@ -424,7 +424,7 @@ def test_what_calls_for_a_closer_look_gets_it_in_the_largest_files(
     kind: str, table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = by_polars(table, tmp_path)
-    assert {one for one, *_ in expected.get("refused", expected.get("notes"))} == ({kind} if kind else set())
+    assert {one for one, *_ in expected.get("refused", expected.get("notes", []))} == ({kind} if kind else set())
     monkeypatch.setattr(source, "LOOKED_AT", 0)
     for door in (by_polars, by_arrow, by_large_text, by_large_parquet):
         found = re.sub(r"large\.(csv|parquet)", "the frame", repr(door(table, tmp_path)))

@@ -24,11 +24,12 @@ from evenhand.io.coding import CollisionError, Factoriser, Labels
 from evenhand.io.packed import manifest_of
 from evenhand.io.parquet import parquet_files
 from evenhand.io.paths import MANIFEST, regular_file
+from evenhand.panel.collector import Collector
 from evenhand.panel.column import Column, Table
 from evenhand.panel.confidence import FACTOR, Declared, Form, check_factor
 from evenhand.panel.graph import Side
 from evenhand.panel.roles import Roles, recognise
-from evenhand.panel.rules import Collector, Options, no_score
+from evenhand.panel.rules import Options, no_score
 from evenhand.panel.source import columns_of, wanted_of
 from evenhand.words import argument, count_of
 

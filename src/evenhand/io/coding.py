@@ -18,8 +18,9 @@ import numpy as np
 
 from evenhand.compiled import compiled, wants_loops
 from evenhand.errors import is_installed
+from evenhand.panel.collector import ReadAgainError
 from evenhand.panel.column import NO_CODE, Cell, Coder, Codes, Column, Vocabulary
-from evenhand.panel.rules import ReadAgainError, parse_number
+from evenhand.panel.rules import parse_number
 from evenhand.panel.source import Wanted
 
 if TYPE_CHECKING:

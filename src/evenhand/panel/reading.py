@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from evenhand.panel.column import Table
 from evenhand.panel.confidence import Form
+from evenhand.panel.entries import Entries
 from evenhand.panel.layout import Kind, Layout, LeftOut
-from evenhand.panel.rules import Entries, Options
+from evenhand.panel.rules import Options
 from evenhand.words import name_some
 
 LAYOUTS: Final[Mapping[Kind, str]] = {

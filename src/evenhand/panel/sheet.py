@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem
 from evenhand.panel import lexicon
-from evenhand.panel.column import Cell, Column, Table, factorise
+from evenhand.panel.column import Cell, Column, Table, comparable, factorise
 from evenhand.panel.confidence import LEVELS, FormHint
 from evenhand.panel.headings import BESIDE, SCALE, Meaning, fold, meaning_of, plain_text, weights_in
 from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot
@@ -59,7 +59,7 @@ class Facts:
         for code, cell in enumerate(column.cells):
             if is_empty(cell):
                 continue
-            place[code] = known.setdefault(_key(cell), len(found))
+            place[code] = known.setdefault(comparable(cell), len(found))
             if place[code] == len(found):
                 found.append(cell)
         return found, place[np.minimum(column.codes, len(column.cells))]
@@ -176,15 +176,6 @@ class Facts:
             return False
         finite = self.numbers[np.isfinite(self.numbers)]
         return self.is_text or self.words is not None or bool((finite == np.floor(finite)).all())
-
-
-def _key(cell: object) -> object:
-    """Return what tells a cell apart; structures, which cannot be compared at once, are all different."""
-    try:
-        hash(cell)
-    except TypeError:
-        return id(cell)
-    return cell
 
 
 def _is_date(cell: Cell) -> bool:
