@@ -235,7 +235,10 @@ def _cells(path: str | os.PathLike[str]) -> Table:
 
 
 class _Padded(TextFile):
-    """A large text file that may have fewer columns than a panel has, of which the last is read again instead."""
+    """A large text file that may have fewer columns than a panel has, of which the last is read again instead.
+
+    Ratings are read as numbers at once.
+    """
 
     def portions(self, wanted: Wanted | None) -> Iterator[Table]:
         """Yield the wanted columns."""
@@ -243,7 +246,9 @@ class _Padded(TextFile):
             return
         count = len(wanted.used)
         padded = (*wanted.used, *wanted.used[-1:] * (_COLUMNS_OF_A_PANEL - count))
-        for portion in super().portions(replace(wanted, used=padded)):
+        ratings = {*WORDS["expertise"], *WORDS["level"], *WORDS["uncertainty"]}
+        numeric = frozenset(at for at, name in enumerate(self.names) if fold(name) in ratings)
+        for portion in super().portions(replace(wanted, used=padded, numeric=numeric)):
             yield replace(portion, columns=portion.columns[:count])
 
 

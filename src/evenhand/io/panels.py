@@ -304,7 +304,14 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, max_un
     return read_spreadsheet(path, sheet, max_unpacked=max_unpacked)
 
 
-def _read(path: Path, sheet: str | None, max_unpacked: int, format: str | None, given: Given, options: Options) -> Read:
+def _read(
+    path: str | os.PathLike[str],
+    sheet: str | None,
+    max_unpacked: int,
+    format: str | None,
+    given: Given,
+    options: Options,
+) -> Read:
     """Return the assessments of a file, which is read as a whole where it is small or must be."""
 
     def of_table(table: Table) -> Read:

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand import frames, memory
 from evenhand.errors import InputError, Problem
 from evenhand.panel.collector import Collector, ReadAgainError
-from evenhand.panel.column import Column, Table, factorise, of_numbers
+from evenhand.panel.column import Cell, Column, Table, factorise, of_numbers
 from evenhand.panel.entries import Entries
 from evenhand.panel.headings import numbered
 from evenhand.panel.layout import Given, Layout, by_names, lengthen, of_names
@@ -146,22 +146,32 @@ def read_whole(source: Source) -> Table:
 def _all_of(source: Source) -> Table:
     """Return all columns of a source that is open."""
     portions = list(source.portions(Wanted(tuple(range(len(source.names))))))
-    columns = [
-        replace(
-            one,
-            cells=[None if is_empty(cell) else cell for cell in one.cells],
-            codes=np.concatenate([portion.columns[at].codes for portion in portions]),
-        )
-        for at, one in enumerate(portions[-1].columns)
-    ]
     return Table(
         source.names,
-        tuple(columns),
+        tuple(map(_joined, zip(*(portion.columns for portion in portions), strict=True))),
         np.concatenate([portion.row_numbers for portion in portions]),
         source.source,
         portions[-1].decimal_comma,
         tuple(source.notes()),
         notes_on_numbers=getattr(source, "notes_on_numbers", None),
+    )
+
+
+def _joined(parts: Sequence[Column]) -> Column:
+    """Return the portions of a column as one."""
+    last, begins = parts[-1], np.cumsum([0, *map(len, parts)])
+
+    def written(row: int) -> Cell:
+        at = int(np.searchsorted(begins, row, "right")) - 1
+        return parts[at][row - int(begins[at])]
+
+    has_numbers = last.numbers is not None
+    return replace(
+        last,
+        cells=[None if is_empty(cell) else cell for cell in last.cells],
+        codes=np.concatenate([part.codes for part in parts]),
+        numbers=np.concatenate([part.numbers for part in parts if part.numbers is not None]) if has_numbers else None,
+        written=written if has_numbers else None,
     )
 
 
