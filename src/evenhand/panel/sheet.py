@@ -271,17 +271,16 @@ class Sheet:
 
     def _computed_rows(self, labels: Facts, scores: Sequence[Facts], others: Facts | None) -> NDArray[np.bool_]:
         """Say which rows name something computed, and no assessor who is none."""
-        is_alone = np.ones(len(self.table), np.bool_) if others is None else ~others.filled
-        if others is not None:
-            is_alone |= others.rows_where(_is_computed)
-        if not is_alone.any():
-            return is_alone
+        is_alone = np.ones(len(self.table), np.bool_)
+        both = [labels] if others is None else sorted((labels, others), key=lambda one: len(one.kinds[0]))
+        for side in both:  # the one with fewer labels first, which mostly settles it
+            is_alone &= ~side.filled | side.rows_where(_is_computed)
+            if not is_alone.any():
+                return is_alone
         texts = [column for column in self.facts[:4] if column.can_label and column not in scores] or [labels]
-        bare = ~labels.filled
         strict = np.any([facts.rows_where(_is_computed) for facts in texts], axis=0)
         loose = np.any([facts.rows_where(_may_be_computed) for facts in texts], axis=0)
-        is_own = bare | (strict & labels.rows_where(_is_computed))
-        return np.asarray(np.where(bare, loose, strict) & is_own & is_alone)
+        return np.asarray(np.where(labels.filled, strict, loose) & is_alone)
 
     def _is_remark(self, labels: Facts, row: int) -> bool:
         """Say whether a row without scores is a remark below the table, and no object that nobody assessed."""
