@@ -224,9 +224,8 @@ def read_source(
     try:
         found = from_the_beginning(source, read)
     except InputError as error:
-        kinds = {problem.kind for problem in error.problems}
-        is_open = kinds & {"empty_label", "bad_score", "empty_confidence"} and "more_problems" not in kinds
-        if not is_open or not LOOKED_AT < source.rows <= _LOOKED_AT_AGAIN:
+        is_hopeless = any(problem.kind == "more_problems" for problem in error.problems)
+        if is_hopeless or not LOOKED_AT < source.rows <= _LOOKED_AT_AGAIN:
             raise
         found = read_whole(source)  # rows that are none, or words, may be the reason
     if isinstance(found, Read) and _may_be_others(found.entries) and source.rows <= _LOOKED_AT_AGAIN:
