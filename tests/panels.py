@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from evenhand.models.fit import Fit
 from evenhand.models.medians import Medians
 from evenhand.models.refined import Refined
+from evenhand.panel.collector import Collector
 from evenhand.panel.column import Table, factorise
+from evenhand.panel.entries import Entries
 from evenhand.panel.gauge import Affine, Anchor, Gauge, Reference
 from evenhand.panel.panel import Panel
 from evenhand.panel.roles import Roles
-from evenhand.panel.rules import Collector, Entries, Options
+from evenhand.panel.rules import Options
 
 Floats = NDArray[np.float64]
 

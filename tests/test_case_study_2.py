@@ -10,6 +10,7 @@ import evenhand as eh
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
 from evenhand.panel.roles import Roles
+from evenhand.panel.source import Read
 from panels import check_columns, exact_fit
 
 
@@ -24,7 +25,7 @@ def panel(shared_data: Path) -> Panel:
         names, *rows = csv.reader(file)
     columns = list(zip(*rows, strict=True))
     entries = check_columns(columns, names, Roles(0, 1, 2, 3, "level"), range(2, len(rows) + 2), factor=1.75)
-    return Panel.from_entries(entries, factor=1.75)
+    return Panel.from_read(Read(entries), factor=1.75)
 
 
 @pytest.fixture(scope="module")

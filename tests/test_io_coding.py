@@ -19,9 +19,10 @@ from evenhand import compiled, memory, progress
 from evenhand.errors import InputError, LimitError, Problem
 from evenhand.io import coding, delimited
 from evenhand.io.coding import Labels
-from evenhand.panel import rules
+from evenhand.panel import entries as checked
+from evenhand.panel import portions, source
 from evenhand.panel.panel import Panel
-from evenhand.panel.rules import parse_number
+from evenhand.panel.rules import label_text, parse_number
 from panels import facts
 
 WHOLE = 2**20
@@ -41,6 +42,7 @@ def both(path: Path, *, portion: int = WHOLE, numba: bool = True, **options: Any
     by_cell = outcome(path, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coding, "LARGE", 0)
+        patch.setattr(source, "LOOKED_AT", 0)
         patch.setattr(delimited, "PORTION", portion)
         patch.setattr(delimited, "LEAST_PORTION", portion)
         patch.setattr(compiled, "LARGE", 0 if numba else 2**60)
@@ -198,10 +200,10 @@ def test_column_by_column_a_parquet_file_gives_what_it_gives_cell_by_cell(
         both(path, numba=numba, duplicates=duplicates, missing=missing)
 
 
-def read_numbers(texts: list[str], *, decimal_comma: bool = False) -> rules._Reading:
-    factoriser = coding.Factoriser(["score"], coding.Wanted((0,), frozenset([0]), frozenset()))
+def read_numbers(texts: list[str], *, decimal_comma: bool = False) -> portions.Reading:
+    factoriser = coding.Factoriser(["score"], source.Wanted((0,), frozenset([0])))
     (column,) = factoriser.columns([pl.Series(texts, dtype=pl.String)], decimal_comma=decimal_comma)
-    return rules._Numbers(frozenset()).read(column, decimal_comma)
+    return portions.Numbers(frozenset()).read(column, decimal_comma)
 
 
 @settings(max_examples=500, deadline=None)
@@ -292,6 +294,7 @@ def test_a_long_file_lists_its_first_problems_and_counts_the_rest(
     path = write(tmp_path, ROWS.replace(".5\n", " pounds\n"))
     by_cell = outcome(path)
     monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(source, "LOOKED_AT", 0)
     monkeypatch.setattr(delimited, "LEAST_PORTION", 5000)
     with pytest.raises(InputError) as caught:
         eh.read_panel(path)
@@ -323,7 +326,7 @@ def test_codes_grow_with_the_labels() -> None:
     ):
         coder = coding.HashCoder()
         codes = np.concatenate([coder.encode(column.slice(start, 7001)) for start in range(0, 200_000, 7001)])
-        assert [rules.label_text(cell) for cell in coder.listed()] == [str(number) for number in firsts]
+        assert [label_text(cell) for cell in coder.listed()] == [str(number) for number in firsts]
         assert np.array_equal(np.array(firsts)[codes], numbers)
         if not column.dtype.is_float():
             order = np.arange(len(firsts))[::-1]
@@ -337,10 +340,10 @@ def test_compiled_and_plain_loops_agree_on_repeated_pairs(monkeypatch: pytest.Mo
         pairs = list(zip(one.tolist(), other.tolist(), strict=True))
         expected = [at for at, pair in enumerate(pairs) if pairs.count(pair) > 1]
         score = np.zeros(size)
-        entries = rules.Entries(range(40), range(900), one, other, score, score, "none", ())  # type: ignore[arg-type]
+        entries = checked.Entries(range(40), range(900), one, other, score, score, "none", ())  # type: ignore[arg-type]
         for numba in (True, False):
             monkeypatch.setattr(compiled, "LARGE", 0 if numba else 2**60)
-            rows, group = rules._repeated(entries)
+            rows, group = checked._repeated(entries)
             assert rows.tolist() == expected
             found = list(zip(group.tolist(), (pairs[at] for at in expected), strict=True))
             assert len(set(found)) == len({number for number, _ in found}) == len({pair for _, pair in found})
@@ -374,7 +377,7 @@ def test_characters_that_text_does_not_have_are_counted() -> None:
 
 @pytest.mark.parametrize("room", [0, 5, 1000])
 def test_a_column_grows_as_its_parts_come(room: int) -> None:
-    column = rules.Growing(np.uint32, room)
+    column = portions.Growing(np.uint32, room)
     for start in range(0, 90, 9):
         column.extend(np.arange(start, start + 9, dtype=np.uint32))
     assert len(column) == 90
@@ -405,6 +408,7 @@ def test_a_file_that_does_not_fit_into_memory_is_refused_with_the_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(source, "LOOKED_AT", 0)
     monkeypatch.setattr(memory, "TRIFLE", 0)
     monkeypatch.setattr(memory, "available", lambda: 10_000)
     for path in (write(tmp_path, ROWS), tmp_path / "scores.parquet"):
@@ -416,6 +420,7 @@ def test_a_file_that_does_not_fit_into_memory_is_refused_with_the_figure(
 
 def test_large_files_tell_how_far_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(source, "LOOKED_AT", 0)
     monkeypatch.setattr(delimited, "LEAST_PORTION", 10_000)
     heard: list[tuple[str, float, float | None]] = []
     with progress.listening(lambda *said: heard.append(said)):
@@ -438,6 +443,7 @@ def test_a_damaged_large_parquet_file_is_refused_in_one_sentence(
     tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(source, "LOOKED_AT", 0)
     path = tmp_path / "a.parquet"
     pl.DataFrame({"object": [f"P{i}" for i in range(1000)], "assessor": "A", "score": 1.0}).write_parquet(path)
     content = bytearray(path.read_bytes())
@@ -458,6 +464,7 @@ def test_a_parquet_file_that_ends_the_process_of_its_reader_is_refused(
     (tmp_path / "parquet_worker.py").write_text("import os\nos.abort()\n")
     monkeypatch.setattr("evenhand.io.parquet.__file__", str(tmp_path / "parquet.py"))
     monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(source, "LOOKED_AT", 0)
     pl.DataFrame({"object": ["x"], "assessor": ["a"], "score": [1.0]}).write_parquet(tmp_path / "a.parquet")
     with pytest.raises(InputError, match="broke off"):
         eh.read_panel(tmp_path / "a.parquet")
@@ -486,6 +493,7 @@ def test_few_bytes_with_many_rows_are_read_column_by_column(tmp_path: Path, monk
 
 def test_what_is_collected_is_a_panel_with_small_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(source, "LOOKED_AT", 0)
     panel = eh.read_panel(write(tmp_path, ROWS))
     assert isinstance(panel, Panel)
     assert panel.object_index.dtype == panel.assessor_index.dtype == np.uint32
@@ -501,6 +509,7 @@ def test_labels_of_every_panel_are_found_by_the_codes_themselves(
     path = write(tmp_path, ROWS)
     panels = [eh.read_panel(path), Panel.from_arrays([0, 1], [0, 0], [1.0, 2.0])]
     monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(source, "LOOKED_AT", 0)
     monkeypatch.setattr(compiled, "LARGE", 0)
     panels += [eh.read_panel(path), eh.read_panel(eh.pack_panel(panels[0], tmp_path / "packed"))]
     assert [type(panel.objects).__name__ for panel in panels] == ["tuple", "Numbered", "Labels", "Labels"]

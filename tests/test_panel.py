@@ -12,6 +12,7 @@ from evenhand.errors import InputError, Problem
 from evenhand.panel.column import Numbered
 from evenhand.panel.panel import Panel
 from evenhand.panel.roles import Roles
+from evenhand.panel.source import Read
 from panels import check_columns, connected_panels, random_panel
 
 
@@ -268,7 +269,7 @@ def test_options_reach_the_cells() -> None:
 def test_notes_of_a_reader_come_before_those_of_the_cells() -> None:
     names = ("object", "assessor", "score")
     entries = check_columns([["x", "y"], ["A", "A"], [1.0, None]], names, Roles(0, 1, 2), [1, 2])
-    panel = Panel.from_entries(entries, notes=[Problem("reader", "A word.")])
+    panel = Panel.from_read(Read(entries, [Problem("reader", "A word.")]))
     assert [note.kind for note in panel.notes] == ["reader", "not_assessed", "unassessed_object"]
     assert panel.backend == "polars"
     assert panel.factor is None

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.errors import InputError, Problem
 from evenhand.panel.confidence import FormHint
+from evenhand.panel.entries import Entries
 from evenhand.panel.panel import Panel
 from evenhand.panel.roles import Roles
-from evenhand.panel.rules import Entries, label_text, parse_number
+from evenhand.panel.rules import label_text, parse_number
+from evenhand.panel.source import Read
 from evenhand.words import count_of, name_some
 from panels import check_columns, connected_panels
 
@@ -350,7 +352,7 @@ def test_combined_duplicates_are_the_weighted_mean_with_confidences_added_in_the
 def panel_from(panel: Panel, duplicates: Any) -> Panel:
     rows = zip(panel.object_index, panel.assessor_index, panel.score.tolist(), panel.precision.tolist(), strict=True)
     entries = check([(f"o{o}", f"a{a}", s, c) for o, a, s, c in rows], "confidence", duplicates=duplicates)
-    return Panel.from_entries(entries)
+    return Panel.from_read(Read(entries))
 
 
 @given(connected_panels(repeats=True))
@@ -368,7 +370,7 @@ def test_combining_gives_the_values_that_keeping_gives(panel: Panel) -> None:
 
 def test_without_declared_confidence_calibration_is_incomplete_block_analysis_even_of_combined_duplicates() -> None:
     rows = [("x", "A", 1), ("x", "A", 4), ("x", "B", 7), ("y", "A", 2), ("y", "B", 4), ("z", "B", 3), ("z", "A", 9)]
-    panel = Panel.from_entries(check(rows, duplicates="combine"))
+    panel = Panel.from_read(Read(check(rows, duplicates="combine")))
     assert panel.confidence == "none"
     one, other = eh.calibrate(panel), eh.incomplete_block(panel)
     assert one.values.estimate == pytest.approx(other.values.estimate, rel=1e-12)

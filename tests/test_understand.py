@@ -17,8 +17,9 @@ from evenhand.errors import InputError
 from evenhand.io.panels import read_panel
 from evenhand.io.table import arrange
 from evenhand.panel.layout import Given
-from evenhand.panel.panel import Panel, collected
+from evenhand.panel.panel import Panel
 from evenhand.panel.rules import Options
+from evenhand.panel.source import collected
 from evenhand.panel.understand import answers, understand
 
 NAMES = ("Anna", "Ben", "Chloe", "Dev", "Rosa Luz", "O'Neil", "van Dyk", "Ødegård")
@@ -40,7 +41,7 @@ def panels(draw: st.DrawFn, least: int = 2) -> Scores:
 
 def read(rows: Sequence[Sequence[Any]], **told: Any) -> Panel:
     """Return the panel of rows of cells."""
-    return collected(arrange(rows, source="sheet"), Given(**told), Options())
+    return Panel.from_read(collected(arrange(rows, source="sheet"), Given(**told), Options()))
 
 
 def scores_of(panel: Panel) -> Scores:

@@ -20,16 +20,17 @@ from evenhand.cluster.crew import Crew, load, watch
 from evenhand.cluster.solve import smaller_of
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem
-from evenhand.io.coding import CollisionError, Factoriser, Labels, wanted_of
+from evenhand.io.coding import CollisionError, Factoriser, Labels
 from evenhand.io.packed import manifest_of
 from evenhand.io.parquet import parquet_files
 from evenhand.io.paths import MANIFEST, regular_file
+from evenhand.panel.collector import Collector
 from evenhand.panel.column import Column, Table
 from evenhand.panel.confidence import FACTOR, Declared, Form, check_factor
 from evenhand.panel.graph import Side
-from evenhand.panel.panel import columns_of
 from evenhand.panel.roles import Roles, recognise
-from evenhand.panel.rules import Collector, Options, no_score
+from evenhand.panel.rules import Options, no_score
+from evenhand.panel.source import columns_of, wanted_of
 from evenhand.words import Speaker, argument, carried, count_of, spoken
 
 if TYPE_CHECKING:
@@ -271,7 +272,7 @@ def code_file(file: str, names: Sequence[str], roles: Roles, options: Options) -
 def code_frame(frame: Any, roles: Roles, options: Options, where: str) -> Coded:
     """Return one partition of a dask dataframe with its labels as codes."""
     names = [str(name) for name in frame.columns]
-    return _code(columns_of(frame, names, roles, options), roles, options, where, first_row=0)
+    return _code(columns_of(frame, names, wanted_of(roles, options)), roles, options, where, first_row=0)
 
 
 def _code(columns: tuple[Column, ...], roles: Roles, options: Options, where: str, *, first_row: int) -> Coded:

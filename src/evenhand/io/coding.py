@@ -10,18 +10,18 @@ import operator
 import os
 import secrets
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
 from evenhand.compiled import compiled, wants_loops
 from evenhand.errors import is_installed
+from evenhand.panel.collector import ReadAgainError
 from evenhand.panel.column import NO_CODE, Cell, Coder, Codes, Column, Vocabulary
-from evenhand.panel.roles import Roles
-from evenhand.panel.rules import Options, ReadAgainError, parse_number
+from evenhand.panel.rules import parse_number
+from evenhand.panel.source import Wanted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,23 +55,6 @@ SPACES = (
     + ("\u2028\u2029\u202f\u205f\u3000")
 )
 """All white space, as Python's ``str.strip`` understands it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which columns of a file are read, and how."""
-
-    used: tuple[int, ...]  # their indices in the file; the third is that of the scores
-    numeric: frozenset[int]  # those among them that hold numbers, as far as one knows
-    words: frozenset[str]  # numbers, in lower case, that are words in this file
-
-
-def wanted_of(roles: Roles, options: Options, categories: Collection[int] = ()) -> Wanted:
-    """Return which columns are read as what, given those covariates that are known to be categories."""
-    numeric = {roles.score, *roles.covariates} - set(categories)
-    if roles.confidence is not None and roles.form != "level":
-        numeric.add(roles.confidence)
-    return Wanted(roles.used, frozenset(numeric), options.numeric_words)
 
 
 class Factoriser:

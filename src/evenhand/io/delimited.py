@@ -22,13 +22,15 @@ from numpy.typing import NDArray
 from evenhand import progress
 from evenhand.errors import InputError, Problem
 from evenhand.io import coding
-from evenhand.io.coding import SPACES, CollisionError, Factoriser, Wanted
+from evenhand.io.coding import SPACES, CollisionError, Factoriser
 from evenhand.io.paths import MAX_UNPACKED, regular_file, unreadable
-from evenhand.io.table import MAX_CELLS, BlankRows, banner_note, header_names, no_cells, no_rows, read_whole
+from evenhand.io.table import MAX_CELLS, BlankRows, banner_note, header_names, no_cells, no_rows
+from evenhand.panel.collector import ReadAgainError
 from evenhand.panel.column import NO_CODE, Coders, Column, Table
 from evenhand.panel.headings import is_known
 from evenhand.panel.layout import find_header, joined_names
-from evenhand.panel.rules import MOST_PROBLEMS, ReadAgainError, shortened
+from evenhand.panel.rules import MOST_PROBLEMS, shortened
+from evenhand.panel.source import Wanted, read_whole
 
 if TYPE_CHECKING:
     import polars as pl

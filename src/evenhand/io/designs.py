@@ -26,7 +26,7 @@ from evenhand.design.inputs import (
     whole_numbers,
 )
 from evenhand.errors import InputError, Problem
-from evenhand.io.coding import LARGE, Wanted
+from evenhand.io.coding import LARGE
 from evenhand.io.committees import Purpose, in_our_words, markup_table
 from evenhand.io.delimited import TextFile
 from evenhand.io.panels import read_table
@@ -38,6 +38,7 @@ from evenhand.panel.graph import Side
 from evenhand.panel.headings import SYNONYMS, fold
 from evenhand.panel.roles import find_column
 from evenhand.panel.rules import label_text, parse_number
+from evenhand.panel.source import Wanted
 from evenhand.words import name_some
 
 _SIDES: Final[tuple[Side, Side]] = ("assessor", "object")
@@ -234,7 +235,10 @@ def _cells(path: str | os.PathLike[str]) -> Table:
 
 
 class _Padded(TextFile):
-    """A large text file that may have fewer columns than a panel has, of which the last is read again instead."""
+    """A large text file that may have fewer columns than a panel has, of which the last is read again instead.
+
+    Ratings are read as numbers at once.
+    """
 
     def portions(self, wanted: Wanted | None) -> Iterator[Table]:
         """Yield the wanted columns."""
@@ -242,7 +246,9 @@ class _Padded(TextFile):
             return
         count = len(wanted.used)
         padded = (*wanted.used, *wanted.used[-1:] * (_COLUMNS_OF_A_PANEL - count))
-        for portion in super().portions(replace(wanted, used=padded)):
+        ratings = {*WORDS["expertise"], *WORDS["level"], *WORDS["uncertainty"]}
+        numeric = frozenset(at for at, name in enumerate(self.names) if fold(name) in ratings)
+        for portion in super().portions(replace(wanted, used=padded, numeric=numeric)):
             yield replace(portion, columns=portion.columns[:count])
 
 

@@ -5,30 +5,28 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from evenhand import memory
 from evenhand.errors import InputError, Problem
 from evenhand.io import coding
-from evenhand.io.coding import Wanted, wanted_of
 from evenhand.io.delimited import TextFile, read_delimited
 from evenhand.io.paths import MANIFEST, MAX_UNPACKED, existing, local, regular_file
 from evenhand.io.settled import load, place_of
-from evenhand.io.table import Source, Whole, arrange, from_the_beginning, read_whole, realigned
+from evenhand.io.table import arrange, realigned
 from evenhand.panel.column import Table, factorise
 from evenhand.panel.confidence import FACTOR, FormHint
 from evenhand.panel.headings import FORMS, bare_name, fold, meaning_of, weights_in
-from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names, of_names, words_of
-from evenhand.panel.panel import Panel, collected, refuse_idle, twice
-from evenhand.panel.reading import reading_of
+from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names, words_of
+from evenhand.panel.panel import Panel, refuse_idle
 from evenhand.panel.roles import find_column, listed_names
-from evenhand.panel.rules import Best, Collector, Duplicates, Entries, Options
-from evenhand.panel.understand import places, understand
+from evenhand.panel.rules import Best, Duplicates, Options
+from evenhand.panel.source import Read, collected, read_source
+from evenhand.panel.understand import understand
 from evenhand.words import argument, name_some
 
 if TYPE_CHECKING:
@@ -47,11 +45,6 @@ _ADVICE: Final = {
 _OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0"
 _JSON_STARTS: Final = (b'{"', b"[{", b"{\n", b"{\r", b"{ ", b"[\n", b"[\r", b"[ ")
 _FACETS: Final = re.compile(rb"^\s*(facets|title)\s*=", re.IGNORECASE | re.MULTILINE)
-_LOOKED_AT: Final = 2_000_000
-"""Most rows of a file that is read again as a whole where something in its cells is wrong."""
-
-_SAMPLE: Final = 2000
-"""Rows by which a large file is understood."""
 
 
 def read_panel(  # noqa: PLR0913
@@ -187,8 +180,8 @@ def read_panel(  # noqa: PLR0913
         told["best"],
     )
     with local(path, max_unpacked) as place:
-        source = _open(place, told["sheet"], max_unpacked, told["format"], given)
-        panel = refuse_idle(_panel(source, given, options, told["format"]), **typed)
+        read = _read(place, told["sheet"], max_unpacked, told["format"], given, options)
+        panel = refuse_idle(Panel.from_read(read, factor=options.factor), **typed)
         if max_unpacked != MAX_UNPACKED and os.fspath(path) == os.fspath(place):
             _refuse_limit(place)
     if settled and panel.reading is not None:
@@ -217,48 +210,23 @@ def _over(settled: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     return told | found | lists
 
 
-def _panel(source: Source, given: Given, options: Options, format: str | None) -> Panel:
-    """Return the panel that a source holds: read portion by portion where it is large and one assessment a row."""
-    if isinstance(source, Whole):
-        system: Found | None = source.system
-        fault: InputError | None = None
-        try:
-            system = system or _system(source.table, given, format)
-        except InputError as error:
-            fault = error
-            if format is not None or error.kind not in ("ambiguous_layout", "ambiguous_column", "anonymous_assessors"):
-                raise
-        if system is not None:
-            return _of_system(system, given, options)
-        try:
-            return collected(source.table, given, options)
-        except InputError:
-            if fault is not None:
-                raise fault from None
-            raise
-
-    def by_its_names() -> Layout | None:
-        roles = by_names(source.names, given, source.source)
-        return None if roles is None else of_names(source.names, roles)
-
+def _of_table(table: Table, given: Given, options: Options, format: str | None) -> Read:
+    """Return the assessments of a table in memory, which another system may have written."""
+    fault: InputError | None = None
     try:
-        found = _collect(source, by_its_names, options, given)
+        system = _system(table, given, format)
     except InputError as error:
-        kinds = {problem.kind for problem in error.problems}
-        if not kinds & {"empty_label", "bad_score"} or "more_problems" in kinds or source.rows > _LOOKED_AT:
+        fault, system = error, None
+        if format is not None or error.kind not in ("ambiguous_layout", "ambiguous_column", "anonymous_assessors"):
             raise
-        return collected(read_whole(source), given, options)  # rows that are none, or words, may be the reason
-    if found is not None:
-        return found
-    sample = _sample(source)
+    if system is not None:
+        return _of_system(system, given, options)
     try:
-        layout = understand(sample, given)
+        return collected(table, given, options)
     except InputError:
-        _collect(source, lambda: None, options, given)  # what is wrong with the file itself is said first
+        if fault is not None:
+            raise fault from None
         raise
-    if layout.roles is None:
-        return collected(read_whole(source), given, options)
-    return _collect(source, lambda: layout, options, given) or _unread()
 
 
 def _system(table: Table, given: Given, format: str | None) -> Found | None:
@@ -275,8 +243,8 @@ def _system(table: Table, given: Given, format: str | None) -> Found | None:
     return from_table(table, format=format)
 
 
-def _of_system(found: Found, given: Given, options: Options) -> Panel:
-    """Return the panel of another system's export; what the user said of it counts for more."""
+def _of_system(found: Found, given: Given, options: Options) -> Read:
+    """Return the assessments of another system's export; what the user said of it counts for more."""
     names, table = found.table.names, found.table
     if found.question is not None and not (given.score or given.criteria or given.criterion):
         raise InputError([found.question])
@@ -319,31 +287,6 @@ def _of_system(found: Found, given: Given, options: Options) -> Panel:
     return collected(table, given, options, layout, found.system)
 
 
-def _unread() -> Panel:
-    raise AssertionError("a layout was given")
-
-
-def _sample(source: Source) -> Table:
-    """Return the first rows of a source, with all its columns."""
-
-    def read() -> Table:
-        every = Wanted(tuple(range(len(source.names))), frozenset(), frozenset())
-        parts: list[Table] = []
-        for portion in source.portions(every):
-            parts.append(portion)
-            if sum(map(len, parts)) >= _SAMPLE:
-                break
-        columns = [
-            factorise(name, [cell for part in parts for cell in part.columns[at]][:_SAMPLE])
-            for at, name in enumerate(source.names)
-        ]
-        numbers = np.concatenate([part.row_numbers for part in parts] or [np.zeros(0, np.int64)])[:_SAMPLE]
-        comma = bool(parts) and parts[-1].decimal_comma
-        return Table(source.names, tuple(columns), numbers, source.source, comma)
-
-    return from_the_beginning(source, read)
-
-
 def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, max_unpacked: int = MAX_UNPACKED) -> Table:
     """Read the cells of a file, whose suffix says what kind it is.
 
@@ -383,24 +326,34 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, max_un
     return read_spreadsheet(path, sheet, max_unpacked=max_unpacked)
 
 
-def _open(
-    path: str | os.PathLike[str], sheet: str | None, max_unpacked: int, format: str | None, given: Given
-) -> Source:
-    """Return a file as a source of columns: one that is small, or must be, as a table."""
-    kind, whole = _kind_of(path, sheet), given.layout not in (None, "long") or format is not None
+def _read(
+    path: str | os.PathLike[str],
+    sheet: str | None,
+    max_unpacked: int,
+    format: str | None,
+    given: Given,
+    options: Options,
+) -> Read:
+    """Return the assessments of a file, which is read as a whole where it is small or must be."""
+
+    def of_table(table: Table) -> Read:
+        return _of_table(table, given, options, format)
+
+    kind, is_whole = _kind_of(path, sheet), given.layout not in (None, "long") or format is not None
     if kind in ("json", "markup"):
-        return _open_data(Path(path), kind, max_unpacked, format)
-    if kind == "text" and not whole and existing(path)[1].st_size >= coding.LARGE:
-        return TextFile(path)
-    if kind == "parquet" and not whole:
+        found = _data(Path(path), kind, max_unpacked, format)
+        return of_table(found) if isinstance(found, Table) else _of_system(found, given, options)
+    if kind == "text" and not is_whole and existing(path)[1].st_size >= coding.LARGE:
+        return read_source(TextFile(path), given, options, of_table)
+    if kind == "parquet" and not is_whole:
         from evenhand.io.parquet import ParquetFile
 
-        return ParquetFile(path)
+        return read_source(ParquetFile(path), given, options, of_table)
     if kind == "workbook" and sheet is None:
         from evenhand.io.spreadsheet import read_sheets
 
-        return Whole(_sheet(*read_sheets(path, max_unpacked=max_unpacked), given))
-    return Whole(realigned(read_table(path, sheet=sheet, max_unpacked=max_unpacked)))
+        return of_table(_sheet(*read_sheets(path, max_unpacked=max_unpacked), given))
+    return of_table(realigned(read_table(path, sheet=sheet, max_unpacked=max_unpacked)))
 
 
 def _sheet(tables: Sequence[Table], further: Sequence[str], given: Given) -> Table:
@@ -545,7 +498,7 @@ def _kind_of(path: str | os.PathLike[str], sheet: str | None) -> FileKind:
     raise InputError(f"{what} ({_READ}): {advice}.", kind="unknown_format", where=place.name)
 
 
-def _open_data(place: Path, kind: str, max_unpacked: int, format: str | None) -> Source:
+def _data(place: Path, kind: str, max_unpacked: int, format: str | None) -> Table | Found:
     """Return JSON, XML or another system's text as what a system makes of it, or as a table."""
     from evenhand.io.formats import from_data, from_text
 
@@ -554,20 +507,20 @@ def _open_data(place: Path, kind: str, max_unpacked: int, format: str | None) ->
 
         data = read_json(place, place.name, max_bytes=max_unpacked)
         found = from_data(data, place.name, format=format)
-        return Whole(to_table(data, place.name)) if found is None else Whole(found.table, found)
+        return to_table(data, place.name) if found is None else found
     from evenhand.io.formats import cmt, markup
 
     text = regular_file(place, max_bytes=max_unpacked).read_bytes().decode("utf-8", "replace")
     if markup.is_workbook(text):
         found = from_text(text, place.name, format=format)
-        return Whole(cmt.workbook_table(text, place.name)) if found is None else Whole(found.table, found)
+        return cmt.workbook_table(text, place.name) if found is None else found
     found = from_text(text, place.name, format=format)
     if found is None and markup.is_page(text):
-        return Whole(arrange(markup.page_rows(text, place.name), source=place.name))
+        return arrange(markup.page_rows(text, place.name), source=place.name)
     if found is None:
         message = "This text is no table and no export that is known: save the table as csv or .xlsx."
         raise InputError(message, kind="unknown_format", where=place.name)
-    return Whole(found.table, found)
+    return found
 
 
 def is_packed(path: object) -> bool:
@@ -576,50 +529,6 @@ def is_packed(path: object) -> bool:
         return isinstance(path, str | os.PathLike) and (Path(path) / MANIFEST).is_file()
     except (OSError, ValueError):
         return False
-
-
-def _collect(source: Source, find: Callable[[], Layout | None], options: Options, given: Given) -> Panel | None:
-    """Return the panel of a source with one assessment a row, portion by portion; None where no layout is found."""
-    categories: set[str] = set()
-    covariates = given.covariates
-
-    def read() -> Panel | None:
-        collector = wanted = None
-        layout = find()
-        roles, chosen = (None, options) if layout is None else (layout.roles, layout.settle(options))
-        if roles is not None:
-            needed = 12 * (len(roles.used) - 1) * source.rows
-            memory.require(needed, f"the {source.rows:,} rows or so of {source.source}")
-            collector = Collector(
-                roles, chosen, covariates, rows=source.rows, most_problems=source.most_problems, categories=categories
-            )
-            known = [at for name, at in zip(covariates, roles.covariates, strict=True) if name in categories]
-            wanted = wanted_of(roles, chosen, known)
-        for portion in source.portions(wanted):
-            if collector is not None:
-                collector.add(portion)
-            del portion  # or the last one would stay in memory
-        if collector is None or roles is None or layout is None:
-            return None
-        entries = collector.entries()
-        names = Table(source.names, (), np.zeros(0, np.int64), source.source)
-        notes = [*source.notes(), *twice(source.names, roles), *layout.notes]
-        if given.assessor is None:  # of all rows, not of those alone by which the layout was understood
-            notes = [*(note for note in notes if note.kind != "positions"), *_places(entries, source.source)]
-        reading = reading_of(names, layout, entries, chosen)
-        return Panel.from_entries(entries, factor=options.factor, notes=notes, reading=reading)
-
-    return from_the_beginning(source, read)
-
-
-def _places(entries: Entries, source: str) -> list[Problem]:
-    """Refuse assessors whose labels begin anew for each object, or note it, as of a table that is looked at whole."""
-    labels = entries.assessors
-    if len(labels) == entries.score.size:
-        from evenhand.io.formats.openreview import refuse_pseudonyms
-
-        refuse_pseudonyms(labels, entries.score.size, source)
-    return places(labels, entries.object_index, entries.assessor_index, source)
 
 
 def _first_bytes(place: Path) -> bytes:

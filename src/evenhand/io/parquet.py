@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 
 from evenhand import progress
 from evenhand.errors import InputError, Problem, require
-from evenhand.io.coding import SPACES, CollisionError, Factoriser, Wanted, wants_polars
+from evenhand.io.coding import SPACES, CollisionError, Factoriser, wants_polars
 from evenhand.io.paths import MAX_UNPACKED, existing, in_bytes, regular_file
-from evenhand.io.table import MAX_CELLS, BlankRows, is_blank, no_cells, no_rows, read_whole
+from evenhand.io.table import MAX_CELLS, BlankRows, is_blank, no_cells, no_rows
 from evenhand.panel.column import NO_CODE, Coders, Table
 from evenhand.panel.rules import MOST_PROBLEMS
+from evenhand.panel.source import Wanted, read_whole
 
 if TYPE_CHECKING:
     import polars as pl

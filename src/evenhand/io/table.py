@@ -1,122 +1,26 @@
-"""Rows of raw cells arranged as a table, and what every file is read as: a source of columns, portion by portion."""
+"""Rows of raw cells arranged as a table, and what is said of blank ones."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import InputError, Problem
-from evenhand.io.coding import Wanted
 from evenhand.panel.column import Cell, Table, factorise
 from evenhand.panel.layout import find_header, joined_names
-from evenhand.panel.rules import ReadAgainError, label_text
+from evenhand.panel.rules import label_text
+from evenhand.panel.source import read_whole
 
-__all__ = ["MAX_CELLS", "BlankRows", "Cell", "Source", "Table", "arrange", "is_blank", "read_whole"]
-
-T = TypeVar("T")
+__all__ = ["MAX_CELLS", "BlankRows", "Cell", "Table", "arrange", "is_blank", "read_whole"]
 
 MAX_CELLS = 20_000_000
 """Most cells, empty ones included, that a file may spread over where all of them are read."""
 
 _MOST_NAMED = 5
-
-
-class Source(Protocol):
-    """A file, or what was read of it, that gives its columns portion by portion.
-
-    Attributes
-    ----------
-    source
-        What to call it in messages.
-    names
-        The names of all its columns, once it is open.
-    rows
-        How many rows it has, about.
-    most_problems
-        Most problems that are listed; None for all.
-    """
-
-    source: str
-    names: tuple[str, ...]
-    rows: int
-    most_problems: int | None
-
-    def open(self) -> None:
-        """Begin at the beginning."""
-
-    def portions(self, wanted: Wanted | None) -> Iterator[Table]:
-        """Yield tables of the wanted columns, and refuse what cannot be read."""
-
-    def notes(self) -> Sequence[Problem]:
-        """Return what a reader should know, once all portions were read."""
-
-    def close(self) -> None:
-        """End, wherever that is."""
-
-
-class Whole:
-    """A table that was read already, as a source of one portion; ``system`` is what another system makes of it."""
-
-    def __init__(self, table: Table, system: Any = None) -> None:
-        self.table, self.system = table, system
-        self.source, self.names, self.rows = table.source, table.names, len(table)
-        self.most_problems: int | None = None
-
-    def open(self) -> None:
-        """Do nothing."""
-
-    def portions(self, wanted: Wanted | None) -> Iterator[Table]:
-        """Yield the wanted columns."""
-        if wanted is not None:
-            yield replace(self.table, columns=tuple(self.table.columns[at] for at in wanted.used))
-
-    def notes(self) -> Sequence[Problem]:
-        """Return the notes of the table."""
-        return self.table.notes
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-def from_the_beginning(source: Source, read: Callable[[], T]) -> T:
-    """Return what reading gives, done again where the source has learnt how it is to be read."""
-    while True:
-        try:
-            source.open()
-            return read()
-        except ReadAgainError:
-            continue
-        finally:
-            source.close()
-
-
-def read_whole(source: Source) -> Table:
-    """Return all columns of a source as one table, in which blank cells are None."""
-
-    def read() -> Table:
-        every = tuple(range(len(source.names)))
-        portions = list(source.portions(Wanted(every, frozenset(), frozenset())))
-        columns = [
-            replace(
-                one,
-                cells=[None if is_blank(cell) else cell for cell in one.cells],
-                codes=np.concatenate([portion.columns[at].codes for portion in portions]),
-            )
-            for at, one in enumerate(portions[0].columns)
-        ]
-        numbers = np.concatenate([portion.row_numbers for portion in portions])
-        comma = portions[-1].decimal_comma
-        further = getattr(source, "notes_on_numbers", None)
-        return Table(
-            source.names, tuple(columns), numbers, source.source, comma, tuple(source.notes()), notes_on_numbers=further
-        )
-
-    return from_the_beginning(source, read)
 
 
 def is_blank(cell: Cell) -> bool:

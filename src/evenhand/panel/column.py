@@ -148,11 +148,16 @@ def _key(cell: Cell) -> object:
         return cell
     if isinstance(cell, float) and (cell == 0 or math.isnan(cell)):
         return type(cell), repr(cell)  # zeros of either sign, and NaN, which equals nothing
+    return type(cell), comparable(cell)
+
+
+def comparable(cell: object) -> object:
+    """Return a cell, or what stands for a structure, which cannot be looked up: all of these are different."""
     try:
         hash(cell)
     except TypeError:
         return object, id(cell)
-    return type(cell), cell
+    return cell
 
 
 class Coders:

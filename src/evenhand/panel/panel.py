@@ -15,14 +15,14 @@ from evenhand import frames
 from evenhand.compiled import count_by, frozen, sum_by
 from evenhand.errors import InputError, Problem, bad_option
 from evenhand.frames import MOST_ROWS, html_lines, html_table
-from evenhand.panel.column import Column, Numbered, Table, factorise, of_numbers
+from evenhand.panel.column import Numbered
 from evenhand.panel.confidence import FACTOR, Form
 from evenhand.panel.headings import fold, meaning_of
-from evenhand.panel.layout import Given, Kind, Layout, by_names, lengthen, of_names
-from evenhand.panel.reading import Reading, reading_of
-from evenhand.panel.roles import Roles, listed_names
-from evenhand.panel.rules import Best, Collector, Duplicates, Entries, Options, is_empty, label_text
-from evenhand.panel.understand import places, understand
+from evenhand.panel.layout import Given, Kind
+from evenhand.panel.reading import Reading
+from evenhand.panel.roles import listed_names
+from evenhand.panel.rules import Best, Duplicates, Options, label_text
+from evenhand.panel.source import Frame, Read, read_source
 from evenhand.words import argument, count_of, name_some
 
 
@@ -152,45 +152,17 @@ class Panel:
             layout="wide" if wide else layout,
         )
         options = Options(factor, aliases, duplicates, missing, scores, level_scale, best)
-        told = {
-            "factor": None if factor == FACTOR else factor,
-            "aliases": aliases,
-            "scores": scores,
-            "level_scale": level_scale,
-        }
-        names = frames.column_names(frame)
-        roles, rows = by_names(names, given, "the frame"), np.arange(frames.row_count(frame))
-        is_small = roles is None or rows.size <= _LOOKED_AT
-        used = tuple(range(len(names))) if is_small or roles is None else roles.used
-        columns = columns_of(frame, names, roles or Roles(0, 0, 0), options, used)
-        if is_small or roles is None:
-            table = Table(tuple(names), columns, rows, "the frame")
-            return refuse_idle(replace(collected(table, given, options), backend=frames.backend_of(frame)), **told)
-        collector = Collector(roles, options, listed_names(covariates), rows=rows.size)
-        collector.add(Table(tuple(names), columns, rows, "the frame"))
-        entries = collector.entries()
-        names_only = Table(tuple(names), (), rows, "the frame")
-        reading = reading_of(names_only, of_names(names, roles), entries, options)
-        notes = (
-            []
-            if assessor is not None
-            else places(entries.assessors, entries.object_index, entries.assessor_index, "the frame")
-        )
-        backend = frames.backend_of(frame)
-        panel = cls.from_entries(entries, factor=factor, notes=notes, backend=backend, reading=reading)
-        return refuse_idle(panel, **told)
+        read = read_source(Frame(frame), given, options)
+        panel = cls.from_read(read, factor=factor, backend=frames.backend_of(frame))
+        told = {"factor": None if factor == FACTOR else factor, "aliases": aliases}
+        return refuse_idle(panel, **told, scores=scores, level_scale=level_scale)
 
     @classmethod
-    def from_entries(
-        cls,
-        entries: Entries,
-        *,
-        factor: float = FACTOR,
-        notes: Sequence[Problem] = (),
-        backend: frames.Backend = frames.DEFAULT_BACKEND,
-        reading: Reading | None = None,
+    def from_read(
+        cls, read: Read, *, factor: float = FACTOR, backend: frames.Backend = frames.DEFAULT_BACKEND
     ) -> Panel:
-        """Return the panel of checked assessments: the door that files and frames come through."""
+        """Return the panel of assessments that were read: the door that files and frames come through."""
+        entries = read.entries
         return cls(
             objects=entries.objects,
             assessors=entries.assessors,
@@ -200,11 +172,13 @@ class Panel:
             precision=entries.precision,
             confidence=entries.form,
             factor=float(factor) if entries.form == "level" else None,
-            notes=(*notes, *entries.notes),
+            notes=(*read.notes, *entries.notes),
             backend=backend,
             covariates=entries.covariates,
             criterion=entries.criterion,
-            reading=reading,
+            reading=read.reading,
+            object_details=read.object_details,
+            assessor_details=read.assessor_details,
         )
 
     @classmethod
@@ -478,9 +452,6 @@ class Panel:
         return shown + html_lines(f"Note: {note}" for note in self.notes)
 
 
-_LOOKED_AT = 100_000
-"""Most rows of a frame of which all columns are looked at where names settle how it is read."""
-
 _DECIMALS = 6
 """Scores with more decimals than this are taken for measurements without a grid."""
 
@@ -530,49 +501,6 @@ def refuse_idle(panel: Panel, **told: object) -> Panel:
     return panel
 
 
-def collected(
-    table: Table, given: Given, options: Options, found: Layout | None = None, system: str | None = None
-) -> Panel:
-    """Return the panel that a table in memory holds, whatever its layout; ``found`` where that is known."""
-    layout = understand(table, given) if found is None else found
-    chosen = layout.settle(options)
-    roles = layout.roles
-    wide = table = layout.table or table
-    if roles is None:
-        table, roles = lengthen(table, layout)
-    collector = Collector(roles, chosen, given.covariates, rows=len(table))
-    used = tuple(table.columns[at] for at in roles.used)
-    collector.add(replace(table, columns=used))
-    entries = collector.entries()
-    notes = [*table.notes, *(layout.notes if table is wide else ()), *twice(wide.names, layout.roles)]
-    if wide.notes_on_numbers is not None:
-        numeric = {slot.score for slot in layout.slots} | {slot.confidence for slot in layout.slots}
-        notes += wide.notes_on_numbers([at for at in numeric if at is not None])
-    panel = Panel.from_entries(
-        entries, factor=options.factor, notes=notes, reading=reading_of(wide, layout, entries, chosen, system)
-    )
-    return replace(
-        panel,
-        object_details=_details(wide, layout, "object", layout.object_details),
-        assessor_details=_details(wide, layout, "assessor", layout.assessor_details),
-    )
-
-
-def _details(table: Table, layout: Layout, side: str, columns: Sequence[int]) -> dict[str, dict[str, str]]:
-    """Return what columns tell of each object or assessor, by column and label."""
-    place = getattr(layout.slots[0], side)
-    if not columns or not isinstance(place, int):
-        return {}
-    labels = [None if is_empty(cell) else label_text(cell) for cell in table.columns[place]]
-    found: dict[str, dict[str, str]] = {}
-    for at in columns:
-        own = found.setdefault(table.names[at], {})
-        for label, cell in zip(labels, table.columns[at], strict=True):
-            if label is not None and not is_empty(cell):
-                own.setdefault(label, label_text(cell).strip())
-    return found
-
-
 def detail_columns(
     side: Literal["object", "assessor"], told: Mapping[str, Mapping[str, str]], labels: Sequence[str]
 ) -> dict[str, list[str | None]]:
@@ -584,40 +512,6 @@ def detail_columns(
         key = "title" if is_title else "_".join(re.findall(r"\w+", fold(name))) or "detail"
         found.setdefault(key, [cells.get(label) for label in labels])
     return found
-
-
-def twice(names: Sequence[str], roles: Roles | None) -> list[Problem]:
-    """Return notes on columns that were read and stand in the header again.
-
-    Labels may stand again in a table of results, which a column without a name sets apart.
-    """
-    found = []
-    for index in () if roles is None else roles.used:
-        name, later = names[index], list(names[index + 1 :])
-        if index in (roles.object, roles.assessor) and "" in later:  # type: ignore[union-attr]
-            later = later[: later.index("")]
-        if name in later or (name in names[:index] and index not in (roles.object, roles.assessor)):  # type: ignore[union-attr]
-            message = f"there is more than one column {name!r}: the first was read."
-            found.append(Problem("column_twice", message, f"column {name}"))
-    return found
-
-
-def columns_of(
-    frame: object, names: Sequence[str], roles: Roles, options: Options, used: Sequence[int] | None = None
-) -> tuple[Column, ...]:
-    """Return the columns of a frame that are used, as arrays of numbers where they are nothing else."""
-    categorical = frames.categorical_columns(frame) if roles.covariates else set()
-    numeric = {roles.score, roles.confidence, *roles.covariates} if not options.numeric_words else set()
-    found = []
-    for index in roles.used if used is None else used:
-        name = names[index]
-        numbers = frames.plain_numbers(frame, name) if index in numeric else None
-        if numbers is not None:
-            found.append(of_numbers(name, numbers))
-        else:
-            cells = frames.read_columns(frame, [name])[0]
-            found.append(factorise(name, cells, is_categorical=name in categorical))
-    return tuple(found)
 
 
 def _further(name: str, given: ArrayLike, size: int) -> NDArray[Any]:

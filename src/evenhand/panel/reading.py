@@ -10,10 +10,11 @@ from typing import Any, Final
 from evenhand.errors import InputError
 from evenhand.panel.column import Table
 from evenhand.panel.confidence import Form
+from evenhand.panel.entries import Entries
 from evenhand.panel.headings import fold, may_be_german_note, meaning_of, says_lowest_is_best, says_one_is_best
 from evenhand.panel.layout import Kind, Layout, LeftOut
 from evenhand.panel.lexicon import NOUNS
-from evenhand.panel.rules import Entries, Options
+from evenhand.panel.rules import Options
 from evenhand.words import argument, name_some
 
 LAYOUTS: Final[Mapping[Kind, str]] = {

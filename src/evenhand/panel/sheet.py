@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem
 from evenhand.panel import lexicon
-from evenhand.panel.column import Cell, Column, Table, factorise
+from evenhand.panel.column import Cell, Column, Table, comparable, factorise
 from evenhand.panel.confidence import LEVELS, FormHint
 from evenhand.panel.headings import BESIDE, SCALE, Meaning, fold, meaning_of, plain_text, weights_in
 from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot
@@ -59,7 +59,7 @@ class Facts:
         for code, cell in enumerate(column.cells):
             if is_empty(cell):
                 continue
-            place[code] = known.setdefault(_key(cell), len(found))
+            place[code] = known.setdefault(comparable(cell), len(found))
             if place[code] == len(found):
                 found.append(cell)
         return found, place[np.minimum(column.codes, len(column.cells))]
@@ -178,15 +178,6 @@ class Facts:
         return self.is_text or self.words is not None or bool((finite == np.floor(finite)).all())
 
 
-def _key(cell: object) -> object:
-    """Return what tells a cell apart; structures, which cannot be compared at once, are all different."""
-    try:
-        hash(cell)
-    except TypeError:
-        return id(cell)
-    return cell
-
-
 def _is_date(cell: Cell) -> bool:
     return hasattr(cell, "isoformat") or (isinstance(cell, str) and bool(_DATE.fullmatch(cell.strip())))
 
@@ -281,17 +272,16 @@ class Sheet:
 
     def _computed_rows(self, labels: Facts, scores: Sequence[Facts], others: Facts | None) -> NDArray[np.bool_]:
         """Say which rows name something computed, and no assessor who is none."""
-        is_alone = np.ones(len(self.table), np.bool_) if others is None else ~others.filled
-        if others is not None:
-            is_alone |= others.rows_where(_is_computed)
-        if not is_alone.any():
-            return is_alone
+        is_alone = np.ones(len(self.table), np.bool_)
+        both = [labels] if others is None else sorted((labels, others), key=lambda one: len(one.kinds[0]))
+        for side in both:  # the one with fewer labels first, which mostly settles it
+            is_alone &= ~side.filled | side.rows_where(_is_computed)
+            if not is_alone.any():
+                return is_alone
         texts = [column for column in self.facts[:4] if column.can_label and column not in scores] or [labels]
-        bare = ~labels.filled
         strict = np.any([facts.rows_where(_is_computed) for facts in texts], axis=0)
         loose = np.any([facts.rows_where(_may_be_computed) for facts in texts], axis=0)
-        is_own = bare | (strict & labels.rows_where(_is_computed))
-        return np.asarray(np.where(bare, loose, strict) & is_own & is_alone)
+        return np.asarray(np.where(labels.filled, strict, loose) & is_alone)
 
     def _is_remark(self, labels: Facts, row: int) -> bool:
         """Say whether a row without scores is a remark below the table, and no object that nobody assessed."""

@@ -1,0 +1,364 @@
+"""From columns to checked assessments: takes them portion by portion, and says everything that is wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.compiled import Floats
+from evenhand.errors import InputError, Problem
+from evenhand.panel.column import NO_CODE, Codes, Column, Table
+from evenhand.panel.confidence import Declared, Form, FormHint, level_words, precision_of_uncertainty
+from evenhand.panel.entries import Entries, settle_duplicates
+from evenhand.panel.headings import plain_text
+from evenhand.panel.portions import (
+    EMPTY,
+    FINITE,
+    INFINITE,
+    LEVEL,
+    NO_NUMBER,
+    Found,
+    Further,
+    Growing,
+    Labels,
+    Numbers,
+    Place,
+    Portion,
+    Reading,
+    RowNumbers,
+)
+from evenhand.panel.roles import Roles
+from evenhand.panel.rules import Options, is_empty, label_text, no_score, odd_labels, quote, shortened
+from evenhand.words import argument, count_of, name_some
+
+_MOST_NAMED: Final = 7
+"""One more than the rows that a note names."""
+
+
+class ReadAgainError(Exception):
+    """What was read shows that the file is to be read in another way, which has been noted, from its beginning."""
+
+
+class Collector:
+    """Takes the columns of a panel portion by portion, and gives the checked assessments at the end.
+
+    ``covariates`` are the names that the panel is to have for them, ``rows`` how many are to be expected, as far as
+    that is known, and ``most_problems`` how many are listed (None for all). ``categories`` are covariates that are
+    known to be categories; one that turns out to be is added, and reading begins anew.
+    """
+
+    def __init__(
+        self,
+        roles: Roles,
+        options: Options,
+        covariates: Sequence[str] = (),
+        *,
+        rows: int = 0,
+        most_problems: int | None = None,
+        categories: set[str] | None = None,
+    ) -> None:
+        self._options, self._most = options, most_problems
+        self._hint: FormHint = roles.form if roles.confidence is not None else "none"
+        self._powers: Mapping[str, float] = level_words(options.aliases)
+        words = frozenset(word.strip() for word in options.missing)
+        self._sides = Labels(words, rows), Labels(words, rows)
+        self._score = Growing(np.float64, rows)
+        self._precision = Growing(np.float64, rows if self._hint != "none" else 0)
+        scores = {plain_text(word): number for word, number in (options.scores or {}).items()}
+        self._score_cells = Numbers(words, scores=scores, as_written=True)
+        self._declared_cells = Numbers(words, self._powers if "level" in self._hint else {}, as_written=True)
+        self._criterion = None if roles.criterion is None else Further("criterion", words)
+        self._covariates = [Further(name, words) for name in covariates]
+        self._categories = set() if categories is None else categories
+        self._row_numbers = RowNumbers()
+        self._found, self._if_levels, self._if_words, self._if_numbers = (Found(most_problems) for _ in range(4))
+        self.declared = Declared(self._hint, options.level_scale)
+        self._first_level: Place | None = None
+        self._first_number: Place | None = None
+        self._score_name = ""
+        self._has_headers = False
+        self._rows = 0
+        self._not_assessed: tuple[int, list[int]] = 0, []
+        self._said: Counter[str] = Counter()
+        self.left_out = 0
+
+    @property
+    def size(self) -> int:
+        """Number of assessments taken so far."""
+        return len(self._score)
+
+    @property
+    def form(self) -> Form:
+        """The form that the declared cells turned out to have."""
+        return self.declared.form
+
+    def add(self, table: Table) -> None:
+        """Take a portion of rows: columns of objects, assessors, scores and what else is used, in this order."""
+        columns, numbers = table.columns, table.row_numbers
+        headers = table.headers
+        self._score_name, self._rows = columns[2].name, self._rows + numbers.size
+        self._has_headers = headers is not None
+        score = self._score_cells.read(columns[2], table.decimal_comma)
+        absent = score.where(EMPTY)
+        if absent.size:
+            self._leave_out(columns, absent, numbers)
+            kept = np.delete(np.arange(numbers.size), absent)
+            columns, numbers = tuple(column.take(kept) for column in columns), numbers[kept]
+            headers = None if headers is None else headers.take(kept)
+            score = Reading(score.value[kept], None if score.status is None else score.status[kept])
+        if not numbers.size:
+            return
+        portion = Portion(columns, numbers, self.size, table.decimal_comma)
+        for position, (role, side) in enumerate(zip(("object", "assessor"), self._sides, strict=True)):
+            message = f"the {role} is missing although there is a score: write its label, or empty the score."
+            self._found.add(portion, position, side.take(columns[position]), "empty_label", message)
+        self._check_scores(portion, score, headers)
+        if self._hint != "none":
+            self._check_declared(portion)
+        self._check_further(portion)
+        self._row_numbers.add(numbers)
+        self._score.extend(score.value)
+
+    def problems(self) -> tuple[list[Problem], int]:
+        """Return what is wrong, in the order of the data and as far as it is listed, and how much that is in all."""
+        mixed = self._mixed()
+        found = [self._found, *(one.if_numbers for one in self._covariates if one.word is None)]
+        if mixed is None:
+            found.append(self._if_levels if self.form == "level" else self._if_numbers)
+            if self._hint == "level" and self.declared.steps is None:
+                found.append(self._if_words)
+        listed = [problem for one in found for problem in one.listed] + ([] if mixed is None else [mixed])
+        total = sum(one.count for one in found) + (mixed is not None)
+        return [problem for *_, problem in sorted(listed, key=lambda item: item[:2])][: self._most], total
+
+    def entries(self) -> Entries:
+        """Return all assessments taken, or refuse them with everything that is wrong."""
+        if not self.size:
+            raise no_score(f"column {self._score_name}" if self._rows and not self._has_headers else None)
+        problems, total = self.problems()
+        if problems:
+            raise shortened(problems, total, self._most)
+        self._refuse_mixed_scales()
+        criterion, covariates, further_notes = self._further()
+        objects, assessors = self.labels()
+        notes = [*self._notes(objects, assessors), *further_notes]
+        object_index, assessor_index, score, raw = self.arrays()
+        turned = None
+        if self._options.best == "lowest":
+            turned = float(score.min() + score.max())
+            score = turned - score
+            message = (
+                f"the lowest score is the best: scores are turned around, and a value v is the mark {turned:g} - v."
+            )
+            notes.append(Problem("turned", message, None if self._has_headers else f"column {self._score_name}"))
+        entries = Entries(
+            objects=objects,
+            assessors=assessors,
+            object_index=object_index,
+            assessor_index=assessor_index,
+            score=score,
+            precision=self.declared.precision(raw, self._options.factor),
+            form=self.form,
+            notes=tuple(notes),
+            steps=self.declared.steps,
+            level_words={
+                word: rank / max(1, self.declared.rank or 0) for word, rank in self._declared_cells.said.items()
+            },
+            score_words=self._score_cells.said,
+            criterion=criterion,
+            covariates=covariates,
+            turned=turned,
+        )
+        return settle_duplicates(entries, self._options.duplicates, self._row_numbers.of, self._most)
+
+    def labels(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the labels of objects and of assessors, in the order of their codes."""
+        return self._sides[0].labels(), self._sides[1].labels()
+
+    def arrays(self) -> tuple[Codes, Codes, Floats, Floats]:
+        """Return codes of objects and of assessors, scores and what was declared, which are forgotten here.
+
+        What was declared are precisions, or levels that :attr:`declared` turns into precisions.
+        """
+        object_index, assessor_index = (side.taken() for side in self._sides)
+        score = self._score.taken()
+        raw = np.broadcast_to(np.float64(1.0), score.shape).view()
+        if self.form != "none":
+            raw = self._precision.taken()
+        return object_index, assessor_index, score, raw
+
+    def _leave_out(self, columns: Sequence[Column], rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
+        """Take down rows without a score."""
+        self.left_out += rows.size
+        blank = [side.leave_out(column.take(rows)) for side, column in zip(self._sides, columns, strict=False)]
+        for code, times in zip(*np.unique(columns[2].codes[rows], return_counts=True), strict=True):
+            if code != NO_CODE and not is_empty(cell := columns[2].cells[code]):
+                self._said[label_text(cell).strip()] += int(times)
+        labelled = numbers[rows[~(blank[0] & blank[1])]]
+        count, first = self._not_assessed
+        self._not_assessed = count + labelled.size, first + labelled[: _MOST_NAMED - len(first)].tolist()
+
+    def _check_scores(self, portion: Portion, score: Reading, headers: Column | None) -> None:
+        column = portion.columns[2]
+
+        def no_number(row: int) -> str:
+            advice = f"correct it, or leave the cell empty (or give {argument('missing')}) if it was not assessed."
+            return f"the score {quote(column[row])} is not a number: {advice}"
+
+        def infinite(row: int) -> str:
+            return f"the score {quote(column[row])} is not finite: write a finite number."
+
+        self._found.add(portion, 2, score.where(NO_NUMBER), "bad_score", no_number, headers)
+        self._found.add(portion, 2, score.where(INFINITE), "bad_score", infinite, headers)
+
+    def _check_declared(self, portion: Portion) -> None:
+        """Read confidences, both as levels and as numbers where it is open what they are."""
+        column, hint = portion.columns[3], self._hint
+        reading = self._declared_cells.read(column, portion.decimal_comma)
+        message = "there is a score but no confidence: fill it in, or leave the whole column out to weigh all alike."
+        self._found.add(portion, 3, reading.where(EMPTY), "empty_confidence", message)
+        if "level" in hint:
+            self._first_level = self._first_level or portion.first(3, reading.where(LEVEL))
+            self._first_number = self._first_number or portion.first(3, reading.where(FINITE, INFINITE))
+            numbers, ranks = reading.where(FINITE), reading.where(LEVEL)
+            self.declared = self.declared.seen(reading.value[numbers], reading.value[ranks])
+
+        def unknown(row: int) -> str:
+            advice = (
+                f"use high, medium or low (h, m, l), or give its meaning ({argument('aliases', {'WORD': 'LEVEL'})})."
+            )
+            return f"{quote(column[row])} is not a known level: {advice}"
+
+        self._if_levels.add(portion, 3, reading.where(NO_NUMBER), "unknown_level", unknown)
+        if hint == "level":
+            self._if_words.add(portion, 3, reading.where(FINITE, INFINITE), "unknown_level", unknown)
+            self._precision.extend(reading.value)
+            return
+        form = _number_form(hint)
+
+        def no_number(row: int) -> str:
+            is_level = plain_text(label_text(column[row])) in self._powers
+            tip = " (a column of levels is given as level)" if is_level else ""
+            return f"the {form} {quote(column[row])} is not a number{tip}."
+
+        def said(what: str) -> Callable[[int], str]:
+            return lambda row: f"the {form} {quote(column[row])} {what}"
+
+        number = (
+            np.ones(len(column), np.bool_) if reading.status is None else np.isin(reading.status, (FINITE, INFINITE))
+        )
+        with np.errstate(invalid="ignore"):
+            usable = (reading.value > 0) & np.isfinite(reading.value)
+            precision = precision_of_uncertainty(reading.value) if form == "uncertainty" else reading.value
+            extreme = ~np.isfinite(precision) | (precision < np.finfo(float).tiny)
+        wrong, kind = self._if_numbers, f"bad_{form}"
+        wrong.add(portion, 3, reading.where(NO_NUMBER), kind, no_number)
+        wrong.add(portion, 3, np.flatnonzero(number & ~usable), kind, said("must be a positive, finite number."))
+        wrong.add(portion, 3, np.flatnonzero(number & usable & extreme), kind, said("is too extreme to compute with."))
+        if reading.status is not None:
+            precision = np.where(reading.status == LEVEL, reading.value, precision)
+        self._precision.extend(precision)
+
+    def _mixed(self) -> tuple[int, int, Problem] | None:
+        """Return what is wrong with a column that has levels and numbers."""
+        if self._first_level is None or self._first_number is None or self._hint == "level":
+            return None
+        one, other = sorted((self._first_level, self._first_number), key=lambda place: place.order)
+        message = (
+            f"levels are mixed with numbers ({quote(one.cell)} in row {one.number}, {quote(other.cell)} here): use "
+            "one or the other in the whole column."
+        )
+        return other.order, 3, Problem("mixed_confidence", message, other.where)
+
+    def _refuse_mixed_scales(self) -> None:
+        """Refuse scores that say that they are out of different numbers."""
+        scales = sorted(map(str, self._score_cells.scales - {None}))
+        if len(scales) > 1 or ("%" in scales and None in self._score_cells.scales and self._score.view().min() <= 1):
+            named = " and ".join("in %" if one == "%" else f"out of {float(one):g}" for one in scales)
+            message = f"scores {named if len(scales) > 1 else 'in % and shares of 1'} stand in one column"
+            advice = f"write all on one scale, or say what each means ({argument('scores')})."
+            raise InputError(f"{message}: {advice}", kind="mixed_scale", where=f"column {self._score_name}")
+
+    def _check_further(self, portion: Portion) -> None:
+        """Take the criterion and the covariates of a portion."""
+        at = len(portion.columns) - len(self._covariates)
+        if self._criterion is not None:
+            message = (
+                "the criterion is missing although there is a score: write which one it is for, or empty the score."
+            )
+            empty = self._criterion.take(portion, at - 1).where(EMPTY)
+            self._found.add(portion, at - 1, empty, "empty_criterion", message, order=4)
+        for position, further in enumerate(self._covariates):
+            column = portion.columns[at + position]
+            message = f"there is a score but no {column.name}: fill it in, or leave this covariate out."
+            reading = further.take(portion, at + position)
+            self._found.add(
+                portion, at + position, reading.where(EMPTY), "empty_covariate", message, order=5 + position
+            )
+
+            def infinite(row: int, column: Column = column) -> str:
+                return f"{column.name} is {quote(column[row])}, which is not finite: write a finite number."
+
+            rows = reading.where(INFINITE)
+            further.if_numbers.add(portion, at + position, rows, "bad_covariate", infinite, order=5 + position)
+            if further.is_lost:
+                self._categories.add(further.name)
+                raise ReadAgainError
+
+    def _further(self) -> tuple[NDArray[np.str_] | None, dict[str, NDArray[Any]], list[Problem]]:
+        """Return the criterion and the covariates of each assessment, with notes on them."""
+        notes: list[Problem] = []
+        criterion: NDArray[np.str_] | None = None
+        if self._criterion is not None:
+            criterion, criteria = self._criterion.texts()
+            notes += [note for some in odd_labels("criterion", criteria, "criteria") for note in some]
+        covariates: dict[str, NDArray[Any]] = {}
+        for further in self._covariates:
+            name = further.name
+            if not further.is_categorical and further.word is None:
+                covariates[name] = further.numbers.taken()
+                continue
+            covariates[name], categories = further.texts()
+            if further.word is not None and further.has_numbers and not further.is_categorical:
+                message = (
+                    f"{name} was read as categories, since {quote(further.word.cell)} in row {further.word.number} is "
+                    "not a number."
+                )
+                notes.append(Problem("mixed_covariate", message, f"column {further.column}"))
+            notes += odd_labels(name, categories, f"categories of {name}")[0]
+        return criterion, covariates, notes
+
+    def _notes(self, objects: Sequence[str], assessors: Sequence[str]) -> list[Problem]:
+        """Return notes on rows without a score, on labels of no other rows, and on labels that look odd."""
+        notes: list[Problem] = []
+        count, numbers = self._not_assessed
+        if count:
+            more = f"{name_some(numbers[:6])} and {count - 6:,} more" if count > 6 else name_some(numbers)
+            unit = "cell" if self._has_headers else "row"
+            has = f"1 {unit} has no score and counts" if count == 1 else f"{count:,} {unit}s have no score and count"
+            message = f"{has} as not assessed (row{'s' if count > 1 else ''} {more})."
+            if self._said:
+                message = f"{message[:-1]}; cells say {_tally(self._said)}."
+            notes.append(Problem("not_assessed", message, f"column {self._score_name}"))
+        sides = ("object", objects, self._sides[0]), ("assessor", assessors, self._sides[1])
+        for role, _, side in sides:
+            if lost := side.lost():
+                message = (
+                    f"{count_of(len(lost), role)} without any score, so not part of the result: {name_some(lost)}."
+                )
+                notes.append(Problem(f"unassessed_{role}", message, f"{role} {lost[0]}"))
+        odd = [odd_labels(role, labels) for role, labels, _ in sides]
+        return [*notes, *(note for some in zip(*odd, strict=True) for one in some for note in one)]
+
+
+def _tally(said: Counter[str]) -> str:
+    """Return texts with how often each stands."""
+    return name_some([f"{text!r} ({count:,})" for text, count in said.most_common()])
+
+
+def _number_form(hint: FormHint) -> Literal["uncertainty", "confidence"]:
+    return "uncertainty" if "uncertainty" in hint else "confidence"
