@@ -43,6 +43,10 @@ class ReadAgainError(Exception):
     """What was read shows that the file is to be read in another way, which has been noted, from its beginning."""
 
 
+_NUMBERED: Final = 20_000
+"""Up to this many assessments are kept with the rows in which they stand, for those who look for one."""
+
+
 class Collector:
     """Takes the columns of a panel portion by portion, and gives the checked assessments at the end.
 
@@ -171,6 +175,7 @@ class Collector:
             score_words=self._score_cells.said,
             criterion=criterion,
             covariates=covariates,
+            rows=np.array(self._row_numbers.of(np.arange(score.size))) if score.size <= _NUMBERED else None,
             turned=turned,
         )
         return settle_duplicates(entries, self._options.duplicates, self._row_numbers.of, self._most)

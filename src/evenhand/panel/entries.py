@@ -37,6 +37,7 @@ class Entries:
     score_words: Mapping[str, float] = field(default_factory=dict)
     criterion: NDArray[np.str_] | None = None
     covariates: dict[str, NDArray[Any]] = field(default_factory=dict)
+    rows: NDArray[np.int64] | None = None  # in which each stands, where there are few
     turned: float | None = None  # scores of which the lowest was the best are this less the score that stood there
 
 
@@ -93,6 +94,7 @@ def _only(entries: Entries, repeated: NDArray[np.int64], chosen: NDArray[np.int6
         notes=(*entries.notes, Problem("duplicate", message)),
         criterion=None if entries.criterion is None else entries.criterion[kept],
         covariates={name: cells[kept] for name, cells in entries.covariates.items()},
+        rows=None if entries.rows is None else entries.rows[kept],
     )
 
 

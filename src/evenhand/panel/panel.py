@@ -177,6 +177,7 @@ class Panel:
             covariates=entries.covariates,
             criterion=entries.criterion,
             reading=read.reading,
+            rows=entries.rows,
             object_details=read.object_details,
             assessor_details=read.assessor_details,
         )
