@@ -15,6 +15,7 @@ SOURCE = Path(evenhand.__file__).parent
 
 LAYERS = [
     "words",
+    "look",
     "errors",
     "progress",
     "memory",
