@@ -3,7 +3,7 @@ window.addEventListener("load", function () {
   Promise.all(figures.map(function (place) {
     const spec = JSON.parse(document.getElementById("spec-" + place.dataset.chart).textContent);
     const fresh = document.createElement("div");
-    return window.vegaEmbed(fresh, spec, {renderer: "svg", actions: false}).then(function () {
+    return window.vegaEmbed(fresh, spec, {renderer: "svg", actions: false, ast: true}).then(function () {
       fresh.querySelectorAll("svg [role], svg [aria-label]").forEach(function (part) {
         ["role", "aria-label", "aria-roledescription"].forEach(function (name) { part.removeAttribute(name); });
       });
