@@ -44,7 +44,7 @@ def graphs() -> style.Chart:
     for name in GRAPHS:
         panel = figure_1_panel(name)
         parts = connectivity(panel)
-        left = assessments_drawn(panel, parts)[0].properties(width=240, height=170)
+        left = assessments_drawn(panel, parts)[0].properties(width=240, height=220)
         right, _, links = assessors_drawn(panel, parts, 300)
         pairs = panel.n_assessors * (panel.n_assessors - 1) // 2
         if not parts.is_connected:
@@ -52,16 +52,15 @@ def graphs() -> style.Chart:
         else:
             said.append(f"({name}) links " + (f"all {pairs} pairs" if links == pairs else f"{links} of {pairs} pairs"))
         heading = _heading(f"({name}) spectral gap {parts.mu2:.2f}")
-        # groups stand apart here, and three legends of two of them would say no more
         row = alt.hconcat(left, right, spacing=40).properties(title=heading)
-        rows.append(row.resolve_scale(shape="independent"))
-    chart = alt.vconcat(*rows, spacing=30)
+        rows.append(row.resolve_scale(strokeWidth="independent"))
+    chart = alt.vconcat(*rows, spacing=10).resolve_scale(strokeWidth="independent", shape="independent")
     title = f"The same work, shared out in three ways: {', '.join(said)}"
     notes = [
         "Left: who assessed what. Right: two assessors are linked if they assessed an object in common, the wider the "
         "more. The larger the spectral gap, the better standards can be compared.",
     ]
-    return style.finish(chart, title, notes, "Figure 1 of the paper: three assessment graphs", 640)
+    return style.finish(chart, title, notes, "Figure 1 of the paper: three assessment graphs", 660)
 
 
 def mean_errors(study: SimulationStudy, published: Published | None = None) -> style.Chart:
@@ -88,7 +87,7 @@ def error_ratios(study: SimulationStudy) -> style.Chart:
     ratios = study.means[:, :, 1:, :2] / study.means[:, :, :1, :2]
     shown = [method.upper() for method in METHODS[1:]]
     dashes = alt.Scale(domain=profiles, range=[_DASHES[p % len(_DASHES)] for p in range(len(profiles))])
-    legend = alt.Legend(symbolType="stroke", symbolSize=900, title="high:medium:low")
+    legend = alt.Legend(symbolType="stroke", symbolSize=900, title="high:medium:low", orient="bottom")
     panels = []
     for k, title in enumerate(("(a) mean errors", "(b) largest errors")):
         cells = list(product(range(len(profiles)), range(len(study.per_object)), range(2)))
@@ -110,7 +109,7 @@ def error_ratios(study: SimulationStudy) -> style.Chart:
     title = f"Calibration with confidence leaves {_span(ours)} of the mean error of simple averages"
     notes = [f"{_span(ratios[:, :, -1, 1])} of the largest error. {count_of(study.runs, 'run')} for each point."]
     chart = alt.hconcat(*panels, spacing=30).resolve_scale(y="shared")
-    return style.finish(chart, title, notes, "Figure 4 of the paper: ratios of errors", 2 * _WIDTH)
+    return style.finish(chart, title, notes, "Figure 4 of the paper: ratios of errors", 2 * _WIDTH + 60)
 
 
 def methods_compared(panel: Panel) -> style.Chart:
