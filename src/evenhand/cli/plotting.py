@@ -106,7 +106,7 @@ def _draw(options: PlotOptions) -> Any:
     from evenhand.answers.compare import compare
     from evenhand.models.average import SA
 
-    function = getattr(plots, options.kind.replace("-", "_"), plots.methods)
+    function: Any = getattr(plots, options.kind.replace("-", "_"), plots.methods)
     if options.kind in OF_A_PANEL:
         panel = options.fitting.reading.read()
         refuse_criteria_of(panel)

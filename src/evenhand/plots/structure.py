@@ -176,8 +176,8 @@ def _bridge_note(weak: int) -> str:
     if not weak:
         return "No weak links: each assessment could be left out without cutting anything off."
     if weak == 1:
-        return "1 assessment (marked) is a weak link: without it, something would be cut off from the rest."
-    return f"{weak:,} assessments (marked) are weak links: without any one of them, something would be cut off."
+        return "1 assessment (red) is a weak link: without it, something would be cut off from the rest."
+    return f"{weak:,} assessments (red) are weak links: without any one of them, something would be cut off."
 
 
 def _nodes(side: int, members: _Bundles, y: Floats) -> list[Any]:
@@ -396,7 +396,7 @@ def _pivotal(count: int, one: Codes, two: Codes) -> NDArray[np.bool_]:
 def _weak_note(weak: int, pivotal: list[str]) -> str:
     said = ""
     if weak:
-        said = "1 link (marked) is weak: it hangs" if weak == 1 else f"{weak:,} links (marked) are weak: each hangs"
+        said = "1 link (red) is weak: it hangs" if weak == 1 else f"{weak:,} links (red) are weak: each hangs"
         said += " by a single assessment that nothing could replace. "
     if pivotal:
         any_of = "any one of " if len(pivotal) > 1 else ""
