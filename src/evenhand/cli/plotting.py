@@ -63,8 +63,7 @@ class PlotOptions(Options):
         if kind != "confidence":
             ask.refuse(f"has no effect on {kind}: use it with confidence.", "by")
         ask.check_place(self.target, SUFFIXES)
-        if self.target.suffix.lower() != ".json":
-            check_engine(f"A picture as {self.target.suffix.lower()[1:]}")
+        check_engine(self.target.suffix.lower()[1:])
 
     @property
     def target(self) -> Path:

@@ -78,8 +78,14 @@ def check_suffix(target: Path) -> None:
         )
 
 
-def check_engine(purpose: str) -> None:
-    """Refuse to draw where the engine is not installed, or may not have the addresses that it asks for."""
+def check_engine(kind: str) -> None:
+    """Refuse a kind of file that the engine has to draw where it is missing, or may not have the addresses it asks for.
+
+    A process that runs without a limit, as most do, is not held up.
+    """
+    if kind == "json":
+        return
+    purpose = f"A picture as {kind}"
     require("vl_convert", purpose)
     limit = _address_limit()
     if limit is not None and not _starts_within(limit):
@@ -118,7 +124,7 @@ def _drawn(chart: Any, kind: str) -> bytes:
     """Return a chart as the bytes of a file; a failure says that it is the drawing that failed, and why."""
     if kind == "json":
         return json.dumps(chart.to_dict(), indent=2, ensure_ascii=False).encode()
-    check_engine(f"A picture as {kind}")
+    check_engine(kind)
     import vl_convert
 
     try:
