@@ -904,6 +904,11 @@ def test_joined_signs_are_neither_cut_nor_drawn_on_top_of_each_other(tmp_path: P
 def test_a_sentence_goes_on_after_a_name_that_is_read_from_the_right() -> None:
     assert style.named("\u05d0\u05d1", "object") == "\u05d0\u05d1\u200e"
     assert style.named("Ann", "assessor") == "Ann"
+    names = ["\u05d0\u05d1 \u05d2\u05d3", "x"]
+    panel = Panel.from_arrays([0, 1, 0, 1], [0, 0, 1, 1], [1.0, 2.0, 3.0, 9.0], objects=names, assessors=names)
+    for chart in (plots.residuals(eh.calibrate(panel)), plots.biases(eh.calibrate(panel))):
+        for line in chart.to_dict()["title"]["text"]:
+            assert line.startswith("\u200e") == bool(re.search("[\u05d0-\u05d3]", line))
 
 
 @pytest.mark.slow

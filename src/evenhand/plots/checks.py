@@ -223,7 +223,7 @@ def _on(panel: Panel, chosen: Codes) -> list[str]:
     objects = [style.clip(name, 18) for name in style.drawable(panel.objects)]
     assessors = [style.clip(name, 18) for name in style.drawable(panel.assessors)]
     whom = style.chosen(assessors, panel.assessor_index[chosen]), style.chosen(objects, panel.object_index[chosen])
-    return style.drawable(" on ".join(pair) for pair in zip(*whom, strict=True))
+    return [style.from_the_left(name) for name in style.drawable(" on ".join(pair) for pair in zip(*whom, strict=True))]
 
 
 def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None) -> Chart:

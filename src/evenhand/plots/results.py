@@ -38,6 +38,9 @@ _SIDE_COLOURS: Final = (LIGHT["generous"], GREY, LIGHT["strict"])
 _SIDE_SOFT: Final = (LIGHT["generous-soft"], LIGHT["out-soft"], LIGHT["strict-soft"])
 """Assessors whose interval leaves out zero have a side; the others are like the panel."""
 
+_SOFT: Final = alt.Color("soft:N", scale=None)
+"""The softer colour of an interval, which its row names: legends are of dots alone."""
+
 _SHADE: Final = alt.Color(
     "chance:Q",
     scale=alt.Scale(type="sqrt", range=list(style.SHADES), domainMin=0),
@@ -146,9 +149,9 @@ def _value_rows(
         columns["place"] = np.arange(1, order.size + 1)
         columns["status"] = [style.STATUS_NAMES[status[i]] for i in order.tolist()]
         tips.append(("status", "status"))
-        dark, soft = style.two_tones(
-            "status", style.STATUS_NAMES.values(), style.STATUS_COLOURS.values(), style.STATUS_SOFT.values()
-        )
+        columns["soft"] = [style.STATUS_SOFT[status[i]] for i in order.tolist()]
+        known = style.palette(list(style.STATUS_NAMES.values()), list(style.STATUS_COLOURS.values()))
+        dark, soft = alt.Color("status:N", scale=known), _SOFT
     tooltip = style.tooltips(*tips)
     y, height = style.rows_of(shown, "object", "rank", int(columns["place"].max()))
     base = alt.Chart(style.data_of(**columns), width=WIDTH, height=height).encode(y=y)
@@ -170,7 +173,7 @@ def _value_rows(
             layers.append(dust.encode(x=across("average"), tooltip=tooltip))
     points = base.mark_point(filled=True, size=10 if compact else 60, opacity=1)
     layers.append(points.encode(x=across("value"), color=dark, tooltip=tooltip))
-    return alt.layer(*layers).resolve_scale(color="independent")
+    return alt.layer(*layers)
 
 
 def _intervals(base: Any, across: Callable[[str], alt.X], colour: Any, *, compact: bool) -> Any:
@@ -261,7 +264,8 @@ def _bias_rows(effects: Effects, names: list[str], order: Codes, digits: int) ->
         side = np.where(effects.lower > 0, "generous", np.where(effects.upper < 0, "strict", "like the panel"))
         columns["side"] = side[order].tolist()
         tips.append(("side", "standard"))
-        dark, soft = style.two_tones("side", _SIDES, _SIDE_COLOURS, _SIDE_SOFT)
+        columns["soft"] = [_SIDE_SOFT[_SIDES.index(word)] for word in columns["side"]]
+        dark, soft = alt.Color("side:N", scale=style.palette(_SIDES, _SIDE_COLOURS)), _SOFT
     tips.append(("assessments", "scores", 0))
     base = alt.Chart(style.data_of(**columns), width=WIDTH, height=height).encode(y=y)
 
@@ -273,7 +277,7 @@ def _bias_rows(effects: Effects, names: list[str], order: Codes, digits: int) ->
         layers.insert(0, _intervals(base, across, soft, compact=compact))
     points = base.mark_point(filled=True, size=14 if compact else 60, opacity=1)
     layers.append(points.encode(x=across("bias"), color=dark, tooltip=style.tooltips(*tips)))
-    return alt.layer(*layers).resolve_scale(color="independent")
+    return alt.layer(*layers)
 
 
 def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) -> Chart:

@@ -69,6 +69,7 @@ _GREYS: Final = ("#C9D0D6", "#A9B2BA", "#88929C", "#66707B", "#4A525B", "#15181C
 _LONGEST: Final = 40
 _CONTROL: Final = {"Cc", "Cs", "Co", "Zl", "Zp"}
 _TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_TO_THE_RIGHT: Final = "\u200e"
 _JOINER: Final = "\u200d"
 _MARKUP: Final = re.compile(r"<(?=[/!]|script)", re.IGNORECASE)
 
@@ -121,8 +122,8 @@ def finish(chart: Any, title: str, notes: Sequence[str], what: str, width: float
     """
     room = max(width, 420)
     heading = alt.TitleParams(
-        text=_balanced(title, int(room / 7.4)),
-        subtitle=[line for note in notes if note for line in textwrap.wrap(note, int(room / 5.6))],
+        text=[from_the_left(line) for line in _balanced(title, int(room / 7.4))],
+        subtitle=[from_the_left(line) for note in notes for line in textwrap.wrap(note, int(room / 5.6))],
         anchor="start",
         frame="group",
         fontSize=15,
@@ -164,6 +165,16 @@ def finish(chart: Any, title: str, notes: Sequence[str], what: str, width: float
     return cast(
         Chart, chart.properties(title=heading, description=description, background=LIGHT["bg"], padding=14, config=look)
     )
+
+
+def _is_turned(text: str) -> bool:
+    """Say whether a text has signs that are read from the right."""
+    return any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in text)
+
+
+def from_the_left(line: str) -> str:
+    """Return a line of a sentence that is read from the left, even if it begins with a name that is not."""
+    return f"{_TO_THE_RIGHT}{line}" if _is_turned(line) else line
 
 
 def _balanced(title: str, most: int) -> list[str]:
@@ -309,8 +320,7 @@ def named(name: str, side: str) -> str:
 
     After a name that is read from the right a mark that takes no room turns the sentence round again.
     """
-    turned = any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in name)
-    return f"{side} {name}" if name.isdigit() else f"{name}\u200e" if turned else name
+    return f"{side} {name}" if name.isdigit() else f"{name}{_TO_THE_RIGHT}" if _is_turned(name) else name
 
 
 def chosen(names: Sequence[str], at: NDArray[np.integer[Any]]) -> list[str]:
@@ -344,17 +354,6 @@ def tooltips(*channels: tuple[str, str] | tuple[str, str, int]) -> list[alt.Tool
 def interval_tips(digits: int) -> tuple[tuple[str, str, int], tuple[str, str, int]]:
     """Return the fields of an interval with their titles, for tooltips."""
     return ("lower", "interval from", digits), ("upper", "interval to", digits)
-
-
-def two_tones(
-    field: str, names: Iterable[str], dark: Iterable[str], soft: Iterable[str]
-) -> tuple[alt.Color, alt.Color]:
-    """Return the colours of dots, which have a legend, and the softer ones of their intervals."""
-    known = list(names)
-    return (
-        alt.Color(f"{field}:N", scale=palette(known, list(dark))),
-        alt.Color(f"{field}:N", scale=palette(known, list(soft)), legend=None),
-    )
 
 
 def palette(names: Sequence[str], colours: Sequence[str]) -> alt.Scale:
