@@ -12,6 +12,9 @@ settings.register_profile("default", deadline=None, max_examples=30, suppress_he
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "default")
 
+if os.environ.get("LC_ALL") in ("C", "POSIX"):  # which asks for plain characters
+    del os.environ["LC_ALL"]
+
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 PUBLISHED = (
     "case_study_1_published.csv",

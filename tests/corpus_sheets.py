@@ -484,7 +484,14 @@ QUESTIONS = [
         layout="wide",
     ),
     asks("peers_by_name.csv", wide(PEERS, "Name"), "--layout", PEERS, layout="wide"),
-    asks("places_and_no_scores.csv", long(RANKING, ("Entry", "Judge", "Rank")), "no scores", RANKING, score="Rank"),
+    asks(
+        "places_and_no_scores.csv",
+        long(RANKING, ("Entry", "Judge", "Rank")),
+        "no scores",
+        RANKING,
+        score="Rank",
+        best="highest",
+    ),
     asks("mark_at_the_end.csv", wide(LAST), "'Mark'.*--layout wide", LAST, layout="wide"),
     asks("score_and_score_2.csv", TWICE, "'Score', 'Score 2'.*--score", SMALL, score="Score"),
     asks("two_things.csv", PAIR, "'Paper', 'Project'.*--object", SMALL, object="Paper"),
@@ -536,4 +543,64 @@ QUESTIONS = [
     ),
 ]
 
-SHEETS: list[Case] = [*LAYOUTS, *MERGED, *ADDED, *CELLS, *SURE, *LANGUAGES, *ENCODED, *QUESTIONS]
+# --- marks of which the lowest may be the best ---------------------------------------------------
+
+TURNED = {key: 6 - score for key, score in FIVE.items()}
+THIRDS = {key: min(score + 0.3, 5.0) for key, score in FIVE.items()}
+LOW = round(min(THIRDS.values()) + max(THIRDS.values()), 9)
+MARKS = {1: "sehr gut", 2: "gut", 3: "befriedigend", 4: "ausreichend", 5: "mangelhaft"}
+BOTH = "--best lowest.*--best highest"
+NOTED = ("Antrag", "Gutachter", "Note")
+
+DIRECTIONS = [
+    asks("note.csv", long(FIVE, NOTED), BOTH, TURNED, best="lowest"),
+    asks("note_of_switzerland.csv", long(FIVE, NOTED), BOTH, FIVE, best="highest"),
+    asks(
+        "note_thirds.csv",
+        text(long(THIRDS, NOTED), ";").replace(".", ","),
+        BOTH,
+        {key: LOW - score for key, score in THIRDS.items()},
+        best="lowest",
+    ),
+    asks("gesamtnote.xlsx", long(FIVE, GERMAN), BOTH, TURNED, best="lowest"),
+    asks("note_with_scale.csv", long(FIVE, ("Antrag", "Gutachter", "Note (1-6)")), BOTH, TURNED, best="lowest"),
+    asks(
+        "legend_in_the_heading.csv",
+        long(FIVE, ("Projekt", "Juror", "Bewertung (1 = sehr gut, 5 = mangelhaft)")),
+        BOTH,
+        TURNED,
+        best="lowest",
+    ),
+    asks("one_is_best.csv", long(FIVE, ("Paper", "Reviewer", "Score (1 = best)")), BOTH, TURNED, best="lowest"),
+    asks("lower_is_better.csv", long(FIVE, ("Wine", "Judge", "Score (lower is better)")), BOTH, TURNED, best="lowest"),
+    asks(
+        "legend_in_the_cells.csv",
+        long(FIVE, ("Projekt", "Juror", "Bewertung"), lambda score: f"{int(score)} ({MARKS[int(score)]})"),
+        BOTH,
+        TURNED,
+        best="lowest",
+    ),
+    asks(
+        "legend_in_the_cells_of_a_wide_sheet.csv",
+        wide(FIVE, "Projekt", lambda score: f"{int(score)} = {MARKS[int(score)]}"),
+        BOTH,
+        TURNED,
+        best="lowest",
+    ),
+    asks(
+        "place_of_wines.csv",
+        long(FIVE, ("Wine", "Judge", "Place")),
+        "--best lowest",
+        TURNED,
+        score="Place",
+        best="lowest",
+    ),
+    asks("rang.csv", long(FIVE, ("Wein", "Juror", "Rang")), "--best lowest", TURNED, score="Rang", best="lowest"),
+    read("note_of_ten.csv", long(SMALL, NOTED), SMALL),
+    read("note_of_twenty.csv", long(FIVE, ("Dossier", "Évaluateur", "Note (0-20)")), FIVE),
+    read("note_sur_20.csv", long(FIVE, ("Dossier", "Évaluateur", "Note sur 20")), FIVE),
+    read("punkte_of_five.csv", long(FIVE, ("Antrag", "Gutachter", "Punkte")), FIVE),
+    read("five_is_best.csv", long(FIVE, ("Paper", "Reviewer", "Score (1 = poor, 5 = excellent)")), FIVE),
+]
+
+SHEETS: list[Case] = [*LAYOUTS, *MERGED, *ADDED, *CELLS, *SURE, *LANGUAGES, *ENCODED, *QUESTIONS, *DIRECTIONS]

@@ -465,6 +465,7 @@ NOTES = (
     "check mixed_day.csv --covariate day --json",
     "check book.xlsx --json",
     "check decimal.csv --json",
+    "check levels.csv --best lowest --json",
     "check wide.csv --wide --json",
     "check again.csv --duplicates keep --json",
     "check again.csv --duplicates combine --json",

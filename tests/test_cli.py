@@ -502,7 +502,7 @@ def test_influence_speaks_truly_of_small_scores_repeats_and_groups(tmp_path: Pat
     small = tmp_path / "small.csv"
     rows = [(o, a, 0.05 + 0.01 * i + 0.004 * j) for i, o in enumerate("xyz") for j, a in enumerate("AB")]
     small.write_text("object,assessor,score\n" + "".join(f"{o},{a},{s}\n" for o, a, s in rows[1:]))
-    assert "is generous (+0.00" in run("influence", small, "--gauge", "anchor:A").stdout
+    assert "x: −0.0040: B is generous (−0.0040)" in run("influence", small, "--gauge", "anchor:A").stdout
     assert "would fall apart" not in run("influence", apart, "--per-component").stdout
     twice = tmp_path / "twice.csv"
     twice.write_text(GOOD + "x,B,74,high\n")
@@ -537,35 +537,71 @@ def test_an_output_that_cannot_be_written_is_at_most_one_line(arguments: str, wh
     assert done.returncode == (1 if where == ">/dev/full" else 0)
 
 
-def test_an_output_that_knows_no_unicode_gets_question_marks() -> None:
+def test_an_output_that_knows_no_unicode_gets_plain_signs() -> None:
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-m", "evenhand", "compare", "--quick", str(demo_path())]
     done = subprocess.run(command, capture_output=True, check=True, env=environment)
     assert done.stdout.isascii()
+    assert b"R^2 of values" in done.stdout
+    assert b" +/- " in done.stdout
+
+
+class Progress:
+    """What a bar would show, in place of one."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.names: list[str] = []
+        self.console = open_console()
+
+    def add_task(self, name: str, total: float | None) -> int:
+        self.names.append(name)
+        return len(self.names) - 1
+
+    def update(self, at: int, *, visible: bool, completed: float = 0, total: float | None = None) -> None:
+        if visible:
+            self.seen.append(f"{self.names[at]} {completed:.0f} of {total}")
+
+    def stop(self) -> None:
+        self.seen.append("stopped")
 
 
 def test_the_progress_bar_is_gone_before_an_answer_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(showing, "PATIENCE", -1.0)
-    started: list[str] = []
-
-    class Progress:
-        def add_task(self, task: str, total: float | None) -> int:
-            return 0
-
-        def update(self, number: int, **how: object) -> None:
-            started.append("updated")
-
-        def stop(self) -> None:
-            started.append("stopped")
-
-    monkeypatch.setattr(showing, "_start", Progress)
+    progress = Progress()
+    monkeypatch.setattr(showing, "_start", lambda _begun: progress)
     with showing.shown(verbose=False):
         (bar,) = showing._bars
+        bar._appear()
         bar("reading", 1, 2)
         open_console()
         bar("reading", 2, 2)
-    assert started == ["updated", "stopped"]
+    assert progress.seen == ["working 0 of None", "reading 1 of 2", "stopped"]
     assert showing._bars == []
+
+
+def test_progress_appears_by_itself_after_a_while_and_steps_stay_in_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = Progress()
+    monkeypatch.setattr(showing, "PATIENCE", 0.01)
+    monkeypatch.setattr(showing, "_start", lambda _begun: progress)
+    bar = showing.Bar()
+    bar.start()
+    bar._timer.join()
+    bar("trying", 3, 10)
+    bar("estimating", 7, None)
+    bar("trying", 10, 10)
+    bar("estimating", 8, None)
+    bar.close()
+    shown = ["working 0 of None", "trying 3 of 10", "trying 3 of 10", "working 0 of None", "estimating 8 of None"]
+    assert progress.seen == [*shown, "stopped"]
+
+
+def test_no_file_name_can_steer_the_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = Progress()
+    monkeypatch.setattr(showing, "_start", lambda _begun: progress)
+    bar = showing.Bar()
+    bar("reading \x1b[2J[red]", 1, 2)
+    bar._appear()
+    assert progress.seen == ["reading \\x1b[2J[red] 1 of 2"]
 
 
 def test_hostile_labels_stay_text_and_cannot_steer_the_terminal(tmp_path: Path) -> None:
@@ -641,7 +677,7 @@ def test_influence_and_next_speak_in_sentences(tmp_path: Path) -> None:
 
 
 def test_only_some_of_many_assessors_are_left_out_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summaries, "_MOST_DELETIONS", 3)
+    monkeypatch.setattr(summaries, "MOST_DELETIONS", 3)
     found = answer("influence", demo_path())
     assert len(found["assessors"]) == 3
     assert any(note["kind"] == "deletions" for note in found["notes"])
@@ -674,7 +710,9 @@ def test_declared_uncertainties_are_tested_in_words(tmp_path: Path) -> None:
 def test_the_demo_prints_and_saves(tmp_path: Path) -> None:
     result = run("demo", "--save", tmp_path / "demo.csv", "--out", tmp_path / "demo.xlsx")
     assert result.exit_code == 0, result.stderr
-    assert "Beside plain averages" in result.stdout
+    assert "3 proposals are in; 18 compete for the other 7 places." in result.stdout
+    assert "4 of the 10 places to others than plain averages would" in result.stdout
+    assert "try: evenhand calibrate" in result.stdout
     assert (tmp_path / "demo.csv").read_bytes() == demo_path().read_bytes()
     assert answer("calibrate", tmp_path / "demo.csv")["objects"] == answer("demo")["objects"]
 

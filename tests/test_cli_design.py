@@ -119,7 +119,7 @@ def test_a_person_is_told_what_decides_before_who_reads_what(here: Path) -> None
     assert result.stdout.index("With more or less work") < result.stdout.index("Who reads what")
     assert "this design" in result.stdout
     for name in ("Ana", "Ben", "Cy", "Di", "Eva"):
-        assert f"\n {name}" in result.stdout
+        assert f"\n  {name} (" in result.stdout
 
 
 def test_rows_limit_the_table_and_no_outlook_leaves_the_outlook_out(here: Path) -> None:
@@ -247,8 +247,9 @@ def test_each_assessor_gets_a_sheet_with_what_to_read(here: Path) -> None:
     listed = []
     for name in book.sheetnames[:-1]:
         head, *rows = ([cell.value for cell in row] for row in book[name].iter_rows())
-        assert head == ["object", "title", "assessor", "score", "level"]
-        assert all(row[1] == f"Title {row[0]}" and row[2] == name and row[3:] == [None, None] for row in rows)
+        assert head == ["object", "title", "assessor", "email", "score", "level"]
+        own = [name, f"{name.lower()}@uni.example", None, None]
+        assert all(row[1:] == [f"Title {row[0]}", *own] for row in rows)
         listed += [{"assessor": name, "object": row[0]} for row in rows]
         assert len(book[name].data_validations.dataValidation) == 2
     assert listed == [{key: record[key] for key in ("assessor", "object")} for record in found["assignments"]]
@@ -261,9 +262,9 @@ def test_a_directory_gets_a_workbook_for_each_assessor_that_is_a_panel_once_fill
         f"{n}.xlsx" for n in ("Ana", "Ben", "Cy", "Di", "Eva")
     ]
     book = openpyxl.load_workbook("sheets/Di.xlsx")
-    assert [cell.value for cell in next(book["Di"].iter_rows())] == ["object", "title", "assessor", "score"]
+    assert [cell.value for cell in next(book["Di"].iter_rows())] == ["object", "title", "assessor", "email", "score"]
     for row in range(2, book["Di"].max_row + 1):
-        book["Di"].cell(row, 4, 50 + row)
+        book["Di"].cell(row, 5, 50 + row)
     book.save("sheets/Di.xlsx")
     panel = eh.read_panel("sheets/Di.xlsx")
     assert panel.assessors == ("Di",)
@@ -274,15 +275,16 @@ def test_a_directory_gets_a_workbook_for_each_assessor_that_is_a_panel_once_fill
 
 
 @pytest.mark.parametrize("action", [None, "primaryreview"])
-def test_hotcrp_gets_paper_action_and_email(here: Path, action: str | None) -> None:
+def test_hotcrp_gets_paper_action_email_and_title(here: Path, action: str | None) -> None:
     found = answer(*FILES, "--no-outlook")
     more = () if action is None else ("--hotcrp-action", action)
     result = run(*FILES, *QUICK, "--no-outlook", "--hotcrp", "bulk.csv", *more)
     assert "Note" not in result.stdout
     lines = Path("bulk.csv").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "paper,action,email"
+    assert lines[0] == "paper,action,email,title"
     assert lines[1:] == [
-        f"{one['object']},{action or 'review'},{one['assessor'].lower()}@uni.example" for one in found["assignments"]
+        f"{one['object']},{action or 'review'},{one['assessor'].lower()}@uni.example,Title {one['object']}"
+        for one in found["assignments"]
     ]
 
 
@@ -314,17 +316,17 @@ def test_a_filled_score_sheet_calibrates_to_the_sds_that_were_predicted(here: Pa
     found = answer(*FILES, option, "sure.csv", "--no-outlook", "--score-sheet", place, "--confidence", form)
     if place.endswith(".csv"):
         head, *blank = rows_of(place)
-        assert head == ["object", "title", "assessor", "score", form]
-        assert all(row[3:] == ["", ""] for row in blank)
-        filled = [[*row[:3], str(40 + 7 * at % 31), known[row[2], row[0]]] for at, row in enumerate(blank)]
+        assert head == ["object", "title", "assessor", "email", "score", form]
+        assert all(row[4:] == ["", ""] for row in blank)
+        filled = [[*row[:4], str(40 + 7 * at % 31), known[row[2], row[0]]] for at, row in enumerate(blank)]
         Path(place).write_text("\n".join(",".join(row) for row in [head, *filled]), encoding="utf-8")
     else:
         book = openpyxl.load_workbook(place)
         sheet = book["scores"]
         for at in range(2, sheet.max_row + 1):
             sure = known[sheet.cell(at, 3).value, sheet.cell(at, 1).value]
-            sheet.cell(at, 4, 40 + 7 * at % 31)
-            sheet.cell(at, 5, sure if form == "level" else float(sure))
+            sheet.cell(at, 5, 40 + 7 * at % 31)
+            sheet.cell(at, 6, sure if form == "level" else float(sure))
         book.save(place)
     noise = "declared" if form == "uncertainty" else "estimated"
     result = CliRunner().invoke(main, ["calibrate", place, "--noise", noise, "--json"])
@@ -337,6 +339,60 @@ def test_a_filled_score_sheet_calibrates_to_the_sds_that_were_predicted(here: Pa
     biases = {record["assessor"]: scale * record["sd"] for record in found["assessors"]}
     assert {record["assessor"]: record["sd"] for record in fit["assessors"]} == pytest.approx(biases)
     assert fit["fit"]["mu2"] == pytest.approx(found["mu2"])
+    assert all(record["title"] == f"Title {record['object']}" for record in fit["objects"])
+    assert all(record["email"] == f"{record['assessor'].lower()}@uni.example" for record in fit["assessors"])
+
+
+PC_LIST = "given_name,family_name,email,roles\n" + "".join(
+    f"{name},Doe,{name.lower()}@uni.example,pc\n" for name in ("Ana", "Ben", "Cy", "Di", "Eva")
+)
+LONG_LIST = "Paper,Titel,Authors,URL,Track\n" + "".join(
+    f"{n},Title {n},Author {n},https://x.example/{n},{'AB'[n % 2]}\n" for n in range(101, 109)
+)
+
+
+def test_titles_links_groups_and_names_go_from_the_lists_through_a_design_and_its_sheet_to_the_values(
+    here: Path,
+) -> None:
+    Path("papers.csv").write_text(LONG_LIST, encoding="utf-8")
+    Path("people.csv").write_text(PC_LIST, encoding="utf-8")
+    told = {str(n): (f"Title {n}", f"https://x.example/{n}", "AB"[n % 2]) for n in range(101, 109)}
+    lists = ("--objects", "papers.csv", "--assessors", "people.csv", "--per-object", 3, "--no-outlook")
+    found = answer(*lists, "--score-sheet", "sheet.csv", "--out", "design.csv")
+    assert {one["object"]: (one["title"], one["url"], one["track"]) for one in found["objects"]} == told
+    assert {one["assessor"]: one["name"] for one in found["assessors"]}["cy@uni.example"] == "Cy Doe"
+    assert "Author 101" not in Path("sheet.csv").read_text(encoding="utf-8")  # whom assessors may not know
+    for place in ("sheet.csv", "design.csv"):  # the table of pairs does as well, with scores beside
+        head, *rows = rows_of(place)
+        at = {name: head.index(name) for name in head}
+        assert all(
+            told[row[at["object"]]] == tuple(row[at[name]] for name in ("title", "url", "track")) for row in rows
+        )
+        kept = [name for name in head if name not in ("score", "level")]
+        scored = [[*(row[at[name]] for name in kept), str(40 + 7 * number % 31)] for number, row in enumerate(rows)]
+        Path("scored.csv").write_text("\n".join(map(",".join, [[*kept, "score"], *scored])), encoding="utf-8")
+        result = CliRunner().invoke(main, ["calibrate", "scored.csv", "--json"])
+        assert result.exit_code == 0, result.stderr
+        fit = json.loads(result.stdout)
+        assert {one["object"]: (one["title"], one["url"], one["track"]) for one in fit["objects"]} == told
+        assert {one["assessor"]: one["assessor_name"] for one in fit["assessors"]}["cy@uni.example"] == "Cy Doe"
+    added = (
+        "--extend",
+        "scored.csv",
+        "--add",
+        4,
+        "--no-outlook",
+        "--score-sheet",
+        "more.csv",
+        "--hotcrp",
+        "more-h.csv",
+    )
+    assert run(*added, *QUICK).exit_code == 0
+    head, *rows = rows_of("more.csv")
+    assert len(rows) == 4
+    assert all(told[row[0]] == tuple(row[1:4]) for row in rows)
+    assert head[:6] == ["object", "title", "url", "track", "assessor", "assessor_name"]
+    assert rows_of("more-h.csv")[0] == ["paper", "action", "email", "title"]
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".html"])

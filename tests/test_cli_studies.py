@@ -146,7 +146,7 @@ def test_reproduce_shows_the_tables_of_case_study_2_and_names_each_difference(sh
     assert result.exit_code == 0
     for words in (
         "Table 2: the ten best by each method",
-        "OA1 78.5   78.50",
+        "OA1 78.5  78.50",
         "† AJ, mean: 61.0 printed, 64.00 ours: the printed number comes out if the 88 that AJ gave OQ is left out.",
         "‡ AK, bias by CWC: 17.7 printed, 17.79 ours",
         "† residual, IBA: 4388 printed, 4337.5 ours",

@@ -462,6 +462,7 @@ NOT_PROVOKED: Final = {
         (
             *("ambiguous_layout", "several_sheets", "sheet_per_assessor", "another_scale", "like_a_mean", "positions"),
             *("mixed_scale", "summary_rows", "no_assessment", "no_header", "filled_down", "banner"),
+            "ambiguous_direction",
         ),
         "needs a file of an odd layout; the corpus of files has one",
     ),

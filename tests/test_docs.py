@@ -337,6 +337,13 @@ def test_the_json_keys_are_those_of_the_tables(command: str, beside_the_demo: Pa
     assert found == keys
 
 
+def test_every_kind_of_alert_is_described() -> None:
+    source = (Path(evenhand.__path__[0]) / "answers" / "alerts.py").read_text(encoding="utf-8")
+    raised = set(re.findall(r'Alert\(\s*"(?:stop|check|note)",\s*"(\w+)"', source))
+    table = (DOCS / "reference" / "alerts.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \| (?:stop|check|note)", table, re.MULTILINE)) == raised
+
+
 def write_rich_files() -> None:
     """Write a panel with levels, an order of reading and a score that is far off, and one with two criteria."""
     rows, criteria = ["object,assessor,score,level,order"], ["object,assessor,criterion,score"]
@@ -356,6 +363,8 @@ WHOLE = {"assessor_graph", "robustness", "drawn", "random", "before"}
 
 def paths_of(value: Any, path: str = "") -> Iterator[str]:
     """Yield the paths of the leaves: ``panel.objects``, ``objects[].value``."""
+    if path == "alerts":
+        return  # the same everywhere, and described once
     if path.endswith(".grades") or path == "loads":
         yield path  # its keys are the user's cut-offs, or labels
     elif path in ("criteria[].objects[]", "criteria[].assessors[]"):

@@ -62,7 +62,7 @@ def test_topics_of_hotcrp_are_one_row_each_and_become_one_for_each_paper(write: 
     found = read_members(write(text), "object")
     assert found.labels == ("1", "2", "3")
     assert list(found.columns["topics"]) == ["Knots tight; Ties", "Ties", None]
-    assert list(found.columns["title"]) == ["Knots", "Loops", "Bows"]
+    assert found.details == {"title": {"1": "Knots", "2": "Loops", "3": "Bows"}}
 
 
 def test_every_row_of_hotcrps_conflicts_is_one(write: Write) -> None:
@@ -146,7 +146,7 @@ def test_submissions_of_easychair_that_are_deleted_are_no_objects(write: Write) 
         write("#,title,authors,decision,deleted?\n1,Knots,A,no decision,no\n2,Ties,B,,yes\n"), "object"
     )
     assert found.labels == ("1",)
-    assert list(found.columns["title"]) == ["Knots"]
+    assert found.details == {"title": {"1": "Knots"}}
 
 
 # --- CMT and OpenReview --------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def test_members_of_every_kind_of_file_are_those_of_the_frame(tmp_path: Path, su
     found = read_members(path, "object")
     assert found.labels == ("P1", "P2")
     assert [float(cell) for cell in found.columns["per_object"]] == [2, 3]
-    assert list(found.columns["title"]) == ["One", "Two"]
+    assert found.details == {"Title": {"P1": "One", "P2": "Two"}}
     assert found.columns["linking"][0] == "yes"
 
 

@@ -1,10 +1,12 @@
 """Messages name arguments as their reader gives them: in Python, or as options on the command line."""
 
 import ast
+import pickle
 import re
 from pathlib import Path
 
 import click
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -12,7 +14,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.cli.options import as_typed
 from evenhand.errors import InputError, NotConnectedError, Problem
-from evenhand.words import argument, by_door, spoken
+from evenhand.words import argument, by_door, carried, spoken
 
 SOURCE = Path(eh.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
@@ -52,6 +54,24 @@ def test_the_same_refusal_is_told_in_python_and_on_the_command_line(tmp_path: Pa
     told = CliRunner().invoke(main, ["calibrate", str(file)])
     assert "on its own (--per-component)." in told.stderr
     assert "=True" not in told.stderr
+
+
+def test_workers_of_a_cluster_name_arguments_as_whoever_asked_them(tmp_path: Path) -> None:
+    pytest.importorskip("dask.distributed")
+    with click.Context(main.commands["calibrate"]), spoken(as_typed):
+        speaker = pickle.loads(pickle.dumps(carried(["aliases", "missing"])))
+    with spoken(speaker):
+        assert argument("aliases", {"hoch": "high"}) == "--alias hoch=high"
+        assert argument("missing") == "--missing"
+    with spoken(pickle.loads(pickle.dumps(carried(["missing"])))):
+        assert argument("missing") == "missing"
+    file = tmp_path / "bad.parquet"
+    pl.DataFrame({"object": ["x", "y"], "assessor": ["A", "A"], "score": ["1", "odd"]}).write_parquet(file)
+    told = CliRunner().invoke(
+        main, ["calibrate", str(file), "--cluster", "local:1", "--out", str(tmp_path / "results")]
+    )
+    assert told.exit_code == 2
+    assert "(or give --missing)" in told.stderr
 
 
 def test_a_wrong_number_is_called_by_the_name_that_it_was_given_by(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """One manner for every command: each option once, none without effect, the same names, and a help that is true."""
 
+import gzip
 import os
 import re
 import subprocess
@@ -8,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
+import evenhand as eh
 from evenhand.cli import main
 from evenhand.cli.options import EvenhandCommand, grouped, spelling
 
@@ -61,6 +64,13 @@ def test_options_that_may_be_repeated_and_flags_are_not_refused(scores: str) -> 
         (("report", "--verify", "0123456789", "-o", "x.html"), "--out is about a page"),
         (("report", "--verify", "0123456789", "--title", "x"), "--title is about a page"),
         (("next", "--criterion", "assessor"), "--criterion goes with calibrate and rank"),
+        (("next", "--interval", "0.5"), "--interval has no effect here: next shows no intervals"),
+        (("influence", "--interval", "0.5"), "--interval has no effect here: influence shows no intervals"),
+        (("check", "--json", "--explain"), "--explain is for people"),
+        (("rank", "--method", "medians", "--seed", "3"), "--seed has no effect with medians"),
+        (("rank", "--method", "medians", "--draws", "300"), "--draws has no effect with medians"),
+        (("calibrate", "--method", "medians", "--solver", "direct"), "--solver is about least squares"),
+        (("rank", "--lottery-seed", "3"), "--lottery-seed needs --top K"),
         (("next", "--method", "sa"), "'sa' is not one of 'iba', 'cwc'"),
         (("influence", "--method", "medians"), "'medians' is not one of 'sa', 'cwa', 'iba', 'cwc'"),
     ],
@@ -71,17 +81,94 @@ def test_what_cannot_have_an_effect_is_refused(scores: str, arguments: tuple[str
     assert said in told.stderr
 
 
+SMALL = ("design", "--objects", "6", "--assessors", "4", "--per-object", "2")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("simulate", "--figure-format", "png"), "--figure-format is of figures: use it with --figures DIR"),
         (("reproduce", "figure-1", "--data", "."), "--data goes with the case studies"),
+        (("check", "-", "--save"), "--save needs a file"),
+        ((*SMALL, "--confidence", "none"), "--confidence goes with --sheets or --score-sheet"),
+        ((*SMALL, "--force"), "--force goes with --sheets or --score-sheet"),
+        ((*SMALL, "--factor", "2"), "--factor is about expertise"),
     ],
 )
-def test_options_of_studies_without_effect_are_refused(arguments: tuple[str, ...], said: str) -> None:
+def test_options_without_effect_are_refused_before_any_work(arguments: tuple[str, ...], said: str) -> None:
     told = run(*arguments)
     assert told.exit_code == 2
     assert said in told.stderr
+
+
+PLAIN = "object,assessor,score\n" + "".join(
+    f"{o},{a},{n}\n" for n, (o, a) in enumerate(zip("xyyxzz", "AABBBA", strict=True))
+)
+LEVELS = PLAIN.replace("score", "score,level").replace("\n", ",high\n").replace("level,high", "level")
+
+
+@pytest.mark.parametrize("name", ["calibrate", "check", "rank", "compare", "report", "next", "influence"])
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (("--factor", "2"), "confidence has no levels here"),
+        (("--alias", "hoch=high"), "confidence has no levels here"),
+        (("--level-scale", "1,5"), "confidence has no levels here"),
+        (("--scores", "good=3"), "none of these words stands for a score here"),
+        (("--max-unpacked", "3"), "this file is not packed"),
+        (("--sheet", "x"), "only workbooks have sheets"),
+        (("--format", "hotcrp", "--layout", "long"), "leave one of the two out"),
+    ],
+)
+def test_what_is_said_of_cells_that_a_file_has_none_of_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, option: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("plain.csv").write_text(PLAIN, encoding="utf-8")
+    told = run(name, "plain.csv", *option)
+    assert told.exit_code == 2
+    assert option[0] in told.stderr
+    assert said in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        (LEVELS, ("--factor", "2")),
+        (LEVELS.replace("high", "prima"), ("--alias", "prima=high", "--level", "level")),
+        (LEVELS.replace("high", "4"), ("--level-scale", "1,5")),
+        (PLAIN.replace("A,0", "A,good"), ("--scores", "good=3")),
+    ],
+)
+def test_what_is_said_of_cells_that_a_file_has_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, option: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file.csv").write_text(text, encoding="utf-8")
+    told = run("check", "file.csv", *option)
+    assert told.exit_code == 0, told.stderr
+
+
+def test_a_limit_is_taken_for_what_is_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("plain.csv.gz").write_bytes(gzip.compress(PLAIN.encode()))
+    assert run("check", "plain.csv.gz", "--max-unpacked", "3").exit_code == 0
+
+
+def test_a_packed_panel_takes_nothing_that_is_said_of_files(scores: str) -> None:
+    assert run("pack", scores, "-o", "packed").exit_code == 0
+    assert run("check", "packed").exit_code == 0
+    told = run("check", "packed", "--score", "score")
+    assert told.exit_code == 2
+    assert "read as it was packed: leave --score out" in told.stderr
+
+
+def test_python_refuses_the_same_in_its_own_words() -> None:
+    frame = pl.DataFrame({"object": ["x", "y", "x"], "assessor": ["A", "A", "B"], "score": [1.0, 2.0, 3.0]})
+    told: dict[str, Any] = {"factor": 2.0, "aliases": {"hoch": "high"}, "level_scale": (1, 5), "scores": {"a": 1}}
+    for name, value in told.items():
+        with pytest.raises(eh.errors.InputError, match=f"^{name} cannot apply: "):
+            eh.Panel.from_frame(frame, **{name: value})
 
 
 def test_a_seed_is_taken_wherever_something_is_drawn(scores: str) -> None:
@@ -111,7 +198,7 @@ def test_rank_writes_a_report_as_calibrate_does(scores: str) -> None:
     told = run("rank", scores, "--top", "5", "--report", "ranks.html")
     assert told.exit_code == 0
     assert "ranks.html" in told.stdout
-    assert "5 of 40 objects" in Path("ranks.html").read_text(encoding="utf-8")
+    assert "5 of 40 proposals" in Path("ranks.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["next", "influence", "compare", "pack"])

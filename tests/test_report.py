@@ -1,8 +1,10 @@
 """Reports: what they say, that labels are harmless, and how they look to Chromium without a network."""
 
+import html
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -108,20 +110,48 @@ def test_every_fit_has_a_report_that_loads_nothing(name: str) -> None:
     assert page.tags.count("h1") == 1
 
 
+def cells(page: str, within: str) -> list[list[str]]:
+    """Return the rows of the tables in a section of a page, as text."""
+    part = page[page.index(f'id="{within}"') :]
+    part = part[: part.index("<section", 10)]
+    rows = re.findall(r"<tr class=[^>]*>(.*?)</tr>", part, re.S)
+    found = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.S) for row in rows]
+    return [[html.unescape(re.sub(r"<[^>]+>", "", cell)).strip() for cell in row] for row in found]
+
+
 def test_the_decision_comes_first_and_is_that_of_the_ranks() -> None:
     fit = eh.calibrate(demo())
     decision = eh.decide(eh.rank(fit, top=10, seed=3), 10)
-    report = make_report(fit, top=10, seed=3, comparison=False)
-    text = Page(render(report)).text
-    first = report.decision[0]
-    assert text.index(first) < text.index("Values with their intervals")
-    assert first.startswith("10 of 40 objects are to be chosen.")
-    assert f"Safely in are {', '.join(decision.inside)}." in first
-    assert f"cannot separate {len(decision.undecided)} objects: {', '.join(decision.undecided)}." in first
-    averages = eh.simple_average(demo()).values
-    by_average = {averages.labels[at] for at in np.argsort(-averages.estimate, kind="stable")[:10].tolist()}
-    by_value = {fit.values.labels[at] for at in np.argsort(-fit.values.estimate, kind="stable")[:10].tolist()}
-    assert f"{', '.join(sorted(by_average - by_value))} in place of {', '.join(sorted(by_value - by_average))}" in text
+    page = render(make_report(fit, top=10, seed=3, comparison=False))
+    headline = re.search(r"<h1[^>]*>([^<]+)</h1>", page)
+    assert headline is not None
+    left = 10 - len(decision.inside)
+    assert (
+        headline[1]
+        == f"{len(decision.inside)} proposals are in; {len(decision.undecided)} compete for the other {left} places"
+    )
+    lists = page[page.index('class="counts"') : page.index('id="ranks"')]
+    named = re.findall(r'<a href="#o\d+">([^<]+)</a>', lists)
+    assert named == [*decision.inside, *decision.undecided, *decision.outside]
+    rows = cells(page, "ranks")
+    order = np.argsort(-fit.values.estimate, kind="stable")
+    assert [row[1] for row in rows] == [fit.values.labels[at] for at in order]
+    assert [int(row[0]) for row in rows] == list(range(1, 41))
+    words = {"in": "In", "undecided": "Open", "out": "Out"}
+    assert [row[7] for row in rows] == [words[decision.status[at]] for at in order]
+    assert "10 places end here." in page[: page.index(f">{rows[10][1]}<", page.index('id="ranks"'))]
+
+
+def test_averages_that_would_decide_otherwise_are_named() -> None:
+    fit = eh.calibrate(demo())
+    text = Page(render(make_report(fit, top=10, comparison=False))).text
+    averages = eh.simple_average(demo()).values.estimate
+    by_average = {fit.values.labels[at] for at in np.argsort(-averages, kind="stable")[:10].tolist()}
+    order = np.argsort(-fit.values.estimate, kind="stable").tolist()
+    chosen = [fit.values.labels[at] for at in order[:10]]
+    enter = [label for label in chosen if label not in by_average]
+    # where averages are level at the line, the one with the higher value is taken to have the place
+    assert f"to others than plain averages would: {', '.join(enter[:1])}" in text
 
 
 def test_without_places_the_leader_is_named_and_who_else_may_lead() -> None:
@@ -161,31 +191,73 @@ def test_where_nothing_can_be_ranked_the_reason_comes_first() -> None:
 def test_groups_are_listed_one_after_the_other() -> None:
     fit = eh.calibrate(apart(), per_component=True)
     page = render(make_report(fit, comparison=False))
-    table = page[page.index('aria-label="Table of values"') : page.index('id="biases"')]
     order = np.lexsort((-fit.values.estimate, fit.values.component))
-    assert re.findall(r'<th scope="row" class="text">(\w+)</th>', table) == [fit.values.labels[i] for i in order]
-    table = page[page.index('aria-label="Table of biases"') : page.index('id="connected"')]
+    assert [row[1] for row in cells(page, "ranks")] == [fit.values.labels[i] for i in order]
+    assert [row[0] for row in cells(page, "ranks")] == ["1", "2", "3"] * 2
     order = np.lexsort((-fit.biases.estimate, fit.biases.component))
-    assert re.findall(r'<th scope="row" class="text">(\w+)</th>', table) == [fit.biases.labels[i] for i in order]
-    assert '<th scope="col">group</th>' in table
+    assert [row[0] for row in cells(page, "assessors")] == [fit.biases.labels[i] for i in order]
+    assert page.index("Group 1") < page.index("Group 2")
+    assert "No decision yet: the panel falls into 2 groups" in page
 
 
 def test_sentences_of_a_page_stand_apart_and_names_of_methods_break_at_their_signs() -> None:
     thin = Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 1, 2], [50.0, 61, 42, 55, 60, 71])
     page = render(make_report(eh.calibrate(thin), comparison=False))
-    assert "other values. Comparisons hang by a thread" in re.sub(r"\s+", " ", page)
+    assert "have read. Comparisons hang by a thread" in re.sub(r"\s+", " ", page)
     page = render(make_report(eh.calibrate(demo()), candidates=[eh.Refinements(shrink=True)]))
     assert "cwc+<wbr>shrunk</th>" in page
 
 
 def test_numbers_of_the_tables_are_those_of_the_fit() -> None:
     fit = eh.calibrate(demo())
-    text = render(make_report(fit, comparison=False))
-    assert fit.values.sd is not None
-    for label, value, sd in zip(fit.values.labels, fit.values.estimate, fit.values.sd, strict=True):
-        row = re.search(rf'class="text">{label}</th><td>([^<]+)</td><td>([^<]+)</td>', text)
-        assert row is not None
-        assert [float(cell.replace("−", "-")) for cell in row.groups()] == [round(value, 1), round(sd, 1)]
+    page = render(make_report(fit, top=10, comparison=False))
+    at = {label: index for index, label in enumerate(fit.values.labels)}
+    averages = eh.simple_average(demo()).values.estimate
+    ranking = eh.rank(fit, top=10)
+    assert ranking.p_top is not None
+    for row in cells(page, "ranks"):
+        here = at[row[1]]
+        assert float(row[2]) == round(float(fit.values.estimate[here]), 1)
+        assert float(row[4]) == round(float(averages[here]), 1)
+        assert row[5] == f"{ranking.rank_lower[here]}–{ranking.rank_upper[here]}"
+        if 0.005 <= ranking.p_top[here] <= 0.995:
+            assert row[6] == f"{100 * ranking.p_top[here]:.0f}%"
+    biases = {label: float(bias) for label, bias in zip(fit.biases.labels, fit.biases.estimate, strict=True)}
+    for row in cells(page, "assessors"):
+        assert float(row[1].replace("−", "-")) == round(biases[row[0]], 1)
+
+
+def test_the_parts_of_a_move_add_up_as_they_are_shown() -> None:
+    page = render(make_report(eh.calibrate(demo()), top=10, comparison=False))
+    falls = re.findall(r'<table class="fall">(.*?)</table>', page, re.S)
+    assert len(falls) == 40
+    for fall in falls:
+        shown = [float(cell.replace("−", "-")) for cell in re.findall(r"<td>([^<]+)</td>", fall)]
+        assert round(sum(shown[:-1]), 1) == shown[-1]
+
+
+def test_a_score_that_looks_mistyped_stops_the_decision() -> None:
+    panel = demo()
+    score = np.array(panel.score)
+    score[12] *= 100
+    made = make_report(eh.calibrate(replace(panel, score=score)), top=10, comparison=False)
+    page = render(made)
+    headline = re.search(r"<h1[^>]*>([^<]+)</h1>", page)
+    assert headline is not None
+    assert headline[1] == "No decision yet: one score must be checked"
+    assert page.index("Provisional") < page.index('id="ranks"')
+    without = eh.decide(eh.rank(eh.calibrate(panel.restrict(np.arange(panel.n_assessments) != 12)), top=10), 10)
+    assert [row[1] for row in cells(page, "ranks")] == [one.object for one in without.standings]
+
+
+@pytest.mark.parametrize("count", [4, 61, 300])
+def test_rows_far_from_the_line_are_folded_and_none_is_lost(count: int) -> None:
+    panel = eh.simulate_panel(count, 8, 3, seed=4).panel
+    page = render(make_report(eh.calibrate(panel), top=max(1, count // 6), comparison=False))
+    rows = cells(page, "ranks")
+    assert [int(row[0]) for row in rows] == list(range(1, count + 1))
+    shown = re.sub(r'<details class="fold">.*?</details>', "", page[page.index('id="ranks"') :], flags=re.S)
+    assert shown.count("data-status=") - 5 * ('class="find"' in shown) <= 60
 
 
 def test_labels_are_data_wherever_they_stand() -> None:
@@ -195,8 +267,6 @@ def test_labels_are_data_wherever_they_stand() -> None:
     assert "7919*7907" in Page(text).text
     assert str(7919 * 7907) not in text
     assert "<title>&lt;b&gt;A &amp; B&lt;/b&gt;</title>" in text
-    for specification in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', text, re.S):
-        json.loads(specification)
 
 
 def test_a_hundred_objects_take_less_than_two_megabytes() -> None:
@@ -329,19 +399,19 @@ def test_chromium_draws_it_without_a_network_and_axe_finds_nothing_serious(name:
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(path.as_uri())
-        page.wait_for_function("document.documentElement.dataset.drawn === 'yes'", timeout=30_000)
         assert said == []
         assert asked == [path.as_uri()]
-        charts = page.locator("[data-chart]")
-        assert charts.count() >= 3
-        for at in range(charts.count()):
-            box = charts.nth(at).locator("svg").first.bounding_box()
-            assert box is not None
-            assert box["width"] > 100
-            assert box["height"] > 30
+        charts = page.locator("figure svg")
+        assert charts.count() >= 2
         assert page.evaluate("window.broken") is None
-        found = Axe().run(page).response["violations"]
-        assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+            found = Axe().run(page).response["violations"]
+            assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+        for width in (320, 390, 768):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.emulate_media(media="print")
         assert len(page.pdf(format="A4")) > 10_000
 
@@ -351,4 +421,4 @@ def test_titles_stand_beside_the_objects_on_the_page(tmp_path: Path) -> None:
     path.write_text("Ref.,Title,Ann,Bob\nS1,On <tea>,7,8\nS2,On jam,5,4\nS3,On rye,6,7\n", encoding="utf-8")
     page = tmp_path / "page.html"
     assert run("report", str(path), "-o", str(page), "--quick").exit_code == 0
-    assert 'S1 <span class="title">On &lt;tea&gt;</span>' in page.read_text(encoding="utf-8")
+    assert ">S1</a><span>On &lt;tea&gt;</span>" in page.read_text(encoding="utf-8")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from corpus import Rows, Scores, across, append, by_criteria, in_groups, long, mean, objects_of, wide
 from evenhand.errors import InputError
+from evenhand.io.panels import read_panel
 from evenhand.io.table import arrange
 from evenhand.panel.layout import Given
 from evenhand.panel.panel import Panel, collected
@@ -64,7 +68,7 @@ def adorned(draw: Callable[..., Any], rows: Rows) -> Rows:
 def test_one_assessment_a_row_is_read_whatever_stands_beside(data: st.DataObject) -> None:
     scores = data.draw(panels())
     rows = long(
-        scores, data.draw(st.sampled_from([("Proposal", "Reviewer", "Score"), ("Antrag", "Gutachter", "Note")]))
+        scores, data.draw(st.sampled_from([("Proposal", "Reviewer", "Score"), ("Antrag", "Gutachter", "Punkte")]))
     )
     if data.draw(st.booleans()):
         rows = append(rows, "Title", lambda _, row: TITLES[int(row[0][1:]) - 1])
@@ -186,3 +190,79 @@ def test_of_the_fields_of_a_review_the_overall_score_is_told_by_its_name(
     found = answers(table, dict(enumerate(table.names)))
     assert (found.scores, found.several, found.confidence) == (scores, several, 2)
     assert found.left_out[3] == "text"
+
+
+# --- at every size -------------------------------------------------------------------------------
+
+NUMBERED: Scores = {(f"P{n}", f"Reviewer {k}"): float((3 * n + 2 * k) % 7) for n in range(30) for k in range(1, 4)}
+PEOPLE_BY_NUMBER: Scores = {
+    (f"P{n}", f"Reviewer {1 + (n + k) % 9}"): float((3 * n + 2 * k) % 7) for n in range(30) for k in (0, 4)
+}
+SIGNED: Scores = {
+    (f"P{n}", f"Reviewer_{'abcdefghij'[n // 10]}X{n % 10}{k}"): float(n % 5) for n in range(30) for k in range(3)
+}
+
+
+def doors(folder: Path, scores: Scores) -> Iterator[tuple[str, Callable[..., Panel]]]:
+    """Yield ways to read scores, none of which looks at the whole table first."""
+    columns = {"Paper": [key[0] for key in scores], "Reviewer": [key[1] for key in scores], "Score": [*scores.values()]}
+    frame = pl.DataFrame(columns)
+    frame.write_csv(folder / "scores.csv")
+    frame.write_parquet(folder / "scores.parquet")
+    yield "csv", functools.partial(read_panel, folder / "scores.csv")
+    yield "parquet", functools.partial(read_panel, folder / "scores.parquet")
+    yield "frame", functools.partial(Panel.from_frame, frame)
+
+
+@pytest.fixture
+def as_if_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenhand.io.coding.LARGE", 1)
+    monkeypatch.setattr("evenhand.panel.panel._LOOKED_AT", 1)
+
+
+def test_places_that_begin_anew_for_each_object_are_noticed_in_large_files_too(
+    tmp_path: Path, as_if_large: None
+) -> None:
+    for door, reads in doors(tmp_path, NUMBERED):
+        notes = [note for note in reads().notes if note.kind == "positions"]
+        assert len(notes) == 1, door
+        assert "'Reviewer 1', 'Reviewer 2', 'Reviewer 3' were taken for people" in notes[0].message
+    ragged: Scores = {key: score for key, score in NUMBERED.items() if key != ("P7", "Reviewer 3")}
+    for _, reads in doors(tmp_path, ragged):
+        with pytest.raises(InputError, match="places and not people") as caught:
+            reads()
+        assert caught.value.kind == "positions"
+        assert reads(assessor="Reviewer").n_assessors == 3
+
+
+def test_people_who_are_numbered_are_people_at_every_size(tmp_path: Path, as_if_large: None) -> None:
+    gap: Scores = {
+        key: score for key, score in NUMBERED.items() if key != ("P7", "Reviewer 2")
+    }  # 1 and 3 are no places
+    for scores in (PEOPLE_BY_NUMBER, gap):
+        for _, reads in doors(tmp_path, scores):
+            panel = reads()
+            assert panel.n_assessments == len(scores)
+            assert not [note for note in panel.notes if note.kind == "positions"]
+
+
+def test_pseudonyms_of_one_paper_each_are_noticed_in_large_files_too(tmp_path: Path, as_if_large: None) -> None:
+    for door, reads in doors(tmp_path, SIGNED):
+        if door != "frame":  # which no system wrote
+            with pytest.raises(InputError, match="makes anew for each paper"):
+                reads()
+
+
+def test_the_lowest_score_is_asked_about_and_turned_around_at_every_size(tmp_path: Path, as_if_large: None) -> None:
+    marks: Scores = {key: 1 + score / 2 for key, score in PEOPLE_BY_NUMBER.items()}
+    for _, reads in doors(tmp_path, marks):
+        assert reads().reading.turned is None  # type: ignore[union-attr]
+        panel = reads(best="lowest")
+        turned = min(marks.values()) + max(marks.values())
+        assert scores_of(panel) == pytest.approx({key: turned - score for key, score in marks.items()})
+        assert panel.reading is not None
+        assert panel.reading.turned == turned
+        assert panel.reading.settings()["best"] == "lowest"
+    pl.read_csv(tmp_path / "scores.csv").rename({"Score": "Note"}).write_csv(tmp_path / "notes.csv")
+    with pytest.raises(InputError, match='best="lowest"'):
+        read_panel(tmp_path / "notes.csv")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
+import shutil
+import subprocess
 import zipfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import openpyxl
+import openpyxl.chart
 import polars as pl
 import pytest
 from click.testing import CliRunner, Result
@@ -23,7 +27,7 @@ from evenhand.data import demo_path
 from evenhand.errors import InputError, LimitError
 from evenhand.io import sheets as sheets_module
 from evenhand.io.sheets import Column, Sheet, write_sheets
-from evenhand.reports import workbook
+from evenhand.reports import decision_sheets, workbook
 from evenhand.reports.summary import summarise_fit
 from evenhand.reports.workbook import AUTHORS_SHEET, with_details
 from panels import connected_panels, random_panel
@@ -31,6 +35,7 @@ from panels import connected_panels, random_panel
 if TYPE_CHECKING:
     from pathlib import Path
 
+FRONT = ["decision", "charts", "scores", "biases", "chart_data"]
 SIX = ["objects", "assessors", "assessments", "assessor_fit", "diagnostics", "notes"]
 EIGHT = [
     "Objects",
@@ -48,13 +53,16 @@ HOSTILE = [
 ]
 
 
+OURS = re.compile(r"=AVERAGEIF\('scores'!\$A\$5:\$A\$\d+,A\d+,'scores'!\$D\$5:\$D\$\d+\)|=[A-Z]\d+-[A-Z]\d+")
+
+
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def by_openpyxl(path: Path) -> dict[str, list[list[Any]]]:
-    """Return the cells of each sheet; openpyxl leaves escapes such as _x000D_ as they stand."""
-    book = openpyxl.load_workbook(path)
+    """Return the cells of each sheet, of formulas what is stored; openpyxl leaves escapes such as _x000D_ alone."""
+    book = openpyxl.load_workbook(path, data_only=True)
     return {sheet.title: [list(row) for row in sheet.iter_rows(values_only=True)] for sheet in book}
 
 
@@ -68,6 +76,12 @@ def by_calamine(path: Path) -> dict[str, list[list[Any]]]:
 
 def columns_of(rows: list[list[Any]]) -> dict[str, list[Any]]:
     return {name: [row[at] for row in rows[1:]] for at, name in enumerate(rows[0])}
+
+
+def table_of(rows: list[list[Any]]) -> list[list[Any]]:
+    """Return the table of a sheet to be read: from its headings to the first row without a first cell."""
+    start = next(at for at, row in enumerate(rows) if len(row) > 1 and row[1] is not None)
+    return list(itertools.takewhile(lambda row: row[0] is not None, rows[start:]))
 
 
 def assert_alike(path: Path) -> dict[str, list[list[Any]]]:
@@ -86,10 +100,159 @@ def small() -> eh.Panel:
     return eh.Panel.from_arrays(index // 3, index % 3, score, 1.0 + index % 4)
 
 
+def test_the_first_sheet_is_the_decision(tmp_path: Path) -> None:
+    panel = eh.read_panel(demo_path())
+    decision = eh.decide(eh.rank(eh.calibrate(panel), top=10), 10)
+    path = eh.workbook(decision.fit, tmp_path / "r.xlsx", top=10)
+    rows = assert_alike(path)["decision"]
+    assert rows[0][0] == decision.headline()
+    assert rows[1][0].startswith("Check 2 statuses: each hangs on one assessor (P23, P39). ")
+    table = table_of(rows)
+    assert table[0] == [
+        *("Rank", "Proposal", "Value", "From", "To", "Plain average", "Difference", "Best rank", "Worst rank"),
+        *("Chance", "Status", "Scores"),
+    ]
+    assert len(table) == 41
+    words = {"in": "In", "undecided": "Open", "out": "Out"}
+    for row, one in zip(table[1:], decision.standings, strict=True):
+        of_object = [
+            score for at, score in zip(panel.object_index, panel.score, strict=True) if panel.objects[at] == row[1]
+        ]
+        assert row[:5] == [one.place, one.object, one.value, one.lower, one.upper]
+        assert row[5] == pytest.approx(np.mean(of_object))
+        assert row[6] == pytest.approx(one.value - np.mean(of_object))
+        assert row[7:] == [one.rank_lower, one.rank_upper, one.chance, words[str(one.status)], len(of_object)]
+    assert decision.line_words() in rows[len(rows) - 2][0]
+    sheet = openpyxl.load_workbook(path)["decision"]
+    first = rows.index(table[1]) + 1
+    assert sheet.freeze_panes == f"C{first}"
+    thick = [row for row in range(first, first + 40) if sheet.cell(row, 3).border.bottom.style == "thick"]
+    assert thick == [first + 9]
+    fills = {sheet.cell(row, 11).value: sheet.cell(row, 11).fill.fgColor.rgb[2:] for row in range(first, first + 40)}
+    assert fills == {"In": "C6DDF1", "Open": "F7DFAE", "Out": "E2E6E9"}
+    assert sheet.cell(first, 3).number_format == '0.0;"−"0.0'
+    assert sheet.cell(first, 10).number_format == '[<0.005]"<1%";[>0.995]">99%";0%'
+
+
+def test_links_lead_from_objects_to_their_scores_and_back(tmp_path: Path) -> None:
+    book = openpyxl.load_workbook(eh.workbook(eh.calibrate(eh.read_panel(demo_path())), tmp_path / "r.xlsx"))
+    scores = book["scores"]
+    seen = set()
+    for name, column in (("decision", 2), ("scores", 2), ("scores", 3)):
+        for row in book[name].iter_rows(min_col=column, max_col=column):
+            cell = row[0]
+            if cell.hyperlink is None:
+                continue
+            sheet, place = cell.hyperlink.location.replace("'", "").split("!")
+            there = book[sheet][place].row
+            at = 1 if sheet == "biases" else 2
+            assert book[sheet].cell(there, at).value == cell.value
+            if sheet == "scores":  # the first of its scores
+                assert scores.cell(there - 1, 2).value != cell.value
+            seen.add((name, sheet))
+    assert seen == {("decision", "scores"), ("scores", "decision"), ("scores", "biases")}
+
+
+def test_charts_have_intervals_and_a_middle_axis(tmp_path: Path) -> None:
+    fit = eh.calibrate(eh.read_panel(demo_path()))
+    path = eh.workbook(fit, tmp_path / "r.xlsx", top=10)
+    book = openpyxl.load_workbook(path)
+    assert [len(sheet._charts) for sheet in book] == [0, 2] + [0] * (len(book.sheetnames) - 2)
+    values, biases = book["charts"]._charts
+    assert isinstance(values, openpyxl.chart.LineChart)
+    assert isinstance(biases, openpyxl.chart.BarChart)
+    assert [one.errBars is not None for one in values.series] == [True] * 3 + [False]  # none on plain averages
+    assert all(one.errBars is not None for one in biases.series)
+    assert biases.y_axis.scaling.min == -biases.y_axis.scaling.max
+    data = columns_of(by_openpyxl(path)["chart_data"])
+    drawn = [
+        next(one for one in three if one is not None)
+        for three in zip(data["In"], data["Open"], data["Out"], strict=True)
+    ]
+    assert drawn == sorted(fit.values.estimate.tolist(), reverse=True)
+    lower = sorted(zip(fit.values.estimate, fit.values.lower, strict=True), reverse=True)  # type: ignore[arg-type]
+    found = columns_of([row[:7] for row in by_openpyxl(path)["chart_data"]])["Below"]
+    assert found == pytest.approx([value - end for value, end in lower])
+    sides = [data[name][:11] for name in ("Strict", "Like the panel", "Generous")]
+    assert [sum(one is not None for one in side) for side in sides] == [3, 4, 4]
+
+
+def test_a_stop_comes_before_any_decision(tmp_path: Path) -> None:
+    text = demo_path().read_text(encoding="utf-8").replace("P01,Grant,63,", "P01,Grant,6300,")
+    path = tmp_path / "typo.csv"
+    path.write_text(text, encoding="utf-8")
+    rows = by_openpyxl(eh.workbook(eh.calibrate(eh.read_panel(path)), tmp_path / "r.xlsx", top=10))["decision"]
+    assert rows[0][0] == "No decision yet"
+    assert rows[1][0].startswith("Stop: One score must be checked (")
+    assert "Grant on P01" in rows[1][0]
+    said = [row[0] for row in rows if isinstance(row[0], str)]
+    assert any(text.startswith("Provisional: ") for text in said)
+
+
+def test_without_places_nothing_is_decided(tmp_path: Path) -> None:
+    fit = eh.calibrate(small())
+    rows = assert_alike(eh.workbook(fit, tmp_path / "r.xlsx"))["decision"]
+    assert rows[0][0] == "4 objects in the order of their values"
+    table = table_of(rows)
+    assert not {"Status", "Chance", "Best rank"} & set(table[0])
+    assert [row[2] for row in table[1:]] == sorted(fit.values.estimate.tolist(), reverse=True)
+
+
+@pytest.mark.parametrize("form", ["level", "uncertainty", "confidence", "none"])
+def test_a_workbook_is_read_again_as_the_panel_that_it_is_of(tmp_path: Path, form: str) -> None:
+    cells = {"level": ("high", "medium", "low"), "uncertainty": (0.5, 2, 3), "confidence": (0.5, 2, 3)}.get(form)
+    rows = [
+        f"P{o},A{a},{o * a + a + o % 3}{f',{cells[(o + a) % 3]}' if cells else ''}" for o in range(5) for a in range(3)
+    ]
+    path = tmp_path / "p.csv"
+    path.write_text("\n".join([f"proposal,assessor,score{f',{form}' if cells else ''}", *rows]), encoding="utf-8")
+    panel = eh.read_panel(path)
+    again = eh.read_panel(eh.workbook(eh.calibrate(panel), tmp_path / "r.xlsx"))
+
+    def cells_of(one: eh.Panel) -> set[tuple[Any, ...]]:
+        names = zip(one.object_index, one.assessor_index, strict=True)
+        labels = [(one.objects[at], one.assessors[who]) for at, who in names]
+        return {
+            (*label, s, round(c, 12)) for label, s, c in zip(labels, one.score.tolist(), one.precision, strict=True)
+        }
+
+    assert cells_of(again) == cells_of(panel)
+    assert (again.noun, again.confidence) == ("proposal", panel.confidence)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    shutil.which("soffice") is None, reason="LibreOffice, which computes formulas anew, is not installed"
+)
+@pytest.mark.parametrize("kind", ["demo", "hostile", "refined"])
+def test_formulas_computed_anew_are_what_is_stored(tmp_path: Path, kind: str) -> None:
+    panel = eh.read_panel(demo_path())
+    if kind == "hostile":
+        labels = [*HOSTILE[:4], ">5", "<3", "a*", "ab", "A?", "~", "007", "7", "TRUE", "=1+1"]
+        count = len(labels)
+        score = np.random.default_rng(3).integers(0, 100, 2 * count)
+        panel = eh.Panel.from_arrays(np.arange(2 * count) % count, np.arange(2 * count) % 3, score, objects=labels)
+    fit = eh.refine(panel, eh.Refinements(shrink=True)) if kind == "refined" else eh.calibrate(panel)
+    path = eh.workbook(fit, tmp_path / "r.xlsx", top=5)
+    stored = by_openpyxl(path)
+    home = f"-env:UserInstallation={(tmp_path / 'home').as_uri()}"
+    recomputed = tmp_path / "again"
+    command = ["soffice", home, "--headless", "--convert-to", "ods", "--outdir", str(recomputed), str(path)]
+    subprocess.run(command, check=True, capture_output=True, timeout=240)
+    for name in ("decision", "scores"):
+        again = CalamineWorkbook.from_path(str(recomputed / "r.ods")).get_sheet_by_name(name).to_python()
+        table = table_of(stored[name])
+        start = stored[name].index(table[0])
+        for our, their in zip(table[1:], again[start + 1 :], strict=False):
+            for one, other in zip(our, their, strict=False):
+                if isinstance(one, float):
+                    assert other == pytest.approx(one, abs=1e-9), (name, our)
+
+
 def test_two_readers_find_the_numbers_of_the_fit_to_the_last_digit(tmp_path: Path) -> None:
     fit = eh.calibrate(small())
     found = assert_alike(eh.workbook(fit, tmp_path / "r.xlsx", top=2, seed=3, grades=[4, 6]))
-    assert list(found) == [*SIX, AUTHORS_SHEET]
+    assert list(found) == [*FRONT, *SIX, AUTHORS_SHEET]
     objects = columns_of(found["objects"])
     order = np.argsort(-fit.values.estimate)
     assert objects["object"] == [str(at) for at in order]
@@ -130,9 +293,12 @@ def test_the_command_writes_the_workbook_that_the_library_writes(tmp_path: Path)
     result = run("calibrate", demo_path(), "--top", 5, "--seed", 2, "--out", tmp_path / "a.xlsx")
     assert result.exit_code == 0, result.stderr
     eh.workbook(eh.calibrate(eh.read_panel(demo_path())), tmp_path / "b.xlsx", top=5, seed=2)
-    assert by_openpyxl(tmp_path / "a.xlsx") == by_openpyxl(tmp_path / "b.xlsx")
+    typed, called = by_openpyxl(tmp_path / "a.xlsx"), by_openpyxl(tmp_path / "b.xlsx")
+    assert table_of(typed.pop("decision")) == table_of(called.pop("decision"))  # remedies are typed, or called
+    assert columns_of(typed.pop("notes"))["about"] == columns_of(called.pop("notes"))["about"]
+    assert typed == called
     assert run("demo", "--out", tmp_path / "c.xlsx").exit_code == 0
-    assert list(by_openpyxl(tmp_path / "c.xlsx")) == [*SIX, AUTHORS_SHEET]
+    assert list(by_openpyxl(tmp_path / "c.xlsx")) == [*FRONT, *SIX, AUTHORS_SHEET]
     notes = columns_of(by_openpyxl(tmp_path / "a.xlsx")["notes"])
     assert {"top: 5", "seed: 2", "gauge: weighted", eh.__version__} <= set(notes["note"])
 
@@ -203,17 +369,28 @@ def test_hostile_labels_stay_text_for_two_readers_and_in_the_file(tmp_path: Path
     panel = eh.Panel.from_arrays([0, 0, 1, 1], [0, 1] * 2, [1, 2, 4, 3.5], objects=[label, "y"], assessors=["A", label])
     path = eh.workbook(eh.calibrate(panel), tmp_path / "r.xlsx")
     book = openpyxl.load_workbook(path)
+    shown = openpyxl.load_workbook(path, data_only=True)
     for sheet in book:
         for row in sheet.iter_rows():
             for cell in row:
-                assert cell.data_type in ("s", "n", "b"), (sheet.title, cell.coordinate)
-                assert cell.hyperlink is None
+                value = shown[sheet.title][cell.coordinate].value
+                if cell.data_type == "f":  # ours: a number made of places alone
+                    assert OURS.fullmatch(cell.value), cell.value
+                    assert isinstance(value, int | float)
+                else:
+                    assert cell.data_type in ("s", "n", "b"), (sheet.title, cell.coordinate)
+                if cell.hyperlink is not None:
+                    assert cell.hyperlink.target is None
+                    assert re.fullmatch(r"'(decision|scores|biases)'!A\d+", cell.hyperlink.location)
+                    assert cell.hyperlink.display in FRONT
     for name, column in (("objects", "object"), ("assessments", "object"), (AUTHORS_SHEET, "Assessors")):
         assert label in columns_of(by_calamine(path)[name])[column], name
     with zipfile.ZipFile(path) as archive:
         for part in archive.namelist():
             text = archive.read(part).decode()
-            assert not re.search(r"<f[ >]|<hyperlink|externalLink", text), part
+            assert not re.search(r"<hyperlink[^>]* r:id|externalLink|TargetMode", text), part
+            ours = r"'chart_data'![$A-Z0-9:]+|chart_data![$A-Z0-9:]+"
+            assert all(re.fullmatch(ours, place) for place in re.findall(r"<c:f>(.*?)</c:f>", text)), part
 
 
 def test_labels_with_characters_that_xml_cannot_hold_come_back(tmp_path: Path) -> None:
@@ -244,13 +421,15 @@ def test_more_rows_than_a_sheet_has_are_refused_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sheets_module, "_MOST_ROWS", 3)
-    with pytest.raises(LimitError, match=r"^The table 'objects' is larger than a sheet") as caught:
+    with pytest.raises(LimitError, match=r"^The table 'decision' is larger than a sheet") as caught:
         eh.workbook(eh.calibrate(small()), tmp_path / "r.xlsx")
     assert str(caught.value).count(".") <= 3
     monkeypatch.undo()
-    monkeypatch.setattr(workbook, "_MOST_ASSESSMENTS", 11)
+    for module in (workbook, decision_sheets):
+        monkeypatch.setattr(module, "MOST_SCORES", 11)
     found = assert_alike(eh.workbook(eh.calibrate(small()), tmp_path / "r.xlsx"))
-    assert "assessments" not in found
+    assert not {"assessments", "scores"} & set(found)
+    assert all(isinstance(row[6], float) for row in table_of(found["decision"])[1:])  # averages that are no formulas
     assert any("12 assessments are too many" in note for note in columns_of(found["notes"])["note"])
     assert columns_of(found[AUTHORS_SHEET])["True Value"].count(None) == 0
 
@@ -258,9 +437,11 @@ def test_more_rows_than_a_sheet_has_are_refused_in_one_sentence(
 def test_sheets_are_made_for_reading_and_for_paper(tmp_path: Path) -> None:
     book = openpyxl.load_workbook(eh.workbook(eh.calibrate(small()), tmp_path / "r.xlsx", top=2))
     for sheet in book:
+        assert sheet.sheet_properties.pageSetUpPr.fitToPage
+    assert [book[name].freeze_panes for name in ("decision", "scores", "biases")] == ["C5", "D5", "B5"]
+    for sheet in [book[name] for name in (*SIX, AUTHORS_SHEET)]:
         assert sheet.freeze_panes in ("B2", "A2"), sheet.title
         assert sheet.page_setup.orientation == "landscape"
-        assert sheet.sheet_properties.pageSetUpPr.fitToPage
         assert sheet.print_title_rows == "$1:$1"
         assert all(cell.font.bold for cell in sheet[1] if cell.value)
     objects = book["objects"]
@@ -269,8 +450,8 @@ def test_sheets_are_made_for_reading_and_for_paper(tmp_path: Path) -> None:
     assert rules == {"B2:B5": ["dataBar"], "I2:I5": ["dataBar"]}
     assert objects["I1"].value == "p_top"
     assert objects["I2"].number_format == "0.0%"
-    assert [str(ranges.sqref) for ranges in book["assessors"].conditional_formatting] == ["B2:B4"]
-    for sheet in book:
+    assert list(book["assessors"].conditional_formatting) == []  # biases have a chart, with a middle axis
+    for sheet in [book[name] for name in (*SIX, AUTHORS_SHEET)]:
         # columns of the same width side by side stand as one
         groups = sheet.column_dimensions.values()
         width = {at: one.width for one in groups for at in range(one.min, one.max + 1)}
@@ -318,14 +499,17 @@ def test_groups_stay_apart(tmp_path: Path) -> None:
     assert (objects["component"], objects["rank"]) == ([1, 1, 2, 2], [1, 2, 1, 2])
     notes = columns_of(found["notes"])["note"]
     assert "there are no bounds of robustness for a panel that is not connected." in notes
+    assert found["decision"][0][0] == "No decision yet"
+    table = columns_of(table_of(found["decision"]))
+    assert (table["No."], table["Group"], table["Rank in it"]) == ([1, 2, 3, 4], [1, 1, 2, 2], [1, 2, 1, 2])
 
 
 def test_refined_models_have_their_tables(tmp_path: Path) -> None:
     panel = random_panel(1, 12, 5, 40)
     fit = eh.refine(panel, eh.Refinements(shrink=True, scale=True))
     found = assert_alike(eh.workbook(fit, tmp_path / "r.xlsx", top=3))
-    assert list(found)[:5] == SIX[:5]
-    assert list(found)[5:7] == ["variances", "scales"]
+    assert list(found)[:10] == [*FRONT, *SIX[:5]]
+    assert list(found)[10:12] == ["variances", "scales"]
     assert list(found)[-2:] == ["notes", AUTHORS_SHEET]
     assert columns_of(found["variances"])["variance"][0] == "value_sd"
     assert None not in columns_of(found["assessments"])["fitted"]
@@ -347,7 +531,7 @@ def test_criteria_are_told_apart(tmp_path: Path) -> None:
         criterion=[k for *_, k in cells],
     )
     found = assert_alike(eh.workbook(eh.calibrate_criteria(panel), tmp_path / "r.xlsx", top=2))
-    assert list(found) == [*SIX[:5], "criteria-objects", "criteria-assessors", "correlation", "notes"]
+    assert list(found) == [*FRONT, *SIX[:5], "criteria-objects", "criteria-assessors", "correlation", "notes"]
     rows = columns_of(found["criteria-objects"])
     assert rows["criterion"] == ["merit"] * 6 + ["style"] * 6
     assert rows["rank"] == [1, 2, 3, 4, 5, 6] * 2
@@ -365,12 +549,17 @@ def test_other_commands_write_workbooks_in_the_same_hand(tmp_path: Path, command
     assert list(found)[-1] == "notes"
     assert AUTHORS_SHEET not in found
     book = openpyxl.load_workbook(out)
-    assert all(sheet.page_setup.orientation == "landscape" for sheet in book)
+    assert all(book[name].page_setup.orientation == "landscape" for name in found if name not in FRONT)
     if command[0] == "rank":
-        assert list(found) == ["objects", "notes"]
+        assert list(found) == [*FRONT, "objects", "notes"]
         assert columns_of(found["objects"])["rank"] == sorted(columns_of(found["objects"])["rank"])
     if command[0] == "influence":
-        assert list(found) == ["assessments", "assessors", "objects", "diagnostics", "notes"]
+        ours = ["assessments", "assessors", "objects", "diagnostics", "notes"]
+        assert list(found) == [*FRONT[:-1], "reasons", "without", "chart_data", *ours]
+    if command[0] == "next":
+        assert list(found) == ["next", *FRONT, "assessments", "notes"]
+    if command[0] == "compare":
+        assert list(found) == ["comparison", "methods", "r2", "notes"]
 
 
 def test_only_workbooks_are_written_and_nothing_is_left_of_a_failure(tmp_path: Path) -> None:

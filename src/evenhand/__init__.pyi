@@ -4,6 +4,8 @@ from . import design as design
 from . import errors as errors
 from . import plots as plots
 from . import studies as studies
+from .answers.alerts import alerts as alerts
+from .answers.changing import what_would_change as what_would_change
 from .answers.compare import Comparison as Comparison
 from .answers.compare import compare as compare
 from .answers.decision import Decision as Decision

@@ -6,6 +6,7 @@ so that shape and word suffice where there is no colour.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 LIGHT: Final[dict[str, str]] = {
@@ -60,3 +61,21 @@ DARK: Final[dict[str, str]] = {
 
 STATUS: Final[dict[str, tuple[str, str]]] = {"in": ("In", "●"), "undecided": ("Open", "◐"), "out": ("Out", "○")}
 """For each status as data has it, the word and the shape that people see."""
+
+
+def style_sheet() -> str:
+    """Return the colours as variables of a style sheet: light, dark where the reader prefers that, light on paper."""
+    light, dark = ("".join(f"--{name}:{colour};" for name, colour in ground.items()) for ground in (LIGHT, DARK))
+    return f":root{{color-scheme:light dark;{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+
+
+def in_variables(drawing: str) -> str:
+    """Return an SVG drawing whose colours, where they are ours, follow the page that it stands in."""
+    names = {colour.lower(): name for name, colour in reversed(LIGHT.items())}
+
+    def variable(found: re.Match[str]) -> str:
+        name = names.get(found[2].lower())
+        return found[0] if name is None else f'style="{found[1]}:var(--{name})"'
+
+    # an element has one style: where both colours are ours, the second stays a plain attribute
+    return re.sub(r'\b(fill|stroke)="(#[0-9A-Fa-f]{6})"', variable, drawing)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Final
 
 NAMED: Final = 6
@@ -47,8 +49,39 @@ def by_door(in_python: str, on_command_line: str) -> str:
     return in_python if _speaker.get() is None else on_command_line
 
 
+def with_value(option: str, value: object) -> str:
+    """Return how an option is typed with its value, None and True for none.
+
+    Examples
+    --------
+    >>> with_value("--duplicates", "keep"), with_value("--alias", {"hoch": "high"}), with_value("--wide", True)
+    ('--duplicates keep', '--alias hoch=high', '--wide')
+    """
+    if value is None or value is True:
+        return option
+    given = ",".join(f"{key}={one}" for key, one in value.items()) if isinstance(value, Mapping) else value
+    return f"{option} {given}"
+
+
+def carried(names: Iterable[str]) -> Speaker | None:
+    """Return how messages name some arguments here, for a process that knows nothing of who shows them.
+
+    Examples
+    --------
+    >>> with spoken(lambda name, value: f"--{name}"):
+    ...     carried(["sheet"])("sheet", "May")
+    '--sheet May'
+    """
+    speaker = _speaker.get()
+    return None if speaker is None else partial(_as_carried, {name: speaker(name, None) for name in names})
+
+
+def _as_carried(spelt: Mapping[str, str], name: str, value: object) -> str:
+    return with_value(spelt.get(name, f"--{name}"), value)
+
+
 @contextmanager
-def spoken(speaker: Speaker) -> Iterator[None]:
+def spoken(speaker: Speaker | None) -> Iterator[None]:
     """Let messages name arguments in another way.
 
     Examples
@@ -72,7 +105,22 @@ def count_of(number: int, word: str) -> str:
     >>> count_of(1, "object"), count_of(2400, "object")
     ('1 object', '2,400 objects')
     """
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
+    return f"{number:,} {word if number == 1 else plural(word)}"
+
+
+def plural(word: str) -> str:
+    """Return the plural of a noun for what is assessed or who assesses.
+
+    Examples
+    --------
+    >>> plural("proposal"), plural("entry"), plural("thesis"), plural("dish")
+    ('proposals', 'entries', 'theses', 'dishes')
+    """
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    if word.endswith("sis"):
+        return f"{word[:-2]}es"
+    return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
 
 
 def sentence(words: str) -> str:
@@ -98,9 +146,36 @@ def name_some(labels: Sequence[object], most: int = NAMED, of: int | None = None
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
+_JOINERS: Final = "\u200c\u200d"
+"""Invisible signs that make one picture of several, or keep letters of Persian and Hindi names as they are written."""
+
+
 def printable(text: object) -> str:
-    """Return text in one line, with control characters made visible so that no label can steer a terminal."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in str(text))
+    r"""Return text in one line, with control characters made visible so that no label can steer a terminal.
+
+    Signs that join or part the letters of a name stay within it, and so do spaces of any kind.
+
+    Examples
+    --------
+    >>> printable("\x1b[2J a\nb"), printable("\U0001f469\u200d\U0001f680") == "\U0001f469\u200d\U0001f680"
+    ('\\x1b[2J a\\nb', True)
+    """
+    whole = str(text)
+    if whole.isprintable():
+        return whole
+    return "".join(
+        char if _is_visible(whole, at) else char.encode("unicode_escape").decode("ascii")
+        for at, char in enumerate(whole)
+    )
+
+
+def _is_visible(text: str, at: int) -> bool:
+    """Return whether a character of a text shows, or belongs to what shows."""
+    char = text[at]
+    if char in _JOINERS:
+        beside = text[at - 1 : at] + text[at + 1 : at + 2]
+        return len(beside) == 2 and not any(one.isascii() for one in beside) and beside.isprintable()
+    return char.isprintable() or unicodedata.category(char) == "Zs"
 
 
 def number(
@@ -108,7 +183,7 @@ def number(
     digits: int = 2,
     *,
     signed: bool = False,
-    minus: str = "-",
+    minus: str = "−",
     small: bool = False,
     in_sentence: bool = False,
 ) -> str:
@@ -116,12 +191,12 @@ def number(
 
     From ten million on it has three digits and a power of ten. ``signed`` numbers above zero have a plus sign; with
     ``small``, numbers that would look like zero have three digits instead; ``in_sentence`` sets thousands apart,
-    however large the number, and gives zero no sign. The minus sign is a hyphen for terminals, ``"−"`` in print.
+    however large the number, and gives zero no sign. The minus sign is the real one, unless another is asked for.
 
     Examples
     --------
-    >>> number(-0.004), number(-0.004, small=True), number(-1234.5, 1, minus="−", in_sentence=True), number(None)
-    ('-0.00', '-0.004', '−1,234.5', '–')
+    >>> number(-0.004), number(-0.004, small=True), number(-1234.5, 1, in_sentence=True), number(None)
+    ('−0.00', '−0.004', '−1,234.5', '–')
     """
     if value is None or value != value:
         return "–"
@@ -136,24 +211,35 @@ def number(
     return f"{value:{'+' if signed else ''}{form}}".replace("-", minus)
 
 
-def percent(share: float, digits: int = 6, space: str = " ") -> str:
-    """Return a share in percent, with this many digits at most: ``90 %``."""
-    return f"{100 * share:.{digits}g}{space}%"
+def percent(share: float, digits: int = 6) -> str:
+    """Return a share in percent, with this many digits at most: ``90%``."""
+    return f"{100 * share:.{digits}g}%"
 
 
 def chance(probability: float | None) -> str:
-    """Return a probability for a table, in whole percent that never claim certainty; a dash where there is none.
+    """Return a probability in whole percent that never claim certainty; a dash where there is none.
 
     Examples
     --------
-    >>> chance(0.123), chance(0.9999), chance(1.0)
-    ('12 %', '> 99 %', '100 %')
+    >>> chance(0.123), chance(0.9999), chance(1.0), chance(0.0)
+    ('12%', '>99%', '>99%', '<1%')
     """
     if probability is None:
         return "–"
-    if 0 < probability < 0.01 or 0.99 < probability < 1:
-        return "< 1 %" if probability < 0.5 else "> 99 %"
-    return f"{100 * probability:.0f} %"
+    if probability < 0.005 or probability > 0.995:
+        return "<1%" if probability < 0.5 else ">99%"
+    return f"{100 * probability:.0f}%"
+
+
+def decimals(spread: float) -> int:
+    """Return the decimals of points where scores spread so far: one, and more where that is less than ten points.
+
+    Examples
+    --------
+    >>> decimals(61.0), decimals(4.0), decimals(0.2), decimals(0.0)
+    (1, 2, 3, 1)
+    """
+    return max(1, 2 - math.floor(math.log10(spread))) if 1e-9 < spread < 10 else 1
 
 
 def digits_of(numbers: Iterable[float]) -> int:

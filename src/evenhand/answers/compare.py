@@ -24,7 +24,7 @@ from evenhand.models.refined import Refinements, refine
 from evenhand.models.standardised import Standardised
 from evenhand.panel.gauge import Gauge
 from evenhand.panel.panel import Panel
-from evenhand.progress import report
+from evenhand.progress import steps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,8 +189,7 @@ def _compared(
     """Return the methods side by side, for given priors and refinements."""
     notes: list[Problem] = []
     fits: dict[str, Fit | None] = {}
-    for at, (method, fit_by) in enumerate(_ways(panel, chosen, gauge, per_component).items()):
-        report("comparing methods", at, len(METHODS) + 1 + len(chosen))
+    for method, fit_by in steps("comparing methods", _ways(panel, chosen, gauge, per_component).items()):
         try:
             fits[method] = fit_by()
         except (NotConnectedError, SolveError, LimitError) as error:
@@ -202,7 +201,7 @@ def _compared(
         )
     known = {method: fit for method, fit in fits.items() if fit is not None}
     cell = cell_of(panel, [fit.model for fit in known.values()])
-    predicted = {method: held_out(fit, cell) for method, fit in known.items()}
+    predicted = {method: held_out(fit, cell) for method, fit in steps("predicting held-out scores", known.items())}
     offered = [one.is_predicted for method, one in predicted.items() if known[method].model.is_offered]
     predictable = np.logical_and.reduce(offered)
     lost = int(predictable.size - predictable.sum())
@@ -221,7 +220,7 @@ def _compared(
     ]
     advice = advise(fits, predicted, predictable)
     rows = []
-    for method, fit in fits.items():
+    for method, fit in steps("weighing the evidence", fits.items()):
         found: Evidence | None = None if fit is None else evidence(fit, priors)
         if found is not None:
             notes += found.notes

@@ -6,23 +6,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from evenhand import frames
-from evenhand.answers.ranking import Ranking
+from evenhand.answers.ranking import Ranking, rank, ranking_of
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, NotRankableError
+from evenhand.models.average import SA, simple_average
 from evenhand.models.fit import Fit
-from evenhand.words import count_of
+from evenhand.words import count_of, decimals, is_or_are, name_some, number, percent, plural, sentence
+
+_NAMED: Final = 12
+"""Up to this many objects are named in a sentence."""
 
 LEAST_DEGREES: Final = 3
-"""Nothing is called safe with fewer degrees of freedom: with these, noise estimated from scores has no variance."""
+"""Nothing is sure with fewer degrees of freedom: with these, noise estimated from scores has no variance."""
 
 
 def why_unsafe(fit: Fit) -> str | None:
-    """Return why nothing may be called safe, whatever its probability; None where it may.
+    """Return why nothing is sure, whatever its probability; None where it may.
 
     Scores that leave next to nothing over cannot tell how large their own noise is. Every variance of a refined model
     that the scores had to tell takes away a degree of freedom. Where noise was declared, none are needed.
@@ -35,14 +39,59 @@ def why_unsafe(fit: Fit) -> str | None:
     if left >= LEAST_DEGREES:
         return None
     return (
-        f"nobody is called safely in or out: the scores leave {count_of(left, 'degree')} of freedom to tell how far "
+        f"nobody is called in or out: the scores leave {count_of(left, 'degree')} of freedom to tell how far "
         f"scores scatter, and that takes at least {LEAST_DEGREES}; more assessments would give them"
     )
 
 
+Status = Literal["in", "undecided", "out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where one object stands: a row of the table that every door shows; None is what is not known.
+
+    Attributes
+    ----------
+    place
+        Its place in the order of values, 1 for the highest of its group.
+    object, title
+        Its label, and what it is called where the file says so.
+    value, lower, upper
+        The value and the ends of its interval.
+    average
+        The plain average of its scores.
+    rank_lower, rank_upper
+        The interval of its rank.
+    chance
+        The probability of one of the places.
+    status
+        Whether the interval of the rank lies within the places, across the line or beyond it.
+    assessments, group
+        The number of its scores, and the group within which it can be compared.
+    drawn
+        Whether lots gave it a place.
+    """
+
+    place: int
+    object: str
+    title: str | None
+    value: float
+    lower: float | None
+    upper: float | None
+    average: float
+    assessments: int
+    group: int = 0
+    rank_lower: int | None = None
+    rank_upper: int | None = None
+    chance: float | None = None
+    status: Status | None = None
+    drawn: bool = False
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Decision(frames.Shown):
-    """Who is in and who is out for a number of places, and whom the data cannot separate.
+    """Who is in and who is out for a number of places, and whom the data cannot separate: the one that all doors show.
 
     Attributes
     ----------
@@ -51,13 +100,13 @@ class Decision(frames.Shown):
     places
         The number of places.
     inside, undecided, outside
-        Labels: rank interval wholly above the line, across it, wholly below it; by expected rank.
+        Labels: rank interval wholly above the line, across it, wholly below it; in the order of values.
     drawn
         Those of the undecided whom the lottery gave a place, in the order drawn; None without a lottery.
     lottery_seed
         Seed of the lottery: anyone can repeat the draw.
     caution
-        Why nobody is called safely in or out, whatever the rank intervals; None where they decide.
+        Why nobody is called in or out, whatever the rank intervals; None where they decide.
     """
 
     ranking: Ranking
@@ -70,40 +119,190 @@ class Decision(frames.Shown):
     caution: str | None = None
 
     @property
+    def fit(self) -> Fit:
+        """The fit that was ranked."""
+        return self.ranking.fit
+
+    @property
     def backend(self) -> frames.Backend:
         """The kind of frame that tables come back as."""
         return self.ranking.backend
 
     def columns(self) -> dict[str, Any]:
         """Return the table as columns: object, status and, after a lottery, whether it was drawn."""
-        labels = list(self.ranking.fit.values.labels)
+        labels = list(self.fit.values.labels)
         drawn = {} if self.drawn is None else {"drawn": [label in self.drawn for label in labels]}
         return {"object": labels, "status": self.status, **drawn}
 
     @cached_property
-    def status(self) -> list[str]:
+    def status(self) -> list[Status]:
         """``"in"``, ``"undecided"`` or ``"out"`` for each object, in the order of the panel."""
-        groups = {"in": set(self.inside), "undecided": set(self.undecided), "out": set(self.outside)}
-        return [
-            next(name for name, group in groups.items() if label in group) for label in self.ranking.fit.values.labels
-        ]
+        found: dict[str, Status] = dict.fromkeys(self.inside, "in")
+        found |= dict.fromkeys(self.undecided, "undecided")
+        found |= dict.fromkeys(self.outside, "out")
+        return [found[label] for label in self.fit.values.labels]
+
+    @cached_property
+    def chance(self) -> Floats:
+        """The probability that each object is among the first, in the order of the panel."""
+        found = ranking_of(self.ranking, self.places, None).p_top if self.places else None
+        return np.zeros(len(self.status)) if found is None else found
+
+    @cached_property
+    def standings(self) -> tuple[Standing, ...]:
+        """A row for each object, in the order of values."""
+        return standings(self.fit, self.ranking, self)
+
+    @property
+    def line(self) -> tuple[Standing, Standing] | None:
+        """The last above the line and the first below it; None where there are places for all or none."""
+        inner = 0 < self.places < len(self.standings)
+        return (self.standings[self.places - 1], self.standings[self.places]) if inner else None
+
+    @property
+    def digits(self) -> int:
+        """Decimals of points."""
+        return decimals(float(np.ptp(self.fit.panel.score)))
+
+    @cached_property
+    def unlike_averages(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Who has a place by value and not by plain average, and the other way round, in the order of values."""
+        by_average = sorted(self.standings, key=lambda one: -one.average)[: self.places]
+        theirs = {one.object for one in by_average}
+        entering = tuple(one.object for one in self.standings[: self.places] if one.object not in theirs)
+        return entering, tuple(one.object for one in self.standings[self.places :] if one.object in theirs)
+
+    def headline(self) -> str:
+        """Return the finding: who is in, and how many compete for the other places.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> eh.decide(eh.rank(eh.calibrate(eh.demo())), 10).headline()
+        '3 proposals are in; 18 compete for the other 7 places'
+        """
+        noun, inside, open_, left = self.fit.panel.noun, len(self.inside), len(self.undecided), self._left
+        if not open_:
+            if not self.outside:
+                return f"All {count_of(inside, noun)} are in"
+            return f"{sentence(count_of(inside, noun))} {is_or_are(inside)} in, and no other competes"
+        verb = "competes" if open_ == 1 else "compete"
+        if not inside:
+            every = "" if self.outside or open_ == 1 else "all "
+            return f"No {noun} is in yet; {every}{open_:,} {verb} for {count_of(left, 'place')}"
+        others = "the other place" if left == 1 else f"the other {left:,} places"
+        return f"{count_of(inside, noun)} {is_or_are(inside)} in; {open_:,} {verb} for {others}"
+
+    def brief(self) -> str:
+        """Return the same in a few words, for narrow places."""
+        if not self.undecided:
+            return f"{len(self.inside):,} in; none open"
+        verb = "competes" if len(self.undecided) == 1 else "compete"
+        places = f"{self._left:,} of {count_of(self.places, 'place')}"
+        return f"{len(self.inside):,} in; {len(self.undecided):,} {verb} for {places}"
+
+    def meaning(self) -> str:
+        """Return how many can be chosen, and what being open means."""
+        several = plural(self.fit.panel.noun)
+        chosen = f"{self.places:,} of {len(self.standings):,} {several} can be chosen."
+        if self.caution is not None:
+            return f"{chosen} {sentence(self.caution)}."
+        share = percent(self.ranking.interval)
+        return (
+            f"{chosen} Open means that the scores cannot tell: the {share} range of ranks reaches both sides of place "
+            f"{self.places:,}."
+        )
+
+    def line_words(self) -> str:
+        """Return who stands on both sides of the line, and how far apart; empty where there is no line."""
+        if self.line is None:
+            return ""
+        last, first = self.line
+        end = "1 place ends here" if self.places == 1 else f"{self.places:,} places end here"
+        gap = last.value - first.value
+        apart = number(gap, self.digits, in_sentence=True)
+        if round(gap, self.digits) == 0:
+            return f"{end}. {last.object} and {first.object} are level, as far as is shown."
+        return f"{end}. {last.object} and {first.object} are {apart} {'point' if apart == '1' else 'points'} apart."
+
+    def averages_words(self) -> str:
+        """Return what plain averages would have decided."""
+        if self.fit.model == SA:
+            return ""
+        entering, leaving = self.unlike_averages
+        if not entering:
+            return f"Plain averages would give the same {count_of(self.places, 'place')}."
+        given = f"{len(entering):,} of the {self.places:,} places" if self.places > 1 else "the place"
+        others = "another" if len(entering) == 1 else "others"
+        return (
+            f"Calibration gives {given} to {others} than plain averages would: {name_some(entering, _NAMED)} instead "
+            f"of {name_some(leaving, _NAMED)}."
+        )
+
+    @property
+    def _left(self) -> int:
+        return self.places - len(self.inside)
 
     def __str__(self) -> str:
-        text = (
-            f"{len(self.inside)} safely in the top {self.places}, {len(self.undecided)} that the data cannot separate, "
-            f"{len(self.outside)} safely out"
-        )
+        text = self.headline()
         if self.drawn is not None:
             text += f"; drawn by lot (seed {self.lottery_seed}): {', '.join(self.drawn) or 'nobody'}"
         return text if self.caution is None else f"{text}; {self.caution}"
 
 
+def in_order(fit: Fit) -> list[int]:
+    """Return positions of the objects from the highest value, group by group: the order of every table."""
+    return [int(at) for at in np.lexsort((-fit.values.estimate, fit.values.component))]
+
+
+def standings(fit: Fit, ranking: Ranking | None = None, decision: Decision | None = None) -> tuple[Standing, ...]:
+    """Return where each object stands, in the order of values; what is not known is None.
+
+    Parameters
+    ----------
+    fit
+        The fit.
+    ranking
+        Its ranks: adds their intervals.
+    decision
+        A decision that rests on them: adds chances and statuses.
+    """
+    values = fit.values
+    nothing = [None] * len(values.labels)
+    columns: dict[str, Sequence[Any]] = {
+        "object": values.labels,
+        "title": values.details.get("title") or nothing,
+        "value": values.estimate.tolist(),
+        "lower": nothing if values.lower is None else values.lower.tolist(),
+        "upper": nothing if values.upper is None else values.upper.tolist(),
+        "average": simple_average(fit.panel).values.estimate.tolist(),
+        "assessments": values.assessments.tolist(),
+        "group": values.component.tolist(),
+    }
+    if ranking is not None:
+        columns |= {"rank_lower": ranking.rank_lower.tolist(), "rank_upper": ranking.rank_upper.tolist()}
+    if decision is not None:
+        drawn = set(decision.drawn or ())
+        columns |= {"chance": decision.chance.tolist(), "status": decision.status}
+        columns["drawn"] = [label in drawn for label in values.labels]
+        if decision.caution is not None:  # then every rank is possible
+            columns |= {"rank_lower": [1] * len(nothing), "rank_upper": [len(nothing)] * len(nothing)}
+    order = in_order(fit)
+    first = {int(group): place for place, group in reversed(list(enumerate(values.component[order])))}
+    return tuple(
+        Standing(
+            place=place - first[int(values.component[at])] + 1, **{name: cells[at] for name, cells in columns.items()}
+        )
+        for place, at in enumerate(order)
+    )
+
+
 def decide(ranking: Ranking, places: int, *, lottery_seed: int | None = None) -> Decision:
-    """Return who is safely in, safely out, and in the group that the data cannot separate.
+    """Return who is in, who is out, and the group that the data cannot separate.
 
     An object is undecided if its rank interval crosses the line below the last place: the group among whom the
     Swiss National Science Foundation draws lots. With fewer than three degrees of freedom to estimate the noise from,
-    all are undecided: nothing is safe that rests on next to nothing.
+    all are undecided: nothing is sure that rests on next to nothing.
 
     Parameters
     ----------
@@ -117,7 +316,7 @@ def decide(ranking: Ranking, places: int, *, lottery_seed: int | None = None) ->
     count = ranking.expected_rank.size
     if not 0 <= places <= count:
         raise InputError(f"There are {count} objects and so between 0 and {count} places.", kind="bad_option")
-    order = np.argsort(ranking.expected_rank, kind="stable").tolist()
+    order = in_order(ranking.fit)
     labels = ranking.fit.values.labels
     caution, lower, upper = why_unsafe(ranking.fit), ranking.rank_lower, ranking.rank_upper
     if caution is not None:  # then every rank is possible
@@ -133,6 +332,16 @@ def decide(ranking: Ranking, places: int, *, lottery_seed: int | None = None) ->
         chosen = np.random.default_rng(lottery_seed).permutation(len(pool))[: max(0, places - len(inside))]
         drawn = tuple(pool[i] for i in chosen.tolist())
     return Decision(ranking, places, inside, undecided, outside, drawn, lottery_seed, caution)
+
+
+def decision_for(fit: Fit, top: int | None, seed: int = 0) -> Decision | None:
+    """Return the decision for a number of places; None without one, or where objects cannot be ranked."""
+    if top is None:
+        return None
+    try:
+        return decide(rank(fit, top=top, seed=seed), top)
+    except NotRankableError:  # the summary says why
+        return None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

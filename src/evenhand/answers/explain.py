@@ -1,16 +1,63 @@
-"""Why a value differs from the plain average: the part of each assessor's standard, and the part of confidence."""
+"""Why a value differs from the plain average: what each assessor's standard, confidence and refinements contribute."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, overload
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import floor
+from typing import Any, Final, Literal, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evenhand.compiled import sum_by
+from evenhand.compiled import Floats, sum_by
 from evenhand.frames import Shown
 from evenhand.models.fit import Fit
-from evenhand.words import is_or_are
+from evenhand.words import chance, count_of, number
+
+MOST_PARTS: Final = 6
+"""An explanation has no more parts than this: the smallest standards of assessors are taken together."""
+
+_MOST_DIGITS: Final = 300
+"""Decimals of scores that are all next to zero: with more, a number of units would leave the range of numbers."""
+
+_NOTHING: Final = 1e-6
+"""A part of less than this of the last digit shown is rounding."""
+
+_NOISE_WORDS: Final = {
+    "student": "outlying scores count less",
+    "huber": "outlying scores count less",
+    "rounded": "scores stand for what they were rounded from",
+    "logit": "points count for more near the ends of the scale",
+    "rational": "points count for more near the ends of the scale",
+    "log": "scores are compared by ratio",
+    "ordinal-probit": "categories are no even steps",
+    "ordinal-logit": "categories are no even steps",
+    "medians": "the middle score counts, not the mean",
+}
+"""What a refinement, by its name in that of the method, does to scores themselves."""
+
+Kind = Literal["strict", "generous", "confidence", "covariates", "scales", "noise", "prior"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One contribution to the difference between a value and the plain average.
+
+    Attributes
+    ----------
+    words, brief
+        What it is, in full (``"Jansen is strict: undo −12.7, at a weight of 75%"``) and for a sentence.
+    amount
+        What it adds, rounded as it is shown: such amounts add up to the difference as it is shown.
+    kind
+        ``"strict"``, ``"generous"``, ``"confidence"``, ``"prior"``, ``"covariates"``, ``"scales"`` or ``"noise"``.
+    """
+
+    words: str
+    brief: str
+    amount: float
+    kind: Kind
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -26,9 +73,13 @@ class Explanation(Shown):
     weighting
         What weighing scores by confidence instead of alike adds.
     digits
-        Decimals that the sentence shows: one, and more where scores spread over less than a point.
+        Decimals that are shown: one, and more where scores spread over less than ten points.
     drawn
         What priors, scales, covariates, medians and the map of a refined model add; 0 for the four methods.
+    move
+        The difference as it is shown: the value as shown, less the average as shown.
+    parts
+        At most six contributions in words, standards of assessors first; their amounts, as shown, add up to ``move``.
     """
 
     object: str
@@ -39,6 +90,8 @@ class Explanation(Shown):
     weighting: float
     digits: int = 1
     drawn: float = 0.0
+    move: float = 0.0
+    parts: tuple[Part, ...] = ()
 
     def columns(self) -> dict[str, Any]:
         """Return the parts of the assessors' standards as columns: assessor, bias, part."""
@@ -46,28 +99,8 @@ class Explanation(Shown):
         return {name: list(column) for name, column in zip(("assessor", "bias", "part"), cells, strict=True)}
 
     def __str__(self) -> str:
-        least = 0.5 * 10.0**-self.digits
-        bias_of = {label: bias for label, bias, _ in self.standards}
-        part_of: dict[str, float] = {}
-        for label, _, part in self.standards:
-            part_of[label] = part_of.get(label, 0.0) + part
-        sides = {
-            "strict": [label for label, part in part_of.items() if part > 0],
-            "generous": [label for label, part in part_of.items() if part < 0],
-        }
-        total = {word: abs(sum(part_of[label] for label in labels)) for word, labels in sides.items()}
-        reasons = []
-        for word in sorted(sides, key=lambda word: -total[word]):
-            names = sides[word]
-            if names and total[word] >= least:
-                who = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-                biases = ", ".join(f"{bias_of[label]:+.{self.digits}f}" for label in names)
-                reasons.append(f"{who} {is_or_are(len(names))} {word} ({biases})")
-        if abs(self.weighting) >= least:
-            reasons.append(f"confident scores weigh more ({self.weighting:+.{self.digits}f})")
-        if abs(self.drawn) >= least:
-            reasons.append(f"priors and other refinements ({self.drawn:+.{self.digits}f})")
-        return f"{self.difference:+.{self.digits}f}: {'; '.join(reasons) or 'nothing to undo'}"
+        reasons = ", ".join(f"{part.brief} ({_signed(part.amount, self.digits)})" for part in self.parts)
+        return f"{_signed(self.move, self.digits)}: {reasons or 'nothing to undo'}"
 
 
 @overload
@@ -84,44 +117,17 @@ def explain(fit: Fit, label: str | None = None) -> list[Explanation] | Explanati
     Examples
     --------
     >>> import evenhand as eh
-    >>> print(explain(eh.calibrate(eh.demo()), "P24"))
-    -15.2: Adeyemi and Eriksen are generous (+16.5, +13.9)
+    >>> fit = eh.calibrate(eh.demo())
+    >>> print(explain(fit, "P32"))
+    +18.2: Jansen is strict (+9.6), Farouk is strict (+4.8), the surer score counts more (+3.8)
+    >>> explain(fit, "P32").parts[0].words
+    'Jansen is strict: undo −12.7, at a weight of 75%'
     """
     fit.require("explain")
-    panel = fit.panel
-    chosen = range(panel.n_objects) if label is None else [fit.values.index_of(label)]
-    counts = panel.object_assessments
-    spread = float(np.ptp(panel.score))
-    digits = max(1, 2 - int(np.floor(np.log10(spread)))) if 0 < spread < 10 else 1
-    origin = float(np.median(panel.score))
-    centred = panel.score - origin
-    average = sum_by(panel.object_index, centred, panel.n_objects) / counts
-    share = fit.weight / sum_by(panel.object_index, fit.weight, panel.n_objects)[panel.object_index]
-    part = -share * fit.biases.estimate[panel.assessor_index]
-    tilt = (share - 1.0 / counts[panel.object_index]) * (centred - average[panel.object_index])
-    weighting = sum_by(panel.object_index, tilt, panel.n_objects)
-    difference = (fit.values.estimate - origin) - average
-    drawn = difference - weighting - sum_by(panel.object_index, part, panel.n_objects)
-    if fit.model.is_plain:
-        drawn = np.zeros(panel.n_objects)
-    standards: list[list[tuple[str, float, float]]] = [[] for _ in range(panel.n_objects)]
-    biases = fit.biases.estimate.tolist()
-    for at, (o, a) in enumerate(zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True)):
-        standards[o].append((panel.assessors[a], biases[a], float(part[at])))
-    found = [
-        Explanation(
-            object=panel.objects[o],
-            value=float(fit.values.estimate[o]),
-            average=float(average[o] + origin),
-            difference=float(difference[o]),
-            standards=tuple(standards[o]),
-            weighting=float(weighting[o]),
-            digits=digits,
-            drawn=float(drawn[o]),
-        )
-        for o in chosen
-    ]
-    return found if label is None else found[0]
+    work = _Work.of(fit)
+    if label is not None:
+        return work.explanation(fit.values.index_of(label))
+    return [work.explanation(at) for at in range(fit.panel.n_objects)]
 
 
 def explanation_columns(explanations: list[Explanation]) -> dict[str, Any]:
@@ -136,3 +142,233 @@ def explanation_columns(explanations: list[Explanation]) -> dict[str, Any]:
         "drawn": [item.drawn for item in explanations],
         "reason": [str(item) for item in explanations],
     }
+
+
+def shown_digits(score: Floats) -> int:
+    """Return the decimals that scores, values and their differences are shown with.
+
+    Examples
+    --------
+    >>> shown_digits(np.array([40.0, 90.0])), shown_digits(np.array([1.0, 5.0])), shown_digits(np.array([0.1, 0.2]))
+    (1, 2, 3)
+    """
+    spread = float(np.ptp(score))
+    return min(_MOST_DIGITS, max(1, 2 - floor(np.log10(spread)))) if 0 < spread < 10 else 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What the explanations of all objects share: numbers for each object, and the scores of each."""
+
+    fit: Fit
+    digits: int
+    average: Floats  # plain means
+    difference: Floats
+    weighting: Floats  # what all weights add
+    confidence: Floats  # what confidence alone adds
+    drawn: Floats
+    share: Floats  # q of each score
+    steps: dict[Kind, Floats]  # what refinements add, for each object on the scale of the model
+    order: NDArray[np.int64]  # scores by object
+    starts: NDArray[np.int64]  # where each object's scores start in that order
+    said: dict[int, tuple[Kind, str, str]] = field(default_factory=dict)  # sides and biases of assessors, in words
+
+    @classmethod
+    def of(cls, fit: Fit) -> _Work:
+        panel = fit.panel
+        origin = float(np.median(panel.score))
+        centred = panel.score - origin
+        average = _by_object(fit, centred) / panel.object_assessments
+        share = _shares(fit, fit.weight)
+        declared = share if fit.precision is None else _shares(fit, fit.precision)
+        about = centred - average[panel.object_index]
+        alike = 1.0 / panel.object_assessments[panel.object_index]
+        weighting = _by_object(fit, (share - alike) * about)
+        difference = (fit.values.estimate - origin) - average
+        undone = -_by_object(fit, share * fit.biases.estimate[panel.assessor_index])
+        return cls(
+            fit=fit,
+            digits=shown_digits(panel.score),
+            average=average + origin,
+            difference=difference,
+            weighting=weighting,
+            confidence=_by_object(fit, (declared - alike) * about),
+            drawn=np.zeros(panel.n_objects) if fit.model.is_plain else difference - weighting - undone,
+            share=share,
+            steps=_refinement_steps(fit, share),
+            order=np.argsort(panel.object_index, kind="stable"),
+            starts=np.concatenate([[0], np.cumsum(panel.object_assessments)]),
+        )
+
+    def explanation(self, at: int) -> Explanation:
+        fit, panel = self.fit, self.fit.panel
+        rows = self.order[self.starts[at] : self.starts[at + 1]]
+        who, share = panel.assessor_index[rows].tolist(), self.share[rows].tolist()
+        standards = tuple(
+            (panel.assessors[a], float(fit.biases.estimate[a]), -q * float(fit.biases.estimate[a]))
+            for a, q in zip(who, share, strict=True)
+        )
+        value, average = float(fit.values.estimate[at]), float(self.average[at])
+        exact = self._parts(at, rows)
+        parts, move = _shown(exact, value, average, self.digits)
+        return Explanation(
+            object=panel.objects[at],
+            value=value,
+            average=average,
+            difference=float(self.difference[at]),
+            standards=standards,
+            weighting=float(self.weighting[at]),
+            digits=self.digits,
+            drawn=float(self.drawn[at]),
+            move=move,
+            parts=parts,
+        )
+
+    def _parts(self, at: int, rows: NDArray[np.int64]) -> list[Part]:
+        """Return the contributions to one value as they are, not rounded, in the order in which they are shown."""
+        biases, descent = self.fit.biases.estimate, _Descent(self.fit, at)
+        amounts: dict[Kind, float] = {"confidence": float(self.confidence[at])}
+        amounts |= {kind: descent.down(float(step[at])) for kind, step in self.steps.items()}
+        weight: dict[int, float] = {}
+        for a, q in zip(self.fit.panel.assessor_index[rows].tolist(), self.share[rows].tolist(), strict=True):
+            weight[a] = weight.get(a, 0.0) + q
+        undone = {a: descent.down(-q * float(biases[a])) for a, q in weight.items()}
+        if not self.fit.model.is_plain:  # what is left is what the model does to scores themselves
+            amounts["noise"] = float(self.difference[at]) - sum(undone.values()) - sum(amounts.values())
+        least = _NOTHING * 10.0**-self.digits
+        largest = sorted((a for a in undone if abs(undone[a]) > least), key=lambda a: -abs(undone[a]))
+        others = [Part(*self._words(kind, rows), one, kind) for kind, one in amounts.items() if abs(one) > least]
+        return [
+            *_together([self._standard(a, weight[a], undone[a]) for a in largest], MOST_PARTS - len(others)),
+            *others,
+        ]
+
+    def _standard(self, assessor: int, weight: float, amount: float) -> Part:
+        if assessor not in self.said:
+            label, bias = self.fit.panel.assessors[assessor], float(self.fit.biases.estimate[assessor])
+            side: Kind = "strict" if bias < 0 else "generous"
+            self.said[assessor] = side, f"{label} is {side}", _signed(bias, self.digits)
+        side, brief, bias_words = self.said[assessor]
+        return Part(f"{brief}: undo {bias_words}, at a weight of {_share(weight)}", brief, amount, side)
+
+    def _words(self, kind: Kind, rows: NDArray[np.int64]) -> tuple[str, str]:
+        """Return what a contribution that is no standard is, in full and for a sentence."""
+        if kind == "confidence":
+            return self._confidence_words(rows)
+        return _noise_words(self.fit.method) if kind == "noise" else _STEP_WORDS[kind]
+
+    def _confidence_words(self, rows: NDArray[np.int64]) -> tuple[str, str]:
+        """Return what confidence did: of two scores, which counts more."""
+        fit, panel = self.fit, self.fit.panel
+        if rows.size != 2:
+            return ("surer scores count more",) * 2
+        brief = "the surer score counts more"
+        precision = fit.weight if fit.precision is None else fit.precision
+        sure, unsure = sorted(rows.tolist(), key=lambda row: -float(precision[row]))
+        first, second = (panel.assessor_index[row] for row in (sure, unsure))
+        scores = [f"{panel.score[row]:.10g}".replace("-", "−") for row in (sure, unsure)]
+        if first == second:
+            return brief, brief
+        surer = f"{panel.assessors[first]} {'was' if fit.model.is_plain else 'counts as'} surer"
+        return f"{surer}, so {scores[0]} counts more than {scores[1]}", brief
+
+
+_STEP_WORDS: Final[dict[Kind, tuple[str, str]]] = {
+    "prior": ("drawn toward the rest, since few scores say little", "drawn toward the rest"),
+    "covariates": ("covariates are taken out",) * 2,
+    "scales": ("assessors who spread their scores more or less are put on one scale", "spreads are put on one scale"),
+}
+
+
+def _refinement_steps(fit: Fit, share: Floats) -> dict[Kind, Floats]:
+    """Return what prior, covariates and scales add to each value on the scale of the model; nothing for plain methods.
+
+    A score's place is v + b + covariates + what its assessor's scale stretches + residual. Without a prior of values
+    the residuals of an object, as far as the noise model believes them, add up to nothing.
+    """
+    if fit.model.behind is None:
+        return {}
+    panel, work, node = fit.panel, fit.model.behind.work, fit.model.behind.best
+    of_covariates = np.zeros(panel.n_assessments)
+    if work.columns is not None:
+        of_covariates = np.asarray(work.columns @ node.coefficients, dtype=np.float64)
+    place = fit.values.latent[panel.object_index] + fit.biases.latent[panel.assessor_index] + of_covariates
+    stretched = work.panel.score - node.residuals - place
+    has_scales = node.setting.scale_ratio is not None
+    given: dict[Kind, Floats] = {"prior": node.residuals + node.aim, "covariates": of_covariates}
+    if has_scales:
+        given["scales"] = stretched
+    return {kind: -_by_object(fit, share * each) for kind, each in given.items()}
+
+
+class _Descent:
+    """The way from a value down to its scores, in points, by steps on the scale of the model."""
+
+    def __init__(self, fit: Fit, at: int) -> None:
+        self.scale, self.place = fit.values.scale, float(fit.values.latent[at])
+
+    def down(self, step: float) -> float:
+        """Return what a step that led up to here adds in points, and go down by it."""
+        if self.scale is None:
+            return step
+        ends = self.scale.back(np.array([self.place, self.place - step]))
+        self.place -= step
+        return float(ends[0] - ends[1])
+
+
+def _noise_words(method: str) -> tuple[str, str]:
+    """Return what a model does to scores themselves, in full and for a sentence."""
+    found = dict.fromkeys(_NOISE_WORDS[name] for name in method.split("+") if name in _NOISE_WORDS)
+    words = " and ".join(found) or "what else the model assumes"
+    return words, words
+
+
+def _together(standards: Sequence[Part], most: int) -> list[Part]:
+    """Return the largest standards, and the smaller ones in one where there are more than may be shown."""
+    if len(standards) <= most:
+        return list(standards)
+    kept, rest = standards[: most - 1], standards[most - 1 :]
+    amount = sum(part.amount for part in rest)
+    words = count_of(len(rest), "other assessor" if kept else "assessor")
+    return [*kept, Part(f"{words}: undo their standards", words, amount, "strict" if amount > 0 else "generous")]
+
+
+def _shown(parts: Sequence[Part], value: float, average: float, digits: int) -> tuple[tuple[Part, ...], float]:
+    """Return parts rounded so that they lead from the average as shown to the value as shown, and that difference.
+
+    Largest remainders: all are rounded down, and those that lost most get the units that are wanting. Those that come
+    to nothing are left out.
+    """
+    unit = 10**digits
+    aim = _units(value, digits) - _units(average, digits) if parts else 0
+    scaled = [part.amount * unit for part in parts]
+    units = [floor(one) for one in scaled]
+    lost = sorted(range(len(parts)), key=lambda at: units[at] - scaled[at])
+    each, wanting = divmod(aim - sum(units), len(parts) or 1)
+    for place, at in enumerate(lost):
+        units[at] += each + (place < wanting)
+    pairs = zip(parts, units, strict=True)
+    shown = (Part(part.words, part.brief, one / unit, part.kind) for part, one in pairs if one)
+    return tuple(shown), aim / unit
+
+
+def _units(amount: float, digits: int) -> int:
+    """Return an amount as it is printed, as a whole number of the last digit."""
+    return int(f"{amount:.{digits}f}".replace(".", ""))
+
+
+def _signed(amount: float, digits: int) -> str:
+    return number(amount, digits, signed=True, minus="−", in_sentence=True)
+
+
+def _share(weight: float) -> str:
+    return chance(min(1.0, weight)).replace(" ", "")
+
+
+def _shares(fit: Fit, weight: Floats) -> Floats:
+    """Return the part of each score in the weight of its object."""
+    return np.asarray(weight / _by_object(fit, weight)[fit.panel.object_index])
+
+
+def _by_object(fit: Fit, numbers: Floats) -> Floats:
+    return sum_by(fit.panel.object_index, numbers, fit.panel.n_objects)

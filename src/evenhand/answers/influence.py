@@ -16,6 +16,7 @@ from evenhand.errors import EvenhandError, InputError
 from evenhand.models.fit import Fit, Options
 from evenhand.panel.gauge import Reference
 from evenhand.panel.panel import Panel
+from evenhand.progress import steps
 from evenhand.solve.connectivity import connectivity
 
 
@@ -265,6 +266,8 @@ class WithoutAssessor:
         The largest change of a value beside the mean change, and the object; None where the panel would not do without.
     entering, leaving
         Objects that would enter and leave the top k, where k was given.
+    crossing
+        Those of the objects assessed by others that would cross the line below place k, and their ranks then.
     lost
         Objects that nobody else assessed.
     note
@@ -276,6 +279,7 @@ class WithoutAssessor:
     object: str | None
     entering: tuple[str, ...] = ()
     leaving: tuple[str, ...] = ()
+    crossing: tuple[tuple[str, int], ...] = ()
     lost: tuple[str, ...] = ()
     note: str | None = None
 
@@ -297,7 +301,8 @@ def without_assessors(
     fit.require("without")
     if top is not None and top > fit.panel.n_objects:
         raise InputError(f"There are only {fit.panel.n_objects} objects, not {top} places.", kind="bad_option")
-    return [_without(fit, index, top) for index in (range(fit.panel.n_assessors) if chosen is None else chosen)]
+    left_out = range(fit.panel.n_assessors) if chosen is None else chosen
+    return [_without(fit, index, top) for index in steps("leaving out each assessor", left_out)]
 
 
 def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:
@@ -329,11 +334,14 @@ def _without(fit: Fit, index: int, top: int | None) -> WithoutAssessor:
     at = int(np.argmax(np.abs(change)))
     entering: tuple[str, ...] = ()
     leaving: tuple[str, ...] = ()
+    crossing: tuple[tuple[str, int], ...] = ()
     if top is not None:
         was = {name for name, place in zip(panel.objects, fit.values.rank.tolist(), strict=True) if place <= top}
         now = {name for name, place in zip(rest.objects, other.values.rank.tolist(), strict=True) if place <= top}
         entering, leaving = tuple(sorted(now - was)), tuple(sorted(was - now))
-    return WithoutAssessor(label, float(change[at]), rest.objects[at], entering, leaving, lost)
+        ranks = zip(rest.objects, other.values.rank.tolist(), strict=True)
+        crossing = tuple((name, place) for name, place in ranks if name in was ^ now)
+    return WithoutAssessor(label, float(change[at]), rest.objects[at], entering, leaving, crossing, lost)
 
 
 def without_columns(deletions: Sequence[WithoutAssessor]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
@@ -188,7 +188,7 @@ def rank(
             f"{draws:,} draws of the ranks of {count:,} objects need {need / 2**30:,.0f} GiB: "
             f"{_MOST_BYTES * draws // need:,} draws fit into {_MOST_BYTES / 2**30:g} GiB."
         )
-    counted = _count_ranks(_drawn_ranks(fit, draws, seed), top, (1 - probability) / 2)
+    counted = _count_ranks(_drawn_ranks(fit, draws, seed), top, probability)
     return Ranking(
         fit=fit,
         top=top,
@@ -225,20 +225,38 @@ def draw_values(fit: Fit, count: int, generator: np.random.Generator) -> Floats:
     return deviation
 
 
+def drawn_values(fit: Fit, draws: int, seed: int) -> Iterator[Floats]:
+    """Yield all draws of the values that ranks rest on, a block of them (rows) at a time."""
+    block = max(1, _BLOCK // fit.values.estimate.size)
+    generator = np.random.default_rng(seed)
+    for start in range(0, draws, block):
+        yield draw_values(fit, min(block, draws - start), generator)
+
+
+def interval_places(draws: int, interval: float) -> tuple[int, int]:
+    """Return which of the draws in order, counted from 0, are the ends of a central interval.
+
+    Examples
+    --------
+    >>> interval_places(1000, 0.9)
+    (49, 950)
+    """
+    tail = (1 - interval) / 2
+    return int(np.floor(tail * (draws - 1))), int(np.ceil((1 - tail) * (draws - 1)))
+
+
 def _drawn_ranks(fit: Fit, draws: int, seed: int) -> NDArray[np.integer[Any]]:
     """Return the ranks in each draw (rows): one thread draws, in order, while the others rank what is drawn."""
     count = fit.values.estimate.size
-    block = max(1, _BLOCK // count)
     ranks = np.empty((draws, count), dtype=np.uint16 if count < 2**16 else np.uint32)
-    generator = np.random.default_rng(seed)
-    workers = os.cpu_count() or 1
+    workers, start = os.cpu_count() or 1, 0
     with ThreadPoolExecutor(workers) as pool:
         pending: list[Future[None]] = []
-        for start in range(0, draws, block):
-            values = draw_values(fit, min(block, draws - start), generator)
+        for values in drawn_values(fit, draws, seed):
             for done in pending:
                 done.result()
             drawn = ranks[start : start + values.shape[0]]
+            start += values.shape[0]
             pending = [
                 pool.submit(_rank_rows, some, places)
                 for some, places in zip(np.array_split(values, workers), np.array_split(drawn, workers), strict=True)
@@ -282,10 +300,10 @@ class _Counts:
     upper: NDArray[np.int64]
 
 
-def _count_ranks(ranks: NDArray[np.integer[Any]], top: int | None, tail: float) -> _Counts:
+def _count_ranks(ranks: NDArray[np.integer[Any]], top: int | None, interval: float) -> _Counts:
     """Count over the draws (rows) for each object (columns), a block of objects at a time on all cores."""
     draws, count = ranks.shape
-    low, high = int(np.floor(tail * (draws - 1))), int(np.ceil((1 - tail) * (draws - 1)))
+    low, high = interval_places(draws, interval)
     numbers, ends = np.empty((4, count)), np.empty((2, count), dtype=np.int64)
     counts = _Counts(numbers[0], numbers[1], numbers[2], numbers[3], ends[0], ends[1])
     block = max(1, _BLOCK // (8 * draws))

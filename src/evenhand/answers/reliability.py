@@ -140,7 +140,7 @@ class Reliability(frames.Shown):
         parts = []
         for at, (name, share) in enumerate(zip(self.shares.labels, _percents(self.shares), strict=True)):
             ends = self._range(at) if name == "bias" and self.shares.upper[at] > 0 else ""
-            parts.append(f"{share} % is {words[name]}" + (f" (interval{ends})" if ends else ""))
+            parts.append(f"{share}% is {words[name]}" + (f" (interval{ends})" if ends else ""))
         made = f"{', '.join(parts[:-1])} and {parts[-1]}"
         return f"Of the differences between plain averages, {made}{self._advice()}."
 
@@ -149,7 +149,7 @@ class Reliability(frames.Shown):
         if self.shares is None or np.isnan(self.shares.lower[row]):
             return ""
         lower, upper = (round(100 * float(end[row])) for end in (self.shares.lower, self.shares.upper))
-        return f" {lower} to {upper} %"
+        return f" {lower} to {upper}%"
 
     @property
     def _shown(self) -> tuple[str, ...]:

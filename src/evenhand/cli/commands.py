@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -33,10 +33,18 @@ from evenhand.cli.fitting import (
 from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, as_typed, command, part, typed
 from evenhand.cli.plotting import plot
 from evenhand.cli.reports import QUESTION, Drawing, Lottery, Reporting, report, template
-from evenhand.cli.showing import Summary, show_json
+from evenhand.cli.showing import Summary, say, say_beside, show_json, show_next_step
 from evenhand.cli.studies import reproduce, simulate
 from evenhand.errors import EvenhandError, InputError, MissingPackageError
-from evenhand.words import printable, spoken
+from evenhand.words import spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.answers.decision import Decision
+    from evenhand.io.sheets import Sheet
+    from evenhand.models.criteria import CriteriaFit
+    from evenhand.models.fit import Fit
 
 
 class EvenhandGroup(click.Group):
@@ -106,11 +114,17 @@ def _prepare() -> None:
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # kept until the end
         elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(encoding="ascii" if _knows_ascii_only() else None, errors="backslashreplace")
     if threading.current_thread() is threading.main_thread():
         for name in ("SIGTERM", "SIGHUP"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), _stop)
+
+
+def _knows_ascii_only() -> bool:
+    """Return whether LC_ALL asks for plain characters, which Python by itself takes for UTF-8."""
+    asked = any(os.environ.get(name) for name in ("PYTHONIOENCODING", "PYTHONUTF8"))
+    return os.environ.get("LC_ALL") in ("C", "POSIX") and not asked
 
 
 def _stop(number: int, _frame: object) -> None:
@@ -127,7 +141,7 @@ def _leave_quietly() -> None:
 def _say(message: str) -> None:
     """Write one line to stderr, whatever a label may contain."""
     with contextlib.suppress(OSError):
-        click.echo(printable(message), err=True)
+        say_beside(message)
 
 
 @click.group(
@@ -190,6 +204,7 @@ def calibrate(options: CalibrateOptions) -> None:
     Refinements assume more, or less: that few scores are not to be trusted far (--shrink), that a few are far off
     (--tails), that marks have ends (--bounds). The command compare says which of them the scores support.
     """
+    from evenhand.answers.decision import decision_for
     from evenhand.reports.summary import summarise_fit
 
     def detailed() -> Summary:
@@ -202,9 +217,11 @@ def calibrate(options: CalibrateOptions) -> None:
         return
     found = options.fitting.fit()
     draws = vars(options.drawing)
+    decision = decision_for(found.combined, **draws)
     summary = summarise_fit(
         found,
         **draws,
+        decision=decision,
         grades=options.grades,
         with_evidence=options.output.is_full,
         with_reliability=options.reliability,
@@ -212,10 +229,20 @@ def calibrate(options: CalibrateOptions) -> None:
     pages = options.reporting.write(found, **draws)
     options.output.give(
         summary,
-        lambda shown: terminal.show_fit(shown, options.rows, calibrated=found.model.is_calibrated),
+        lambda shown: terminal.show_fit(shown, options.rows, decision, calibrated=found.model.is_calibrated),
         detailed,
         pages,
+        lambda: _sheets(found, decision, summary["alerts"]),
     )
+
+
+def _sheets(
+    found: Fit | CriteriaFit, decision: Decision | None, alerted: Sequence[Summary] | None = None
+) -> list[Sheet]:
+    """Return the first sheets of a workbook."""
+    from evenhand.reports.decision_sheets import decision_sheets
+
+    return decision_sheets(found, decision, alerted)
 
 
 _READ_ON_A_CLUSTER: Final = ("assessor", "score", "uncertainty", "confidence", "level", "factor", "duplicates")
@@ -261,6 +288,13 @@ class CheckOptions(Input):
     save: bool = ask.flag("Keep how the file is read beside it, in FILE.evenhand.toml, for all later commands.")
     as_json: bool = ask.json_flag()
 
+    def check(self) -> None:
+        """Refuse what has no effect."""
+        if self.as_json:
+            ask.refuse("is for people: --json has the reasons always.", "explain")
+        if str(self.reading.file) == "-":
+            ask.refuse("needs a file, to keep something beside it.", "save")
+
 
 @command(CheckOptions, epilog="Example: evenhand check scores.csv")
 def check(options: CheckOptions) -> int:
@@ -287,7 +321,8 @@ def check(options: CheckOptions) -> int:
 
         kept = options.reading.kept() | panel.reading.settings()
         written = save(options.reading.file, kept)
-        click.echo(f"Kept in {written.name}: later commands on this file read it so.", err=options.as_json)
+        tell = say_beside if options.as_json else say
+        tell(f"Kept in {written.name}: later commands on this file read it so.")
     return 0 if summary["ok"] else EXIT_NO
 
 
@@ -336,6 +371,7 @@ def compare(options: CompareOptions) -> None:
     from evenhand.answers.compare import compare as compare_methods
     from evenhand.answers.evidence import Priors
     from evenhand.models.refined import Refinements
+    from evenhand.reports.first_sheets import comparison_sheet
     from evenhand.reports.summary import summarise_comparison
 
     priors = Priors(*options.priors) if options.priors else None
@@ -352,7 +388,8 @@ def compare(options: CompareOptions) -> None:
         candidates.append(Refinements(shrink=True, covariates=tuple(panel.covariates)))
     gauge, per_component = options.gauging.parsed(), options.gauging.per_component
     found = compare_methods(panel, gauge=gauge, per_component=per_component, priors=priors, candidates=candidates)
-    options.output.give(summarise_comparison(found), terminal.show_comparison)
+    summary = summarise_comparison(found)
+    options.output.give(summary, terminal.show_comparison, front=lambda: [comparison_sheet(summary)])
 
 
 class RankOptions(Options):
@@ -369,7 +406,7 @@ class RankOptions(Options):
 def rank(options: RankOptions) -> None:
     """Rank the objects of FILE, with how sure each rank is.
 
-    With --top K also says who is safely in, who is safely out, and whom the data cannot separate: objects whose rank
+    With --top K also says who is in, who is out, and who is open because the data cannot tell: objects whose rank
     interval crosses the line. --lottery-seed draws the open places among those by lot, in a way that anyone can repeat.
     """
     from evenhand.answers.decision import decide
@@ -381,10 +418,12 @@ def rank(options: RankOptions) -> None:
     ranking = rank_fit(found.combined, top=lottery.top, draws=lottery.draws, seed=lottery.seed)
     decision = None if lottery.top is None else decide(ranking, lottery.top, lottery_seed=lottery.lottery_seed)
     pages = options.reporting.write(found, **vars(lottery))
+    summary = summarise_ranking(ranking, decision)
     options.output.give(
-        summarise_ranking(ranking, decision),
-        lambda summary: terminal.show_ranking(summary, options.rows),
+        summary,
+        lambda shown: terminal.show_ranking(shown, options.rows, decision),
         also=pages,
+        front=lambda: _sheets(found, decision, summary["alerts"]),
     )
 
 
@@ -404,10 +443,17 @@ def influence(options: InfluenceOptions) -> None:
     Why values differ from plain averages, which scores are far from what all others predict, which pull their
     object's value the most, and what would change without each assessor.
     """
+    from evenhand.answers.decision import decision_for
+    from evenhand.reports.first_sheets import influence_sheets
     from evenhand.reports.summary import summarise_influence
 
-    summary = summarise_influence(options.fitting.fit(), top=options.top)
-    options.output.give(summary, lambda shown: terminal.show_influence(shown, options.rows, options.top))
+    fit = options.fitting.fit()
+    summary = summarise_influence(fit, top=options.top)
+    options.output.give(
+        summary,
+        lambda shown: terminal.show_influence(shown, options.rows, options.top),
+        front=lambda: [*_sheets(fit, decision_for(fit, options.top)), *influence_sheets(summary)],
+    )
 
 
 class NextOptions(Options):
@@ -435,15 +481,21 @@ def next_assessments(options: NextOptions) -> None:
     Without --top, those that narrow all values; with --top K, those that are expected to put most objects on the right
     side of the line.
     """
+    from evenhand.answers.decision import decision_for
     from evenhand.answers.next_best import next_best
     from evenhand.io.designs import read_pairs
+    from evenhand.reports.first_sheets import next_sheet
     from evenhand.reports.summary import summarise_next
 
     forbidden = [] if options.conflicts is None else read_pairs(options.conflicts)
-    found = next_best(
-        options.fitting.fit(), top=options.top, confidence=options.expected, conflicts=forbidden, most=options.most
+    fit = options.fitting.fit()
+    found = next_best(fit, top=options.top, confidence=options.expected, conflicts=forbidden, most=options.most)
+    summary = summarise_next(found, options.top)
+    options.output.give(
+        summary,
+        terminal.show_next,
+        front=lambda: [next_sheet(summary), *_sheets(fit, decision_for(fit, options.top))],
     )
-    options.output.give(summarise_next(found, options.top), terminal.show_next)
 
 
 class PackOptions(Input):
@@ -475,6 +527,10 @@ def pack(options: PackOptions) -> None:
         terminal.show_packed(panel, options.place, options.parts)
 
 
+_PLACES: Final = 10
+"""The places of the demo."""
+
+
 class DemoOptions(Options):
     """What ``evenhand demo`` is told."""
 
@@ -485,28 +541,36 @@ class DemoOptions(Options):
 
 @command(DemoOptions, epilog="Example: evenhand demo --save scores.csv, then evenhand calibrate scores.csv")
 def demo(options: DemoOptions) -> None:
-    """Calibrate a small grant competition that ships with evenhand: 40 proposals, 11 assessors."""
+    """Calibrate a small grant competition that ships with evenhand: 40 proposals, 11 assessors, 10 places."""
+    from evenhand.answers.decision import decision_for
     from evenhand.data import demo_path
     from evenhand.io.demo import demo as demo_panel
     from evenhand.io.results import check_target, copy_file
     from evenhand.models.additive import CWC
-    from evenhand.models.average import SA
-    from evenhand.reports.summary import summarise_fit
+    from evenhand.reports.summary import alert_records, find_alerts, summarise_fit
     from evenhand.reports.workbook import with_details
 
     if options.save is not None:
         check_target(options.save, known=(".csv",))
         copy_file(demo_path(), options.save)
-    panel = demo_panel()
-    fit, averages = CWC(panel), SA(panel)
+    fit = CWC(demo_panel())
 
-    def show(summary: dict[str, object]) -> None:
-        terminal.show_fit(summary, 0)
-        terminal.show_demo(fit, averages, options.save)
+    def show(summary: Summary) -> None:
+        decision = decision_for(fit, _PLACES)
+        alerts = [] if decision is None else alert_records(find_alerts(fit, decision))
+        terminal.show_fit(summary | {"alerts": alerts}, 0, decision)
+        if options.save is not None:
+            show_next_step(f"The scores are in {options.save}; try: evenhand calibrate --top {_PLACES}", options.save)
 
-    pages = options.reporting.write(fit, top=10, candidates=(), title="A small grant competition")
+    pages = options.reporting.write(fit, top=_PLACES, title="A small grant competition")
     summary = summarise_fit(fit)
-    options.output.give(summary, show, lambda: with_details(summary, fit), pages)
+    options.output.give(
+        summary,
+        show,
+        lambda: with_details(summary, fit),
+        pages,
+        lambda: _sheets(fit, decision_for(fit, _PLACES)),
+    )
 
 
 for _command in (

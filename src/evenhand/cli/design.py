@@ -10,9 +10,8 @@ import click
 
 from evenhand.cli import options as ask
 from evenhand.cli.options import Options, Output, command, part
-from evenhand.cli.showing import Summary, number_text, say, say_notes, show_next_step, show_table
+from evenhand.cli.showing import Summary, number_text, say, say_left_out, say_notes, show_next_step, show_table
 from evenhand.errors import InputError, Problem
-from evenhand.words import printable
 
 if TYPE_CHECKING:
     from evenhand.design.inputs import Members
@@ -40,14 +39,15 @@ class _Who(Options, heading="Who and what"):
 
     objects: str | None = ask.text(
         "FILE|N",
-        "What is to be assessed: a file with a column object, or how many. Columns per_object, topics, linking and "
-        "title are used too. Here and below, files of HotCRP, EasyChair, CMT and OpenReview are known.",
+        "What is to be assessed: a file with a column object, or how many. Columns per_object, topics and linking are "
+        "used too; titles, links and groups go along to tables and sheets. Here and below, files of HotCRP, EasyChair, "
+        "CMT and OpenReview are known.",
         reads=True,
     )
     assessors: str | None = ask.text(
         "FILE|N",
-        "Who assesses: a file with a column assessor, or how many. Columns min_load, max_load, cost, topics and email "
-        "are used too.",
+        "Who assesses: a file with a column assessor, or how many. Columns min_load, max_load, cost and topics are "
+        "used too; names and e-mail addresses go along.",
         reads=True,
     )
     object_: str | None = ask.text("COLUMN", "Column of objects in these files, if its name is not recognised.")
@@ -198,34 +198,32 @@ class _Handouts(Options, heading="What to hand out"):
 
             check_engine(self.picture.suffix.lower()[1:])
 
-    def check_labels(self, labels: Sequence[str], emails: Sequence[Any] | None) -> None:
+    def check_members(self, assessors: Members) -> None:
         """Refuse, before the search, assessors whom HotCRP could not find, and sheets of theirs that are there."""
+        from evenhand.design.inputs import addresses_in
         from evenhand.reports.designs import addresses_of, sheet_places
         from evenhand.reports.template import refuse_filled
 
         if self.sheets is not None and self.sheets.suffix.lower() != ".xlsx":
-            for place in sheet_places(self.sheets, labels).values():
+            for place in sheet_places(self.sheets, assessors.labels).values():
                 refuse_filled(place, force=self.force)
                 if self.sheets.is_dir():
                     ask.check_place(place, (".xlsx",))
         if self.hotcrp is not None:
-            listed = zip(labels, emails or (), strict=False)
-            addresses_of(labels, {label: str(email) for label, email in listed if email is not None})
+            addresses_of(assessors.labels, addresses_in(assessors.details))
 
-    def write(self, found: Design, pairs: Sequence[tuple[str, str]], titles: dict[str, str]) -> list[Path]:
+    def write(self, found: Design, pairs: Sequence[tuple[str, str]]) -> list[Path]:
         """Write what is to be handed out, and return the files."""
         from evenhand.reports import designs
 
         written: list[Path] = []
         if self.sheets is not None:
-            labels = found.task.assessors
-            designs.write_assessor_sheets(self.sheets, pairs, labels, titles=titles, confidence=self.confidence)
+            designs.write_assessor_sheets(self.sheets, found, pairs, confidence=self.confidence)
             written.append(self.sheets)
         if self.score_sheet is not None:
-            written += designs.write_score_sheet(self.score_sheet, pairs, titles=titles, confidence=self.confidence)
+            written += designs.write_score_sheet(self.score_sheet, found, pairs, confidence=self.confidence)
         if self.hotcrp is not None:
-            addresses = designs.addresses_of(list(found.task.assessors), found.emails)
-            written.append(designs.write_hotcrp(self.hotcrp, pairs, addresses, self.hotcrp_action))
+            written.append(designs.write_hotcrp(self.hotcrp, found, pairs, self.hotcrp_action))
         if self.picture is not None:
             from evenhand import plots
 
@@ -286,6 +284,8 @@ class DesignOptions(Options):
             )
         if self.handouts.hotcrp is None:
             ask.refuse("goes with --hotcrp FILE.csv.", "hotcrp_action")
+        if self.handouts.sheets is None and self.handouts.score_sheet is None:
+            ask.refuse("goes with --sheets or --score-sheet.", "confidence", "force")
         self.handouts.check_places(self.output)
 
     def _check_columns(self) -> None:
@@ -297,15 +297,15 @@ class DesignOptions(Options):
             if ask.how_many(str(given)) is not None:
                 ask.refuse("names a column, and there is no file to have it: leave it out.", name)
 
-    def found(self) -> tuple[Design, dict[str, str]]:
-        """Return the design, and the titles of objects, where their file has them."""
+    def found(self) -> Design:
+        """Return the design."""
         search = {name: given for name, given in vars(self.search).items() if name != "no_outlook"}
         if self.who.extend is not None and self.who.add is not None:
-            return self._extended(self.who.extend, self.who.add, **vars(self.aim), **search), {}
+            return self._extended(self.who.extend, self.who.add, **vars(self.aim), **search)
         return self._assigned(**vars(self.aim), **search)
 
-    def _assigned(self, **further: Any) -> tuple[Design, dict[str, str]]:
-        """Return a new design, and the titles of objects."""
+    def _assigned(self, **further: Any) -> Design:
+        """Return a new design."""
         from evenhand.design.assign import assign
         from evenhand.io.designs import read_design_pairs, read_expected
 
@@ -313,7 +313,7 @@ class DesignOptions(Options):
         objects = _members(str(who.objects), "object", who.object_)
         assessors = _members(str(who.assessors), "assessor", who.assessor)
         names: dict[str, Any] = {"object": who.object_, "assessor": who.assessor}
-        self.handouts.check_labels(assessors.labels, assessors.columns.get("email"))
+        self.handouts.check_members(assessors)
         kinds: tuple[tuple[str, Path | None, Literal["conflicts", "fixed pairs"]], ...]
         kinds = ("conflicts", who.conflicts, "conflicts"), ("fixed", who.fixed, "fixed pairs")
         for name, given, words in kinds:
@@ -327,7 +327,9 @@ class DesignOptions(Options):
                 if expected.is_file
                 else expected.points
             )
-        found = assign(
+        if expected.expertise is None and not all("topics" in side.columns for side in sides):
+            ask.refuse("is about expertise: use it with --expertise FILE, or topics in both lists.", "factor")
+        return assign(
             objects,
             assessors,
             **vars(self.loads),
@@ -337,21 +339,19 @@ class DesignOptions(Options):
             factor=expected.factor,
             **further,
         )
-        titles = zip(objects.labels, objects.columns.get("title", ()), strict=False)
-        return found, {label: str(title) for label, title in titles if title is not None}
 
     def _extended(self, panel: Path, count: int, **further: Any) -> Design:
         """Return a panel's design with further assessments."""
         from evenhand.design.assign import extend
-        from evenhand.design.inputs import Members
+        from evenhand.design.inputs import members_in
         from evenhand.io import read_panel
         from evenhand.io.designs import read_design_pairs
 
         there = read_panel(panel, object=self.who.object_, assessor=self.who.assessor)
-        self.handouts.check_labels(there.assessors, None)
+        sides = members_in(there, "object"), members_in(there, "assessor")
+        self.handouts.check_members(sides[1])
         conflicts: Sequence[tuple[str, str]] = []
         if self.who.conflicts is not None:
-            sides = Members("object", tuple(there.objects), {}), Members("assessor", tuple(there.assessors), {})
             names: dict[str, Any] = {"object": self.who.object_, "assessor": self.who.assessor}
             conflicts = read_design_pairs(self.who.conflicts, *sides, "conflicts", **names)
         load, points = self.loads.max_load, self.expected.points
@@ -376,20 +376,22 @@ def design(options: DesignOptions) -> None:
     When a first round of scores is in, evenhand design --extend scores.csv --add 20 says where further assessments
     would help most. Sheets and files for HotCRP then have only these.
     """
-    from evenhand.reports.designs import not_numbers, summarise_design, with_facts
+    from evenhand.reports.designs import describe_design, not_numbers, summarise_design, with_facts
+    from evenhand.reports.first_sheets import design_sheet
 
-    found, titles = options.found()
+    found = options.found()
     ahead, notes = _outlook(found, wanted=not options.search.no_outlook)
     only_new, handouts = options.who.extend is not None, options.handouts
     if handouts.hotcrp is not None:
         notes += not_numbers(found.task.objects)
-    written = handouts.write(found, _pairs(found, only_new=only_new), titles)
+    written = handouts.write(found, _pairs(found, only_new=only_new))
     summary = summarise_design(found, ahead, notes, extends=only_new)
     options.output.give(
         summary,
         lambda shown: _show(shown, options.rows, only_new=only_new),
         lambda: with_facts(summary),
         written,
+        lambda: [design_sheet(summary, describe_design(summary))],
     )
     if handouts.score_sheet is not None and not options.output.as_json:
         show_next_step("Once the scores are filled in, try: evenhand calibrate", handouts.score_sheet)
@@ -427,7 +429,7 @@ def _show(summary: Summary, rows: int, *, only_new: bool) -> None:
     """Print what decides, how more or less work would do, and who reads what: all of it, or what was added."""
     from evenhand.reports.designs import describe_design
 
-    say(*map(printable, describe_design(summary)))
+    say(*describe_design(summary))
     if summary["by_readings"]:
         now = sum(record["assessments"] for record in summary["objects"])
         say("With more or less work (quickly searched):")
@@ -440,18 +442,14 @@ def _show(summary: Summary, rows: int, *, only_new: bool) -> None:
                 "none found" if step["mean_sd"] is None else "this design" if step["assessments"] == now else "",
             ],
             text=("",),
+            spare=("largest sd", ""),
         )
     listed: dict[str, list[str]] = {}
     for record in summary["assignments"]:
         if not (only_new and record.get("fixed")):
             listed.setdefault(record["assessor"], []).append(record["object"])
     say("To be added:" if only_new else "Who reads what:")
-    show_table(
-        ["assessor", "objects", "labels"],
-        list(listed.items()),
-        lambda one: [one[0], f"{len(one[1]):,}", ", ".join(one[1])],
-        text=("assessor", "labels"),
-        most=rows,
-        what="assessor",
-    )
+    for assessor, labels in list(listed.items())[: rows or None]:
+        say(f"  {assessor} ({len(labels):,}): {', '.join(labels)}", hang=2)
+    say_left_out(len(listed) - (rows or len(listed)), "assessor")
     say_notes(summary["notes"])

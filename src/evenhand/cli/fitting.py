@@ -12,7 +12,7 @@ import click
 
 from evenhand.cli import options as ask
 from evenhand.cli.options import Options, part, typed
-from evenhand.words import printable
+from evenhand.cli.showing import say_beside
 
 if TYPE_CHECKING:
     from evenhand.models.bounded import ScoreMap
@@ -91,6 +91,11 @@ class Reading(Options, heading="The file"):
         callback=ask.two_numbers,
         heading=_CELLS,
     )
+    best: Literal["highest", "lowest"] | None = ask.choice(
+        ["highest", "lowest"],
+        "Which score is the best. Lowest turns scores around, as German marks from 1 to 6. Default: highest, or asked.",
+        heading=_CELLS,
+    )
     format: str | None = ask.text("NAME", "The system that wrote the file. Default: recognised by its content.")
     max_unpacked: int = ask.whole("MIB", "Refuse a workbook that unpacks to more than this.", default=512)
 
@@ -111,7 +116,7 @@ class Reading(Options, heading="The file"):
 
     def kept(self) -> dict[str, Any]:
         """Return what was typed that a reading does not tell again."""
-        names = ("sheet", "format", "duplicates", "missing", "aliases", "factor", "level_scale", "covariates")
+        names = ("sheet", "format", "duplicates", "missing", "aliases", "factor", "level_scale", "covariates", "best")
         return {name: value for name, value in self.typed().items() if name in names}
 
     def read(self, *, is_told: bool = True) -> Panel:
@@ -120,7 +125,7 @@ class Reading(Options, heading="The file"):
 
         panel = read_panel(self.file, max_unpacked=self.max_unpacked * 2**20, **self.typed())
         if is_told and panel.reading is not None:
-            click.echo(printable(panel.reading.sentence()), err=True)
+            say_beside(panel.reading.sentence())
         return panel
 
 
@@ -361,7 +366,8 @@ class _Fitting(Input):
         """Refuse refinements that would have no effect, or that take effect from others."""
         method, plain = self.estimating.method, self.estimating.plain()
         if plain is None:
-            ask.refuse("has no effect with medians, which have no intervals.", "interval", "noise")
+            ask.refuse("has no effect with medians, which have no intervals.", "interval", "noise", "seed", "draws")
+            ask.refuse("is about least squares, and medians are none: leave it out.", "solver")
         elif not plain.is_calibrated:
             ask.refuse(f"is about biases, and --method {method} has none.", *Gauging.names(), "solver")
         if plain is None or not plain.is_calibrated:
@@ -422,8 +428,9 @@ class Fitting(_Fitting):
     reading: Reading = part(Reading, hidden=["criterion"])
 
     def check(self) -> None:
-        """Refuse criteria, and refinements without effect."""
+        """Refuse criteria, intervals that are not shown, and refinements without effect."""
         self.refuse_criteria()
+        ask.refuse(f"has no effect here: {click.get_current_context().info_name} shows no intervals.", "interval")
         self._check_refinements()
 
     def fit(self) -> Fit:
@@ -468,13 +475,13 @@ class _OfCalibration(Estimating, heading="The method"):
 class LeastSquares(Fitting):
     """How a file is read and fitted by least squares."""
 
-    estimating: Estimating = part(_OfLeastSquares)
+    estimating: Estimating = part(_OfLeastSquares, hidden=["interval"])
 
 
 class Calibrating(Fitting):
     """How a file is read and calibrated."""
 
-    estimating: Estimating = part(_OfCalibration)
+    estimating: Estimating = part(_OfCalibration, hidden=["interval"])
 
 
 class Combining(Options, heading="Several criteria"):

@@ -9,12 +9,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, NoReturn, Self, TypeVar, dataclass_transform
 
 import click
 from click.core import ParameterSource
 
 from evenhand.cli.showing import Summary, show_json, show_written, shown
+from evenhand.words import with_value
+
+if TYPE_CHECKING:
+    from evenhand.io.sheets import Sheet
 
 EXIT_NO: Final = 1
 EXIT_BAD_INPUT: Final = 2
@@ -294,10 +298,7 @@ def as_typed(name: str, value: object) -> str:
     known = [] if context is None else context.command.params
     names = [spelling(one) for one in known if isinstance(one, click.Option) and one.name in (name, f"{name}_")]
     option = names[0] if names else f"--{name.replace('_', '-')}"
-    if value is None or value is True:
-        return option
-    given = ",".join(f"{key}={one}" for key, one in value.items()) if isinstance(value, Mapping) else value
-    return f"{option} {given}"
+    return with_value(option, value)
 
 
 def refuse(why: str, *names: str) -> None:
@@ -352,12 +353,14 @@ class Output(Options):
         show: Callable[[Summary], None],
         detailed: Callable[[], Summary] | None = None,
         also: Sequence[Path] = (),
+        front: Callable[[], Sequence[Sheet]] | None = None,
     ) -> None:
         """Write the file, and print JSON or what a person is shown; ``detailed`` makes the summary for a workbook.
 
-        ``also`` has files that were written before, to be named with it.
+        ``front`` makes the sheets that come first there. ``also`` has files that were written before, to be named
+        with it.
         """
-        written = [] if self.out is None else self._write(self.out, summary, detailed)
+        written = [] if self.out is None else self._write(self.out, summary, detailed, front)
         if self.as_json:
             show_json(summary)
             return
@@ -365,11 +368,18 @@ class Output(Options):
         if written or also:
             show_written([*written, *also])
 
-    def _write(self, out: Path, summary: Summary, detailed: Callable[[], Summary] | None) -> list[Path]:
+    def _write(
+        self,
+        out: Path,
+        summary: Summary,
+        detailed: Callable[[], Summary] | None,
+        front: Callable[[], Sequence[Sheet]] | None,
+    ) -> list[Path]:
         if out.suffix.lower() == ".xlsx":
             from evenhand.reports.workbook import write_workbook
 
-            return write_workbook(out, summary if detailed is None else detailed(), self.tables)
+            first = [] if front is None else front()
+            return write_workbook(out, summary if detailed is None else detailed(), self.tables, first)
         from evenhand.io.results import write_summary
 
         return write_summary(out, summary, self.tables)

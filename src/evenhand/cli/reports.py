@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from evenhand.cli import options as ask
+from evenhand.cli.decision import alerted
 from evenhand.cli.fitting import CriteriaFitting
 from evenhand.cli.options import EXIT_NO, Options, command, part
-from evenhand.cli.showing import say, show_json, show_next_step, show_written
+from evenhand.cli.showing import say, say_beside, show_json, show_next_step, show_written
 from evenhand.errors import InputError, is_installed
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Lottery(Drawing, heading=QUESTION):
     """Posterior draws of ranks, and a lottery for the places that they leave open."""
 
     draws: int = ask.whole("N", "Posterior draws.", default=10_000)
-    lottery_seed: int | None = ask.whole("N", "Draw the open places by lot among the undecided.", least=0)
+    lottery_seed: int | None = ask.whole("N", "Draw the open places by lot among those that are open.", least=0)
 
     def check(self) -> None:
         """Refuse a lottery without places."""
@@ -105,6 +106,7 @@ def report(options: ReportOptions) -> int:
     """
     from evenhand.io.results import write_text
     from evenhand.reports.page import make_report, render
+    from evenhand.reports.summary import alert_records
 
     if options.verify is not None:
         return _verify(options, options.verify)
@@ -116,7 +118,11 @@ def report(options: ReportOptions) -> int:
     if options.as_json:
         show_json({"report": str(options.place), "fingerprint": made.mark.whole, "decision": made.decision})
         return 0
-    say(*made.decision, f"Written to {options.place}; fingerprint {made.mark.whole[:16]}.")
+    with alerted(alert_records(made.alerts), decides=options.lottery.top is not None) as is_provisional:
+        finding, *further = made.decision
+        say(f"Provisional: {finding}" if is_provisional else finding, style="bold")
+        say(*further)
+    say(f"Written to {options.place}; fingerprint {made.mark.whole[:16]}.")
     return 0
 
 
@@ -125,7 +131,7 @@ def _say_if_no_charts() -> None:
     from evenhand.reports.page import NO_CHARTS
 
     if not is_installed("vl_convert"):
-        click.echo(f"Note: {NO_CHARTS}", err=True)
+        say_beside(f"Note: {NO_CHARTS}")
 
 
 def _verify(options: ReportOptions, given: str) -> int:

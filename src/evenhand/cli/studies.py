@@ -12,7 +12,6 @@ import click
 from evenhand.cli import options as ask
 from evenhand.cli.options import EXIT_NO, Options, Output, command, part
 from evenhand.cli.showing import Summary, number_text, say, say_notes, show_table
-from evenhand.words import printable
 
 if TYPE_CHECKING:
     from evenhand.studies import Reproduction
@@ -338,6 +337,7 @@ def _show_study(summary: Summary) -> None:
         list(dict.fromkeys((one["profile"], one["per_object"]) for one in summary["cells"])),
         lambda kind: [*kind, *(number_text(cells[*kind, name][error]) for error in errors for name in _METHODS)],
         text=("profile",),
+        spare=[*(f"largest {name.upper()}" for name in _METHODS), "mean IBA"],
     )
     known = [one for one in summary["cells"] if one["value_mean_error_se"] is not None]
     if known:
@@ -357,6 +357,7 @@ def _show_plans(summary: Summary, setting: str) -> None:
             *(number_text(step["sd"]), number_text(step["sd_averages"]), f"{step['load']:,.0f}"),
         ],
         text=("profile",),
+        spare=("sd of plain averages", "objects per assessor"),
     )
     for one in summary["plans"]:
         say(f"{one['profile']}: {one['words']}" if len(summary["plans"]) > 1 else one["words"])
@@ -369,7 +370,7 @@ def _show_reproductions(summary: Summary) -> None:
         say(block["source"], "")
         for place in dict.fromkeys(one["place"] for one in mine):
             _show_place(place, [one for one in mine if one["place"] == place])
-        say(*map(printable, block["remarks"]))
+        say(*block["remarks"])
         compared = len(mine) - block["not_compared"]
         if compared:
             say(
@@ -400,7 +401,7 @@ def _show_place(place: str, found: list[Summary]) -> None:
 
     heads = [head for name in columns for head in ((name, "ours") if has_printed else (name,))]
     show_table(["", *heads], list(dict.fromkeys(one["row"] for one in found)), cells, text=("",))
-    say(*map(printable, _differences(found, in_paper, in_ours)), "")
+    say(*_differences(found, in_paper, in_ours), "", hang=2)
 
 
 def _differences(found: list[Summary], in_paper: int, in_ours: int) -> Iterator[str]:
@@ -424,4 +425,4 @@ def _differences(found: list[Summary], in_paper: int, in_ours: int) -> Iterator[
 
 def _say_figures(summary: Summary) -> None:
     if summary["figures"]:
-        say(f"Drawn: {', '.join(printable(path) for path in summary['figures'])}.")
+        say(f"Drawn: {', '.join(map(str, summary['figures']))}.")

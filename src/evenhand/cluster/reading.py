@@ -7,8 +7,8 @@ import functools
 import itertools
 import math
 import operator
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -30,7 +30,7 @@ from evenhand.panel.graph import Side
 from evenhand.panel.panel import columns_of
 from evenhand.panel.roles import Roles, recognise
 from evenhand.panel.rules import Collector, Options, no_score
-from evenhand.words import argument, count_of
+from evenhand.words import Speaker, argument, carried, count_of, spoken
 
 if TYPE_CHECKING:
     import polars as pl
@@ -215,11 +215,13 @@ def load_labelled(
 
 def _code_all(crew: Crew, source: Any, columns: Mapping[str, str | None], options: Options) -> list[Any]:
     """Return a future of coded labels for each file or partition."""
+    speaker = carried([one.name for one in fields(Options)])
     if hasattr(source, "to_delayed"):
         roles = recognise([str(name) for name in source.columns], **columns, covariates=(), source="the frame")
         frames = crew.client.compute(source.to_delayed())
         return [
-            crew.submit(code_frame, frame, roles, options, f"partition {number}") for number, frame in enumerate(frames)
+            crew.submit(code_spoken, speaker, code_frame, frame, roles, options, f"partition {number}")
+            for number, frame in enumerate(frames)
         ]
     import polars as pl
 
@@ -229,7 +231,13 @@ def _code_all(crew: Crew, source: Any, columns: Mapping[str, str | None], option
     except (pl.exceptions.PolarsError, OSError):
         raise _damaged(files[0]) from None
     roles = recognise([name.strip() for name in names], **columns, covariates=(), source=Path(source).name)
-    return [crew.submit(code_file, file, names, roles, options) for file in files]
+    return [crew.submit(code_spoken, speaker, code_file, file, names, roles, options) for file in files]
+
+
+def code_spoken(speaker: Speaker | None, code: Callable[..., Coded], *arguments: Any) -> Coded:
+    """Return what is coded on a worker, whose messages name arguments as those of the process that asked."""
+    with spoken(speaker):
+        return code(*arguments)
 
 
 def _damaged(file: str) -> InputError:

@@ -16,6 +16,7 @@ from evenhand.design.inputs import (
     Members,
     Pairs,
     floats_of,
+    members_in,
     members_of,
     pairs_of,
     pose,
@@ -197,8 +198,7 @@ def extend(
     if count < 1:
         raise bad_option("The number of assessments to add must be at least 1.")
     _check_options(seed, effort, time_limit, None)
-    objects = Members("object", tuple(panel.objects), {}, panel.backend)
-    assessors = Members("assessor", tuple(panel.assessors), {})
+    objects, assessors = members_in(panel, "object"), members_in(panel, "assessor")
     aim = _aim(objects, objective, top, expected, value_sd, 0.0)
     n_objects, n_assessors = panel.n_objects, panel.n_assessors
     if n_objects * n_assessors > MOST_PAIRS:
@@ -289,10 +289,7 @@ def _aim(
 def _design(
     task: Task, outcome: Found, aim: Aim, seed: int, notes: Sequence[Problem], objects: Members, assessors: Members
 ) -> Design:
-    emails, said = None, [*notes]
-    if "email" in assessors.columns:
-        cells = zip(assessors.labels, assessors.columns["email"], strict=True)
-        emails = {label: str(cell).strip() for label, cell in cells if cell is not None}
+    said = [*notes]
     if not outcome.in_time:
         said.append(Problem("time_limit", "the time was over before the search had come to its end."))
     if min(task.n_objects, int((task.loads(outcome.chosen) > 0).sum())) > LARGEST_EXACT:
@@ -307,5 +304,6 @@ def _design(
         in_time=outcome.in_time,
         notes=tuple(said),
         backend=objects.backend,
-        emails=emails,
+        object_details=objects.details,
+        assessor_details=assessors.details,
     )

@@ -14,10 +14,12 @@ from evenhand import frames
 from evenhand.compiled import Codes, Floats
 from evenhand.design.task import Task
 from evenhand.errors import InputError, NoDesignError, bad_option
+from evenhand.panel import lexicon
 from evenhand.panel.column import NO_CODE, Column, factorise
 from evenhand.panel.confidence import check_factor, level_words
 from evenhand.panel.graph import Side
-from evenhand.panel.headings import SYNONYMS, fold
+from evenhand.panel.headings import SYNONYMS, fold, meaning_of
+from evenhand.panel.panel import Panel
 from evenhand.panel.rules import label_text, parse_number
 from evenhand.words import count_of, name_some
 
@@ -38,13 +40,16 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "topics": ("topics", "topic", "keywords", "keyword", "areas", "area", "subjects", "subject", "field", "fields"),
     "linking": ("linking", "link", "shared", "common", "everybody", "anchor"),
     "expected": ("expected", "expected value", "prior", "first score", "screening"),
-    "title": ("title", "titles"),
+    "also": ("also",),
     "email": ("email", "e mail", "mail", "address"),
     "expertise": ("expertise", "affinity", "match", "similarity", "suitability"),
     "level": SYNONYMS["level"],
     "uncertainty": SYNONYMS["uncertainty"],
 }
 """Names, folded, by which further columns of the tables of a design are recognised."""
+
+Details = Mapping[str, Mapping[str, str]]
+"""What goes with objects or assessors, by column and then by label."""
 
 _IN_WORDS: Final = {
     "per_object": "The number of assessments",
@@ -69,6 +74,8 @@ class Members:
     """The kind of frame that they came in."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Labels by what else members are called in further tables, such as e-mail addresses."""
+    details: Details = field(default_factory=dict)
+    """What goes with them wherever they go, such as titles and addresses: by column, and then by label."""
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -171,7 +178,62 @@ def members_from(
         name = _named((name for name in columns if name != label), words)
         if name is not None:
             found[role] = [columns[name][at] for at in rows]
-    return Members(side, tuple(labels), found, backend)
+    told: dict[str, dict[str, str]] = {}
+    for name in columns:
+        if name != label:
+            cells = ((one, columns[name][at]) for one, at in zip(labels, rows, strict=True))
+            told[name] = {one: label_text(cell).strip() for one, cell in cells if not _says_nothing(cell)}
+    return Members(side, tuple(labels), found, backend, details=handed_out(side, told))
+
+
+def members_in(panel: Panel, side: Side) -> Members:
+    """Return the objects or the assessors of a panel, with what goes with them; other names of theirs are known too."""
+    labels, told = (
+        (panel.objects, panel.object_details) if side == "object" else (panel.assessors, panel.assessor_details)
+    )
+    details = handed_out(side, told)
+    names = {name: label for own in details.values() for label, name in own.items()} if side == "assessor" else {}
+    aliases = {name: label for name, label in names.items() if name not in set(labels)}
+    return Members(side, tuple(labels), {}, panel.backend, aliases, details)
+
+
+def handed_out(side: Side, details: Details) -> dict[str, Mapping[str, str]]:
+    """Return those details that may be handed out with a design.
+
+    These are titles, links and groups of objects, not their authors, whom assessors may not be meant to know; names and
+    addresses of assessors.
+
+    Examples
+    --------
+    >>> list(handed_out("object", {"Paper title": {"P1": "On cakes"}, "Authors": {"P1": "Ann"}, "Track": {"P1": "A"}}))
+    ['Paper title', 'Track']
+    """
+    return {
+        name: told
+        for name, told in details.items()
+        if _goes_along(side, name) and any(one != label for label, one in told.items())
+    }
+
+
+def _goes_along(side: Side, name: str) -> bool:
+    meaning, plain = meaning_of(name), fold(name)
+    kind = "" if meaning is None else meaning.kind
+    if side == "assessor":
+        return kind in ("title", "self", "assessor") or plain in WORDS["email"]
+    is_title = kind == "title" and plain not in WORDS["topics"]
+    return is_title or plain.rpartition(" ")[2] in lexicon.LINKS | lexicon.GROUPS
+
+
+def addresses_in(details: Details) -> dict[str, str]:
+    """Return the e-mail addresses among details, by label.
+
+    Examples
+    --------
+    >>> addresses_in({"name": {"m1": "Ann"}, "E-mail": {"m1": "ann@x.org"}})
+    {'m1': 'ann@x.org'}
+    """
+    mails = (told for told in details.values() if any("@" in text for text in told.values()))
+    return dict(next(mails, {}))
 
 
 def _named(columns: Iterable[str], words: Iterable[str]) -> str | None:

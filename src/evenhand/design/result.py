@@ -5,8 +5,8 @@ That is, of the values, beside chance, without an assessor, and with more or les
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -16,12 +16,14 @@ from evenhand import frames
 from evenhand.compiled import Codes, Floats
 from evenhand.design.exchange import Inverse
 from evenhand.design.find import find
+from evenhand.design.inputs import Details, addresses_in
 from evenhand.design.start import least_cost, mix, parts_of
 from evenhand.design.task import Aim, Flags, Task
 from evenhand.errors import NoDesignError, Problem
 from evenhand.models.additive import calibrate
 from evenhand.models.fit import Fit
-from evenhand.panel.panel import Panel
+from evenhand.panel.headings import meaning_of
+from evenhand.panel.panel import Panel, detail_columns
 from evenhand.progress import report
 from evenhand.solve.connectivity import Connectivity, connectivity
 from evenhand.words import count_of
@@ -55,8 +57,8 @@ class Design(frames.Shown):
         What a user should know.
     backend
         The kind of frame that tables come back as.
-    emails
-        Addresses of assessors, by label, where their table has them.
+    object_details, assessor_details
+        What goes with the objects and with the assessors, such as titles and addresses: by column, and then by label.
     """
 
     task: Task
@@ -67,7 +69,13 @@ class Design(frames.Shown):
     in_time: bool = True
     notes: tuple[Problem, ...] = ()
     backend: frames.Backend = frames.DEFAULT_BACKEND
-    emails: dict[str, str] | None = None
+    object_details: Details = field(default_factory=dict)
+    assessor_details: Details = field(default_factory=dict)
+
+    @property
+    def emails(self) -> dict[str, str]:
+        """Addresses of assessors, by label, where their table has them."""
+        return addresses_in(self.assessor_details)
 
     @cached_property
     def used(self) -> Codes:
@@ -107,7 +115,7 @@ class Design(frames.Shown):
         task, pairs = self.task, np.flatnonzero(self.chosen)
         code = np.full(task.n_assessors, -1)
         code[self.used] = np.arange(self.used.size)
-        return Panel.from_arrays(
+        panel = Panel.from_arrays(
             task.object[pairs],
             code[task.assessor[pairs]],
             np.zeros(pairs.size),
@@ -115,6 +123,7 @@ class Design(frames.Shown):
             objects=tuple(task.objects),
             assessors=tuple(task.assessors[at] for at in self.used.tolist()),
         )
+        return replace(panel, object_details=self.object_details, assessor_details=self.assessor_details)
 
     @cached_property
     def connectivity(self) -> Connectivity:
@@ -184,6 +193,7 @@ class Design(frames.Shown):
             "assessor": [task.assessors[at] for at in task.assessor[pairs].tolist()],
             "object": [task.objects[at] for at in task.object[pairs].tolist()],
         }
+        table |= self.pair_columns(table["object"], table["assessor"])
         if task.expertise is not None:
             table["expertise"] = task.expertise[pairs].tolist()
         if task.in_points:
@@ -192,16 +202,32 @@ class Design(frames.Shown):
             table["fixed"] = task.fixed[pairs].tolist()
         return table
 
+    def pair_columns(self, objects: Sequence[str], assessors: Sequence[str]) -> dict[str, list[str | None]]:
+        """Return the object and the assessor of each pair as columns of one table, each with what goes with it.
+
+        A column of assessors' says so in its name where it could be taken for one of the objects'.
+        """
+        table: dict[str, list[str | None]] = {"object": [*objects]}
+        table |= detail_columns("object", self.object_details, objects)
+        table["assessor"] = [*assessors]
+        for name, cells in detail_columns("assessor", self.assessor_details, assessors).items():
+            meaning = meaning_of(name)
+            is_clear = name not in table and meaning is not None and meaning.kind in ("self", "assessor")
+            table[name if is_clear else f"assessor_{name}"] = cells
+        return table
+
     def object_columns(self) -> dict[str, list[Any]]:
         """Return the objects as columns: their assessments and the expected standard deviation of each value."""
-        readings = self.task.readings(self.chosen)
-        return {"object": list(self.task.objects), "assessments": readings.tolist(), "sd": self.sd.tolist()}
+        readings, labels = self.task.readings(self.chosen), list(self.task.objects)
+        table = {"object": labels, "assessments": readings.tolist(), "sd": self.sd.tolist()}
+        return _beside(table, detail_columns("object", self.object_details, labels))
 
     def assessor_columns(self) -> dict[str, list[Any]]:
         """Return the assessors as columns: their load and the expected standard deviation of each bias."""
-        loads = self.task.loads(self.chosen)
+        loads, labels = self.task.loads(self.chosen), list(self.task.assessors)
         sds = [None if np.isnan(sd) else sd for sd in self.bias_sd.tolist()]
-        return {"assessor": list(self.task.assessors), "load": loads.tolist(), "sd": sds}
+        table = {"assessor": labels, "load": loads.tolist(), "sd": sds}
+        return _beside(table, detail_columns("assessor", self.assessor_details, labels))
 
     def __str__(self) -> str:
         loads = self.task.loads(self.chosen)
@@ -229,6 +255,11 @@ class Design(frames.Shown):
         }
         made = frames.html_table("; ".join(str(self).splitlines()), table, count=len(listed), of="assessor")
         return made + frames.html_lines(self.remarks())
+
+
+def _beside(table: dict[str, list[Any]], details: dict[str, list[str | None]]) -> dict[str, list[Any]]:
+    """Return a table with details beside it; none takes the place of a column."""
+    return table | {name: cells for name, cells in details.items() if name not in table}
 
 
 # --- the outlook ---------------------------------------------------------------------------------

@@ -24,11 +24,11 @@ from evenhand.panel.column import Table, factorise
 from evenhand.panel.confidence import FACTOR, FormHint
 from evenhand.panel.headings import FORMS, bare_name, fold, meaning_of, weights_in
 from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names, of_names, words_of
-from evenhand.panel.panel import Panel, collected, twice
+from evenhand.panel.panel import Panel, collected, refuse_idle, twice
 from evenhand.panel.reading import reading_of
 from evenhand.panel.roles import find_column, listed_names
-from evenhand.panel.rules import Collector, Duplicates, Options
-from evenhand.panel.understand import understand
+from evenhand.panel.rules import Best, Collector, Duplicates, Entries, Options
+from evenhand.panel.understand import places, understand
 from evenhand.words import argument, name_some
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def read_panel(  # noqa: PLR0913
     scores: Mapping[str, float] | None = None,
     level_scale: tuple[float, float] | None = None,
     format: str | None = None,
+    best: Best | None = None,
 ) -> Panel:
     """Read a panel from a file, whatever its layout; ``panel.reading`` says how it was understood.
 
@@ -120,6 +121,10 @@ def read_panel(  # noqa: PLR0913
         The ends of a scale of numbers that say how sure assessors were, least sure first: ``(1, 5)``.
     format
         The system that wrote the file (see :mod:`evenhand.io.formats`), recognised by its content where not given.
+    best
+        Which score is the best. With ``"lowest"``, as of German marks from 1 to 6, scores are turned around, so that
+        higher values are better in all tables: the lowest score in the file becomes the highest and the other way
+        round, s becomes low + high - s. Where the file says that the lowest may be the best, it is asked.
 
     Raises
     ------
@@ -146,6 +151,7 @@ def read_panel(  # noqa: PLR0913
         "missing": tuple(missing),
         "scores": scores,
         "level_scale": level_scale,
+        "best": best,
         "sheet": sheet,
         "format": format,
     }
@@ -157,10 +163,16 @@ def read_panel(  # noqa: PLR0913
             said = f"A packed panel holds no criteria and no covariates: leave out {further[0]!r}"
             message = f"{said}, or read the file that was packed."
             raise InputError(message, kind="bad_option", where=os.fspath(path))
+        for name in (name for name, value in told.items() if value):
+            message = f"A packed panel is read as it was packed: leave {argument(name)} out."
+            raise InputError(message, kind="bad_option", where=os.fspath(path))
         return read_packed(path)
-    settled = load(path)
+    settled, typed = load(path), told
     told = _over(settled, told)
     given = Given(**{name: told[name] for name in Given.__slots__})
+    if typed["format"] and typed["layout"]:
+        both = f"{argument('format')} says how a file is laid out, and so does {argument('layout')}"
+        raise InputError(f"{both}: leave one of the two out.", kind="bad_option")
     named = [name for name in (*given.named.values(), *given.covariates) if name not in (given.object, None)]
     if given.layout == "wide" and named:
         said = "A wide sheet has a column for each assessor and nothing but scores in it"
@@ -172,13 +184,23 @@ def read_panel(  # noqa: PLR0913
         told["missing"],
         told["scores"],
         told["level_scale"],
+        told["best"],
     )
     with local(path, max_unpacked) as place:
         source = _open(place, told["sheet"], max_unpacked, told["format"], given)
-        panel = _panel(source, given, options, told["format"])
+        panel = refuse_idle(_panel(source, given, options, told["format"]), **typed)
+        if max_unpacked != MAX_UNPACKED and os.fspath(path) == os.fspath(place):
+            _refuse_limit(place)
     if settled and panel.reading is not None:
         return replace(panel, reading=replace(panel.reading, saved=place_of(path).name))
     return panel
+
+
+def _refuse_limit(path: str | os.PathLike[str]) -> None:
+    """Refuse a limit of what is unpacked for a file of which nothing is."""
+    if _kind_of(path, None) in ("text", "parquet"):
+        message = f"{argument('max_unpacked')} cannot apply: this file is not packed; leave it out."
+        raise InputError(message, kind="bad_option", where=Path(path).name)
 
 
 _SURENESS: Final = ("uncertainty", "confidence", "level")
@@ -220,7 +242,7 @@ def _panel(source: Source, given: Given, options: Options, format: str | None) -
         return None if roles is None else of_names(source.names, roles)
 
     try:
-        found = _collect(source, by_its_names, options, given.covariates)
+        found = _collect(source, by_its_names, options, given)
     except InputError as error:
         kinds = {problem.kind for problem in error.problems}
         if not kinds & {"empty_label", "bad_score"} or "more_problems" in kinds or source.rows > _LOOKED_AT:
@@ -232,11 +254,11 @@ def _panel(source: Source, given: Given, options: Options, format: str | None) -
     try:
         layout = understand(sample, given)
     except InputError:
-        _collect(source, lambda: None, options)  # what is wrong with the file itself is said first
+        _collect(source, lambda: None, options, given)  # what is wrong with the file itself is said first
         raise
     if layout.roles is None:
         return collected(read_whole(source), given, options)
-    return _collect(source, lambda: layout, options, given.covariates) or _unread()
+    return _collect(source, lambda: layout, options, given) or _unread()
 
 
 def _system(table: Table, given: Given, format: str | None) -> Found | None:
@@ -365,7 +387,7 @@ def _open(
     path: str | os.PathLike[str], sheet: str | None, max_unpacked: int, format: str | None, given: Given
 ) -> Source:
     """Return a file as a source of columns: one that is small, or must be, as a table."""
-    kind, whole = _kind_of(path, sheet), given.layout not in (None, "long")
+    kind, whole = _kind_of(path, sheet), given.layout not in (None, "long") or format is not None
     if kind in ("json", "markup"):
         return _open_data(Path(path), kind, max_unpacked, format)
     if kind == "text" and not whole and existing(path)[1].st_size >= coding.LARGE:
@@ -556,11 +578,10 @@ def is_packed(path: object) -> bool:
         return False
 
 
-def _collect(
-    source: Source, find: Callable[[], Layout | None], options: Options, covariates: Sequence[str] = ()
-) -> Panel | None:
+def _collect(source: Source, find: Callable[[], Layout | None], options: Options, given: Given) -> Panel | None:
     """Return the panel of a source with one assessment a row, portion by portion; None where no layout is found."""
     categories: set[str] = set()
+    covariates = given.covariates
 
     def read() -> Panel | None:
         collector = wanted = None
@@ -583,10 +604,22 @@ def _collect(
         entries = collector.entries()
         names = Table(source.names, (), np.zeros(0, np.int64), source.source)
         notes = [*source.notes(), *twice(source.names, roles), *layout.notes]
+        if given.assessor is None:  # of all rows, not of those alone by which the layout was understood
+            notes = [*(note for note in notes if note.kind != "positions"), *_places(entries, source.source)]
         reading = reading_of(names, layout, entries, chosen)
         return Panel.from_entries(entries, factor=options.factor, notes=notes, reading=reading)
 
     return from_the_beginning(source, read)
+
+
+def _places(entries: Entries, source: str) -> list[Problem]:
+    """Refuse assessors whose labels begin anew for each object, or note it, as of a table that is looked at whole."""
+    labels = entries.assessors
+    if len(labels) == entries.score.size:
+        from evenhand.io.formats.openreview import refuse_pseudonyms
+
+        refuse_pseudonyms(labels, entries.score.size, source)
+    return places(labels, entries.object_index, entries.assessor_index, source)
 
 
 def _first_bytes(place: Path) -> bytes:

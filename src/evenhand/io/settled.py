@@ -17,7 +17,7 @@ SUFFIX: Final = ".evenhand.toml"
 
 KNOWN: Final[Mapping[str, type | tuple[type, ...]]] = {
     **dict.fromkeys(("object", "assessor", "score", "uncertainty", "confidence", "level", "criterion"), str),
-    **dict.fromkeys(("layout", "sheet", "format", "duplicates"), str),
+    **dict.fromkeys(("layout", "sheet", "format", "duplicates", "best"), str),
     **dict.fromkeys(("criteria", "missing", "covariates", "level_scale"), list),
     **dict.fromkeys(("scores", "aliases"), dict),
     "factor": (int, float),

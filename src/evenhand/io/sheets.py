@@ -6,10 +6,11 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from evenhand.errors import LimitError, MissingPackageError
+from evenhand.look import LIGHT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 Value = str | int | float | bool | None
 """What a cell of a result can be."""
 
-Bar = Literal["", "amount", "either side", "share"]
-"""Bars behind numbers: none, from the smallest to the largest, as far below zero as above it, or from 0 to 1."""
+Bar = Literal["", "amount", "share"]
+"""Bars behind numbers: none, from the smallest to the largest, or from 0 to 1."""
+
+LineKind = Literal["title", "stop", "check", "text"]
+"""Lines around a table: the finding, alerts by their weight, and plain text."""
 
 HOSTILE_START: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # the last four are full-width
 """How text begins that a spreadsheet program would take for a formula."""
@@ -37,8 +41,49 @@ _IN_A_LINE: Final = 105
 _LINE: Final = 15
 _TALLEST: Final = 409
 """Heights in points, of a line and of the tallest row that there can be."""
+_MOST_LINKS: Final = 60_000
+"""Links that a sheet may have: programs refuse more than 65,530."""
+_ON_A_PAGE: Final = 45
+"""Rows of a table to be read that are printed on one page."""
+_NARROW: Final = 100
+"""Tables to be read that are not wider are printed upright."""
+_TALL: Final = 800
+"""Charts that are higher together are printed upright, in pixels."""
+_CROWDED: Final = 60
+"""Points beyond which they are drawn small."""
 _BLUE: Final = "#9DC3E6"
 _A4: Final = 9
+
+INK, INK_2, RULE = LIGHT["ink"], LIGHT["ink-2"], LIGHT["rule"]
+"""Text, less important text, and thin lines."""
+
+_LINES: Final[Mapping[LineKind, Mapping[str, Any]]] = {
+    "title": {"bold": True, "font_size": 16, "font_color": INK},
+    "stop": {"bold": True, "font_color": "#FFFFFF", "bg_color": "#A5113C"},
+    "check": {"font_color": "#A5113C", "bg_color": "#FDF2F4"},
+    "text": {"font_color": INK_2},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A cell that is computed from others, with what it comes to for programs that do not compute."""
+
+    text: str  # made of places, never of labels
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A cell that leads to another cell of the workbook."""
+
+    value: Value
+    sheet: str
+    row: int  # counted from 1, as programs show it
+
+
+Cell = Value | Formula | Link
+"""What a cell of a sheet can be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +91,93 @@ class Column:
     """A column of a sheet; columns may differ in length."""
 
     name: str  # its heading; a column without one is left blank
-    cells: Sequence[Value] = ()  # None is empty
+    cells: Sequence[Cell] = ()  # None is empty
     form: str = DECIMAL  # how numbers with decimals are shown; stored they have all their digits
     bar: Bar = ""
     wrap: bool = False  # whether long text is folded into several lines
+    fills: Mapping[str, str] = field(default_factory=dict)  # colours of cells by their text
+    widest: int = _WIDEST
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of text above or below a table, as wide as the table."""
+
+    text: str
+    kind: LineKind = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What a chart draws in one colour: a column of the sheet of its data."""
+
+    name: str  # our words, never a label
+    column: int
+    colour: str
+    soft: str = ""  # of bars; a series without it has no intervals
+    mark: str = "circle"
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A native chart: points by rank, or bars from a middle axis; both with intervals.
+
+    Of the sheet ``data``, labels are in the column ``labels``, and how far intervals reach in ``reach`` and the next.
+    """
+
+    kind: Literal["points", "bars"]
+    title: str
+    data: str
+    count: int
+    labels: int
+    series: Sequence[Series]
+    reach: int
+    ends: tuple[float, float, float]  # of the axis, and the distance of its lines
+    form: str
+    axis: str
+    row: int  # where it stands, counted from 0
+    height: int  # in pixels
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A sheet: its name, its columns, how many of them stay in sight, and whether rows can be filtered."""
+    """A sheet: its name, its columns, how many of them stay in sight, and whether rows can be filtered.
+
+    Lines stand ``above`` and ``below`` the table, a thick rule after its first ``places`` rows.
+    """
 
     name: str
     columns: Sequence[Column]
     fixed: int = 0
     has_filter: bool = True
+    above: Sequence[Line] = ()
+    below: Sequence[Line] = ()
+    places: int = 0
+    charts: Sequence[Chart] = ()
+
+    @property
+    def header(self) -> int:
+        """The row of the headings, counted from 0."""
+        return len(self.above)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows below the headings."""
+        return max((len(column.cells) for column in self.columns), default=0)
+
+    @property
+    def first(self) -> int:
+        """The row of the first cells, counted from 1 as programs show it."""
+        return self.header + 2
+
+    def letter(self, name: str) -> str:
+        """Return the letters of the column with a heading."""
+        return _letters([column.name for column in self.columns].index(name))
+
+    def range(self, name: str) -> str:
+        """Return the place of the column with a heading, for formulas."""
+        letter = self.letter(name)
+        return f"'{self.name}'!${letter}${self.first}:${letter}${self.header + 1 + self.rows}"
 
 
 def open_workbook(file: Path) -> Any:  # xlsxwriter has no types
@@ -79,8 +197,13 @@ def write_sheets(file: Path, sheets: Sequence[Sheet]) -> None:
     book = open_workbook(file)
     formats = Formats(book)
     used: set[str] = set()
+    by_name = {sheet.name: sheet for sheet in sheets}
     for sheet in sheets:
-        write_sheet(book.add_worksheet(sheet_name(sheet.name, used)), sheet, formats)
+        written = book.add_worksheet(sheet_name(sheet.name, used))
+        write_sheet(written, sheet, formats)
+        for chart in sheet.charts:
+            place = {"x_offset": 8, "object_position": 3}
+            written.insert_chart(chart.row, 0, _drawn(book, chart, by_name[chart.data]), place)
     book.close()
 
 
@@ -116,34 +239,70 @@ class _Exact(float):
 
 def write_sheet(sheet: Any, table: Sheet, formats: Formats) -> None:
     """Write the headings and cells of a sheet, and lay it out."""
-    sheet.freeze_panes(1, table.fixed)
-    lay_out(sheet)
-    _set_heights(sheet, table.columns)
+    header = table.header
+    if table.columns:
+        sheet.freeze_panes(header + 1, table.fixed)
+    lay_out(sheet, header)
+    if table.above:
+        sheet.set_margins(left=0.5, right=0.5, top=0.5, bottom=0.6)
+        sheet.set_row(header, 2 * _LINE - 2)
+        if table.rows <= _ON_A_PAGE:
+            sheet.fit_to_pages(1, 1)
+        is_tall = sum(chart.height for chart in table.charts) > _TALL
+        if is_tall or (table.rows > _ON_A_PAGE and sum(map(_width, table.columns)) <= _NARROW):
+            sheet.set_portrait()
+    _set_heights(sheet, table)
     after_numbers = False
     top = {"valign": "top"} if any(column.wrap for column in table.columns) else {}
+    can_link = sum(isinstance(cell, Link) for column in table.columns for cell in column.cells) <= _MOST_LINKS
     for at, column in enumerate(table.columns):
         sheet.set_column(at, at, _width(column))
         shape = _shape(column, after_numbers=after_numbers)
         after_numbers = bool(column.name) and _is_numbers(column)
         if not column.name:
             continue
-        # over numbers, which stand to the right; the button of a filter takes the end of the cell
-        aside = {"align": "right", "indent": 2 if table.has_filter else 0} if after_numbers else shape
-        sheet.write_string(0, at, column.name, formats.of_header(column.name, **aside))
+        # over numbers, which stand to the right; the button of a filter takes the end of the cell, or its lower half
+        indent = 2 if table.has_filter and not table.above else 0
+        aside = {"align": "right", "indent": indent} if after_numbers else shape
+        aside = {**aside, "valign": "top"} if table.above else aside
+        sheet.write_string(header, at, column.name, formats.of_header(column.name, **aside))
         folded = {"text_wrap": True} if column.wrap else {}
-        _write_cells(sheet, at, column, {**shape, **top, **folded}, formats)
+        cells = _Cells(sheet, formats, column, {**shape, **top, **folded}, can_link=can_link)
+        for row, value in enumerate(column.cells, 1):
+            cells.write(header + row, at, value, {"bottom": 5} if row == table.places else {})
         numbers = [abs(cell) for cell in column.cells if isinstance(cell, int | float) and math.isfinite(cell)]
         if column.bar and any(numbers):
-            sheet.conditional_format(1, at, len(column.cells), at, _bar(column.bar, max(numbers)))
+            sheet.conditional_format(header + 1, at, header + len(column.cells), at, _bar(column.bar))
     if table.columns and table.has_filter:
-        rows = max(len(column.cells) for column in table.columns)
-        sheet.autofilter(0, 0, max(rows, 1), len(table.columns) - 1)
+        sheet.autofilter(header, 0, header + max(table.rows, 1), len(table.columns) - 1)
+    _write_lines(sheet, table, formats)
+
+
+def _write_lines(sheet: Any, table: Sheet, formats: Formats) -> None:
+    """Write the lines around a table, each across all its columns and folded there."""
+    widths = [_width(column) for column in table.columns]
+    start = table.header + table.rows + 2
+    for row, line in [*enumerate(table.above), *enumerate(table.below, start)]:
+        if not line.text:
+            continue
+        style = formats.of_text(line.text, text_wrap=len(widths) > 1, valign="vcenter", **_LINES[line.kind])
+        if len(widths) > 1:
+            sheet.merge_range(row, 0, row, len(widths) - 1, "", style)
+        sheet.write_string(row, 0, line.text, style)  # which is never taken for a formula
+        lines = math.ceil(text_width(line.text) * (1.5 if line.kind == "title" else 0.95) / max(sum(widths), 1))
+        count = max(1, lines) if len(widths) > 1 else 1
+        sheet.set_row(row, (21 if line.kind == "title" else _LINE) * count + 3)
 
 
 def _is_numbers(column: Column) -> bool:
     """Say whether most cells of a column are numbers."""
-    filled = [cell for cell in column.cells[:500] if cell is not None and cell != ""]
+    filled = [cell for cell in map(_shown_value, column.cells[:500]) if cell is not None and cell != ""]
     return 2 * sum(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in filled) > len(filled)
+
+
+def _shown_value(cell: Cell) -> Value:
+    """Return what a cell shows."""
+    return cell.value if isinstance(cell, Formula | Link) else cell
 
 
 def _shape(column: Column, *, after_numbers: bool) -> dict[str, Any]:
@@ -151,11 +310,11 @@ def _shape(column: Column, *, after_numbers: bool) -> dict[str, Any]:
     return {"align": "left", "indent": 1} if after_numbers and not _is_numbers(column) else {}
 
 
-def _set_heights(sheet: Any, columns: Sequence[Column]) -> None:
+def _set_heights(sheet: Any, table: Sheet) -> None:
     """Give rows in which text is folded the height of its lines, which not every program finds by itself."""
     lines: dict[int, int] = {}
-    for column in columns:
-        for row, cell in enumerate(column.cells if column.wrap else (), 1):
+    for column in table.columns:
+        for row, cell in enumerate(column.cells if column.wrap else (), table.header + 1):
             if isinstance(cell, str):
                 folded = sum(max(1, -(-text_width(line) // _IN_A_LINE)) for line in cell.splitlines())
                 lines[row] = max(lines.get(row, 1), folded)
@@ -164,39 +323,125 @@ def _set_heights(sheet: Any, columns: Sequence[Column]) -> None:
             sheet.set_row(row, min(_LINE * count, _TALLEST))
 
 
-def lay_out(sheet: Any) -> None:
+def lay_out(sheet: Any, header: int = 0) -> None:
     """Prepare a sheet for paper: landscape, as wide as the page, headings on every page, its name and page below."""
     sheet.set_landscape()
     sheet.set_paper(_A4)
     sheet.fit_to_pages(1, 0)
-    sheet.repeat_rows(0)
+    sheet.repeat_rows(header)
     sheet.set_footer("&L&A&R&P / &N")
 
 
-def _write_cells(sheet: Any, at: int, column: Column, shape: Mapping[str, Any], formats: Formats) -> None:
-    plain, decimal = formats(**shape), formats(num_format=column.form, **shape)
-    for row, value in enumerate(column.cells, 1):
-        if value is None or value == "":
-            continue
-        if isinstance(value, bool):
-            sheet.write_boolean(row, at, value, plain)
-        elif isinstance(value, int) and abs(value) <= 2**53:
-            sheet.write_number(row, at, value, plain)
-        elif isinstance(value, float) and math.isfinite(value):
-            sheet.write_number(row, at, _Exact(value), decimal)
+class _Cells:
+    """The writer of the cells of a column."""
+
+    def __init__(self, sheet: Any, formats: Formats, column: Column, shape: Mapping[str, Any], *, can_link: bool):
+        self._sheet, self._formats, self._column, self._shape = sheet, formats, column, shape
+        self._can_link = can_link
+
+    def write(self, row: int, at: int, cell: Cell, rule: Mapping[str, Any]) -> None:
+        """Write a cell as what it is; nothing where it is empty, except for the rule below it."""
+        shape = {**self._shape, **rule}
+        if isinstance(cell, Link):
+            if self._can_link:
+                shape |= {"underline": 1}
+                place = f"internal:'{cell.sheet}'!A{cell.row}"
+                # overwritten by the label itself, which so never stands in the link
+                self._sheet.write_url(row, at, place, string=cell.sheet)
+            cell = cell.value
+        if isinstance(cell, Formula):
+            style = self._formats(num_format=self._column.form, **shape)
+            value = cell.value if cell.value is not None and math.isfinite(cell.value) else ""
+            self._sheet.write_formula(row, at, cell.text, style, value)
+        elif cell is None or cell == "":
+            if rule:
+                self._sheet.write_blank(row, at, None, self._formats(**shape))
+        elif isinstance(cell, bool):
+            self._sheet.write_boolean(row, at, cell, self._formats(**shape))
+        elif isinstance(cell, int) and abs(cell) <= 2**53:
+            self._sheet.write_number(row, at, cell, self._formats(**shape))
+        elif isinstance(cell, float) and math.isfinite(cell):
+            self._sheet.write_number(row, at, _Exact(cell), self._formats(num_format=self._column.form, **shape))
         else:
-            text = str(value)
-            hostile = text.startswith(HOSTILE_START)
-            sheet.write_string(row, at, text, formats.of_text(text, **shape) if hostile else plain)
+            text = str(cell)
+            fill = self._column.fills.get(text)
+            shape |= {} if fill is None else {"bg_color": fill}
+            self._sheet.write_string(row, at, text, self._formats.of_text(text, **shape))
 
 
-def _bar(kind: Bar, largest: float) -> dict[str, Any]:
-    # bars with an axis need an extension that other readers warn about
-    ends = {"share": (0, 1), "either side": (-largest, largest)}.get(kind)
-    bar: dict[str, Any] = {"type": "data_bar", "bar_color": _BLUE}
-    if ends is not None:
-        bar |= {"min_type": "num", "max_type": "num", "min_value": ends[0], "max_value": ends[1]}
-    return bar
+def _bar(kind: Bar) -> dict[str, Any]:
+    # bars with an axis need an extension that other readers warn about: those are charts
+    ends = {"min_type": "num", "max_type": "num", "min_value": 0, "max_value": 1} if kind == "share" else {}
+    return {"type": "data_bar", "bar_color": _BLUE, **ends}
+
+
+def _drawn(book: Any, chart: Chart, data: Sheet) -> Any:
+    """Return a chart of a workbook."""
+    is_points = chart.kind == "points"
+    drawn = book.add_chart({"type": "line" if is_points else "bar"})
+    first, last = data.header + 1, data.header + chart.count
+    for one in chart.series:
+        drawn.add_series(
+            {
+                "name": one.name,
+                "categories": [chart.data, first, chart.labels, last, chart.labels],
+                "values": [chart.data, first, one.column, last, one.column],
+                **(_as_points(one, chart.count) if is_points else _as_bars(one)),
+                **({"y_error_bars": _reach(chart, one, data)} if one.soft else {}),
+            }
+        )
+    small = {"size": 9, "color": INK_2}
+    drawn.set_title({"name": chart.title, "name_font": {"size": 12, "color": INK}, "overlay": False})
+    drawn.set_legend({"position": "bottom", "font": small})
+    turned = {"rotation": -90} if is_points and chart.count > 12 else {}
+    grid = {"visible": True, "line": {"color": RULE, "width": 0.75}}
+    low, high, step = chart.ends
+    scale = {"min": low, "max": high, "major_unit": step, "num_format": chart.form, "num_font": small}
+    amounts = {**scale, "major_gridlines": grid, "name": chart.axis, "name_font": small, "line": {"none": True}}
+    named = {"num_font": {**small, **turned}, "label_position": "low", "line": {"color": INK_2}}
+    named |= {"major_tick_mark": "none", "major_gridlines": {"visible": False}}
+    if is_points:
+        drawn.set_x_axis(named)
+        drawn.set_y_axis({**amounts, "crossing": "min"})
+    else:
+        drawn.set_x_axis(amounts)
+        drawn.set_y_axis(named)
+    drawn.set_size({"width": 1060, "height": chart.height})
+    drawn.show_blanks_as("gap")
+    return drawn
+
+
+def _as_points(one: Series, count: int) -> dict[str, Any]:
+    size = 3 if count > _CROWDED else 7
+    mark = {"type": one.mark, "size": size, "fill": {"color": one.colour}, "border": {"color": one.colour}}
+    return {"line": {"none": True}, "marker": mark}
+
+
+def _as_bars(one: Series) -> dict[str, Any]:
+    return {"fill": {"color": one.soft}, "border": {"none": True}, "gap": 40, "overlap": 100}
+
+
+def _reach(chart: Chart, one: Series, data: Sheet) -> dict[str, Any]:
+    """Return intervals: how far they reach below and above."""
+    ends: dict[str, Any] = {}
+    for name, at in (("minus", chart.reach), ("plus", chart.reach + 1)):
+        letter, last = _letters(at), data.header + 1 + chart.count
+        ends[f"{name}_values"] = f"='{chart.data}'!${letter}${data.first}:${letter}${last}"
+        ends[f"{name}_data"] = list(data.columns[at].cells[: chart.count])
+    width = 0.5 if chart.count > _CROWDED else 1.25
+    return {"type": "custom", **ends, "end_style": 0, "line": {"color": one.colour, "width": width}}
+
+
+def _letters(column: int) -> str:
+    """Return the letters of a column, counted from 0.
+
+    Examples
+    --------
+    >>> _letters(0), _letters(25), _letters(26)
+    ('A', 'Z', 'AA')
+    """
+    before, letter = divmod(column, 26)
+    return (_letters(before - 1) if before else "") + chr(ord("A") + letter)
 
 
 def check_fits(sheet: Sheet) -> None:
@@ -205,7 +450,7 @@ def check_fits(sheet: Sheet) -> None:
         message = f"The table {sheet.name!r} is larger than a sheet of a workbook can be"
         raise LimitError(f"{message}: write it as .csv or .parquet.")
     for column in sheet.columns:
-        for value in (column.name, *column.cells):
+        for value in (column.name, *map(_shown_value, column.cells)):
             if isinstance(value, str) and len(value) > _LONGEST_TEXT:
                 which = f"The text {value[:40]!r}... in column {column.name[:40]!r}"
                 most = f"the {_LONGEST_TEXT:,} characters that a cell of a workbook can hold"
@@ -231,9 +476,9 @@ def _width(column: Column) -> int:
         return _WRAPPED
     if not column.name:
         return 3
-    decimals = len(column.form.partition(".")[2])
-    shown = (_shown(value, decimals) for value in column.cells[:500] if value is not None)
-    return min(_WIDEST, max(8, text_width(column.name) + 4, max(shown, default=0) + 2))
+    decimals = len(column.form.partition(";")[0].partition(".")[2])
+    shown = (_shown(value, decimals) for value in map(_shown_value, column.cells[:500]) if value is not None)
+    return min(column.widest, max(8, text_width(column.name) + 4, max(shown, default=0) + 2))
 
 
 def _shown(value: Value, decimals: int) -> int:

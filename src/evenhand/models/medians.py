@@ -512,7 +512,7 @@ def _scale(size: Floats, freedom: int) -> float:
 def _notes(panel: Panel, model: Medians) -> list[Problem]:
     """Return the sum with its bound in words, and the outlying scores by name."""
     sum_ = f"the sum of sqrt(c) |s - v - b| is {model.criterion:.6g}"
-    above = f"which nothing lowers by more than {100 * model.gap:.2g} %"
+    above = f"which nothing lowers by more than {100 * model.gap:.2g}%"
     how = "by a linear programme and" if model.is_programmed else "after"
     rounds = count_of(model.rounds, "round")
     notes = [Problem("medians", f"{sum_}, {above}, {how} {rounds} of medians.")]

@@ -47,6 +47,7 @@ from evenhand.panel.sheet import (
     is_summary_name,
     share_of,
     tagged,
+    told_places,
 )
 from evenhand.words import argument, name_some
 
@@ -341,7 +342,8 @@ def _refuse_positions(sheet: Sheet, labels: Sequence[str], columns: Sequence[Fac
     is_prefix = bool((np.diff(filled.astype(int), axis=1) <= 0).all())
     if is_prefix and (len(labels) <= 5 or not filled.all()):
         reason = f"The columns {quoted(list(labels))} are filled from the left"
-        sheet.tell_places(labels, reason, not filled.all(), argument("layout", "wide"))
+        option = argument("layout", "wide")
+        sheet.notes.append(told_places(labels, reason, not filled.all(), option, sheet.source))
 
 
 def _without_header(sheet: Sheet, facts: Facts) -> InputError:

@@ -287,6 +287,55 @@ def _governing(words: Sequence[str]) -> Meaning | None:
     return None
 
 
+_BEST, _WORST = ("|".join(words) for words in (lexicon.BEST, lexicon.WORST))
+_ONE_IS_BEST: Final = re.compile(
+    rf"(?<![\d.,-])1(?:[.,]0)?\s*(?:=|:|-|is|ist|\()?\s*(?:the )?(?:{_BEST})\b"
+    rf"|\b(?:{_BEST})\s*(?:=|:|\()\s*1(?![\d%.])"
+)
+_MOST_IS_WORST: Final = re.compile(rf"(?<![\d.,])(?:[3-9]|10)(?:[.,]0)?\s*(?:=|:|-|is|ist)\s*(?:the )?(?:{_WORST})\b")
+_GERMAN_NOTE: Final = re.compile(r"\b(?:\w{3,})?noten?\b")
+
+
+def says_one_is_best(text: str) -> bool:
+    """Say whether a cell tells that 1 is the best score.
+
+    Examples
+    --------
+    >>> says_one_is_best("1 = sehr gut"), says_one_is_best("excellent (1)"), says_one_is_best("10: excellent")
+    (True, True, False)
+    """
+    return _ONE_IS_BEST.search(plain_text(text)) is not None
+
+
+def says_lowest_is_best(name: str) -> bool:
+    """Say whether the legend in a heading of scores tells that the lowest one is the best.
+
+    Examples
+    --------
+    >>> says_lowest_is_best("Bewertung (1 = sehr gut, 6 = ungenügend)"), says_lowest_is_best("Score (lower is better)")
+    (True, True)
+    >>> says_lowest_is_best("Score (1 = poor, 5 = excellent)")
+    False
+    """
+    text = plain_text(name)
+    is_said = says_one_is_best(text) or _MOST_IS_WORST.search(text) is not None
+    return is_said or any(phrase in text for phrase in lexicon.LOWER_IS_BETTER)
+
+
+def may_be_german_note(name: str) -> bool:
+    """Say whether a heading may be the German word for marks of which 1 is the best; a scale in it may say otherwise.
+
+    Examples
+    --------
+    >>> may_be_german_note("Gesamtnote"), may_be_german_note("Note globale"), may_be_german_note("Note (0-20)")
+    (True, False, False)
+    """
+    text, scale = fold(name), SCALE.search(name)
+    is_french = text.startswith("note ") and text in lexicon.SCORES
+    is_short = scale is None or (int(scale[1]) == 1 and int(scale[2]) <= 6)
+    return is_short and not is_french and _GERMAN_NOTE.search(text) is not None
+
+
 def without_number(name: str) -> tuple[str, int] | None:
     """Return a heading without the number at its end, and the number; None where it has none.
 

@@ -15,13 +15,17 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word.replace("_", " ") for word in text.split())
 
 
-THINGS: Final = _words(
+NOUNS: Final = _words(
     "object proposal paper submission candidate student applicant application entry entrant item essay script work "
     "project abstract manuscript article poster thesis dissertation portfolio nominee nomination pupil contestant "
     "competitor participant presentation talk dish cake wine beer film photo startup team product sample contribution "
     "case idea pitch tender assignment coursework performance skater athlete recipe bake coffee response gradee "
     "question target answer "
-    "finalist grant option animal plant dog song book cheese "
+    "finalist grant option animal plant dog song book cheese"
+)
+"""English words for what is assessed, in the singular: sentences speak of it so."""
+
+THINGS: Final = NOUNS + _words(
     "antrag projekt kandidat kandidatin bewerber bewerberin bewerbung beitrag einreichung arbeit objekt artikel "
     "studierende studentin schuler schulerin teilnehmer teilnehmerin prufling klausur aufsatz vorhaben vortrag kuchen "
     "entwurf wein antragsnummer forderantrag "
@@ -159,6 +163,18 @@ FLAGS: Final = frozenset(_words("yes no true false ja nein oui non si sim nao ne
 TITLES: Final = _words("title titel titre titulo titolo name subject topic naam nom nombre nome bezeichnung thema")
 """Names of a column that says what an object is called."""
 
+LINKS: Final = frozenset(_words("url link website homepage webseite lien enlace collegamento ligacao site web"))
+"""Last words of the name of a column that says where an object is to be found."""
+
+GROUPS: Final = frozenset(
+    _words(
+        "group track category session section division stream strand panel class type kind programme program call "
+        "gruppe kategorie sektion sparte klasse art groupe categorie volet filiere grupo categoria seccion sesion "
+        "gruppo sezione sessione secao sessao groep categorie sectie"
+    )
+)
+"""Last words of the name of a column that sorts objects into groups."""
+
 TAGS: Final = _words("id name number no nr num code label ref # nummer numero kennung numer n° nº n kennziffer key")
 """What may follow, or stand before, a word for objects or assessors."""
 
@@ -238,6 +254,50 @@ COUNTERS: Final = frozenset(
     _words("no nr # id row index line s_no sl_no lfd_nr lfd n° nº zeile ligne fila riga linha rij")
 )
 
+# --- forms -----------------------------------------------------------------------------------------
+
+STAMPS: Final = frozenset(
+    _words("timestamp zeitstempel horodateur marca_temporal informazioni_cronologiche tijdstempel carimbo_de_data_hora")
+)
+"""Names of the column in which Google Forms says when an answer was sent."""
+
+STARTS: Final = frozenset(_words("start_time startzeit heure_de_debut hora_de_inicio ora_di_inizio begintijd"))
+ENDS: Final = frozenset(
+    _words(
+        "completion_time fertigstellungszeit heure_de_fin hora_de_finalizacion ora_di_completamento "
+        "tijd_van_voltooien hora_de_conclusao"
+    )
+)
+"""Names of the columns in which Microsoft Forms says when an answer was begun and sent."""
+
+LOGINS: Final = MAIL | frozenset(
+    _words(
+        "username nutzername nom_d'utilisateur nombre_de_usuario nome_utente endereco_de_e_mail nome_de_usuario "
+        "nome_de_utilizador gebruikersnaam"
+    )
+)
+"""Names of the column in which forms say who answered."""
+
+NAMES: Final = frozenset(_words("name nom nombre nome naam"))
+
+ANONYMOUS: Final = frozenset(_words("anonymous anonym anonyme anonimo anoniem"))
+"""Cells in which forms say that they do not know who answered."""
+
+ENTRIES: Final = _words(
+    "proposal paper submission candidate student applicant application entry project abstract manuscript poster thesis "
+    "nominee nomination team essay object item startup company presentation talk antrag projekt bewerber beitrag "
+    "candidat candidature projet propuesta proyecto candidato proposta progetto projeto voorstel kandidaat"
+)
+"""Words in a question of a form that may ask what is assessed."""
+
+JUDGING: Final = _words(
+    "rate rating score mark grade how quality comment comments feedback strength strengths weakness weaknesses"
+)
+"""Words in a question that asks how good something is."""
+
+CHOOSING: Final = _words("which what id title name number select choose")
+"""Words in a question that asks which one it is, all the same."""
+
 NOT_ASSESSED: Final = frozenset(
     (
         *_words(
@@ -302,6 +362,24 @@ _SURE: Final[Mapping[int, str]] = {
 }
 SURENESS: Final[Mapping[str, int]] = {word: rank for rank, words in _SURE.items() for word in _words(words)}
 """Words for how sure somebody is, from -2, not at all, to 2, very."""
+
+# --- which end of a scale is the best ---------------------------------------------------------------
+
+BEST: Final = _words(
+    "best beste bester sehr_gut very_good excellent exzellent outstanding hervorragend ausgezeichnet tres_bien "
+    "meilleur meilleure excellente muy_bueno mejor excelente ottimo migliore eccellente muito_bom melhor zeer_goed "
+    "uitstekend"
+)
+WORST: Final = _words(
+    "worst schlechteste schlecht ungenugend mangelhaft poor very_poor pire mauvais insuffisant peor malo insuficiente "
+    "peggiore pessimo pior slecht slechtste onvoldoende"
+)
+"""Words beside a number that say whether the lowest score is the best."""
+
+LOWER_IS_BETTER: Final = _words(
+    "lower_is_better lowest_is_best less_is_better smaller_is_better niedriger_ist_besser kleiner_ist_besser "
+    "weniger_ist_besser moins_c'est_mieux menor_es_mejor minore_e_meglio menor_e_melhor lager_is_beter"
+)
 
 # --- scores in words -------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenhand import frames
 from evenhand.compiled import count_by, frozen, sum_by
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, bad_option
 from evenhand.frames import MOST_ROWS, html_lines, html_table
 from evenhand.panel.column import Column, Numbered, Table, factorise, of_numbers
 from evenhand.panel.confidence import FACTOR, Form
@@ -21,9 +21,9 @@ from evenhand.panel.headings import fold, meaning_of
 from evenhand.panel.layout import Given, Kind, Layout, by_names, lengthen, of_names
 from evenhand.panel.reading import Reading, reading_of
 from evenhand.panel.roles import Roles, listed_names
-from evenhand.panel.rules import Collector, Duplicates, Entries, Options, is_empty, label_text
-from evenhand.panel.understand import understand
-from evenhand.words import count_of, name_some
+from evenhand.panel.rules import Best, Collector, Duplicates, Entries, Options, is_empty, label_text
+from evenhand.panel.understand import places, understand
+from evenhand.words import argument, count_of, name_some
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,6 +58,8 @@ class Panel:
         How the file or frame was read; None for panels of arrays.
     object_details, assessor_details
         What goes with the objects and with the assessors, such as titles: by column, and then by label.
+    rows
+        The row of the file that each score stands in; None where there is no file, or a large one.
     """
 
     objects: Sequence[str]
@@ -75,6 +77,7 @@ class Panel:
     reading: Reading | None = None
     object_details: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     assessor_details: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rows: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         arrays = (self.object_index, self.assessor_index, self.score, self.precision, *self.covariates.values())
@@ -103,6 +106,7 @@ class Panel:
         criteria: Sequence[str] = (),
         scores: Mapping[str, float] | None = None,
         level_scale: tuple[float, float] | None = None,
+        best: Best | None = None,
     ) -> Panel:
         """Return the panel that a pandas, polars or pyarrow table holds, whatever its layout.
 
@@ -125,7 +129,7 @@ class Panel:
         covariates
             Names of further columns, by which :attr:`covariates` holds them. One whose cells are all numbers, or
             true and false (1 and 0), becomes numbers; any other, and one of a categorical type, becomes text.
-        wide, layout, criteria, scores, level_scale
+        wide, layout, criteria, scores, level_scale, best
             As :func:`evenhand.read_panel` takes them.
 
         Examples
@@ -147,7 +151,13 @@ class Panel:
             criteria=listed_names(criteria),
             layout="wide" if wide else layout,
         )
-        options = Options(factor, aliases, duplicates, missing, scores, level_scale)
+        options = Options(factor, aliases, duplicates, missing, scores, level_scale, best)
+        told = {
+            "factor": None if factor == FACTOR else factor,
+            "aliases": aliases,
+            "scores": scores,
+            "level_scale": level_scale,
+        }
         names = frames.column_names(frame)
         roles, rows = by_names(names, given, "the frame"), np.arange(frames.row_count(frame))
         is_small = roles is None or rows.size <= _LOOKED_AT
@@ -155,13 +165,20 @@ class Panel:
         columns = columns_of(frame, names, roles or Roles(0, 0, 0), options, used)
         if is_small or roles is None:
             table = Table(tuple(names), columns, rows, "the frame")
-            return replace(collected(table, given, options), backend=frames.backend_of(frame))
+            return refuse_idle(replace(collected(table, given, options), backend=frames.backend_of(frame)), **told)
         collector = Collector(roles, options, listed_names(covariates), rows=rows.size)
         collector.add(Table(tuple(names), columns, rows, "the frame"))
         entries = collector.entries()
         names_only = Table(tuple(names), (), rows, "the frame")
         reading = reading_of(names_only, of_names(names, roles), entries, options)
-        return cls.from_entries(entries, factor=factor, backend=frames.backend_of(frame), reading=reading)
+        notes = (
+            []
+            if assessor is not None
+            else places(entries.assessors, entries.object_index, entries.assessor_index, "the frame")
+        )
+        backend = frames.backend_of(frame)
+        panel = cls.from_entries(entries, factor=factor, notes=notes, backend=backend, reading=reading)
+        return refuse_idle(panel, **told)
 
     @classmethod
     def from_entries(
@@ -299,6 +316,11 @@ class Panel:
         return frozen(count_by(self.assessor_index, self.n_assessors))
 
     @property
+    def noun(self) -> str:
+        """What the file calls an object, in a word: ``"proposal"``; ``"object"`` where it does not say."""
+        return "object" if self.reading is None else self.reading.noun
+
+    @property
     def is_equally_confident(self) -> bool:
         """Whether all precisions are one and the same number, kept once."""
         return self.precision.strides == (0,)
@@ -338,15 +360,9 @@ class Panel:
         >>> replace(panel, object_details={"Paper title": {"P1": "On cakes"}}).details("object")
         {'title': ['On cakes', None]}
         """
-        told = self.object_details if side == "object" else self.assessor_details
-        labels = self.objects if side == "object" else self.assessors
-        found: dict[str, list[str | None]] = {}
-        for name, cells in told.items():
-            meaning = meaning_of(name)
-            is_title = meaning is not None and meaning.kind == "title" and "title" not in found
-            key = "title" if is_title else "_".join(re.findall(r"\w+", fold(name))) or "detail"
-            found.setdefault(key, [cells.get(label) for label in labels])
-        return found
+        if side == "object":
+            return detail_columns(side, self.object_details, self.objects)
+        return detail_columns(side, self.assessor_details, self.assessors)
 
     def with_equal_confidence(self) -> Panel:
         """Return the same panel with every precision 1: what SA and IBA see."""
@@ -367,6 +383,7 @@ class Panel:
             precision=np.array(self.precision[chosen]),
             covariates={name: cells[chosen] for name, cells in self.covariates.items()},
             criterion=None if self.criterion is None else self.criterion[chosen],
+            rows=None if self.rows is None else self.rows[chosen],
         )
 
     def of_criterion(self, label: str) -> Panel:
@@ -498,6 +515,21 @@ def recorded_step(score: NDArray[np.float64]) -> float | None:
     return next((step for step in coarser if (fine / step) ** distinct.size <= _CHANCE and lies_on(step)), fine)
 
 
+def refuse_idle(panel: Panel, **told: object) -> Panel:
+    """Return a panel, unless something was told of cells that it has none of: nothing that is told is dropped."""
+    has_words = panel.reading is not None and bool(panel.reading.scores)
+    needed = {
+        **dict.fromkeys(
+            ("factor", "aliases", "level_scale"), (panel.confidence == "level", "confidence has no levels here")
+        ),
+        "scores": (has_words, "none of these words stands for a score here"),
+    }
+    for name, (is_there, why) in needed.items():
+        if told.get(name) and not is_there:
+            raise bad_option(f"{argument(name)} cannot apply: {why}; leave it out.")
+    return panel
+
+
 def collected(
     table: Table, given: Given, options: Options, found: Layout | None = None, system: str | None = None
 ) -> Panel:
@@ -538,6 +570,19 @@ def _details(table: Table, layout: Layout, side: str, columns: Sequence[int]) ->
         for label, cell in zip(labels, table.columns[at], strict=True):
             if label is not None and not is_empty(cell):
                 own.setdefault(label, label_text(cell).strip())
+    return found
+
+
+def detail_columns(
+    side: Literal["object", "assessor"], told: Mapping[str, Mapping[str, str]], labels: Sequence[str]
+) -> dict[str, list[str | None]]:
+    """Return details as columns with a cell for each label, under names that are identifiers."""
+    found: dict[str, list[str | None]] = {}
+    for name, cells in told.items():
+        meaning = meaning_of(name)
+        is_title = side == "object" and meaning is not None and meaning.kind == "title" and "title" not in found
+        key = "title" if is_title else "_".join(re.findall(r"\w+", fold(name))) or "detail"
+        found.setdefault(key, [cells.get(label) for label in labels])
     return found
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from evenhand.errors import InputError
 from evenhand.panel.column import Table
 from evenhand.panel.confidence import Form
+from evenhand.panel.headings import fold, may_be_german_note, meaning_of, says_lowest_is_best, says_one_is_best
 from evenhand.panel.layout import Kind, Layout, LeftOut
+from evenhand.panel.lexicon import NOUNS
 from evenhand.panel.rules import Entries, Options
-from evenhand.words import name_some
+from evenhand.words import argument, name_some
 
 LAYOUTS: Final[Mapping[Kind, str]] = {
     "long": "one assessment a row",
@@ -59,6 +63,8 @@ class Reading:
         The file beside the data that settled it, if one did.
     weights
         What criteria count, where headings said so.
+    turned
+        Where the lowest score was the best, the number of which scores were taken away, so that higher is better.
     """
 
     layout: Kind
@@ -78,6 +84,7 @@ class Reading:
     why: tuple[str, ...] = ()
     saved: str | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
+    turned: float | None = None
 
     def __str__(self) -> str:
         return self.sentence()
@@ -109,9 +116,16 @@ class Reading:
         if self.left_out:
             shown = [f"{one.column!r} ({one.reason})" for one in self.left_out]
             told += f"; left out: {name_some(shown, 12)}"
+        if self.turned is not None:
+            told += f"; the lowest score is the best, so scores are turned around: {self.turned:g} - score"
         if self.weights:
             told += f"; weights {name_some([f'{name} {weight:.0%}' for name, weight in self.weights.items()], 8)}"
         return f"{told}." if self.saved is None else f"{told} (settled in {self.saved})."
+
+    @property
+    def noun(self) -> str:
+        """What the file calls its objects, where that is a word to speak of them by: ``"proposal"``; or object."""
+        return next((word for word in re.findall("[a-z]+", fold(self.object or "")) if word in NOUNS), "object")
 
     def _words(self) -> str:
         if not self.scores:
@@ -138,6 +152,7 @@ class Reading:
             "left_out": [one._asdict() for one in self.left_out],
             "why": list(self.why),
             "saved": self.saved,
+            "turned": self.turned,
             "weights": [{"criterion": name, "weight": weight} for name, weight in self.weights.items()],
             "sentence": self.sentence(),
         }
@@ -156,11 +171,17 @@ class Reading:
             if self.form != "none":
                 found["level" if self.form == "level" else self.form] = self.confidence
         found["scores"] = dict(self.scores)
+        found["best"] = None if self.turned is None else "lowest"
         return {name: value for name, value in found.items() if value not in (None, [], {})}
 
 
 def reading_of(table: Table, layout: Layout, entries: Entries, options: Options, system: str | None = None) -> Reading:
-    """Return the reading of a table by a layout, once its cells were read."""
+    """Return the reading of a table by a layout, once its cells were read.
+
+    Where the lowest score may be the best, it is asked.
+    """
+    if options.best is None:
+        _ask_for_the_best(table, layout, entries)
 
     def column(side: str) -> str | None:
         places = {getattr(slot, side) for slot in layout.slots}
@@ -185,7 +206,32 @@ def reading_of(table: Table, layout: Layout, entries: Entries, options: Options,
         system=system,
         why=layout.why,
         weights=layout.weights,
+        turned=entries.turned,
     )
+
+
+def _ask_for_the_best(table: Table, layout: Layout, entries: Entries) -> None:
+    """Ask which score is the best where headings or cells say that it may be the lowest."""
+    low, high = float(entries.score.min()), float(entries.score.max())
+    for at in dict.fromkeys(slot.score for slot in layout.slots):
+        name = table.names[at]
+        cells = table.columns[at].cells if table.columns else ()
+        meaning = meaning_of(name) if layout.kind == "long" else None
+        if says_lowest_is_best(name) or any(says_one_is_best(cell) for cell in cells if isinstance(cell, str)):
+            why = f"{name!r} says that the lowest score is the best"
+        elif meaning is not None and meaning.kind == "rank":
+            why = f"{name!r} holds places, of which the first is the best"
+        elif may_be_german_note(name) and low >= 1 and high <= 6:
+            why = f"The scores of {name!r} lie from {low:g} to {high:g}, as marks do of which 1 is the best"
+        else:
+            continue
+        lowest, highest = argument("best", "lowest"), argument("best", "highest")
+        raise InputError(
+            f"{why}. Give {lowest} if so: {low:g} is then read as {high:g} and {high:g} as {low:g}, since higher "
+            f"values are better in all tables. Give {highest} if {high:g} is better than {low:g}.",
+            kind="ambiguous_direction",
+            where=table.source,
+        )
 
 
 def _meaning(entries: Entries) -> str:

@@ -36,6 +36,9 @@ from evenhand.words import argument, count_of, name_some
 Duplicates = Literal["error", "keep", "combine", "last"]
 """What to do where an assessor scored an object twice: refuse, keep both, take their weighted mean, or the last one."""
 
+Best = Literal["highest", "lowest"]
+"""Which score is the best."""
+
 MOST_PROBLEMS: Final = 1000
 """Problems of a large file that are listed; the others are counted."""
 
@@ -217,8 +220,12 @@ class Options:
     """Words for scores, and the number that each stands for."""
     level_scale: tuple[float, float] | None = None
     """The ends of a scale of numbers that say how sure the assessor was, least sure first."""
+    best: Best | None = None
+    """Which score is the best; the highest where nothing is said."""
 
     def __post_init__(self) -> None:
+        if self.best not in (None, "highest", "lowest"):
+            raise bad_option(f"The best score can be the highest or the lowest, not {self.best!r}.")
         if self.duplicates not in ("error", "keep", "combine", "last"):
             raise bad_option(f"Duplicates can be treated as error, keep, combine or last, not {self.duplicates!r}.")
         check_factor(self.factor)
@@ -247,6 +254,7 @@ class Entries:
     score_words: Mapping[str, float] = field(default_factory=dict)
     criterion: NDArray[np.str_] | None = None
     covariates: dict[str, NDArray[Any]] = field(default_factory=dict)
+    turned: float | None = None  # scores of which the lowest was the best are this less the score that stood there
 
 
 class ReadAgainError(Exception):
@@ -376,6 +384,14 @@ class Collector:
         objects, assessors = self.labels()
         notes = [*self._notes(objects, assessors), *further_notes]
         object_index, assessor_index, score, raw = self.arrays()
+        turned = None
+        if self._options.best == "lowest":
+            turned = float(score.min() + score.max())
+            score = turned - score
+            message = (
+                f"the lowest score is the best: scores are turned around, and a value v is the mark {turned:g} - v."
+            )
+            notes.append(Problem("turned", message, None if self._has_headers else f"column {self._score_name}"))
         entries = Entries(
             objects=objects,
             assessors=assessors,
@@ -392,6 +408,7 @@ class Collector:
             score_words=self._score_cells.said,
             criterion=criterion,
             covariates=covariates,
+            turned=turned,
         )
         return _settle_duplicates(entries, self._options.duplicates, self._row_numbers, self._most)
 

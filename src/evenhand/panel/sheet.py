@@ -233,9 +233,10 @@ class Sheet:
                 kind="ambiguous_column",
                 where=self.source,
             )
+        own = [one for one in finest if fold(one.name) == role]  # our own word, as on the sheets of a design
         mails = [one for one in finest if one.is_mail]
         coded = tagged(finest) if role == "object" else []
-        return (mails or coded or finest)[0]
+        return (own or mails or coded or finest)[0]
 
     def rows_of(self, labels: Facts, scores: Sequence[Facts], others: Facts | None = None) -> NDArray[np.bool_] | None:
         """Return the rows that are assessments: no sums or means, no headings again, nothing below the table.
@@ -296,22 +297,6 @@ class Sheet:
         """Say whether a row without scores is a remark below the table, and no object that nobody assessed."""
         cell = labels.cells[row]
         return isinstance(cell, str) and (len(cell.split()) > 3 or len(cell) > 30 or cell.strip()[:1] in "*†")
-
-    def tell_places(self, labels: Sequence[str], reason: str, is_ragged: bool, option: str) -> None:
-        """Refuse labels that seem to be places and not people, or note it where objects have all of them."""
-        if is_ragged:
-            raise InputError(
-                f"{reason}, so they seem to be places and not people: {labels[0]} of one object need not be the same "
-                "person as of another, and then nobody can be calibrated. Export the names of the assessors; if each "
-                f"is one person, give {option}.",
-                kind="positions",
-                where=self.source,
-            )
-        message = (
-            f"{quoted(list(labels))} were taken for people. If {labels[0]!r} is not the same person for "
-            "every object, the result means nothing: write the names instead."
-        )
-        self.notes.append(Problem("positions", message, self.source))
 
     def finish(
         self,
@@ -414,6 +399,23 @@ def _without_spreads(table: Table) -> tuple[Table, dict[int, Column]]:
             said = f"{table.names[at]} ±"
             spreads[at] = factorise(said, [parts[cell][1] if cell in parts else None for cell in cells])
     return (replace(table, columns=tuple(columns)), spreads) if spreads else (table, spreads)
+
+
+def told_places(labels: Sequence[str], reason: str, is_ragged: bool, option: str, source: str) -> Problem:
+    """Refuse labels that seem to be places and not people, or return a note where objects have all of them."""
+    if is_ragged:
+        raise InputError(
+            f"{reason}, so they seem to be places and not people: {labels[0]} of one object need not be the same "
+            "person as of another, and then nobody can be calibrated. Export the names of the assessors; if each "
+            f"is one person, give {option}.",
+            kind="positions",
+            where=source,
+        )
+    message = (
+        f"{quoted(list(labels))} were taken for people. If {labels[0]!r} is not the same person for "
+        "every object, the result means nothing: write the names instead."
+    )
+    return Problem("positions", message, source)
 
 
 # --- what is computed ---

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from evenhand.panel.headings import (
 from evenhand.panel.layout import Given, Layout, Slot, by_names
 from evenhand.panel.roles import Roles, find_column, listed_names, missing_columns, quoted
 from evenhand.panel.rules import label_text, parse_score
-from evenhand.panel.sheet import COMPUTED, Facts, Sheet, another, computed, is_summary
+from evenhand.panel.sheet import COMPUTED, Facts, Sheet, another, computed, is_summary, told_places
 from evenhand.words import argument, count_of
 
 
@@ -202,7 +202,8 @@ def _sides(sheet: Sheet) -> tuple[Facts | None, Facts | None]:
             and not any(one.is_mail for one in people)
             and _is_address(sheet, mails[0], people[0], objects)
         ):
-            people = mails  # one key: the address before the name
+            own = [one for one in people if fold(one.name) == "assessor" and sheet.follows(one, mails[0])]
+            people = [*own, *mails]  # one key: the address before the name, but for labels of our own sheets
         assessors = sheet.best(people or mails or selves, "assessor")
     if assessors is None and objects is not None and any(facts.kind == "time" for facts in sheet.facts):
         names = [facts for facts in sheet.facts if fold(facts.name) in ("name", "nom", "naam", "nome", "nombre")]
@@ -367,7 +368,8 @@ def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Fac
         if not parts and (ranks := [sheet.facts[at] for at in aside if sheet.facts[at].kind == "rank"]):
             raise InputError(
                 f"The column {ranks[0].name!r} holds places, of which the first is the best, and no scores. Give the "
-                f"scores; or, if a higher number is better there, {argument('score', ranks[0].name)}.",
+                f"scores; or read the places as scores, {argument('score', ranks[0].name)} and "
+                f"{argument('best', 'lowest')}.",
                 kind="ranks",
                 where=sheet.source,
             )
@@ -472,25 +474,36 @@ def _is_detail(sheet: Sheet, facts: Facts, objects: Facts, assessors: Facts) -> 
 
 def _refuse_places(sheet: Sheet, objects: Facts, assessors: Facts) -> None:
     """Refuse labels such as Reviewer 1, Reviewer 2 that begin anew for each object: places, not people."""
-    if sheet.given.assessor is not None or len(assessors.distinct) < 2:
-        return
-    labels = {cell: label_text(cell) for cell in assessors.distinct}
-    numbers = {cell: numbered(label) for cell, label in labels.items()}
-    if any(number is None for number in numbers.values()):
-        return
-    found: dict[Cell, set[int]] = {}
-    for one, who in zip(objects.cells, assessors.cells, strict=True):
-        if one is not None and who is not None:
-            found.setdefault(one, set()).add(numbers[who] or 0)
-    if all(places == set(range(1, len(places) + 1)) for places in found.values()):
-        ordered = [labels[cell] for cell in sorted(labels, key=lambda cell: numbers[cell] or 0)]
-        is_ragged = len(set(map(len, found.values()))) > 1
-        sheet.tell_places(
-            ordered,
-            f"The assessors {quoted(ordered)} begin anew for each object",
-            is_ragged,
-            argument("assessor", "NAME"),
-        )
+    if sheet.given.assessor is None:
+        (_, one), (cells, who) = objects.kinds, assessors.kinds
+        both = (one > 0) & (who > 0)
+        labels = ["" if cell is None else label_text(cell) for cell in cells[1:]]
+        sheet.notes += places(labels, one[both], who[both] - 1, sheet.source)
+
+
+def places(
+    labels: Sequence[str], object_index: NDArray[Any], assessor_index: NDArray[Any], source: str
+) -> list[Problem]:
+    """Refuse assessors who are numbered anew for each object, or note it where all objects have as many of them.
+
+    No sorting is done unless every number is small enough for its object, which those of people hardly are.
+    """
+    if len(labels) < 2 or any(numbered(label) is None for label in labels):
+        return []
+    number = np.array([numbered(label) or 0 for label in labels])
+    rows = np.bincount(object_index)
+    if (number < 1).any() or (number[assessor_index] > rows[object_index]).any():
+        return []
+    width = int(number.max()) + 1
+    pairs = np.unique(object_index.astype(np.int64) * width + number[assessor_index])
+    count = np.bincount(pairs // width, minlength=rows.size)
+    last = np.zeros(rows.size, np.int64)
+    last[pairs // width] = pairs % width  # of the sorted numbers of an object the last one stays
+    if (count != last).any():
+        return []
+    ordered = [labels[at] for at in np.argsort(number, kind="stable")]
+    reason = f"The assessors {quoted(ordered)} begin anew for each object"
+    return [told_places(ordered, reason, np.unique(count[rows > 0]).size > 1, argument("assessor", "NAME"), source)]
 
 
 def _fill_down(

@@ -57,7 +57,7 @@ def residuals(fit: Fit) -> Chart:
         title = "The fit meets every score: no residuals are left"
     notes = [
         f"Residual: score less what {method_name(fit.method)} expects. Right: bars from quartile to quartile, lines "
-        "from 5\u00a0% to 95\u00a0%, widest first.",
+        "from 5% to 95%, widest first.",
         "" if few else f"Left: the darker, the more of {panel.n_assessments:,} scores.",
         f"{count_of(order.size - kept.size, 'assessor')} with less spread left out." if kept.size < order.size else "",
     ]
@@ -127,8 +127,8 @@ def _boxes(quantiles: Floats, names: list[str], counts: NDArray[np.int64], digit
     ).encode(
         y=y,
         tooltip=style.tooltips(
-            *(("name", "assessor"), ("scores", "scores", 0), ("low", "5 %", digits), ("lower", "quartile", digits)),
-            *(("middle", "median", digits), ("upper", "quartile", digits), ("high", "95 %", digits)),
+            *(("name", "assessor"), ("scores", "scores", 0), ("low", "5%", digits), ("lower", "quartile", digits)),
+            *(("middle", "median", digits), ("upper", "quartile", digits), ("high", "95%", digits)),
         ),
     )
 

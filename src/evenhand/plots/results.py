@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import altair as alt
@@ -129,7 +129,7 @@ def values(given: Fit | Ranking, *, most: int | None = None) -> Chart:
 
 
 def _value_rows(
-    fit: Fit, names: list[str], average: Floats | None, order: Codes, digits: int, status: list[str] | None
+    fit: Fit, names: list[str], average: Floats | None, order: Codes, digits: int, status: Sequence[str] | None
 ) -> Any:
     effects = fit.values
     shown = style.chosen(names, order)

@@ -271,7 +271,7 @@ def _heading(text: str) -> alt.TitleParams:
 def _span(ratios: Floats) -> str:
     """Return from where to where shares go, in percent."""
     low, high = (f"{100 * float(end):.0f}" for end in (ratios.min(), ratios.max()))
-    return f"{low}\u00a0%" if low == high else f"{low} to {high}\u00a0%"
+    return f"{low}%" if low == high else f"{low} to {high}%"
 
 
 def _per_object(study: SimulationStudy) -> alt.X:

@@ -292,7 +292,7 @@ def number(value: float, digits: int, *, signed: bool = False) -> str:
 
 def percent(probability: float) -> str:
     """Return a probability for a sentence, in one piece."""
-    return words.percent(probability, digits=3, space="\u00a0")
+    return words.percent(probability, digits=3)
 
 
 def clip(name: str, most: int) -> str:

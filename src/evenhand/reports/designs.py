@@ -168,7 +168,7 @@ def _beside_chance(random: Summary, digits: int) -> str:
     if random["mean_sd"] is None:
         return f"Assigned at random, none of {random['count']} designs would have hung together."
     lower = random["variance_lower_by"]
-    words = f"{100 * abs(lower):.1f} % {'lower' if lower >= 0 else 'higher'} than assigned at random"
+    words = f"{100 * abs(lower):.1f}% {'lower' if lower >= 0 else 'higher'} than assigned at random"
     if abs(lower) < 0.0005:
         words = "the same as assigned at random"
     apart = random["count"] - random["connected"]
@@ -215,31 +215,30 @@ def not_numbers(labels: Sequence[str]) -> list[Problem]:
     return [Problem("not_a_number", words, f"object {odd[0]}")]
 
 
-def write_hotcrp(
-    path: str | os.PathLike[str], pairs: _Pairs, addresses: Mapping[str, str], action: str = "review"
-) -> Path:
-    """Write pairs as HotCRP's bulk assignment takes them: paper, action, email."""
+def write_hotcrp(path: str | os.PathLike[str], design: Design, pairs: _Pairs, action: str = "review") -> Path:
+    """Write pairs as HotCRP's bulk assignment takes them: paper, action, email, and the title where it is known."""
+    addresses = addresses_of(list(design.task.assessors), design.emails)
+    titles = _filled(design, pairs).get("title")
+    rows = [[harmless(label), action, harmless(addresses[who])] for who, label in pairs]
+    if titles is not None:
+        rows = [[*row, harmless(title or "")] for row, title in zip(rows, titles, strict=True)]
 
     def write(file: Path) -> None:
         with file.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(["paper", "action", "email"])
-            writer.writerows([harmless(label), action, harmless(addresses[who])] for who, label in pairs)
+            writer.writerow(["paper", "action", "email", *([] if titles is None else ["title"])])
+            writer.writerows(rows)
 
     return write_whole({Path(path): write})[0]
 
 
 def write_score_sheet(
-    path: str | os.PathLike[str],
-    pairs: _Pairs,
-    *,
-    titles: Mapping[str, str] | None = None,
-    confidence: Form = "level",
+    path: str | os.PathLike[str], design: Design, pairs: _Pairs, *, confidence: Form = "level"
 ) -> list[Path]:
     """Write a score sheet with a row for each pair and nothing scored; filled in, it is a panel."""
     if Path(path).suffix.lower() == ".xlsx":
-        return write_whole({Path(path): lambda file: _write_book(file, {"scores": pairs}, titles, confidence)})
-    table: dict[str, list[Any]] = {name: list(cells) for name, cells in _filled(pairs, titles).items()}
+        return write_whole({Path(path): lambda file: _write_book(file, design, {"scores": pairs}, confidence)})
+    table: dict[str, list[Any]] = {**_filled(design, pairs)}
     blank: list[Any] = [None] * len(pairs)
     table["score"] = blank
     if confidence != "none":
@@ -269,52 +268,44 @@ def sheet_places(folder: Path, assessors: Sequence[str]) -> dict[str, Path]:
 
 
 def write_assessor_sheets(
-    path: str | os.PathLike[str],
-    pairs: _Pairs,
-    assessors: Sequence[str],
-    *,
-    titles: Mapping[str, str] | None = None,
-    confidence: Form = "level",
+    path: str | os.PathLike[str], design: Design, pairs: _Pairs, *, confidence: Form = "level"
 ) -> list[Path]:
     """Write for each assessor what there is to read, with cells for scores: a workbook each, or one with a sheet each.
 
-    The path is a file that ends in ``.xlsx``, or a directory, which is made if need be. ``assessors`` are all of them,
-    with work or not: the names of files do not depend on who has any.
+    The path is a file that ends in ``.xlsx``, or a directory, which is made if need be. The names of files do not
+    depend on who has any work.
     """
     place = Path(path)
     by_assessor: dict[str, list[tuple[str, str]]] = {}
     for assessor, label in pairs:
         by_assessor.setdefault(assessor, []).append((assessor, label))
     if place.suffix.lower() == ".xlsx":
-        return write_whole({place: lambda file: _write_book(file, by_assessor, titles, confidence)})
+        return write_whole({place: lambda file: _write_book(file, design, by_assessor, confidence)})
     try:
         place.mkdir(exist_ok=True)
     except OSError as error:
         message = f"The directory cannot be made ({error.strerror or error}): choose another place."
         raise InputError(message, kind="cannot_write", where=str(place)) from None
     jobs: dict[Path, Callable[[Path], None]] = {}
-    files = sheet_places(place, assessors)
+    files = sheet_places(place, design.task.assessors)
     for assessor, own in by_assessor.items():
         jobs[files[assessor]] = lambda file, assessor=assessor, own=own: _write_book(  # type: ignore[misc]
-            file, {assessor: own}, titles, confidence
+            file, design, {assessor: own}, confidence
         )
     return write_whole(jobs)
 
 
-def _filled(pairs: _Pairs, titles: Mapping[str, str] | None) -> dict[str, list[str | None]]:
+def _filled(design: Design, pairs: _Pairs) -> dict[str, list[str | None]]:
     """Return the columns that are known before anybody has scored."""
-    columns: dict[str, list[str | None]] = {"object": [label for _, label in pairs]}
-    if titles:
-        columns["title"] = [titles.get(label) for _, label in pairs]
-    return {**columns, "assessor": [assessor for assessor, _ in pairs]}
+    return design.pair_columns([label for _, label in pairs], [assessor for assessor, _ in pairs])
 
 
-def _write_book(file: Path, by_sheet: Mapping[str, _Pairs], titles: Mapping[str, str] | None, confidence: Form) -> None:
+def _write_book(file: Path, design: Design, by_sheet: Mapping[str, _Pairs], confidence: Form) -> None:
     """Write a workbook with a sheet for each list of pairs, and one that says what goes where."""
     sheets = []
     blank = [Column("score"), *([] if confidence == "none" else [Column(confidence)])]
     for name, pairs in by_sheet.items():
-        columns = [Column(heading, cells, wrap=heading == "title") for heading, cells in _filled(pairs, titles).items()]
+        columns = [Column(heading, cells, wrap=heading == "title") for heading, cells in _filled(design, pairs).items()]
         sheets.append(Sheet(name, [*columns, *blank], has_filter=False))
         check_fits(sheets[-1])
     book = open_workbook(file)

@@ -9,26 +9,31 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
+from evenhand import look
+from evenhand.answers.alerts import Alert, alerts
 from evenhand.answers.compare import Comparison, compare
-from evenhand.answers.decision import Decision, decide, why_unsafe
+from evenhand.answers.decision import Decision, decide, standings, why_unsafe
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
+from evenhand.answers.influence import WithoutAssessor, without_assessors
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.answers.reliability import LARGEST
 from evenhand.compiled import one_thread
 from evenhand.errors import EvenhandError, NotRankableError, Problem, bad_option, is_installed
-from evenhand.models.average import SA, simple_average
+from evenhand.models.average import SA
 from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit, method_name
 from evenhand.models.noise import lifted_words
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
+from evenhand.reports import blocks
 from evenhand.reports.summary import (
+    MOST_DELETIONS,
     Summary,
     problem_records,
     summarise_check,
@@ -41,24 +46,20 @@ from evenhand.reports.summary import (
 from evenhand.words import chance, count_of, name_some, number, percent, sentence
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     import altair as alt
+    from markupsafe import Markup
 
 _Part = TypeVar("_Part")
 
 ROWS: Final = 300
-"""Rows of a table that a report prints; the workbook has all."""
+"""Rows of a table of the annex; the workbook has all."""
 
 PULLS: Final = 20
 """Scores that a report lists, by how far they pull the value of their object."""
 
-DIGITS: Final = 6
-"""Digits of the numbers behind a chart; tables and workbook have them all."""
-
 NO_CHARTS: Final = (
-    "This report has no charts, since what draws them is not installed: pip install 'evenhand[pictures]', and write it "
-    "again. Its tables and sentences are complete."
+    "This report has no pictures in its annex, since what draws them is not installed: pip install "
+    "'evenhand[pictures]', and write it again. Its tables, sentences and the drawings of the decision are complete."
 )
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -70,6 +71,9 @@ _TAG: Final = re.compile(r"<\w[^>]*>")
 _ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
 _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 """Coordinates of a drawing with more than two decimals, at the end of those."""
+
+_LONG: Final = 16
+"""Labels of more characters than this get more room."""
 
 _NAMED: Final = 30
 """Up to this many objects are named in a sentence."""
@@ -86,9 +90,8 @@ _CONFIDENCE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A chart of a report: its specification, the same drawn as SVG for readers without scripts, and in words."""
+    """A chart of the annex: drawn as SVG, and in words."""
 
-    specification: dict[str, Any]
     drawing: str
     words: str
 
@@ -98,11 +101,14 @@ class Report:
     """All that a report says, before it is laid out.
 
     The summaries are those of the command line; None where a part was left out or cannot be had. ``decision`` and
-    ``method`` are sentences, ``averages`` the plain averages of the objects, by label.
+    ``method`` are sentences, ``verdict`` is the decision itself and ``alerts`` what may be wrong with it.
     """
 
     fit: Fit
     title: str
+    ranks: Ranking | None
+    verdict: Decision | None
+    alerts: list[Alert]
     summary: Summary
     check: Summary
     ranking: Summary | None
@@ -112,7 +118,6 @@ class Report:
     decision: list[str]
     method: str
     mark: Fingerprint
-    averages: dict[str, float]
     pictures: dict[str, Picture] = field(repr=False)
     notes: list[Problem] = field(default_factory=list)
 
@@ -135,33 +140,34 @@ def make_report(
     with one_thread(min(fit.panel.n_objects, fit.panel.n_assessors)):
         ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
         can_draw = is_installed("vl_convert")
-        if can_draw:
-            _scripts()
-        averages = simple_average(fit.panel)
         mark = fingerprint(fit, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
         if not can_draw:
             notes.append(Problem("no_charts", NO_CHARTS))
         compared = None if comparison is False else comparison
         if compared is True:
             compared = compare(fit.panel, per_component=fit.per_component, candidates=candidates)
+        deletions = _deletions(fit, top)
+        alerted = alerts(fit, decision, comparison=compared, deletions=deletions)
         return Report(
             fit=fit,
             title=title,
-            summary=summarise_fit(found, top=top, seed=seed, draws=draws),
-            check=summarise_check(fit.panel),
-            ranking=None if ranking is None else summarise_ranking(ranking, decision),
-            influence=_tried(lambda: summarise_influence(fit, top=top), notes),
-            comparison=None if compared is None else summarise_comparison(compared),
+            ranks=ranking,
+            verdict=decision,
+            alerts=alerted,
+            summary=summarise_fit(found, top=top, seed=seed, draws=draws, alerted=alerted),
+            check=summarise_check(fit.panel, alerted),
+            ranking=None if ranking is None else summarise_ranking(ranking, decision, alerted),
+            influence=_tried(lambda: summarise_influence(fit, top=top, deletions=deletions, alerted=alerted), notes),
+            comparison=None if compared is None else summarise_comparison(compared, alerted),
             reliability=_tried(lambda: summarise_reliability(found), notes)
             if fit.panel.n_assessments <= LARGEST
             else None,
             decision=_no_decision_words(fit, top, reason)
             if ranking is None
-            else _decision_words(fit, ranking, decision, averages),
+            else _decision_words(fit, ranking, decision),
             method=_method_words(fit, ranking, mark),
             mark=mark,
-            averages=dict(zip(averages.values.labels, averages.values.estimate.tolist(), strict=True)),
-            pictures=_pictures(fit, ranking, decision, compared, notes) if can_draw else {},
+            pictures=_pictures(fit, compared, notes) if can_draw else {},
             notes=notes,
         )
 
@@ -179,6 +185,13 @@ def _ranks(
     return ranking, None if top is None else decide(ranking, top, lottery_seed=lottery_seed), ""
 
 
+def _deletions(fit: Fit, top: int | None) -> list[WithoutAssessor] | None:
+    """Return what would change without each assessor, where there are few; None where that cannot be had here."""
+    if fit.panel.n_assessors > MOST_DELETIONS or fit.model.why_not("without") is not None:
+        return None
+    return without_assessors(fit, top=top)
+
+
 def _tried(make: Callable[[], _Part], notes: list[Problem]) -> _Part | None:
     """Return a part of the report, or None with a note of why it cannot be had."""
     try:
@@ -188,17 +201,12 @@ def _tried(make: Callable[[], _Part], notes: list[Problem]) -> _Part | None:
         return None
 
 
-def _pictures(
-    fit: Fit, ranking: Ranking | None, decision: Decision | None, compared: Comparison | None, notes: list[Problem]
-) -> dict[str, Picture]:
-    """Return the charts that this fit has."""
+def _pictures(fit: Fit, compared: Comparison | None, notes: list[Problem]) -> dict[str, Picture]:
+    """Return the charts that the annex of this fit has."""
     from evenhand import plots
 
-    wanted: dict[str, Callable[[], alt.TopLevelMixin]] = {"values": lambda: plots.values(fit)}
-    if decision is not None and ranking is not None:
-        wanted["top"] = lambda: plots.top(ranking, decision.places)
+    wanted: dict[str, Callable[[], alt.TopLevelMixin]] = {}
     if fit.is_calibrated:
-        wanted["biases"] = lambda: plots.biases(fit)
         wanted["assessor-graph"] = lambda: plots.assessor_graph(fit.panel)
         wanted["residuals"] = lambda: plots.residuals(fit)
     wanted["design"] = lambda: plots.design(fit.panel)
@@ -221,27 +229,18 @@ def picture(name: str, chart: alt.TopLevelMixin) -> Picture:
     """Return a chart as a report holds it."""
     import vl_convert
 
-    specification = _shortened(chart.to_dict())
+    specification = chart.to_dict()
     # a page names each chart as a whole and has its numbers in tables: words for every single mark double its size
     specification["config"] = {**specification.get("config", {}), "aria": False}
     drawing = _TAG.sub(_plain_tag, vl_convert.vegalite_to_svg(specification))
     # each drawing numbers its parts from 0, and a page has several
     drawing = re.sub(r'(\bid="|url\(#|href="#)(\w+)', rf"\g<1>{name}-\g<2>", drawing)
-    return Picture(specification, drawing, str(specification.get("description", name)))
+    return Picture(look.in_variables(drawing), str(specification.get("description", name)))
 
 
 def _plain_tag(tag: re.Match[str]) -> str:
     """Return a tag of a drawing with short coordinates, and without roles that would need names of their own."""
     return _LONG_NUMBER.sub(r"\1", _ROLE.sub("", tag[0]))
-
-
-def _shortened(part: Any) -> Any:
-    """Return a specification whose numbers have the digits that a picture can show."""
-    if isinstance(part, dict):
-        return {key: _shortened(value) for key, value in part.items()}
-    if isinstance(part, list):
-        return [_shortened(value) for value in part]
-    return float(f"{part:.{DIGITS}g}") if isinstance(part, float) else part
 
 
 # --- sentences: the decision, and how it was made, for minutes -----------------------------------
@@ -271,35 +270,20 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
     return said
 
 
-def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, averages: Fit) -> list[str]:
+def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None) -> list[str]:
     """Return the decision in plain words, a sentence or two a paragraph."""
     if decision is None:
         return _leading(fit, ranking)
-    places, inside, undecided = decision.places, decision.inside, decision.undecided
-    share = percent(ranking.interval)
-    safe = f"Safely in are {_named(inside)}." if inside else "None of them is safely in."
-    others = "All others are safely out." if decision.outside else "None is safely out."
-    said = [
-        f"{places:,} of {count_of(fit.panel.n_objects, 'object')} are to be chosen. "
-        f"{safe} For {count_of(places - len(inside), 'place')} the scores cannot separate "
-        f"{count_of(len(undecided), 'object')}: {_named(undecided)}. {others}"
-        if undecided
-        else f"{places:,} of {count_of(fit.panel.n_objects, 'object')} are to be chosen, and the scores separate them "
-        f"from all others: {_named(inside)}."
-    ]
-    said.append(
-        f"“Safely” means that the {share} interval of the rank lies on one side of the line between places {places:,} "
-        f"and {places + 1:,}."
-        if decision.caution is None
-        else f"{sentence(decision.caution)}."
-    )
+    said = [f"{decision.headline()}.", decision.meaning(), _lists(decision)]
     if decision.drawn is not None:
-        said.append(
-            f"The open places were drawn by lot with seed {decision.lottery_seed}, in this order: "
-            f"{_named(decision.drawn)}."
-        )
-    said += _changes(fit, averages, places)
-    return said
+        drawn = _named(decision.drawn)
+        said.append(f"The open places were drawn by lot with seed {decision.lottery_seed}, in this order: {drawn}.")
+    return [one for one in (*said, decision.averages_words()) if one]
+
+
+def _lists(decision: Decision) -> str:
+    groups = {"in": decision.inside, "undecided": decision.undecided, "out": decision.outside}
+    return " ".join(f"{look.STATUS[name][0]}: {_named(labels)}." for name, labels in groups.items() if labels)
 
 
 def _named(labels: Sequence[str]) -> str:
@@ -321,24 +305,6 @@ def _leading(fit: Fit, ranking: Ranking) -> list[str]:
 
 def _highest(fit: Fit, at: int) -> str:
     return f"The highest value is that of {fit.values.labels[at]}, {fit.values.estimate[at]:.1f}."
-
-
-def _changes(fit: Fit, averages: Fit, places: int) -> list[str]:
-    """Return who would not be chosen by plain averages."""
-    if fit.model == SA:
-        return []
-    labels = fit.values.labels
-    ours, theirs = (
-        {labels[at] for at in np.argsort(-one.values.estimate, kind="stable")[:places].tolist()}
-        for one in (fit, averages)
-    )
-    enter, leave = sorted(ours - theirs), sorted(theirs - ours)
-    if not enter:
-        return [f"Plain averages would put the same {places:,} first."]
-    return [
-        f"Plain averages would put {count_of(len(leave), 'other object')} among the first {places:,}: {_named(leave)} "
-        f"in place of {_named(enter)}."
-    ]
 
 
 def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
@@ -368,7 +334,7 @@ def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
             "its own, and values of different groups cannot be compared."
         )
     if not fit.model.is_plain:
-        said.append(f"The method was {fit.model.name} ({fit.method}).")
+        said.append(f"The method was {fit.model.name}.")
     if panel.factor is not None and fit.model.uses_confidence:
         said.append(
             f"From one level of confidence to the next the standard deviation changes by a factor {panel.factor:g}."
@@ -408,37 +374,74 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {
-        "number": _number,
-        "signed": partial(_number, signed=True),
-        "count_of": count_of,
-        "percent": chance,
-        "sentence": lambda text: text[:1].upper() + text[1:],
+    environment.filters |= filters()
+    fit, verdict = report.fit, report.verdict
+    stops = [one for one in report.alerts if one.level == "stop"]
+    script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
+    shown = _provisional(stops) or verdict
+    rows = standings(fit, report.ranks, verdict) if shown is verdict else shown.standings if shown else ()
+    written = datetime.now(UTC) if made is None else made
+    laid_out = blocks.context(fit if shown is None else shown.fit, shown, rows)
+    environment.globals |= {
+        **laid_out,
+        "words_of": look.STATUS,
+        "listed": blocks.LISTED,
+        "share": percent(fit.values.interval),
+        "titled": any(one.title for one in rows),
+        "is_long": any(len(one.object) > _LONG for one in rows),
+        "grouped": any(one.group for one in rows),
+        "sides": {one.assessor: one.side for one in laid_out["assessors"] if one.side},
     }
-    scripts = _scripts().result() if report.pictures else ()
     return environment.get_template("report.html").render(
         report=report,
-        fit=report.fit,
+        fit=fit,
         method_name=method_name,
         rows=ROWS,
-        objects=sorted(report.summary["objects"], key=lambda row: (row.get("component", 1), -row["value"])),
-        assessors=sorted(report.summary["assessors"], key=lambda row: (row.get("component", 1), -row["bias"]))
-        if report.fit.is_calibrated
-        else [],
+        anchors={one.standing.object: f"o{at}" for at, one in enumerate(laid_out["objects"])},
+        stops=stops,
+        checks=[one for one in report.alerts if one.level == "check"],
+        remarks=[one for one in report.alerts if one.level == "note"],
+        is_provisional=bool(stops),
         pulls=_pulls(report.influence),
-        reasons=_reasons(report.influence, report.fit),
-        statuses=_statuses(report.ranking),
-        scripts=scripts,
-        script_hashes=[_hash(script) for script in scripts],
-        specifications={name: _as_json(one.specification) for name, one in report.pictures.items()},
+        reasons=_reasons(report.influence, fit),
+        style=look.style_sheet() + (_TEMPLATES / "page.css").read_text(encoding="utf-8"),
+        script=script,
+        script_hash=_hash(script),
         settings=json.dumps(dict(report.mark.settings), default=repr, ensure_ascii=False, indent=1),
-        made=(datetime.now(UTC) if made is None else made).strftime("%Y-%m-%d %H:%M UTC"),
+        written=written.strftime("%Y-%m-%d %H:%M UTC"),
+        date=f"{written.day} {written.strftime('%B %Y')}",
         all_notes=[*report.summary["notes"], *problem_records(report.notes)],
     )
 
 
-def _number(value: float | None, digits: int = 1, *, signed: bool = False) -> str:
-    return number(value, digits, signed=signed, minus="−")
+def _provisional(stops: Sequence[Alert]) -> Decision | None:
+    """Return the decision without the scores that must be checked first, where there is one."""
+    outcomes = [one.outcomes[-1].decision for one in stops if one.outcomes]
+    return next((one for one in outcomes if one is not None), None)
+
+
+def filters() -> dict[str, Callable[..., Any]]:
+    """Return how templates write numbers, chances, counts and names."""
+    return {
+        "number": partial(number, in_sentence=True),
+        "signed": partial(number, in_sentence=True, signed=True),
+        "plain": lambda value: f"{value:g}".replace("-", "−"),
+        "chance": chance,
+        "count_of": count_of,
+        "coded": _coded,
+        "some": name_some,
+        "sentence": sentence,
+        "css": lambda text: "".join(f"\\{ord(one):x} " if not one.isalnum() and one != " " else one for one in text),
+        "lowered": lambda text: text[:1].lower() + text[1:],
+    }
+
+
+def _coded(text: str) -> Markup:
+    """Return a sentence in which what stands between backquotes is set as code."""
+    from markupsafe import Markup, escape
+
+    parts = enumerate(text.split("`"))
+    return Markup("").join(Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in parts)
 
 
 def fingerprints_in(page: str) -> tuple[str, str] | None:
@@ -452,34 +455,6 @@ def refuse_pdf(path: Path) -> None:
     if path.suffix.lower() == ".pdf":
         message = "Reports are written as HTML, laid out for A4: write a .html file and print it to PDF from a browser."
         raise bad_option(message, where=str(path))
-
-
-@cache
-def _scripts() -> Future[tuple[str, ...]]:
-    """Return the scripts that draw charts, which are put together beside all else: that takes seconds."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    import vl_convert  # noqa: F401  # here: imported in a thread of its own it would stop all others
-
-    with_one = ThreadPoolExecutor(1)
-    made = with_one.submit(_bundled)
-    with_one.shutdown(wait=False)
-    return made
-
-
-def _bundled() -> tuple[str, ...]:
-    """Return the scripts; none can end its own element."""
-    import vl_convert
-
-    bundle: Callable[[], str] = vl_convert.javascript_bundle  # type: ignore[assignment]  # all arguments may be left out
-    texts = (bundle(), (_TEMPLATES / "draw.js").read_text(encoding="utf-8"))
-    return tuple(text.replace("</script", "<\\/script").replace("<!--", "<\\!--") for text in texts)
-
-
-def _as_json(specification: dict[str, Any]) -> str:
-    """Return JSON that cannot end the element it stands in."""
-    text = json.dumps(specification, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def _hash(script: str) -> str:
@@ -500,9 +475,3 @@ def _reasons(influence: Summary | None, fit: Fit) -> Sequence[Summary]:
         return []
     group = dict(zip(fit.values.labels, fit.values.component.tolist(), strict=True))
     return sorted(influence["objects"], key=lambda row: (group[row["object"]], -row["value"]))
-
-
-def _statuses(ranking: Summary | None) -> dict[str, Summary]:
-    """Return for each object whether it is in, undecided or out; empty without a number of places."""
-    rows = [] if ranking is None else ranking["objects"]
-    return {row["object"]: row for row in rows if "status" in row}

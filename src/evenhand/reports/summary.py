@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
 
-from evenhand.answers.decision import Decision, classify
+from evenhand.answers.alerts import LARGEST, Alert, alerts
+from evenhand.answers.decision import Decision, classify, decide
 from evenhand.answers.evidence import Evidence, Priors, default_priors, evidence
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.compiled import sum_by
 from evenhand.errors import EvenhandError, InputError, LimitError, NotRankableError, Problem
 from evenhand.frames import records_of
 from evenhand.memory import require
-from evenhand.models.additive import METHODS
+from evenhand.models.additive import CWC, METHODS
 from evenhand.models.average import SA
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import gauge_name
@@ -26,15 +27,18 @@ from evenhand.solve.connectivity import Connectivity, assessor_graph, connectivi
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison
-    from evenhand.answers.influence import Robustness
+    from evenhand.answers.influence import Robustness, WithoutAssessor
     from evenhand.answers.next_best import NextBest
     from evenhand.models.criteria import CriteriaFit
     from evenhand.studies import Plan, Reproduction, SimulationStudy
 
 Summary = dict[str, Any]
 
-_MOST_DELETIONS: Final = 50
+MOST_DELETIONS: Final = 50
 """Up to this many assessors are left out in turn: each takes as long as a fit."""
+
+COMPARED: Final = 1000
+"""Up to this many scores other methods are tried by the way: that takes about a second."""
 
 _LARGEST_GRAPH: Final = 200
 """Up to this many assessors the weights between them are listed."""
@@ -50,6 +54,8 @@ def summarise_fit(
     grades: Sequence[float] = (),
     with_evidence: bool = True,
     with_reliability: bool = False,
+    decision: Decision | None = None,
+    alerted: Sequence[Alert] | None = None,
 ) -> Summary:
     """Return panel, method, gauge, fit, objects, assessors and notes of a fit (``calibrate --json``).
 
@@ -58,7 +64,7 @@ def summarise_fit(
     own and can be left out. Refined models have ``variances``, ``covariates``, ``scales``, ``noise_factors`` and
     ``outlying`` too, those of categories ``thresholds`` and ``latent``. With several criteria all this is of the
     combined fit, and ``criteria`` has that of each. How good the panel is, in ``reliability``, takes a fit of its own
-    and is left out unless asked for.
+    and is left out unless asked for. The decision on ``top`` is made and ``alerts`` are found, unless they are given.
     """
     fit = found.combined
     panel = fit.panel
@@ -74,7 +80,8 @@ def summarise_fit(
             notes.append(Problem("grades", str(error)))
     if top is not None:
         try:
-            ranks = rank(fit, top=top, seed=seed, draws=draws).columns()
+            decision = decision or decide(rank(fit, top=top, seed=seed, draws=draws), top)
+            ranks = decision.ranking.columns()
         except NotRankableError as error:
             ranks = {}
             notes.append(Problem("ranks", str(error)))
@@ -111,8 +118,24 @@ def summarise_fit(
         **_model(fit),
         **_criteria(found),
         **({"reliability": summarise_reliability(found)} if with_reliability else {}),
+        "alerts": alert_records(find_alerts(fit, decision) if alerted is None else alerted),
         "notes": problem_records(notes),
     }
+
+
+def find_alerts(fit: Fit, decision: Decision | None = None) -> list[Alert]:
+    """Return what may be wrong with a result; of a decision on a panel of some hundred scores, by other methods too."""
+    from evenhand.answers.compare import compare
+
+    compared = None
+    if decision is not None and fit.panel.n_assessments <= COMPARED and fit.model.why_not("refit") is None:
+        compared = compare(fit.panel, per_component=fit.per_component)
+    return alerts(fit, decision, comparison=compared)
+
+
+def alert_records(found: Iterable[Alert]) -> list[Summary]:
+    """Return alerts as records."""
+    return [one.record() for one in found]
 
 
 def summarise_reliability(found: Fit | CriteriaFit) -> Summary:
@@ -141,7 +164,7 @@ def _sampling_notes(fit: Fit) -> list[Problem]:
     error = 0.0 if solver is None or fit.values.sd is None else solver.diagonal_error / 2
     if error == 0:
         return []
-    off = f"estimated by sampling, with a typical error of {100 * error:.2g} % of each standard deviation"
+    off = f"estimated by sampling, with a typical error of {100 * error:.2g}% of each standard deviation"
     if min(fit.panel.n_objects, fit.panel.n_assessors) > DENSE:
         message = f"the panel is too large for exact standard deviations and leverages: they were {off}."
     else:
@@ -256,7 +279,9 @@ def _criteria(found: Fit | CriteriaFit) -> Summary:
     return {"criteria": criteria, "correlation": records_of(found.correlation.columns())}
 
 
-def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Summary:
+def summarise_ranking(
+    ranking: Ranking, decision: Decision | None = None, alerted: Sequence[Alert] | None = None
+) -> Summary:
     """Return ranks with their uncertainty and, for a number of places, the decision (``rank --json``)."""
     summary: Summary = {
         "method": ranking.fit.method,
@@ -265,11 +290,13 @@ def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Sum
         "seed": ranking.seed,
         "interval": ranking.interval,
         "objects": records_of(ranking.columns()),
+        "alerts": alert_records(find_alerts(ranking.fit, decision) if alerted is None else alerted),
         "notes": problem_records(ranking.fit.notes),
     }
     if decision is not None:
         summary["decision"] = {
             "places": decision.places,
+            "headline": decision.headline(),
             "in": list(decision.inside),
             "undecided": list(decision.undecided),
             "out": list(decision.outside),
@@ -290,8 +317,17 @@ def summarise_ranking(ranking: Ranking, decision: Decision | None = None) -> Sum
     return summary
 
 
-def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
-    """Return what each score, each assessor and each bias did (``influence --json``)."""
+def summarise_influence(
+    fit: Fit,
+    *,
+    top: int | None = None,
+    deletions: Sequence[WithoutAssessor] | None = None,
+    alerted: Sequence[Alert] | None = None,
+) -> Summary:
+    """Return what each score, each assessor and each bias did (``influence --json``).
+
+    What would change without each assessor, and alerts, are found, unless they are given.
+    """
     require(1000.0 * fit.panel.n_assessments, f"a table of {fit.panel.n_assessments:,} assessments")
     from evenhand.answers.explain import explain, explanation_columns
     from evenhand.answers.influence import influence, robustness, without_assessors, without_columns
@@ -300,16 +336,17 @@ def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
     effects = influence(fit)
     notes = [*fit.notes, *_sampling_notes(fit)]
     chosen = list(range(fit.panel.n_assessors))
-    if len(chosen) > _MOST_DELETIONS:
+    if len(chosen) > MOST_DELETIONS:
         pull = np.where(np.isfinite(effects.pull), np.abs(effects.pull), 0.0)
         strongest = np.argsort(-sum_by(fit.panel.assessor_index, pull, fit.panel.n_assessors), kind="stable")
-        chosen = sorted(strongest[:_MOST_DELETIONS].tolist())
+        chosen = sorted(strongest[:MOST_DELETIONS].tolist())
         message = (
-            f"of {fit.panel.n_assessors:,} assessors only the {_MOST_DELETIONS} whose scores pull values the most were "
+            f"of {fit.panel.n_assessors:,} assessors only the {MOST_DELETIONS} whose scores pull values the most were "
             "left out in turn."
         )
         notes.append(Problem("deletions", message))
-    assessors: dict[str, Any] = without_columns(without_assessors(fit, top=top, chosen=chosen))
+    found = without_assessors(fit, top=top, chosen=chosen) if deletions is None else deletions
+    assessors: dict[str, Any] = without_columns(found)
     objects = explanation_columns(explain(fit))
     if bounds is not None:
         assessors["bound"], objects["bound"] = bounds.bias_bound[chosen].tolist(), bounds.value_bound.tolist()
@@ -320,6 +357,7 @@ def summarise_influence(fit: Fit, *, top: int | None = None) -> Summary:
         "objects": records_of(objects),
         "assessors": records_of(assessors),
         "assessments": records_of(effects.columns()),
+        "alerts": alert_records(alerts(fit) if alerted is None else alerted),
         "notes": problem_records(notes),
     }
 
@@ -331,11 +369,12 @@ def summarise_next(found: NextBest, top: int | None) -> Summary:
         "top": top,
         "now": found.now,
         "assessments": records_of(found.columns()),
+        "alerts": alert_records(alerts(found.fit)),
         "notes": problem_records(found.fit.notes),
     }
 
 
-def summarise_check(panel: Panel) -> Summary:
+def summarise_check(panel: Panel, alerted: Sequence[Alert] | None = None) -> Summary:
     """Return what a panel is made of, how it is connected and what is wrong with it (``check --json``)."""
     parts = connectivity(panel)
     mu2, mu2_note = _mu2(parts)
@@ -356,10 +395,18 @@ def summarise_check(panel: Panel) -> Summary:
         "bridges": bridge_records(parts),
         "articulation_assessors": [panel.assessors[int(at)] for at in parts.articulation_assessors],
         "assessor_graph": _links(panel),
+        "alerts": alert_records(_alerts_before(panel, parts) if alerted is None else alerted),
         "problems": problem_records(problems),
         "suggestions": [{"assessor": assessor, "object": label} for assessor, label in parts.suggestions],
         "reading": None if panel.reading is None else panel.reading.to_dict(),
     }
+
+
+def _alerts_before(panel: Panel, parts: Connectivity) -> list[Alert]:
+    """Return what may be wrong with a panel that nobody has calibrated yet."""
+    if panel.n_assessments > LARGEST or panel.criteria or panel.n_assessors == 1:
+        return []
+    return alerts(CWC(panel, per_component=not parts.is_connected))
 
 
 def summarise_refusal(error: InputError) -> Summary:
@@ -371,13 +418,14 @@ def summarise_refusal(error: InputError) -> Summary:
         "bridges": [],
         "articulation_assessors": [],
         "assessor_graph": None,
+        "alerts": [],
         "problems": problem_records(error.problems),
         "suggestions": [],
         "reading": None,
     }
 
 
-def summarise_comparison(comparison: Comparison) -> Summary:
+def summarise_comparison(comparison: Comparison, alerted: Sequence[Alert] | None = None) -> Summary:
     """Return the methods side by side (``compare --json``)."""
     rows = []
     for row, record in zip(comparison.methods, records_of(comparison.columns()), strict=True):
@@ -393,8 +441,15 @@ def summarise_comparison(comparison: Comparison) -> Summary:
         ],
         "recommendation": {"method": comparison.recommendation.method, "reason": comparison.recommendation.reason},
         "priors": asdict(comparison.priors),
+        "alerts": alert_records(_alerts_of_methods(comparison) if alerted is None else alerted),
         "notes": problem_records(comparison.notes),
     }
+
+
+def _alerts_of_methods(comparison: Comparison) -> list[Alert]:
+    """Return what may be wrong with the scores that methods are compared by."""
+    fit = next((row.fit for row in reversed(comparison.methods) if row.method == CWC.method), None)
+    return [] if fit is None else alerts(fit, comparison=comparison)
 
 
 def summarise_study(study: SimulationStudy, figures: Sequence[Path] = ()) -> Summary:

@@ -1,4 +1,4 @@
-"""The summary as a workbook: objects, assessors, assessments, diagnostics, notes, and the authors' own columns."""
+"""The summary as a workbook: what people read first, then its tables, diagnostics, notes, and the authors' columns."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from evenhand import __version__
+from evenhand.answers.decision import decision_for
 from evenhand.answers.evidence import Priors
 from evenhand.answers.fingerprint import fingerprint
 from evenhand.answers.influence import Robustness, influence, robustness
@@ -19,10 +20,9 @@ from evenhand.answers.reliability import LARGEST
 from evenhand.errors import EvenhandError, LimitError, Problem
 from evenhand.frames import records_of
 from evenhand.io.results import check_target, notes_of, settings_of, tables_of, write_whole
-from evenhand.io.sheets import Bar, Column, Sheet, write_sheets
+from evenhand.io.sheets import Column, Sheet, write_sheets
 from evenhand.models.fit import Fit, method_name
-from evenhand.panel.confidence import precision_of_level
-from evenhand.panel.panel import Panel
+from evenhand.reports.decision_sheets import CHART_DATA, MOST_SCORES, decision_sheets, declared
 from evenhand.reports.summary import (
     Summary,
     problem_records,
@@ -34,9 +34,6 @@ from evenhand.words import by_door, digits_of
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
-
-_MOST_ASSESSMENTS: Final = 100_000
-"""Up to this many assessments are listed."""
 
 AUTHORS_SHEET: Final = "Calibration_Data"
 """The sheet of the authors' workbook, whose headings and places ours has too."""
@@ -143,7 +140,7 @@ def workbook(
     grades: Sequence[float] = (),
     priors: Priors | None = None,
 ) -> Path:
-    """Write a fit as a workbook: objects, assessors, assessments, diagnostics, notes, and the authors' columns.
+    """Write a fit as a workbook: the decision, charts, scores and biases to be read, then all tables and notes.
 
     Labels are text whatever they look like, and numbers have all their digits. The sheet ``Calibration_Data`` has the
     headings of the authors' workbook in the same places, robustness filled in.
@@ -168,7 +165,8 @@ def workbook(
     """
     check_target(path, known=(".xlsx",))
     summary = summarise_fit(found, top=top, seed=seed, grades=grades, priors=priors)
-    return write_workbook(path, with_details(summary, found, top=top, seed=seed), ("objects", "assessors"))[0]
+    front = decision_sheets(found, decision_for(found.combined, top, seed), summary["alerts"])
+    return write_workbook(path, with_details(summary, found, top=top, seed=seed), ("objects", "assessors"), front)[0]
 
 
 def with_details(
@@ -232,7 +230,7 @@ def _bounds(fit: Fit, notes: list[Problem]) -> Robustness | None:
 def _assessments(found: Fit | CriteriaFit, notes: list[Problem]) -> list[Summary]:
     """Return a row for each score: what was declared, what was expected, and what the score did."""
     count = found.panel.n_assessments
-    if count > _MOST_ASSESSMENTS:
+    if count > MOST_SCORES:
         remedy = by_door("influence(fit) has them", "`evenhand influence --out FILE.csv` writes them")
         message = f"the {count:,} assessments are too many to list: {remedy}."
         notes.append(Problem("assessments", message))
@@ -251,7 +249,7 @@ def _score_columns(fit: Fit, notes: list[Problem]) -> dict[str, Any]:
         "object": [panel.objects[at] for at in panel.object_index.tolist()],
         "assessor": [panel.assessors[at] for at in panel.assessor_index.tolist()],
         "score": panel.score,
-        "declared": _declared(panel),
+        "declared": declared(panel)[1],
         "confidence": np.array(fit.weight),
         "fitted": fitted,
         "residual": panel.score - fitted,
@@ -265,24 +263,12 @@ def _score_columns(fit: Fit, notes: list[Problem]) -> dict[str, Any]:
     return columns | {name: effects[name] for name in ("leverage", "held_out_error", "pull")}
 
 
-def _declared(panel: Panel) -> list[Any]:
-    """Return how sure each assessor said to be: a level, a standard deviation or a weight; None where not said."""
-    if panel.confidence == "none":
-        return [None] * panel.n_assessments
-    if panel.confidence == "confidence":
-        return list(panel.precision.tolist())
-    if panel.confidence == "level" and panel.factor is not None:
-        high, medium, low = precision_of_level([1, 0, -1], panel.factor).tolist()
-        words = {high: "high", low: "low", medium: "medium"}
-        named = [words.get(precision) for precision in panel.precision.tolist()]
-        if None not in named:  # combined assessments lie between levels
-            return named
-    return list((1 / np.sqrt(panel.precision)).tolist())
-
-
-def write_workbook(path: str | os.PathLike[str], summary: Summary, tables: Sequence[str]) -> list[Path]:
-    """Write some tables of any summary, then what it says about the fit, then its notes."""
-    sheets = sheets_of(summary, tables)
+def write_workbook(
+    path: str | os.PathLike[str], summary: Summary, tables: Sequence[str], front: Sequence[Sheet] = ()
+) -> list[Path]:
+    """Write the sheets that people read first, some tables of any summary, what it says about the fit, its notes."""
+    read = sorted(front, key=lambda sheet: sheet.name == CHART_DATA)  # what only charts read comes last
+    sheets = [*read, *sheets_of(summary, tables)]
     return write_whole({Path(path): lambda file: write_sheets(file, sheets)})
 
 
@@ -316,8 +302,7 @@ def sheets_of(summary: Summary, tables: Sequence[str]) -> list[Sheet]:
 def _column(name: str, cells: list[Any], digits: int, chances: set[str]) -> Column:
     if name in chances:
         return Column(name, cells, "0.0%", bar="share")
-    bar: Bar = "amount" if name == "value" else "either side" if name == "bias" else ""
-    return Column(name, cells, _form(name, cells, digits), bar)
+    return Column(name, cells, _form(name, cells, digits), "amount" if name == "value" else "")
 
 
 def _form(name: str, cells: Sequence[Any], digits: int) -> str:
@@ -384,6 +369,7 @@ def _note_rows(summary: Summary, headings: Sequence[str], *, is_authors: bool) -
         rows.append(("method", method_name(summary["method"])))
     rows += [("settings", sentence) for sentence in settings_of(summary)]
     rows += [("panel", sentence) for sentence in (summary.get("reliability") or {"sentences": []})["sentences"]]
+    rows += [(one["level"], f"{one['message']} {one['remedy']}".strip()) for one in summary.get("alerts", [])]
     rows += [("note", sentence) for sentence in notes_of(summary)]
     rows += [(AUTHORS_SHEET, _ABOUT_AUTHORS)] if is_authors else []
     return [*rows, *((f"column {name}", MEANINGS[name]) for name in headings if name in MEANINGS)]

@@ -26,49 +26,22 @@ from evenhand.io.formats.found import (
     with_columns,
 )
 from evenhand.io.records import records_table
+from evenhand.panel import lexicon
 from evenhand.panel.column import Cell, Table, factorise
-from evenhand.panel.headings import fold
+from evenhand.panel.headings import fold, plain_text
 from evenhand.words import argument, name_some
 
-_TIMESTAMPS: Final = frozenset(
-    {"timestamp", "zeitstempel", "horodateur", "marca temporal", "informazioni cronologiche", "tijdstempel"}
-    | {"carimbo de data hora"}
-)
-_MAILS: Final = frozenset(
-    {"email address", "e mail address", "username", "email", "e mail", "e mail adresse", "nutzername", "adresse e mail"}
-    | {"nom d'utilisateur", "dirección de correo electrónico", "nombre de usuario", "indirizzo email", "nome utente"}
-    | {
-        "endereço de e mail",
-        "nome de usuário",
-        "nome de utilizador",
-        "e mailadres",
-        "gebruikersnaam",
-        "correo electrónico",
-    }
-)
-_STARTS: Final = frozenset(
-    {"start time", "startzeit", "heure de début", "hora de inicio", "ora di inizio", "begintijd"}
-)
-_ENDS: Final = frozenset(
-    {"completion time", "fertigstellungszeit", "heure de fin", "hora de finalización", "ora di completamento"}
-    | {"tijd van voltooien", "hora de conclusão"}
-)
-_NAMES: Final = frozenset({"name", "nom", "nombre", "nome", "naam"})
+_PEOPLE: Final = "|".join(lexicon.PEOPLE)
 _WHO: Final = re.compile(
-    r"\b(your|reviewer|assessor|judge|marker|grader|examiner|referee|evaluator|panell?ist|juror|interviewer)('s)? "
-    r"(full )?(name|e ?mail|id|initials)\b|^(reviewer|assessor|judge|marker|grader|examiner|referee|evaluator)s?$|"
-    r"^(ihr|dein) name$|^votre nom$|^(tu|su) nombre$|^uw naam$|^il tuo nome$|^seu nome$"
+    rf"\b(your|{_PEOPLE})('s)? (full )?(name|e ?mail|id|initials)\b|^({_PEOPLE})s?$|^({'|'.join(lexicon.SELF)})$"
 )
-_WHAT: Final = re.compile(
-    r"\b(proposal|paper|submission|candidate|student|applicant|application|entry|project|abstract|manuscript|poster|"
-    r"thesis|nominee|nomination|team|essay|object|item|startup|company|presentation|talk|antrag|projekt|bewerber|"
-    r"beitrag|candidat|candidature|projet|propuesta|proyecto|candidato|proposta|progetto|projeto|voorstel|kandidaat)\b"
+_WHAT, _JUDGING, _CHOOSING = (
+    re.compile(rf"\b({'|'.join(words)})\b") for words in (lexicon.ENTRIES, lexicon.JUDGING, lexicon.CHOOSING)
 )
 _GRID: Final = re.compile(r"(?P<question>.*?)\s*\[(?P<row>[^\[\]]+)\]\s*", re.DOTALL)
 _QUIZ: Final = re.compile(
     r".*\[(score|feedback)\]|(points|feedback) - .*|total points|quiz feedback", re.IGNORECASE | re.DOTALL
 )
-_ANONYMOUS: Final = frozenset({"anonymous", "anonym", "anonyme", "anónimo", "anonimo", "anoniem", "anônimo"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +106,19 @@ def _form(table: Table) -> _Form | None:
     """Return which form wrote a table; None where none did."""
     names = {name: fold(name.replace("\xa0", " ")) for name in table.names}
     listed_names = [name for name in names if name]
-    start = next((name for name in listed_names[:3] if names[name] in _STARTS), None)
-    end = next((name for name in listed_names[:5] if names[name] in _ENDS), None)
+    start = next((name for name in listed_names[:3] if names[name] in lexicon.STARTS), None)
+    end = next((name for name in listed_names[:5] if names[name] in lexicon.ENDS), None)
     if start is not None and end is not None:
         system, time, first = "Microsoft Forms", end, listed_names[:8]
         left_out = [(start, "time")] + [(name, "number of the answer") for name in first[:1] if names[name] == "id"]
         left_out += [(name, "time") for name in first if names[name] == "last modified time"]
-        whose = next((name for name in first if names[name] in _NAMES), None)
-    elif listed_names and names[listed_names[0]] in _TIMESTAMPS:
+        whose = next((name for name in first if names[name] in lexicon.NAMES), None)
+    elif listed_names and names[listed_names[0]] in lexicon.STAMPS:
         system, time, first = "Google Forms", listed_names[0], listed_names
         left_out, whose = [], None
     else:
         return None
-    mail = next((name for name in first if names[name] in _MAILS), None)
+    mail = next((name for name in first if names[name] in lexicon.LOGINS), None)
     is_quiz = any(names[name] == "total points" for name in listed_names)
     for name in listed_names:
         points = names[name] == "score" and _all_shares(table, name)
@@ -165,8 +138,8 @@ def _all_shares(table: Table, name: str) -> bool:
 def _names_objects(table: Table, name: str) -> bool:
     """Say whether a question asks what is assessed, not how good it is."""
     folded = fold(name)
-    if re.search(r"\b(rate|rating|score|mark|grade|how|quality|comments?|feedback|strengths?|weakness\w*)\b", folded):
-        return bool(re.search(r"\b(which|what|id|title|name|number|select|choose)\b", folded)) and "how" not in folded
+    if _JUDGING.search(folded):
+        return _CHOOSING.search(folded) is not None and "how" not in folded
     return bool(kinds_of(cells_of(table, name)))
 
 
@@ -177,7 +150,8 @@ def _with_assessor(table: Table, form: _Form) -> tuple[Table, _Form, str, tuple[
     for name in (form.mail, asked, form.name):
         if name is None:
             continue
-        known = np.array([text_of(cell).casefold() not in _ANONYMOUS | {""} for cell in cells_of(table, name)])
+        nobody = lexicon.ANONYMOUS | {""}
+        known = np.array([plain_text(text_of(cell)) not in nobody for cell in cells_of(table, name)])
         if known.any():
             notes = left_out_rows(int(np.count_nonzero(~known)), "answers of nobody who is named")
             return of_rows(table, known), form, name, notes

@@ -64,12 +64,15 @@ def _refuse_pseudonyms(table: Table) -> None:
     """Refuse a table whose assessors are pseudonyms that occur once each."""
     for column in table.columns:
         first = next((cell for cell in column.cells if cell is not None), None)
-        if not (isinstance(first, str) and _PSEUDONYM.fullmatch(first.strip())):
-            continue
-        kinds = [str(cell).strip() for cell in kinds_of(column)]
-        filled = sum(cell is not None for cell in column)
-        if len(kinds) == filled > 1 and all(map(_PSEUDONYM.fullmatch, kinds)) and any(map(_is_random, kinds)):
-            raise _pseudonymous(table.source, kinds[0])
+        if isinstance(first, str) and _PSEUDONYM.fullmatch(first.strip()):
+            kinds = [str(cell).strip() for cell in kinds_of(column)]
+            refuse_pseudonyms(kinds, sum(cell is not None for cell in column), table.source)
+
+
+def refuse_pseudonyms(labels: Sequence[str], count: int, source: str) -> None:
+    """Refuse labels of assessors that are all pseudonyms, each of which stands only once in so many rows."""
+    if len(labels) == count > 1 and all(map(_PSEUDONYM.fullmatch, labels)) and any(map(_is_random, labels)):
+        raise _pseudonymous(source, labels[0])
 
 
 def _is_random(label: str) -> bool:

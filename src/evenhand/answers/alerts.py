@@ -1,0 +1,600 @@
+"""What may be wrong, before what was found: a short list, the most serious first, which every door shows."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from evenhand.answers.decision import Decision, Standing, decide, in_order
+from evenhand.answers.heldout import BRIDGE, leverages
+from evenhand.answers.influence import WithoutAssessor, without_assessors
+from evenhand.answers.ranking import rank
+from evenhand.compiled import Floats
+from evenhand.errors import EvenhandError
+from evenhand.models.additive import CWC
+from evenhand.models.fit import Fit, method_name
+from evenhand.models.noise import noise_floor
+from evenhand.panel.panel import Panel
+from evenhand.words import argument, count_of, decimals, is_or_are, name_some, number, plural, sentence
+
+if TYPE_CHECKING:
+    from evenhand.answers.compare import Comparison
+
+Level = Literal["stop", "check", "note"]
+
+LARGEST: Final = 20_000
+"""Scores up to which a panel is looked through score by score, and assessor by assessor."""
+
+DELETIONS: Final = 50
+"""Assessors up to which each is left out in turn."""
+
+_LINES: Final = 3
+"""Cases that an alert describes one by one."""
+
+_SLIP, _FAR = 1e-6, 1e-3
+"""A score that chance would put so far from what all others predict in one of so many panels: a slip, or far off."""
+
+_BEYOND, _ALONE = 3.0, 10.0
+"""How many times the spread of the middle half of all scores a slip lies outside of it: if others contradict it; if
+nothing else on the object is anywhere near."""
+
+_ODD: Final = 0.1
+"""A score with a smaller probability than this is described where a status hangs on it."""
+
+_ENDS: Final = 3
+"""Scores at the highest, or the lowest, mark from which that is taken for an end of the scale."""
+
+_IDLE: Final = 2.58
+"""Standard deviations by which the power of declared confidence is below 1 before it is said to say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What would come out if a score were another.
+
+    Attributes
+    ----------
+    case
+        In words: ``"6000, as entered"``.
+    object, place
+        The object, and its place by value; None where it would have none.
+    decision
+        The decision that would come out; None where none was asked for.
+    """
+
+    case: str
+    object: str
+    place: int | None
+    decision: Decision | None = None
+
+    def record(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        made = self.decision
+        groups = {} if made is None else {"in": made.inside, "undecided": made.undecided, "out": made.outside}
+        lists = {name: list(labels) for name, labels in groups.items()}
+        return {"case": self.case, "object": self.object, "place": self.place, **lists}
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One thing that may be wrong.
+
+    Attributes
+    ----------
+    level
+        ``"stop"``: nothing should be announced before it is settled; ``"check"``: look at it; ``"note"``: know it.
+    kind
+        A short identifier that programs can test.
+    headline
+        What it is, in a few words.
+    lines
+        The cases: what in short, and the sentence that follows.
+    where
+        The place: objects, assessors, the row of a score.
+    remedy
+        What to do.
+    outcomes
+        What else would come out, side by side.
+    """
+
+    level: Level
+    kind: str
+    headline: str
+    lines: tuple[tuple[str, str], ...] = ()
+    where: str | None = None
+    remedy: str = ""
+    outcomes: tuple[Outcome, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """All that is said, in a paragraph."""
+        return " ".join([f"{self.headline}.", *self._cases()])
+
+    def record(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        outcomes = [one.record() for one in self.outcomes]
+        named = {name: getattr(self, name) for name in ("level", "kind", "message", "where", "remedy", "headline")}
+        return {**named, "lines": self._cases(), "outcomes": outcomes}
+
+    def _cases(self) -> list[str]:
+        return [f"{lead} {rest}".strip() for lead, rest in self.lines]
+
+
+def alerts(
+    fit: Fit,
+    decision: Decision | None = None,
+    *,
+    comparison: Comparison | None = None,
+    deletions: Sequence[WithoutAssessor] | None = None,
+) -> list[Alert]:
+    """Return what may be wrong with a result, the most serious first.
+
+    Parameters
+    ----------
+    fit
+        The fit.
+    decision
+        The decision that rests on it: adds what could change it.
+    comparison
+        The methods side by side: adds what the method that the scores support would decide.
+    deletions
+        What would change without each assessor, where it is known already.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> fit = eh.calibrate(eh.demo())
+    >>> [one.headline for one in alerts(fit, eh.decide(eh.rank(fit, top=10), 10))]
+    ['Check 2 statuses: each hangs on one assessor']
+    """
+    found = [*_groups(fit), *_far_scores(fit, decision)]
+    if decision is not None:
+        found += _hanging(decision, deletions)
+        found += _supported(decision, comparison)
+        found += _thin(decision)
+        found += _tie(decision)
+    found += _agreement(fit, decision)
+    found += _confidence(comparison)
+    found += _beyond(fit)
+    order = ("stop", "check", "note")
+    return sorted(found, key=lambda one: order.index(one.level))
+
+
+# --- a panel in pieces -----------------------------------------------------------------------------
+
+
+def _groups(fit: Fit) -> Iterator[Alert]:
+    groups = int(fit.values.component.max()) + 1
+    if groups > 1:
+        yield Alert(
+            "stop",
+            "groups",
+            f"The panel falls into {groups} groups that cannot be compared",
+            (("", "Nothing says whether one group is better or its assessors more generous."),),
+            remedy="`evenhand check FILE` names assessments that would join them.",
+        )
+
+
+# --- scores that look mistyped ---------------------------------------------------------------------
+
+
+def _far_scores(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
+    panel = fit.panel
+    if panel.n_assessments > LARGEST or fit.model.why_not("refit") is not None:
+        return
+    surprise = _surprise(fit, limit=_FAR / panel.n_assessments)
+    slips = _slips(panel, surprise)
+    if slips:  # for whose sake others look far off
+        yield _mistyped(fit, decision, slips)
+        return
+    order = np.argsort(surprise, kind="stable")
+    far = order[surprise[order] < _FAR / panel.n_assessments].tolist()
+    if far:
+        yield Alert(
+            "check",
+            "far_score",
+            f"{count_of(len(far), 'score')} {is_or_are(len(far))} far from what all others predict",
+            tuple(_far_line(fit, at) for at in far[:_LINES]),
+            where=name_some([_place(panel, at) for at in far]),
+            remedy=f"Ask whether it is meant; {argument('tails', 'student')} lets such scores pull less.",
+        )
+
+
+def _surprise(fit: Fit, *, limit: float = 1.0) -> Floats:
+    """Return for each score the probability that noise puts it as far from what all others predict.
+
+    That of Student's t of the residual, its variance that of a fit without the score; not below half a step of the
+    grid. Scores that nothing else can check are no surprise. Where no probability is below the limit, all may be 1.
+    """
+    panel = fit.panel
+    plain = fit if fit.model.is_plain and fit.is_calibrated else CWC(panel, per_component=fit.per_component)
+    leverage, nu = leverages(plain), plain.degrees_of_freedom - 1
+    slack = 1.0 - leverage
+    known = slack > BRIDGE
+    if nu < 1:
+        return np.ones(panel.n_assessments)
+    square = np.where(known, plain.weight * np.square(plain.residuals) / np.where(known, slack, 1.0), 0.0)
+    variance = np.maximum(plain.residual - square, 0.0) / nu
+    variance = np.maximum(variance, noise_floor(panel.step, panel.precision))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = np.where(square > 0, np.sqrt(square / variance), 0.0)
+    if (
+        math.erfc(float(size.max()) / math.sqrt(2)) >= limit
+    ):  # a normal tail, which is thinner: most panels need no more
+        return np.ones(panel.n_assessments)
+    from scipy.special import stdtr
+
+    return np.asarray(2 * stdtr(nu, -size))
+
+
+def _spread(panel: Panel) -> tuple[float, float, float]:
+    """Return the quartiles of the scores, and how far apart they are: at least a step of the grid."""
+    low, high = np.quantile(panel.score, [0.25, 0.75]).tolist()
+    return low, high, max(high - low, panel.step or 0.0)
+
+
+def _slips(panel: Panel, surprise: Floats) -> list[int]:
+    """Return the scores that look mistyped, the furthest first.
+
+    Far outside all others and contradicted by them; or so far outside that nothing else on the object is near.
+    """
+    low, high, spread = _spread(panel)
+    if spread == 0:
+        return []
+    outside = np.maximum(low - panel.score, panel.score - high) / spread
+    contradicted = (outside > _BEYOND) & (surprise < _SLIP / panel.n_assessments)
+    found = []
+    for at in np.argsort(-outside, kind="stable").tolist():
+        if outside[at] <= _BEYOND:
+            break
+        others = outside[panel.object_index == panel.object_index[at]]
+        is_alone = outside[at] > _ALONE and int((others > _BEYOND).sum()) == 1
+        if contradicted[at] or is_alone:
+            found.append(at)
+    return found
+
+
+def _place(panel: Panel, at: int) -> str:
+    who = f"{panel.assessors[panel.assessor_index[at]]} on {panel.objects[panel.object_index[at]]}"
+    return who if panel.rows is None else f"row {panel.rows[at]:,}, {who}"
+
+
+def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Alert:
+    """Return the alert for scores that look mistyped, with what would come out otherwise."""
+    panel = fit.panel
+    rest = np.delete(panel.score, slips)
+    lines = [_slip_line(panel, at) for at in slips[:_LINES]]
+    lines.append(("", f"All other scores lie between {rest.min():g} and {rest.max():g}."))
+    who = name_some(list(dict.fromkeys(str(panel.assessors[panel.assessor_index[at]]) for at in slips)), 3)
+    it = "it" if len(slips) == 1 else "them"
+    return Alert(
+        "stop",
+        "mistyped",
+        "One score must be checked" if len(slips) == 1 else f"{len(slips):,} scores must be checked",
+        tuple(lines),
+        where=name_some([_place(panel, at) for at in slips]),
+        remedy=f"Ask {who}; correct {it} in the file, or leave {it} out.",
+        outcomes=tuple(_outcomes(fit, decision, slips)),
+    )
+
+
+def _slip_line(panel: Panel, at: int) -> tuple[str, str]:
+    label, assessor = panel.objects[panel.object_index[at]], panel.assessors[panel.assessor_index[at]]
+    row = "" if panel.rows is None else f"Row {panel.rows[at]:,}: "
+    same = panel.object_index == panel.object_index[at]
+    same[at] = False
+    others = [f"{score:g}" for score in panel.score[same].tolist()]
+    beside = "It has no other score."
+    if others:
+        beside = f"The other {'score' if len(others) == 1 else 'scores'} of {label} {is_or_are(len(others))} "
+        beside += f"{name_some(others)}."
+    return f"{row}{assessor} gave {label} {panel.score[at]:g}.", beside
+
+
+def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iterator[Outcome]:
+    """Return what comes out as the scores stand, corrected, and without them."""
+    panel, first = fit.panel, slips[0]
+    label = str(panel.objects[panel.object_index[first]])
+    entered = f"{panel.score[first]:g}, as entered" if len(slips) == 1 else "as entered"
+    cases: list[tuple[str, Callable[[], Fit]]] = [(entered, lambda: fit)]
+    rest = np.delete(panel.score, slips)
+    meant = [_meant(panel, at, rest) for at in slips]
+    known = [one for one in meant if one is not None]
+    if len(known) == len(slips):
+        score = np.array(panel.score)
+        score[list(slips)] = [number for number, _ in known]
+        words = f"{known[0][0]:g}, {known[0][1]}" if len(slips) == 1 else "with the point where it was meant"
+        cases.append((words, lambda: fit.refit(replace(panel, score=score))))
+    kept = np.ones(panel.n_assessments, dtype=bool)
+    kept[list(slips)] = False
+    cases.append(("left out", lambda: fit.refit(panel.restrict(kept))))
+    for case, made in cases:
+        try:
+            yield _outcome(case, label, made(), decision)
+        except EvenhandError:  # the panel does not hang together without it
+            continue
+
+
+def _meant(panel: Panel, at: int, rest: Floats) -> tuple[float, str] | None:
+    """Return the score that was probably meant, and what went wrong, where zeros explain it; ``rest`` is all else."""
+    room = _spread(panel)[2] / 2
+    low, high = rest.min() - room, rest.max() + room
+    for power, zeros in enumerate(("a zero", "two zeros", "three zeros", "four zeros"), start=1):
+        for factor, words in ((10.0**-power, "too many"), (10.0**power, "too few")):
+            guess = float(f"{panel.score[at] * factor:.12g}")
+            step = panel.step or 1.0
+            if low <= guess <= high and (panel.step is None or guess == round(guess / step) * step):
+                return guess, f"{zeros} {words}"
+    return None
+
+
+def _outcome(case: str, label: str, fit: Fit, decision: Decision | None) -> Outcome:
+    order = [fit.values.labels[at] for at in in_order(fit)]
+    place = order.index(label) + 1 if label in order else None
+    return Outcome(case, label, place, None if decision is None else _again(fit, decision))
+
+
+def _again(fit: Fit, decision: Decision) -> Decision:
+    """Return the decision that another fit leads to, asked in the same way."""
+    ranking = decision.ranking
+    places = min(decision.places, fit.panel.n_objects)
+    return decide(rank(fit, top=places, draws=ranking.draws, seed=ranking.seed, interval=ranking.interval), places)
+
+
+def _far_line(fit: Fit, at: int) -> tuple[str, str]:
+    panel = fit.panel
+    plain = fit if fit.model.is_plain and fit.is_calibrated else CWC(panel, per_component=fit.per_component)
+    error = plain.residuals[at] / (1.0 - leverages(plain)[at])
+    digits = 1
+    way = "above" if error > 0 else "below"
+    off = number(abs(float(error)), digits, in_sentence=True)
+    return f"{_place(panel, at)}: {panel.score[at]:g}.", f"It is {off} points {way} what all other scores predict."
+
+
+# --- what the decision hangs on --------------------------------------------------------------------
+
+
+def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) -> Iterator[Alert]:
+    """Say which objects are in, or out, only thanks to one assessor."""
+    fit, panel = decision.fit, decision.fit.panel
+    if deletions is None:
+        few = panel.n_assessors <= DELETIONS and panel.n_assessments <= LARGEST
+        if not (few and fit.model.is_plain and 0 < decision.places < panel.n_objects):
+            return
+        deletions = without_assessors(fit, top=decision.places)
+    status = dict(zip(fit.values.labels, decision.status, strict=True))
+    held: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for one in deletions:
+        for label, place in one.crossing:
+            if status[label] != "undecided":
+                held[label].append((one.assessor, place))
+    found = [standing for standing in decision.standings if standing.object in held]
+    if not found:
+        return
+    surprise = _surprise(fit) if len(found) <= _LINES and panel.n_assessments <= LARGEST else None
+    lines = [_hanging_line(fit, one, held[one.object], surprise) for one in found[:_LINES]]
+    if len(found) > _LINES:
+        lines = [
+            (f"{word}:", f"{name_some([f'{one.object} ({_names(held[one.object])})' for one in some], 6)}.")
+            for word, some in (
+                ("In, but not without", [one for one in found if one.status == "in"]),
+                ("Out, but not without", [one for one in found if one.status == "out"]),
+            )
+            if some
+        ]
+    statuses = "1 status: it hangs" if len(found) == 1 else f"{len(found):,} statuses: each hangs"
+    yield Alert(
+        "check",
+        "hangs_on_assessor",
+        f"Check {statuses} on one assessor",
+        tuple(lines),
+        where=name_some([one.object for one in found]),
+        remedy=f"`evenhand next FILE --top {decision.places}` says which further scores would settle it.",
+    )
+
+
+def _names(held: Sequence[tuple[str, int]]) -> str:
+    return name_some([assessor for assessor, _ in held], 2)
+
+
+def _hanging_line(
+    fit: Fit, standing: Standing, held: Sequence[tuple[str, int]], surprise: Floats | None
+) -> tuple[str, str]:
+    who, place = max(held, key=lambda one: abs(one[1] - standing.place))
+    verb, way = ("in", "falls") if standing.status == "in" else ("out", "rises")
+    said = f"Without {_genitive(who)} scores it {way} from rank {standing.place:,} to {place:,}."
+    panel = fit.panel
+    own = (panel.object_index == fit.values.index_of(standing.object)) & (
+        panel.assessor_index == panel.assessors.index(who)
+    )
+    at = int(np.argmax(own))
+    if surprise is not None and surprise[at] < _ODD:
+        error = float(fit.residuals[at] / (1.0 - leverages(fit)[at]))
+        off = number(abs(error), 1, in_sentence=True)
+        said = (
+            f"{_genitive(who)} {panel.score[at]:g} is {off} points {'above' if error > 0 else 'below'} what all other "
+            f"scores predict; without {who} it {way} from rank {standing.place:,} to {place:,}."
+        )
+    return f"{standing.object} is {verb} only with {who}.", said
+
+
+def _genitive(name: str) -> str:
+    return f"{name}’s"
+
+
+def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Alert]:
+    """Say what the method that the scores support would decide, where that is another one."""
+    fit = decision.fit
+    advised = None if comparison is None else comparison.recommendation.method
+    if advised is None or comparison is None or advised == fit.method:
+        return
+    other = next(row.fit for row in comparison.methods if row.method == advised)
+    if other is None or other.model.why_not("ranks") is not None:
+        return
+    if np.allclose(other.values.estimate, fit.values.estimate, rtol=1e-9):  # the same by another name
+        return
+    again = _again(other, decision)
+    changed = [
+        one.object
+        for one, before in zip(_by_label(again), _by_label(decision), strict=True)
+        if one.status != before.status
+    ]
+    name = method_name(advised)
+    if not changed:
+        headline = f"The scores support another method, {name}, and it decides the same"
+        yield Alert("note", "other_method", headline, remedy="Nothing to do.")
+        return
+    crossing = {one.object for one in again.standings[: again.places]} ^ {
+        one.object for one in decision.standings[: decision.places]
+    }
+    told = (
+        [f"No longer in: {name_some(leaving, 6)}."] if (leaving := [x for x in changed if x in decision.inside]) else []
+    )
+    if crossing:
+        told.append(f"Other than now in the first {decision.places:,}: {name_some(sorted(crossing), 6)}.")
+    lines = [(f"By it {_lowered(again.headline())}.", " ".join(told))]
+    yield Alert(
+        "check",
+        "other_method",
+        f"The scores support another method: {name}",
+        tuple(lines),
+        where=name_some(changed),
+        remedy="Choose a method for what it assumes, not for whom it favours, and say so in the minutes; "
+        "`evenhand compare FILE` shows them side by side.",
+    )
+
+
+def _by_label(decision: Decision) -> list[Standing]:
+    return sorted(decision.standings, key=lambda one: one.object)
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _thin(decision: Decision) -> Iterator[Alert]:
+    """Name the objects near the line that have one score, where others have more."""
+    panel = decision.fit.panel
+    if float(np.mean(panel.object_assessments == 1)) > 0.5:  # then this is how the panel was made
+        return
+    thin = [one.object for one in decision.standings if one.assessments == 1 and one.status != "out"]
+    if thin:
+        one = len(thin) == 1
+        yield Alert(
+            "check",
+            "thin",
+            f"{sentence(count_of(len(thin), panel.noun))} that may have a place {'has' if one else 'have'} one score "
+            "only",
+            ((f"{name_some(thin, 12)}.", "Nothing else checks it." if one else "Nothing else checks them."),),
+            where=name_some(thin),
+            remedy=f"`evenhand next FILE --top {decision.places}` says who should read what.",
+        )
+
+
+def _tie(decision: Decision) -> Iterator[Alert]:
+    """Say where the line falls between objects of the same value."""
+    line = decision.line
+    if line is None:
+        return
+    rank_of = dict(zip(decision.fit.values.labels, decision.fit.values.rank.tolist(), strict=True))
+    last, first = line
+    if rank_of[last.object] != rank_of[first.object]:
+        return
+    level = [one.object for one in decision.standings if rank_of[one.object] == rank_of[last.object]]
+    yield Alert(
+        "check",
+        "tie",
+        f"{count_of(len(level), decision.fit.panel.noun)} share the value at the line",
+        ((f"{name_some(level, 12)}.", "The order among them is that of the file, and says nothing."),),
+        where=name_some(level),
+        remedy=f"Draw lots ({argument('lottery_seed', 1)}), or decide by what the scores do not say.",
+    )
+
+
+# --- what the scores cannot tell -------------------------------------------------------------------
+
+
+def _agreement(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
+    """Say where scores agree so well, or are so few, that they do not tell how far they scatter."""
+    noise = fit.posterior.noise
+    if decision is not None and decision.caution is not None:
+        yield Alert(
+            "check",
+            "few_scores",
+            "The scores are too few to tell how far they scatter",
+            ((f"{sentence(decision.caution)}.", ""),),
+            remedy="Ask for more assessments of the same objects.",
+        )
+    elif noise.kind == "estimated" and fit.degrees_of_freedom > 0 and noise.is_lifted:
+        yield Alert(
+            "note",
+            "perfect_agreement",
+            "The scores agree better than their own rounding allows",
+            (("", "How far they scatter was taken to be half a step of their scale, and not less."),),
+            remedy="Ask whether the assessors scored independently of each other.",
+        )
+
+
+def _confidence(comparison: Comparison | None) -> Iterator[Alert]:
+    """Say where the scores contradict that declared confidence tells anything."""
+    for row in () if comparison is None else comparison.methods:
+        # the intervals of other models are not needed, and take long
+        table = None if row.fit is None or "+power" not in row.method else row.fit.model.tables.get("variances")
+        if table is None:
+            continue
+        cells = table.columns()
+        at = cells["variance"].index("power")
+        estimate, lower, upper = (cells[name][at] for name in ("estimate", "lower", "upper"))
+        if lower is None or upper is None or not upper > lower:
+            return
+        sd = (upper - lower) / (2 * 1.645)
+        if lower <= 0 and (1 - estimate) / sd > _IDLE:
+            yield Alert(
+                "check",
+                "confidence",
+                "Declared confidence tells nothing here",
+                (
+                    (
+                        "Scores given with confidence are as far off as the others.",
+                        f"Its power is {number(estimate)} ({number(lower)} to {number(upper)}; 0 is none, 1 as "
+                        "declared).",
+                    ),
+                ),
+                remedy=f"Let it count for nothing: {argument('power', 0)}, or method iba.",
+            )
+        return
+
+
+def _beyond(fit: Fit) -> Iterator[Alert]:
+    """Say which values lie beyond the ends of the scale that scores show."""
+    score, values = fit.panel.score, fit.values
+    if values.scale is not None or not fit.is_calibrated:
+        return
+    low, high = float(score.min()), float(score.max())
+    step = 10.0 ** -decimals(float(np.ptp(score)))
+    sides = []
+    for end, is_beyond in ((high, values.estimate > high + step), (low, values.estimate < low - step)):
+        if int((score == end).sum()) >= _ENDS and is_beyond.any():
+            sides += [values.labels[at] for at in np.flatnonzero(is_beyond).tolist()]
+    if sides:
+        one = len(sides) == 1
+        several = plural(fit.panel.noun)
+        yield Alert(
+            "note",
+            "beyond_scale",
+            f"{sentence(count_of(len(sides), 'value'))} {'lies' if one else 'lie'} beyond the ends of the scale",
+            (
+                (
+                    f"{name_some(sides, 12)}.",
+                    f"Scores end at {low:g} and {high:g}, and {several} read by strict assessors may deserve more than "
+                    "those could give.",
+                ),
+            ),
+            where=name_some(sides),
+            remedy=f"If marks end there, say so: {argument('bounds', (low, high))}.",
+        )

@@ -1,0 +1,400 @@
+"""The decision laid out in blocks, for every page that shows it: its table with folds, objects, assessors, chances."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from evenhand.answers.changing import Changes, what_would_change_all
+from evenhand.answers.decision import Decision, Standing
+from evenhand.answers.explain import Explanation, explain
+from evenhand.errors import EvenhandError
+from evenhand.look import STATUS
+from evenhand.models.fit import Fit
+from evenhand.panel.panel import Panel
+from evenhand.reports.decision_sheets import declared
+from evenhand.reports.drawing import Axis, axis
+from evenhand.words import chance, count_of, decimals, number, percent, plural
+
+FOLDED: Final = 60
+"""Up to this many objects only the tail of a table is folded away."""
+
+FIRST, AROUND = 4, 10
+"""Of more than that these are shown: the first, and those on each side of the line."""
+
+LISTED: Final = 12
+"""Up to this many names of a status are shown before they are folded."""
+
+BARS: Final = 120
+"""Up to this many bars stand in a profile of chances."""
+
+CHANGED: Final = 60
+"""Of so many objects, the nearest to the line, it is told which other scores would change their status."""
+
+ROWS: Final = 600
+"""Up to this many rows a table has, and objects a page of their own within a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows of a table: shown, or folded away under a summary; ``paper`` says what stands for them in print."""
+
+    rows: tuple[Standing, ...]
+    summary: str = ""
+    paper: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The table of a decision.
+
+    Attributes
+    ----------
+    parts
+        Rows above the line, and those below it.
+    line
+        What is said at the line; empty where there is none.
+    axis, mark
+        The scale of the interval bars, and the value at the line.
+    digits
+        Decimals of points.
+    left_out
+        Rows that are not in the page.
+    """
+
+    parts: tuple[tuple[Rows, ...], tuple[Rows, ...]]
+    line: str
+    axis: Axis
+    mark: float | None
+    digits: int
+    left_out: int = 0
+
+
+def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None) -> Table:
+    """Return the table of all objects, with what is far from the line folded away."""
+    kept = list(standings[:ROWS]) if len(standings) > ROWS else list(standings)
+    digits = decimals(float(np.ptp(fit.panel.score)))
+    noun = fit.panel.noun
+    places = 0 if decision is None or decision.line is None else decision.places
+    above, below = kept[:places], kept[places:]
+    if len(kept) <= FOLDED:
+        shown = len(below)
+        if decision is not None:
+            shown = max((at + 1 for at, one in enumerate(below) if one.status != "out"), default=0)
+            shown += all(one.status != "out" for one in below[:shown])  # one that is out at least
+        parts = _parts([(above, False)]), _parts([(below[:shown], False), (below[shown:], True)], noun, digits)
+    elif not places:
+        parts = (), _parts([(below[: 2 * AROUND], False), (below[2 * AROUND :], True)], noun, digits)
+    else:
+        near = max(FIRST, places - AROUND)
+        parts = (
+            _parts([(above[:FIRST], False), (above[FIRST:near], True), (above[near:], False)], noun, digits),
+            _parts([(below[:AROUND], False), (below[AROUND:], True)], noun, digits),
+        )
+    mark = None
+    if decision is not None and decision.line is not None:
+        mark = sum(one.value for one in decision.line) / 2
+    ends = [end for one in kept for end in (one.lower, one.upper, one.average, one.value)]
+    line = "" if decision is None else decision.line_words()
+    return Table(parts, line, axis(ends), mark, digits, len(standings) - len(kept))
+
+
+def _parts(blocks: Sequence[tuple[Sequence[Standing], bool]], noun: str = "", digits: int = 1) -> tuple[Rows, ...]:
+    found = []
+    for rows, is_folded in blocks:
+        if rows and is_folded and len(rows) > 2:  # a fold takes as much room as a row
+            found.append(Rows(tuple(rows), _summary(rows, noun), _paper(rows, digits)))
+        elif rows:
+            found.append(Rows(tuple(rows)))
+    return tuple(found)
+
+
+def _summary(rows: Sequence[Standing], noun: str) -> str:
+    counts = Counter(one.status for one in rows)
+    if set(counts) <= {None}:
+        return f"{count_of(len(rows), f'more {noun}')}"
+    if len(counts) == 1:
+        word = STATUS[str(rows[0].status)][0].lower()
+        return f"{count_of(len(rows), f'more {noun}')}, all {word}"
+    told = [f"{counts[name]:,} {word.lower()}" for name, (word, _) in STATUS.items() if counts[name]]  # type: ignore[index]
+    return f"Ranks {rows[0].place:,} to {rows[-1].place:,}: {', '.join(told)}"
+
+
+def _paper(rows: Sequence[Standing], digits: int) -> str:
+    first, last = rows[0], rows[-1]
+    what = "" if first.status is None else f" are {_statuses(rows)}"
+    ends = f"from {first.object} at {number(first.value, digits)} to {last.object} at {number(last.value, digits)}"
+    return f"Ranks {first.place:,} to {last.place:,}{what}, {ends} points; the annex has them."
+
+
+def _statuses(rows: Sequence[Standing]) -> str:
+    counts = Counter(str(one.status) for one in rows)
+    if len(counts) == 1:
+        return f"all {STATUS[str(rows[0].status)][0].lower()}"
+    return ", ".join(f"{counts[name]:,} {word.lower()}" for name, (word, _) in STATUS.items() if counts[name])
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The chance of each object, in the order of rank: bars, and where the line falls among them."""
+
+    bars: tuple[Standing, ...]
+    places: int
+    words: str
+
+    @property
+    def width(self) -> float:
+        """Width of a bar with its gap, in percent."""
+        return 100.0 / len(self.bars)
+
+
+def profile_of(decision: Decision) -> Profile | None:
+    """Return the profile of chances, as far as there is anything to see; None where there is no line."""
+    if decision.line is None:
+        return None
+    every = decision.standings
+    seen = max((at + 1 for at, one in enumerate(every) if (one.chance or 0) >= 0.02), default=decision.places)
+    shown = len(every) if len(every) <= BARS else min(len(every), max(seen, decision.places + AROUND))
+    words = "Chance of the place" if decision.places == 1 else f"Chance of one of the {decision.places:,} places"
+    words += ", in order of rank"
+    if shown < len(every):
+        rest = max((one.chance or 0.0) for one in every[shown:])
+        words += f". Shown are ranks 1 to {shown:,}; all after are below {percent(max(0.02, rest), 1)}."
+    return Profile(every[:shown], decision.places, words)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One score of an object, and what became of it."""
+
+    assessor: str
+    score: float
+    declared: str
+    bias: float | None
+    less: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """All that a page says about one object.
+
+    Attributes
+    ----------
+    standing
+        Where it stands.
+    finding, move
+        What is to be known of it, in a sentence; why it moved, in a sentence.
+    explanation, steps
+        The parts of the move, and for each where its bar begins and ends; None where there are none.
+    axis
+        The scale of these bars.
+    scores
+        Its scores.
+    changes
+        Which other scores would change its status; None where that is not told.
+    """
+
+    standing: Standing
+    finding: str
+    move: str
+    explanation: Explanation | None
+    steps: tuple[tuple[float, float], ...]
+    axis: Axis
+    scores: tuple[Score, ...]
+    changes: Changes | None = None
+
+    @property
+    def scale(self) -> Axis:
+        """The scale of scores, for what would change its status."""
+        return axis([0.0, 1.0] if self.changes is None else self.changes.ends)
+
+
+def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None) -> list[Object]:
+    """Return what a page says about each object, in the order of the table."""
+    panel = fit.panel
+    try:
+        explanations = {one.object: one for one in explain(fit)}
+    except EvenhandError:
+        explanations = {}
+    digits = decimals(float(np.ptp(panel.score)))
+    said = declared_words(panel)
+    total = np.zeros(panel.n_objects)
+    np.add.at(total, panel.object_index, fit.weight)
+    rows: dict[int, list[Score]] = {}
+    for at, (o, a) in enumerate(zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True)):
+        bias = float(fit.biases.estimate[a]) if fit.is_calibrated else None
+        rows.setdefault(o, []).append(
+            Score(
+                assessor=str(panel.assessors[a]),
+                score=float(panel.score[at]),
+                declared=said[at],
+                bias=bias,
+                less=float(panel.score[at]) - (bias or 0.0),
+                share=float(fit.weight[at] / total[o]),
+            )
+        )
+    position = {label: at for at, label in enumerate(panel.objects)}
+    changes = _changes_of(standings, decision)
+    found = []
+    for one in standings[:ROWS]:
+        told = explanations.get(one.object)
+        steps = _steps(told)
+        ends = [one.value, one.average, one.lower, one.upper, *(end for step in steps for end in step)]
+        found.append(
+            Object(
+                standing=one,
+                finding=_finding(one, decision, len(standings), digits),
+                move=_move(told, digits),
+                explanation=told,
+                steps=steps,
+                axis=axis(ends),
+                scores=tuple(rows[position[one.object]]),
+                changes=changes.get(one.object),
+            )
+        )
+    return found
+
+
+def _changes_of(standings: Sequence[Standing], decision: Decision | None) -> dict[str, Changes]:
+    """Return what would change the objects nearest to the line, by label."""
+    if decision is None or decision.line is None:
+        return {}
+    nearest = sorted(standings, key=lambda one: abs(one.place - decision.places - 0.5))[:CHANGED]
+    found = what_would_change_all(decision, [one.object for one in nearest])
+    return {one.object: one for one in found if one.scores}
+
+
+def _steps(told: Explanation | None) -> tuple[tuple[float, float], ...]:
+    """Return where the bar of each part begins and ends, from the average on."""
+    if told is None:
+        return ()
+    found, reached = [], told.average
+    for part in told.parts:
+        found.append((reached, reached + part.amount))
+        reached += part.amount
+    return tuple(found)
+
+
+def _finding(one: Standing, decision: Decision | None, count: int, digits: int) -> str:
+    value = number(one.value, digits)
+    if decision is None or one.status is None or one.chance is None:
+        return f"{one.object} has rank {one.place:,} of {count:,}, with a value of {value}"
+    likely = f"a chance of {chance(one.chance)} of a place"
+    if decision.line is not None and one.status == "undecided":
+        last, first = decision.line
+        if one.object == first.object:
+            return f"{one.object} is the first below the line, with {likely}"
+        if one.object == last.object:
+            return f"{one.object} is the last above the line, with {likely}"
+    word = STATUS[one.status][0].lower()
+    return f"{one.object} is {word} at rank {one.place:,}, with {likely}"
+
+
+def _move(told: Explanation | None, digits: int) -> str:
+    if told is None:
+        return ""
+    if not told.parts or round(told.difference, digits) == 0:
+        return "It stays where its plain average is"
+    way = "up" if told.difference > 0 else "down"
+    points = number(abs(told.move), digits)
+    main = max(told.parts, key=lambda part: part.amount if told.difference > 0 else -part.amount)
+    return f"It moves {way} {points} points, most of all because {main.brief}"
+
+
+def declared_words(panel: Panel) -> list[str]:
+    """Return how sure each assessor said to be, as a table shows it; empty where nothing was said."""
+    return ["" if one is None else one if isinstance(one, str) else f"{one:.3g}" for one in declared(panel)[1]]
+
+
+@dataclass(frozen=True, slots=True)
+class Assessor:
+    """One assessor: bias with its interval, and how that reads."""
+
+    assessor: str
+    bias: float
+    lower: float | None
+    upper: float | None
+    assessments: int
+    group: int
+    side: str
+    words: str
+
+
+def assessors_of(fit: Fit) -> list[Assessor]:
+    """Return the assessors from generous to strict; none where no biases were fitted."""
+    if not fit.is_calibrated:
+        return []
+    biases = fit.biases
+    found = []
+    for at in np.lexsort((-biases.estimate, biases.component)).tolist():
+        bias = float(biases.estimate[at])
+        lower = None if biases.lower is None else float(biases.lower[at])
+        upper = None if biases.upper is None else float(biases.upper[at])
+        side, words = "", "like the panel"
+        if lower is None or upper is None:
+            words = "–"
+        elif lower > 0:
+            side, words = "generous", "generous"
+        elif upper < 0:
+            side, words = "strict", "strict"
+        label, count = str(biases.labels[at]), int(biases.assessments[at])
+        found.append(Assessor(label, bias, lower, upper, count, int(biases.component[at]), side, words))
+    return found
+
+
+def assessors_words(assessors: Sequence[Assessor], digits: int) -> str:
+    """Return the finding on assessors: who gives most and who least."""
+    if not assessors:
+        return ""
+    if assessors[-1].group:
+        return "How many points each assessor gives above or below the group"
+    first, last = assessors[0], assessors[-1]
+    if first.side != "generous" and last.side != "strict":
+        return "No assessor is clearly stricter or more generous than the panel"
+    told = []
+    if first.side == "generous":
+        told.append(f"{first.assessor} gives {number(first.bias, digits)} points more than the panel")
+    if last.side == "strict":
+        less = number(-last.bias, digits)
+        told.append(
+            f"{last.assessor} {less} less" if told else f"{last.assessor} gives {less} points less than the panel"
+        )
+    return ", ".join(told)
+
+
+def values_words(fit: Fit, table: Table, decision: Decision | None) -> str:
+    """Return the finding of the table: how far apart neighbours of the line are beside how sure they are."""
+    if decision is None or decision.line is None:
+        within = " within each group" if fit.values.component.max() else ""
+        return f"Values of the {plural(fit.panel.noun)}{within}"
+    last, first = decision.line
+    gap = last.value - first.value
+    if last.lower is None or first.upper is None:
+        return f"The line falls between {last.object} and {first.object}"
+    if gap < 0.25 * (first.upper - last.lower):
+        return f"The line falls between {last.object} and {first.object}, which the scores hardly separate"
+    return f"The line falls between {last.object} and {first.object}, {number(gap, table.digits)} points apart"
+
+
+def context(fit: Fit, decision: Decision | None, standings: Sequence[Standing]) -> dict[str, Any]:
+    """Return what the templates of the decision show."""
+    table = table_of(fit, standings, decision)
+    assessors = assessors_of(fit)
+    reach = [end for one in assessors for end in (one.bias, one.lower, one.upper)]
+    return {
+        "decision": decision,
+        "table": table,
+        "table_words": values_words(fit, table, decision),
+        "profile": None if decision is None else profile_of(decision),
+        "objects": objects_of(fit, standings, decision),
+        "assessors": assessors,
+        "assessors_axis": axis([*reach, 0.0], about=0.0),
+        "assessors_words": assessors_words(assessors, table.digits),
+        "noun": fit.panel.noun,
+        "nouns": plural(fit.panel.noun),
+    }

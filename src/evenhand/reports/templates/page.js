@@ -1,0 +1,55 @@
+"use strict";
+(function () {
+  const all = (selector, within) => Array.from((within || document).querySelectorAll(selector));
+  function reveal() {
+    const found = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const folded = found && found.closest("details");
+    if (folded) { folded.open = true; folded.scrollIntoView(); }
+  }
+  window.addEventListener("hashchange", reveal);
+  reveal();
+  const find = document.querySelector(".find");
+  if (find) {
+    const rows = all("#ranks tr[data-status]"), folds = all("#ranks .fold"), buttons = all("button", find);
+    let wanted = "";
+    const show = function () {
+      const text = find.querySelector("input").value.trim().toLowerCase();
+      const is_all = !text && !wanted;
+      let count = 0;
+      rows.forEach(function (row) {
+        row.hidden = !((!wanted || wanted === "all" || row.dataset.status === wanted) && (!text || row.textContent.toLowerCase().includes(text)));
+        count += !row.hidden;
+      });
+      folds.forEach(function (fold) { fold.open = !is_all; });
+      find.querySelector("[role=status]").textContent = is_all ? "" : count + " shown";
+      buttons.forEach(function (one) { one.setAttribute("aria-pressed", String(one.dataset.status === wanted)); });
+    };
+    find.addEventListener("input", show);
+    buttons.forEach(function (one) { one.addEventListener("click", function () { wanted = one.dataset.status; show(); }); });
+    show();
+  }
+  const number = (text) => { const found = text.replace(/\u2212/g, "-").replace(/[,\s%<>]/g, "").match(/^[+-]?[\d.]+/); return found ? Number(found[0]) : null; };
+  all("table.sortable").forEach(function (table) {
+    all("thead th", table).forEach(function (head, column) {
+      if (!head.textContent.trim() || head.classList.contains("g")) { return; }
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", function () {
+        const down = head.getAttribute("aria-sort") === "ascending";
+        all("th[aria-sort]", table).forEach((one) => one.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const body = table.tBodies[0], rows = Array.from(body.rows);
+        const key = (row) => { const text = row.cells[column].textContent.trim(); const value = number(text); return value === null ? text.toLowerCase() : value; };
+        rows.sort(function (one, other) {
+          const first = key(one), second = key(other);
+          const order = typeof first === typeof second ? (first > second) - (first < second) : typeof first === "number" ? -1 : 1;
+          return down ? -order : order;
+        });
+        body.append(...rows);
+      });
+    });
+  });
+  document.documentElement.classList.add("live");
+}());

@@ -1,0 +1,223 @@
+"""Alerts: each on a panel made for it, none of a fault on plain panels, and what they say is so."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.answers.alerts import Alert, alerts
+from evenhand.answers.decision import Decision
+from evenhand.models.fit import Fit
+from evenhand.panel.panel import Panel
+from evenhand.panel.simulate import simulate_panel
+
+FAULTS = {"mistyped", "far_score", "confidence", "groups", "perfect_agreement", "few_scores", "beyond_scale", "tie"}
+"""Alerts that claim a fault of the data; the others say what a decision hangs on."""
+
+
+def decided(fit: Fit, places: int) -> Decision:
+    return eh.decide(eh.rank(fit, top=places, draws=2000), places)
+
+
+def only(found: list[Alert], kind: str) -> Alert:
+    wanted = [one for one in found if one.kind == kind]
+    assert len(wanted) == 1, [one.kind for one in found]
+    return wanted[0]
+
+
+def with_score(panel: Panel, at: int, score: float) -> Panel:
+    scores = np.array(panel.score)
+    scores[at] = score
+    return replace(panel, score=scores)
+
+
+# ------------------------------------------------------------------------------------------------ mistyped scores
+
+
+@pytest.mark.parametrize(("factor", "words"), [(100.0, "two zeros too many"), (10.0, "a zero too many")])
+def test_a_mistyped_score_is_named_with_what_would_come_out(factor: float, words: str) -> None:
+    panel = eh.demo()
+    broken = with_score(panel, 30, float(panel.score[30]) * factor)
+    fit = eh.calibrate(broken)
+    found = only(alerts(fit, decided(fit, 10)), "mistyped")
+    assert found.level == "stop"
+    label, assessor = panel.objects[panel.object_index[30]], panel.assessors[panel.assessor_index[30]]
+    assert found.where is not None
+    assert f"{assessor} on {label}" in found.where
+    assert f"{assessor} gave {label} {panel.score[30] * factor:g}." in found.message
+    entered, corrected, left_out = found.outcomes
+    assert corrected.case == f"{panel.score[30]:g}, {words}"
+    right = decided(eh.calibrate(panel), 10)
+    assert corrected.decision is not None
+    assert (corrected.decision.inside, corrected.decision.undecided) == (right.inside, right.undecided)
+    without = decided(eh.calibrate(panel.restrict(np.arange(panel.n_assessments) != 30)), 10)
+    assert left_out.decision is not None
+    assert left_out.decision.inside == without.inside
+    assert entered.decision is not None
+    assert entered.decision.inside != right.inside
+
+
+def test_two_mistyped_scores_do_not_hide_each_other() -> None:
+    panel = eh.demo()
+    broken = with_score(with_score(panel, 30, 6600.0), 71, 5800.0)
+    found = only(alerts(eh.calibrate(broken)), "mistyped")
+    assert found.headline == "2 scores must be checked"
+
+
+def test_a_mistyped_score_is_said_whatever_the_method_and_before_calibrating() -> None:
+    from evenhand.reports.summary import summarise_check
+
+    panel = with_score(eh.demo(), 30, 6600.0)
+    for fit in (eh.simple_average(panel), eh.refine(panel, shrink=True), eh.incomplete_block(panel)):
+        assert only(alerts(fit), "mistyped").level == "stop"
+    assert [one["kind"] for one in summarise_check(panel)["alerts"]] == ["mistyped"]
+
+
+def test_extremes_that_others_confirm_are_no_mistakes() -> None:
+    # most are about 90, and two assessors agree that one is worth 5
+    objects = np.repeat(np.arange(20), 3)
+    assessors = np.tile(np.arange(3), 20)
+    score = 90.0 + (objects * 7 + assessors * 3) % 5
+    score[objects == 4] = [5.0, 7.0, 6.0]
+    panel = Panel.from_arrays(objects, assessors, score)
+    assert [one.kind for one in alerts(eh.calibrate(panel)) if one.kind in ("mistyped", "far_score")] == []
+
+
+def test_a_score_that_others_contradict_is_to_be_checked_not_a_stop() -> None:
+    panel = simulate_panel(40, 8, 4, seed=5).panel
+    residual = float(np.sqrt(eh.calibrate(panel).noise_variance or 1.0))
+    low, high = np.quantile(panel.score, [0.25, 0.75])
+    at = int(np.argmin(np.abs(panel.score - (low + high) / 2)))
+    sigma = residual / float(np.sqrt(panel.precision[at]))
+    broken = with_score(panel, at, float(panel.score[at]) + 8 * sigma)
+    found = alerts(eh.calibrate(broken))
+    kinds = [one.kind for one in found]
+    assert kinds.count("far_score") + kinds.count("mistyped") == 1
+    alert = next(one for one in found if one.kind in ("far_score", "mistyped"))
+    assert str(panel.objects[panel.object_index[at]]) in (alert.where or "")
+
+
+# --------------------------------------------------------------------------------------- what a decision hangs on
+
+
+def test_statuses_that_hang_on_one_assessor_are_those_of_refits() -> None:
+    fit = eh.calibrate(eh.demo())
+    decision = decided(fit, 10)
+    found = only(alerts(fit, decision), "hangs_on_assessor")
+    status = dict(zip(fit.values.labels, decision.status, strict=True))
+    expected = set()
+    for at, name in enumerate(fit.panel.assessors):
+        rest = fit.panel.restrict(fit.panel.assessor_index != at)
+        again = eh.calibrate(rest)
+        order = [again.values.labels[i] for i in np.argsort(-again.values.estimate, kind="stable")]
+        for label, is_in in status.items():
+            if label in order and is_in != "undecided" and (order.index(label) < 10) != (is_in == "in"):
+                expected.add((label, name))
+    assert expected, "the demo must have some for this test to say anything"
+    assert (found.where or "").split(", ") == [one.object for one in decision.standings if one.object in dict(expected)]
+    for label, name in expected:
+        assert f"{label} is {status[label]} only with {name}." in found.message
+
+
+def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
+    panel = eh.demo()
+    fit, compared = eh.calibrate(panel), eh.compare(panel)
+    advised = compared.recommendation.method
+    assert advised == "cwc+shrunk", "the demo must have an advice for this test to say anything"
+    found = only(alerts(fit, decided(fit, 10), comparison=compared), "other_method")
+    other = decided(eh.refine(panel, shrink=True), 10)
+    assert other.headline()[1:] in found.message
+    by_advice = eh.refine(panel, shrink=True)
+    assert not [one for one in alerts(by_advice, other, comparison=compared) if one.kind == "other_method"]
+
+
+def test_thin_objects_near_the_line_are_named() -> None:
+    panel = simulate_panel(20, 5, 3, seed=2).panel
+    order = np.argsort(-eh.calibrate(panel).values.estimate, kind="stable")
+    near = int(order[4])
+    rows = np.flatnonzero(panel.object_index == near)
+    keep = np.ones(panel.n_assessments, dtype=bool)
+    keep[rows[1:]] = False
+    fit = eh.calibrate(panel.restrict(keep))
+    found = alerts(fit, decided(fit, 5))
+    assert only(found, "thin").where == panel.objects[near]
+    everyone = simulate_panel(20, 20, 1, seed=2).panel
+    averages = eh.simple_average(everyone)
+    if averages.posterior.noise.quantile(0.75) is not None:
+        assert not [one for one in alerts(averages, decided(averages, 5)) if one.kind == "thin"]
+
+
+def test_a_tie_at_the_line_is_said() -> None:
+    objects, assessors = np.repeat(np.arange(6), 3), np.tile(np.arange(3), 6)
+    value = np.array([9.0, 8.0, 6.0, 6.0, 3.0, 1.0])
+    noise = np.array([0.5, -0.5, 0.0])
+    score = value[objects] + noise[assessors]
+    score[0] += 1.0  # so that something is left to tell the noise by
+    fit = eh.calibrate(Panel.from_arrays(objects, assessors, score))
+    found = only(alerts(fit, decided(fit, 3)), "tie")
+    assert set((found.where or "").split(", ")) == {"2", "3"}
+    assert not [one for one in alerts(fit, decided(fit, 2)) if one.kind == "tie"]
+
+
+# ------------------------------------------------------------------------------------ what the scores cannot tell
+
+
+def test_groups_perfect_agreement_and_too_few_scores_are_said() -> None:
+    apart = Panel.from_arrays([0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 0, 1, 2, 3, 2, 3], [60.0, 50, 71, 66, 80, 70, 62, 50])
+    assert only(alerts(eh.calibrate(apart, per_component=True)), "groups").level == "stop"
+    objects, assessors = np.repeat(np.arange(8), 4), np.tile(np.arange(4), 8)
+    perfect = eh.calibrate(Panel.from_arrays(objects, assessors, 50.0 + objects + 2.0 * assessors))
+    assert only(alerts(perfect, decided(perfect, 3)), "perfect_agreement").level == "note"
+    few = eh.calibrate(Panel.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [8.0, 7.0, 7.0, 6.0]))
+    assert only(alerts(few, decided(few, 1)), "few_scores").level == "check"
+
+
+def test_values_beyond_a_scale_that_shows_its_ends_are_said() -> None:
+    generator = np.random.default_rng(3)
+    objects, assessors = np.repeat(np.arange(30), 3), np.concatenate([generator.permutation(8)[:3] for _ in range(30)])
+    value, bias = generator.normal(70, 20, 30), np.array([15.0, -25.0, 0, 5, -5, 10, -10, 10])
+    score = np.clip(np.round(value[objects] + bias[assessors] + generator.normal(0, 3, 90)), 0, 100)
+    fit = eh.calibrate(Panel.from_arrays(objects, assessors, score))
+    beyond = {str(label) for label in np.flatnonzero(fit.values.estimate > 100.1)}
+    assert beyond, "some must lie beyond for this test to say anything"
+    assert beyond <= set((only(alerts(fit), "beyond_scale").where or "").replace(" and", ",").split(", "))
+
+
+def test_confidence_that_says_nothing_is_said_and_confidence_that_does_is_not() -> None:
+    generator = np.random.default_rng(8)
+    objects = np.repeat(np.arange(60), 4)
+    assessors = np.concatenate([generator.permutation(12)[:4] for _ in range(60)])
+    declared = generator.choice([1.0, 3.0, 9.0], 240)
+    true = generator.normal(60, 12, 60)[objects] + generator.normal(0, 8, 12)[assessors]
+    idle = Panel.from_arrays(objects, assessors, true + generator.normal(0, 4, 240), 1 / declared**2)
+    telling = Panel.from_arrays(objects, assessors, true + declared * generator.normal(0, 1, 240), 1 / declared**2)
+    for panel, expected in ((idle, ["confidence"]), (telling, [])):
+        fit = eh.calibrate(panel)
+        found = alerts(fit, comparison=eh.compare(panel))
+        assert [one.kind for one in found if one.kind == "confidence"] == expected
+
+
+# ---------------------------------------------------------------------------------------------------------- order
+
+
+def test_the_most_serious_comes_first_and_records_have_their_keys() -> None:
+    panel = with_score(eh.demo(), 30, 6600.0)
+    fit = eh.calibrate(panel)
+    found = alerts(fit, decided(fit, 10), comparison=eh.compare(panel, candidates=[]))
+    levels = [one.level for one in found]
+    assert levels == sorted(levels, key=("stop", "check", "note").index)
+    for one in found:
+        record = one.record()
+        assert {"kind", "message", "where", "remedy", "level", "headline", "lines", "outcomes"} == set(record)
+        assert record["message"].startswith(one.headline)
+        assert one.remedy
+
+
+def test_plain_panels_raise_no_alert_of_a_fault_that_is_not_there() -> None:
+    raised: Counter[str] = Counter()
+    for seed in range(200):
+        fit = eh.calibrate(simulate_panel(40, 10, 3, seed=seed).panel)
+        raised.update({one.kind for one in alerts(fit, decided(fit, 10)) if one.kind in FAULTS})
+    assert sum(raised.values()) < 10, raised
