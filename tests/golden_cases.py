@@ -178,6 +178,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "simulate --objects 60 --assessors 5 --per-object 2 --profile 1:1:1 --runs 2 --jobs 1",
     ),
     "reproduce": ("reproduce figure-1 --json", "reproduce figure-1"),
+    "plot": (
+        "plot values levels.csv --top 3 -o values.json --json",
+        "plot biases levels.csv --method iba -o biases.json --json",
+        "plot graph apart.csv -o graph.json",
+        "plot top apart.csv --per-component --top 2 -o top.json",
+    ),
     "report": (
         "report levels.csv --quick --top 3 -o one.html --json",
         "report levels.csv --quick --top 3 --lottery-seed 2 --title Ours -o two.html",

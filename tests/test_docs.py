@@ -306,6 +306,7 @@ JSON_EXAMPLES = {
         "simulate --objects 60 --assessors 5 --target-sd 5",
     ),
     "reproduce": ("reproduce figure-1 case-study-1 --runs 1 --figures drawn",),
+    "plot": ("plot values scores.csv --top 9 -o values.json", "plot graph scores.csv -o graph.json"),
     "report": ("report scores.csv --quick", "report scores.csv --verify 00000000"),
     "pack": ("pack scores.csv -o scores.packed --parts 3", "pack ring.csv -o ring.packed"),
 }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -16,13 +18,16 @@ import pytest
 import vl_convert as vlc
 
 import evenhand as eh
+from browser import open_browser
 from evenhand import plots
 from evenhand.data import demo_path
 from evenhand.errors import InputError, NotRankableError
+from evenhand.look import LIGHT, STATUS
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
-from evenhand.plots import style
+from evenhand.plots import studies, style
 from evenhand.solve.connectivity import assessor_graph
+from evenhand.studies.reproduction import GRAPHS
 from panels import panel_of, random_panel
 
 HOSTILE = (
@@ -214,13 +219,29 @@ def test_labels_stay_different_whatever_is_done_to_them() -> None:
     assert max(map(len, names)) < 50
 
 
-def test_colours_are_those_of_okabe_and_ito_and_greys() -> None:
-    published = {"#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#000000"}
-    named = {style.BLUE, style.ORANGE, style.GREEN, style.VERMILION, style.SKY, style.PURPLE}
-    assert named < published
-    assert set(style.GROUP_COLOURS) - {style.INK} < named
-    for grey in (style.INK, style.GREY, style.PALE):
-        assert grey[1:3] == grey[3:5] == grey[5:7]
+def colours_of(chart: dict[str, Any]) -> set[str]:
+    """Return every colour that a chart names."""
+    return {colour.upper() for colour in re.findall(r'"(#[0-9A-Fa-f]{6})"', json.dumps(chart))}
+
+
+STATUS_COLOURS = {LIGHT[name] for name in ("in", "in-soft", "open-fill", "open-soft")}
+SIDE_COLOURS = {LIGHT[f"{side}{soft}"] for side in ("strict", "generous") for soft in ("", "-soft")}
+
+
+@pytest.mark.parametrize(("name", "kind"), DRAWN)
+def test_colour_means_status_alert_or_side_of_bias_and_all_else_is_grey(name: str, kind: str) -> None:
+    found = colours_of(spec(name, kind))
+    meant = {"top": STATUS_COLOURS, "biases": SIDE_COLOURS}.get(name, set()) | {LIGHT["alert"]}
+    for colour in found - meant:
+        parts = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+        assert max(parts) - min(parts) <= 24, f"{colour} is neither grey nor a colour of {name}"
+
+
+def test_everything_is_drawn_in_tokens_of_the_look() -> None:
+    known = {*LIGHT.values(), style.MIDDLE}
+    known |= {shade for panel in PANELS.values() for shade in style.declared_kinds(panel()).shades}
+    for name, kind in DRAWN:
+        assert colours_of(spec(name, kind)) <= known, (name, kind)
 
 
 # --- values and biases ---------------------------------------------------------------------------
@@ -281,7 +302,7 @@ def test_more_groups_than_can_be_told_apart_are_counted() -> None:
     assert len(chart["vconcat"]) == style.MOST_GROUPS
     assert "Shown are the 6 largest" in words(chart)
     nodes = [unit for unit in units(plots.graph(panel).to_dict()) if unit["mark"]["type"] == "point"]
-    assert nodes[0]["encoding"]["color"]["scale"]["domain"][-1] == "smaller groups"
+    assert nodes[0]["encoding"]["shape"]["scale"]["domain"][-1] == "smaller groups"
 
 
 def test_without_intervals_none_are_drawn_and_the_reason_is_given() -> None:
@@ -300,9 +321,24 @@ def test_biases_are_those_of_the_fit_from_generous_to_strict_about_zero() -> Non
     order = np.argsort(-fit.biases.estimate)
     assert column(table, "name") == [small().assessors[i] for i in order]
     assert column(table, "bias") == fit.biases.estimate[order].tolist()
-    assert rows(chart, "rule") == [{"zero": 0.0}]
+    assert rows(chart, "rule", 1) == [{"zero": 0.0}]
     for row in table:
-        assert (row["clear"] == "could be zero") == (row["lower"] <= 0 <= row["upper"])
+        assert (row["side"] == "like the panel") == (row["lower"] <= 0 <= row["upper"])
+        assert (row["side"] == "generous") == (row["lower"] > 0)
+
+
+def test_values_of_a_ranking_show_who_is_in_open_and_out_above_and_below_the_line() -> None:
+    ranking = eh.rank(fit_of("large"), top=300, draws=1000, seed=5)
+    table = rows(plots.values(ranking).to_dict(), "point", 1)
+    order = np.argsort(ranking.expected_rank, kind="stable")
+    assert column(table, "name") == [str(i) for i in order]
+    status = eh.decide(ranking, 300).status
+    assert column(table, "status") == [STATUS[status[i]][0] for i in order]
+    chart = plots.values(ranking_of("small")).to_dict()
+    shown = column(rows(chart, "point"), "name")
+    assert [row for row in chart["datasets"].values() if row == [{"name": shown[2]}]], "no line below place 3"
+    decision = eh.decide(ranking_of("small"), 3)
+    assert words(chart).startswith(f"None is in; {len(decision.undecided)} compete for all 3 places")
 
 
 def test_averages_have_no_biases_to_show() -> None:
@@ -361,31 +397,34 @@ def test_chances_of_a_place_are_those_of_the_ranking_and_the_undecided_are_marke
     order = np.argsort(ranking.expected_rank, kind="stable")
     assert column(table, "name") == [str(i) for i in order]
     assert column(table, "chance") == ranking.p_top[order].tolist()
-    undecided = {row["name"] for row in table if row["status"] == "the data cannot separate"}
+    undecided = {row["name"] for row in table if row["status"] == "Open"}
     assert undecided == set(decision.undecided)
     assert not decision.inside
     assert f"{len(decision.undecided)} compete for all 3 places" in words(spec("top", "small"))
     more = eh.decide(eh.rank(fit_of("large"), top=300, draws=1000, seed=5), 300)
     title = words(plots.top(eh.rank(fit_of("large"), top=300, draws=1000, seed=5)).to_dict())
-    assert f"{len(more.undecided)} compete for {300 - len(more.inside)} more places" in title
+    assert f"{len(more.undecided)} compete for the other {300 - len(more.inside)} places" in title
 
 
 def test_where_none_is_safe_every_place_is_competed_for() -> None:
     title = plots.top(fit_of("small"), 1).to_dict()["title"]["text"]
-    assert " ".join(title).startswith("None is safely in the top 1;")
+    assert " ".join(title).startswith("None is in;")
     assert " ".join(title).endswith("compete for the only place")
 
 
-def test_of_many_chances_the_nearest_to_even_are_shown_and_the_others_counted() -> None:
-    chart = plots.top(eh.rank(fit_of("large"), top=100, draws=500, seed=1)).to_dict()
-    table = rows(chart, "bar")
+def test_of_many_chances_those_about_the_line_are_shown_and_the_others_counted() -> None:
     ranking = eh.rank(fit_of("large"), top=100, draws=500, seed=1)
-    assert ranking.p_top is not None
-    assert len(table) == 40
-    shown = np.array([int(name) for name in column(table, "name")])
-    rest = np.setdiff1d(np.arange(1000), shown)
-    assert np.abs(ranking.p_top[shown] - 0.5).max() <= np.abs(ranking.p_top[rest] - 0.5).min()
-    assert "Shown are the 40 nearest to an even chance; left out:" in words(chart)
+    chart = plots.top(ranking).to_dict()
+    table = rows(chart, "point")
+    decision = eh.decide(ranking, 100)
+    places = column(table, "place")
+    assert places == list(range(places[0], places[-1] + 1))
+    assert set(decision.undecided) <= set(column(table, "name"))
+    counts = {word: [*map(str, decision.status)].count(status) for status, (word, _) in STATUS.items()}
+    beyond = counts["Out"] - column(table, "status").count("Out")
+    assert beyond > 0
+    assert f"Left out, far from the line: {beyond} out." in words(chart)
+    assert rows(chart, "rule") == [{"end": 100.5, "text": "100 places"}]
 
 
 def test_places_come_from_the_ranking_or_have_to_be_said() -> None:
@@ -406,8 +445,8 @@ def test_the_rankogram_has_the_chances_of_every_rank() -> None:
     np.testing.assert_array_equal(chance[:, 0], ranking.p_first)
     for row in rows(spec("rankogram", "small"), "bar"):
         assert row["chance"] == chance[int(row["name"]), row["rank"] - 1]
-    ticks = rows(spec("rankogram", "small"), "tick")
-    assert column(ticks, "expected") == sorted(ranking.expected_rank.tolist())
+    dots = rows(spec("rankogram", "small"), "point")
+    assert column(dots, "expected") == sorted(ranking.expected_rank.tolist())
 
 
 def test_ranks_begin_with_the_first_on_the_axis_and_none_is_dropped() -> None:
@@ -488,7 +527,28 @@ def test_the_only_assessor_stands_in_the_middle_of_a_low_picture() -> None:
 def test_objects_taken_together_in_a_large_graph_lose_no_assessment() -> None:
     links = rows(spec("graph", "large"), "rule")
     assert sum(row["count"] for row in links) == large().n_assessments
-    assert "about 34 to a square" in words(spec("graph", "large"))
+    assert len(links) <= 300
+    assert "about 4 assessors and about 84 objects to a mark" in words(spec("graph", "large"))
+
+
+def test_a_design_of_more_objects_than_pixels_counts_every_assessment_in_blocks() -> None:
+    cells = rows(spec("design", "large"), "rect")
+    assert sum(column(cells, "count")) == large().n_assessments
+    assert len(cells) <= 60 * 40
+
+
+def test_a_point_is_as_wide_in_every_group() -> None:
+    panel = panel_of(
+        [(o, a) for o in range(6) for a in range(3)] + [(o, a) for o in range(6, 10) for a in (3, 4)],
+        [*np.linspace(10, 90, 18), *np.linspace(30, 34, 8)],
+    )
+    fit = eh.calibrate(panel, per_component=True)
+    assert plots.values(fit).to_dict()["resolve"] == {"scale": {"x": "shared"}}
+    groups = plots.methods(eh.simple_average(panel), fit).to_dict()["vconcat"]
+    domains = [next(units(group))["encoding"][axis]["scale"]["domain"] for group in groups for axis in "xy"]
+    spans = [high - low for low, high in domains]
+    assert len(spans) == 4
+    np.testing.assert_allclose(spans, spans[0])
 
 
 def test_only_the_strongest_links_of_many_are_drawn_and_each_assessor_keeps_one() -> None:
@@ -548,7 +608,6 @@ def test_pulls_are_those_of_influence_and_the_largest_come_first() -> None:
     panel = small()
     at = int(np.argmax(np.abs(pull)))
     assert bars[0]["name"] == f"{panel.assessor_index[at]} on {panel.object_index[at]}"
-    assert {row["way"] == "pulled up" for row in bars if row["pull"] > 0} == {True}
 
 
 def test_scores_that_no_other_can_check_are_left_out_and_counted() -> None:
@@ -688,6 +747,53 @@ def test_ends_of_axes_stand_at_their_ticks_and_legends_have_the_colours_of_the_m
     assert config["legend"]["symbolOpacity"] == 1
 
 
+# --- the figures of the paper --------------------------------------------------------------------
+
+
+def test_figure_1_has_both_graphs_of_all_three_panels_and_says_which_hang_together() -> None:
+    chart = studies.graphs().to_dict()
+    assert [len(row["hconcat"]) for row in chart["vconcat"]] == [2, 2, 2]
+    assert "(a) links all 6 pairs, (b) links 4 of 6 pairs, (c) falls into 2 groups" in words(chart)
+    for name, row in zip("abc", chart["vconcat"], strict=True):
+        left, right = (chart["datasets"][next(units(graph))["data"]["name"]] for graph in row["hconcat"])
+        pairs = GRAPHS[name]
+        assert {(link["object"], link["assessor"]) for link in left} == {
+            (f"o{o}", f"a{a}") for o, readers in enumerate(pairs, start=1) for a in readers
+        }
+        shared = Counter(frozenset(readers) for readers in pairs)
+        found = {frozenset((int(link["first"][1:]), int(link["second"][1:]))): link["shared"] for link in right}
+        assert found == shared
+
+
+def test_published_errors_have_the_colours_and_shapes_of_their_methods() -> None:
+    study = eh.studies.simulation_study(n_objects=40, n_assessors=5, per_object=[2, 3], profiles=[(1, 1, 1)], runs=2)
+    published = {("1:1:1", 2): {"sa_mean_error": 9.0, "iba_mean_error": 7.0, "cwc_mean_error": 6.0}}
+    chart = studies.mean_errors(study, published).to_dict()
+    hollow = [unit for unit in units(chart) if unit.get("encoding", {}).get("y", {}).get("field") == "published"]
+    assert [unit["encoding"]["color"]["field"] for unit in hollow] == ["method"]
+    assert hollow[0]["encoding"]["shape"]["field"] == "method"
+    table = chart["datasets"][hollow[0]["data"]["name"]]
+    assert {row["method"]: row["published"] for row in table if row["published"] is not None} == {
+        "SA": 9.0,
+        "IBA": 7.0,
+        "CWC": 6.0,
+    }
+    best = int((study.means[..., 0].argmin(axis=-1) == 2).sum())
+    assert f"smallest mean errors in {'all 2' if best == 2 else f'{best} of 2'} cases" in words(chart)
+    ratio = study.means[0, :, 2, 0] / study.means[0, :, 0, 0]
+    low, high = (f"{100 * end:.0f}" for end in (ratio.min(), ratio.max()))
+    assert f"leaves {low} to {high}% of the mean error" in words(studies.error_ratios(study).to_dict())
+
+
+def test_figure_5_finds_the_published_correlations(shared_data: Path) -> None:
+    chart = studies.methods_compared(eh.read_panel(shared_data / "case_study_2_scores.csv")).to_dict()
+    headings = [part["title"]["text"] for row in chart["vconcat"] for part in row["hconcat"]]
+    published = {"IBA against SA": 0.5701, "CWC against IBA": 0.8807, "SA against CWC": 0.3772}
+    for letter, (pair, r2) in zip("abc", published.items(), strict=True):
+        assert f"({letter}) {pair}: R² {r2:.2f}" in headings
+    assert words(chart).startswith("IBA and CWC agree most (R² 0.88), CWC and SA least (R² 0.38)")
+
+
 # --- files ---------------------------------------------------------------------------------------
 
 
@@ -714,6 +820,119 @@ def test_other_suffixes_and_places_that_do_not_exist_are_refused(tmp_path: Path)
             plots.save(chart, tmp_path / name)
     with pytest.raises(InputError, match="cannot be written"):
         plots.save(chart, tmp_path / "nowhere" / "values.svg")
+
+
+def no_font(svg: str, *_args: Any) -> bytes:
+    """Fail as the engine does where a font cannot be taken into a PDF."""
+    if "<text" in svg:
+        raise RuntimeError("Failed to convert SVG to PDF: An error occurred while subsetting a font.\n\nStack\n 0: x")
+    return TO_PDF(svg)
+
+
+TO_PDF = vlc.svg_to_pdf
+
+
+def test_where_a_font_cannot_be_taken_into_a_pdf_text_becomes_an_image_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(vlc, "svg_to_pdf", no_font)
+    plots.save(plots.values(fit_of("hostile")), tmp_path / "values.pdf")
+    written = (tmp_path / "values.pdf").read_bytes()
+    assert written.startswith(b"%PDF")
+    assert b"/Image" in written
+    assert "subsetting a font" in caplog.text
+    assert "Stack" not in caplog.text
+
+
+def test_a_drawing_that_fails_names_its_cause_and_does_not_blame_the_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: Any, **_options: Any) -> bytes:
+        raise RuntimeError("the moon is full\n\nStack backtrace:\n 0: x")
+
+    monkeypatch.setattr(vlc, "vegalite_to_png", fail)
+    with pytest.raises(InputError, match=r"cannot be drawn as png \(the moon is full\): try another") as caught:
+        plots.save(plots.values(fit_of("small")), tmp_path / "values.png")
+    assert caught.value.kind == "cannot_draw"
+    assert not list(tmp_path.iterdir())
+
+
+CAPPED = """
+import resource, sys
+import evenhand as eh
+chart = eh.plots.graph(eh.Panel.from_arrays([0, 1], [0, 0], [1.0, 2.0]))
+resource.setrlimit(resource.RLIMIT_AS, (6 * 2**30, resource.RLIM_INFINITY))
+eh.plots.save(chart, sys.argv[1] + "/graph.json")
+try:
+    eh.plots.save(chart, sys.argv[1] + "/graph.svg")
+except eh.errors.LimitError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit on addresses is kept by Linux alone")
+def test_where_memory_is_capped_a_sentence_says_so_and_nothing_dies(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", CAPPED, str(tmp_path)]
+    finished = subprocess.run(program, capture_output=True, text=True, check=True, timeout=120)
+    assert "no more than 6.0 GiB" in finished.stdout
+    assert "ulimit -v" in finished.stdout
+    assert finished.stderr == ""
+    assert [file.name for file in tmp_path.iterdir()] == ["graph.json"]
+
+
+FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+
+
+def test_joined_signs_are_neither_cut_nor_drawn_on_top_of_each_other(tmp_path: Path) -> None:
+    for most in range(4, 12):
+        clipped = style.clip(f"abc{FAMILY}defg{FAMILY}hij", most)
+        assert len(clipped) <= most
+        assert clipped.count("\u200d") == 2 * clipped.count(FAMILY)
+    assert style.clip("a" * 9 + "e\u0301" + "b" * 12, 20) == "a" * 9 + "…" + "b" * 9
+    panel = Panel.from_arrays([0, 1], [0, 0], [1.0, 2.0], objects=[f"{FAMILY} at work", "x"], assessors=["A"])
+    chart = plots.graph(panel)
+    plots.save(chart, tmp_path / "graph.svg")
+    assert FAMILY in (tmp_path / "graph.svg").read_text(encoding="utf-8")
+    apart = Panel.from_arrays(
+        [0, 1], [0, 0], [1.0, 2.0], objects=[FAMILY.replace("\u200d", "") + " at work", "x"], assessors=["A"]
+    )
+    plots.save(chart, tmp_path / "joined.png")
+    plots.save(plots.graph(apart), tmp_path / "apart.png")
+    assert (tmp_path / "joined.png").read_bytes() == (tmp_path / "apart.png").read_bytes()
+
+
+def test_a_sentence_goes_on_after_a_name_that_is_read_from_the_right() -> None:
+    assert style.named("\u05d0\u05d1", "object") == "\u05d0\u05d1\u200e"
+    assert style.named("Ann", "assessor") == "Ann"
+    names = ["\u05d0\u05d1 \u05d2\u05d3", "x"]
+    panel = Panel.from_arrays([0, 1, 0, 1], [0, 0, 1, 1], [1.0, 2.0, 3.0, 9.0], objects=names, assessors=names)
+    for chart in (plots.residuals(eh.calibrate(panel)), plots.biases(eh.calibrate(panel))):
+        for line in chart.to_dict()["title"]["text"]:
+            assert line.startswith("\u200e") == bool(re.search("[\u05d0-\u05d3]", line))
+
+
+@pytest.mark.slow
+def test_a_page_of_a_picture_is_drawn_without_a_network_and_tells_about_a_point(tmp_path: Path) -> None:
+    path = tmp_path / "residuals.html"
+    plots.save(plots.residuals(fit_of("small")), path)
+    with open_browser() as context:
+        page = context.new_page()
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(path.as_uri())
+        dots = page.locator(".mark-symbol path")
+        dots.nth(3).wait_for(timeout=30_000)
+        dots.nth(3).hover(force=True)
+        page.wait_for_selector("#vg-tooltip-element.visible", timeout=5_000)
+        assert "fitted" in page.locator("#vg-tooltip-element").inner_text()
+        assert said == []
+
+
+def test_a_report_evaluates_no_code(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    eh.report(fit_of("small"), path, top=3, comparison=False)
+    assert "unsafe-eval" not in path.read_text(encoding="utf-8")
 
 
 def test_altair_is_imported_with_the_first_picture_only() -> None:

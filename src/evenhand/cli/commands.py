@@ -31,6 +31,7 @@ from evenhand.cli.fitting import (
     refuse_criteria_of,
 )
 from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, as_typed, command, part, typed
+from evenhand.cli.plotting import plot
 from evenhand.cli.reports import QUESTION, Drawing, Lottery, Reporting, report, template
 from evenhand.cli.showing import Summary, say, say_beside, show_json, show_next_step
 from evenhand.cli.studies import reproduce, simulate
@@ -574,6 +575,6 @@ def demo(options: DemoOptions) -> None:
 
 for _command in (
     *(calibrate, check, compare, rank, influence, next_assessments, pack, demo),
-    *(design, report, simulate, reproduce, template),
+    *(design, plot, report, simulate, reproduce, template),
 ):
     main.add_command(_command)

@@ -194,7 +194,9 @@ class _Handouts(Options, heading="What to hand out"):
             message = "Two files would be written to the same place: give each its own name."
             raise InputError(message, kind="cannot_write", where=str(same[0]))
         if self.picture is not None:
-            import evenhand.plots.style  # noqa: F401  # says what is missing before the work
+            from evenhand.plots.drawing import check_engine
+
+            check_engine(self.picture.suffix.lower()[1:])
 
     def check_members(self, assessors: Members) -> None:
         """Refuse, before the search, assessors whom HotCRP could not find, and sheets of theirs that are there."""

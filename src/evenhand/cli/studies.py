@@ -12,7 +12,6 @@ import click
 from evenhand.cli import options as ask
 from evenhand.cli.options import EXIT_NO, Options, Output, command, part
 from evenhand.cli.showing import Summary, number_text, say, say_notes, show_table
-from evenhand.errors import require
 
 if TYPE_CHECKING:
     from evenhand.studies import Reproduction
@@ -154,7 +153,9 @@ class _Figures(Options):
         if place is None:
             ask.refuse("is of figures: use it with --figures DIR.", "figure_format")
         else:
-            require("vl_convert", f"A picture as {self.figure_format}")
+            from evenhand.plots.drawing import check_engine
+
+            check_engine(self.figure_format)
 
 
 class SimulateOptions(Options):

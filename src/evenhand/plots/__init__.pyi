@@ -3,6 +3,7 @@ from .agreement import methods as methods
 from .checks import confidence as confidence
 from .checks import influence as influence
 from .checks import residuals as residuals
+from .drawing import save as save
 from .results import biases as biases
 from .results import rankogram as rankogram
 from .results import top as top
@@ -10,6 +11,5 @@ from .results import values as values
 from .structure import assessor_graph as assessor_graph
 from .structure import design as design
 from .structure import graph as graph
-from .style import save as save
 
 __all__: list[str]

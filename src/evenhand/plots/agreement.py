@@ -15,7 +15,7 @@ from evenhand.compiled import Floats
 from evenhand.errors import InputError, bad_option
 from evenhand.models.fit import Fit, method_name
 from evenhand.plots import style
-from evenhand.plots.style import BLUE, INK, VERMILION, Chart, Codes
+from evenhand.plots.style import INK, INK_2, Chart, Codes
 from evenhand.words import count_of
 
 _SIDE: Final = 380
@@ -28,6 +28,7 @@ _Side = Literal["left", "right"]
 _LETTER: Final = (6, 12)
 """Width and height that a letter of a name takes, in pixels."""
 
+_ACROSS: Final = 3
 _MOST_METHODS: Final = 5
 _ALIKE: Final = 0.995
 """With squared correlations from this on, methods hardly differ."""
@@ -52,11 +53,13 @@ def methods(first: Comparison | Fit, second: Fit | None = None) -> Chart:
     digits = style.decimals(np.concatenate([one, two]))
 
     def draw(members: Codes) -> Any:
+        around = pair.around(members)
+        scale = alt.Scale(domain=around, nice=False)
         dots = _dots(_data(pair, style.thin(members)), members.size, _SIDE, _tips(pair, digits)).encode(
-            x=alt.X("first:Q", title=f"{first.method} value in points", scale=_AROUND),
-            y=alt.Y("second:Q", title=f"{second.method} value in points", scale=_AROUND),
+            x=alt.X("first:Q", title=f"{first.method} value in points", scale=scale),
+            y=alt.Y("second:Q", title=f"{second.method} value in points", scale=scale),
         )
-        layers = [_equal(one[members], two[members], "first", "second"), dots]
+        layers = [style.dashed(*around, "first", "second", scale), dots]
         if not pair.is_same:
             far = members[np.argsort(-np.abs(one - two)[members], kind="stable")[:_NAMED]]
             for side, named in _sides(far, one, two, members, names).items():
@@ -86,6 +89,17 @@ class _Pair:
     groups: list[Codes]
     is_same: bool
 
+    def around(self, members: Codes) -> tuple[float, float]:
+        """Return the ends of the values of a group by both methods, as far apart for each group as for the widest."""
+
+        def ends(group: Codes) -> tuple[float, float]:
+            both = np.concatenate([fit.values.estimate[group] for fit in (self.first, self.second)])
+            return float(both.min()), float(both.max())
+
+        reach = max(0.53 * (high - low) for low, high in map(ends, self.groups)) or 1.0
+        low, high = ends(members)
+        return (low + high) / 2 - reach, (low + high) / 2 + reach
+
 
 def _pair(first: Fit, second: Fit) -> _Pair:
     one, two = first.values, second.values
@@ -104,13 +118,14 @@ def _finish(pair: _Pair, draw: Callable[[Codes], Any], title: str, note: str, wh
         style.group_note(len(pair.groups)),
     ]
     title = f"{one} and {two} give the same values" if pair.is_same else title
-    return style.finish(style.by_group(pair.groups, "object", draw), title, notes, what, width)
+    return style.finish(style.by_group(pair.groups, "object", draw, shared=()), title, notes, what, width)
 
 
 def _data(pair: _Pair, members: Codes) -> alt.InlineData:
     one, two = pair.first.values, pair.second.values
     return style.data_of(
         name=style.chosen(pair.names, members),
+        short=[style.clip(name, 20) for name in style.chosen(pair.names, members)],
         first=one.estimate[members],
         second=two.estimate[members],
         mean=(one.estimate[members] + two.estimate[members]) / 2,
@@ -131,7 +146,7 @@ def _tips(pair: _Pair, digits: int) -> list[alt.Tooltip]:
 def _dots(data: alt.InlineData, count: int, size: int, tooltip: list[alt.Tooltip]) -> Any:
     small = count > 200
     marks = alt.Chart(data, width=size, height=size).mark_point(
-        filled=True, color=BLUE, size=10 if small else 45, opacity=0.5 if small else 0.8
+        filled=True, color=INK, size=10 if small else 45, opacity=0.45 if small else 0.75
     )
     return marks.encode(tooltip=tooltip)
 
@@ -143,25 +158,31 @@ def _sides(chosen: Codes, x: Floats, y: Floats, members: Codes, names: list[str]
     """
     low = min(x[members].min(), y[members].min())
     scale = 0.9 * _SIDE / max(float(max(x[members].max(), y[members].max()) - low), 1e-300)
-    kept: list[int] = []
-    for at in chosen.tolist():
-        if all(
-            abs(y[at] - y[other]) * scale > _LETTER[1]
-            or abs(x[at] - x[other]) * scale > _LETTER[0] * max(len(names[at]), len(names[other])) + 14
-            for other in kept
-        ):
-            kept.append(at)
+    kept = _clear(chosen, x * scale, y * scale, names).tolist()
     room = [(x[at] - low) * scale > _LETTER[0] * len(names[at]) for at in kept]
     left = np.array([y[at] >= x[at] and there for at, there in zip(kept, room, strict=True)], dtype=bool)
     named = np.array(kept, dtype=np.int64)
     return {"left": named[left], "right": named[~left]}
 
 
+def _clear(chosen: Codes, x: Floats, y: Floats, names: list[str]) -> Codes:
+    """Return those of the chosen, at places in pixels, whose names cover no name of one before."""
+    kept: list[int] = []
+    for at in chosen.tolist():
+        if all(
+            abs(y[at] - y[other]) > _LETTER[1]
+            or abs(x[at] - x[other]) > _LETTER[0] * max(len(names[at]), len(names[other])) + 14
+            for other in kept
+        ):
+            kept.append(at)
+    return np.array(kept, dtype=np.int64)
+
+
 def _names(data: alt.InlineData, x: str, y: str, side: _Side = "right") -> Any:
     align: _Side = "left" if side == "right" else "right"
     away = 7 if side == "right" else -7
     text = alt.Chart(data).mark_text(align=align, dx=away, fontSize=10, color=INK, limit=240, aria=False)
-    return text.encode(x=alt.X(f"{x}:Q", scale=_AROUND), y=f"{y}:Q", text="name:N")
+    return text.encode(x=f"{x}:Q", y=f"{y}:Q", text="short:N")
 
 
 def _same(one: Floats, two: Floats) -> bool:
@@ -186,9 +207,8 @@ def _all_methods(comparison: Comparison) -> Chart:
     kept = style.thin(np.arange(len(names)))
     columns = {f"value_{at}": fit.values.estimate[kept] for at, fit in enumerate(fits)}
     data = style.data_of(name=style.chosen(names, kept), **columns)
-    rows, agreement = [], {}
+    charts, agreement = [], {}
     for at, second in enumerate(fits[1:], start=1):
-        row = []
         for by, first in enumerate(fits[:at]):
             one, two = first.values.estimate, second.values.estimate
             r2 = comparison.r2.get((first.method, second.method))
@@ -201,10 +221,9 @@ def _all_methods(comparison: Comparison) -> Chart:
                 x=alt.X(f"value_{by}:Q", title=first.method, scale=_AROUND, axis=axis),
                 y=alt.Y(f"value_{at}:Q", title=second.method, scale=_AROUND, axis=axis),
             )
-            heading = "R² –" if r2 is None else f"R² {r2:.2f}"
+            heading = f"{first.method} and {second.method}: R² {'–' if r2 is None else f'{r2:.2f}'}"
             chart = alt.layer(_equal(one, two, f"value_{by}", f"value_{at}"), dots)
-            row.append(chart.properties(title=alt.TitleParams(heading, fontSize=11, fontWeight="normal")))
-        rows.append(alt.hconcat(*row, spacing=14))
+            charts.append(chart.properties(title=alt.TitleParams(heading, fontSize=12, fontWeight="normal")))
     known = {pair: r2 for pair, r2 in agreement.items() if r2 is not None}
     title = "The methods cannot be compared: values do not vary"
     if known:
@@ -229,7 +248,13 @@ def _all_methods(comparison: Comparison) -> Chart:
         else "",
     ]
     what = f"Scatter plots of {count_of(len(names), 'object')} for {count_of(len(known), 'pair')} of methods"
-    return style.finish(alt.vconcat(*rows, spacing=14), title, notes, what, max(_SMALL * (len(fits) - 1), 420))
+    return style.finish(_in_rows(charts), title, notes, what, (_SMALL + 60) * min(len(charts), _ACROSS))
+
+
+def _in_rows(charts: list[Any]) -> Any:
+    """Return small charts side by side, in rows that are filled from the left."""
+    starts = range(0, len(charts), _ACROSS)
+    return alt.vconcat(*(alt.hconcat(*charts[start : start + _ACROSS], spacing=24) for start in starts), spacing=20)
 
 
 def bland_altman(first: Fit, second: Fit) -> Chart:
@@ -252,6 +277,7 @@ def bland_altman(first: Fit, second: Fit) -> Chart:
 
     def draw(members: Codes) -> Any:
         mean, reach = limits(members)
+        across = alt.Scale(domain=pair.around(members), nice=False)
         places = [mean] if pair.is_same else [mean, mean + reach, mean - reach]
         words_at = [style.number(place, digits, signed=True) for place in places]
         kinds = ["mean", "limit", "limit"][: len(places)]
@@ -259,21 +285,23 @@ def bland_altman(first: Fit, second: Fit) -> Chart:
         dashes = alt.Scale(domain=["mean", "limit"], range=[[1, 0], [5, 4]])
         dots = _dots(_data(pair, style.thin(members)), members.size, _SIDE, _tips(pair, digits))
         layers = [
-            lines.mark_rule(color=VERMILION, aria=False).encode(
+            lines.mark_rule(color=INK_2, aria=False).encode(
                 y="at:Q", strokeDash=alt.StrokeDash("kind:N", scale=dashes, legend=None)
             ),
-            lines.mark_text(align="left", dx=4, color=VERMILION, fontSize=11).encode(
+            lines.mark_text(align="left", dx=4, color=INK_2, fontSize=11).encode(
                 y="at:Q", x=alt.value(_SIDE), text="text:N"
             ),
             dots.encode(
-                x=alt.X("mean:Q", title="mean of the two values in points", scale=alt.Scale(zero=False)),
+                x=alt.X("mean:Q", title="mean of the two values in points", scale=across),
                 y=alt.Y("difference:Q", title=f"{second.method} less {first.method}, in points"),
             ),
         ]
         away = np.abs(difference[members] - mean)
         far = members[np.argsort(-away, kind="stable")[: min(_NAMED, int((away > reach).sum()))]]
         if far.size and not pair.is_same:
-            layers.append(_names(_data(pair, far), "mean", "difference"))
+            middle = (first.values.estimate + second.values.estimate) / 2
+            x, y = (along * 0.9 * _SIDE / max(float(np.ptp(along[members])), 1e-300) for along in (middle, difference))
+            layers.append(_names(_data(pair, _clear(far, x, y, pair.names)), "mean", "difference"))
         return alt.layer(*layers)
 
     mean, reach = limits(pair.groups[0])

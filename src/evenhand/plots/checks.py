@@ -15,13 +15,16 @@ from evenhand.errors import InputError, bad_option
 from evenhand.models.fit import Fit, method_name
 from evenhand.panel.panel import Panel
 from evenhand.plots import style
-from evenhand.plots.style import BLUE, GREY, INK, MOST_POINTS, ORANGE, SKY, VERMILION, Chart, Codes
+from evenhand.plots.style import ALERT, GREY, INK, MOST_POINTS, Chart, Codes
 from evenhand.words import count_of
 
 _HALF: Final = 360
 _BINS: Final = 40
-_MOST_ROWS: Final = 60
-"""Up to this many assessors are shown beside each other; of more, those whose scores spread most."""
+_MOST_ROWS: Final = 20
+"""Up to this many assessors are shown beside the scatter plot, as many as are as tall; of more, the widest."""
+
+_MOST_ENDS: Final = 40
+"""Up to this many assessors are shown by themselves; of more, those at the two ends."""
 
 _MOST_PULLS: Final = 20
 _LEAST_FREEDOM: Final = 1.0
@@ -54,7 +57,7 @@ def residuals(fit: Fit) -> Chart:
         title = "The fit meets every score: no residuals are left"
     notes = [
         f"Residual: score less what {method_name(fit.method)} expects. Right: bars from quartile to quartile, lines "
-        "from 5\u00a0% to 95\u00a0%, widest first.",
+        "from 5% to 95%, widest first.",
         "" if few else f"Left: the darker, the more of {panel.n_assessments:,} scores.",
         f"{count_of(order.size - kept.size, 'assessor')} with less spread left out." if kept.size < order.size else "",
     ]
@@ -75,7 +78,7 @@ def _scatter(panel: Panel, fitted: Floats, objects: list[str], assessors: list[s
     )
     points = style.decimals(panel.score)
     dots = alt.Chart(data, width=_HALF, height=_HALF).mark_point(
-        filled=True, color=BLUE, size=30 if panel.n_assessments <= 500 else 12, opacity=0.6
+        filled=True, color=INK, size=30 if panel.n_assessments <= 500 else 12, opacity=0.55
     )
     dots = dots.encode(
         x=alt.X("fitted:Q", title="fitted score in points", scale=alt.Scale(zero=False)),
@@ -116,16 +119,16 @@ def _quantiles(numbers: Floats, index: NDArray[Any], count: int) -> Floats:
 
 def _boxes(quantiles: Floats, names: list[str], counts: NDArray[np.int64], digits: int) -> Any:
     columns = dict(zip(("low", "lower", "middle", "upper", "high"), quantiles.T, strict=True))
-    y, height = style.rows_of(names, "assessor", "place")
+    y, _ = style.rows_of(names, "assessor", "place")
     base = alt.Chart(
         style.data_of(name=names, place=np.arange(1, len(names) + 1), scores=counts, **columns),
         width=_HALF,
-        height=max(_HALF, style.ROW * len(names)) if len(names) <= style.LABELLED else height,
+        height=_HALF,
     ).encode(
         y=y,
         tooltip=style.tooltips(
-            *(("name", "assessor"), ("scores", "scores", 0), ("low", "5 %", digits), ("lower", "quartile", digits)),
-            *(("middle", "median", digits), ("upper", "quartile", digits), ("high", "95 %", digits)),
+            *(("name", "assessor"), ("scores", "scores", 0), ("low", "5%", digits), ("lower", "quartile", digits)),
+            *(("middle", "median", digits), ("upper", "quartile", digits), ("high", "95%", digits)),
         ),
     )
 
@@ -135,7 +138,7 @@ def _boxes(quantiles: Floats, names: list[str], counts: NDArray[np.int64], digit
     return alt.layer(
         style.zero_line("x"),
         base.mark_rule(color=GREY, aria=False).encode(x=across("low"), x2="high:Q"),
-        base.mark_rule(color=SKY, strokeWidth=8).encode(x=across("lower"), x2="upper:Q"),
+        base.mark_rule(color=style.MIDDLE, strokeWidth=9).encode(x=across("lower"), x2="upper:Q"),
         base.mark_tick(color=INK, thickness=2, size=10, aria=False).encode(x=across("middle")),
     )
 
@@ -160,7 +163,6 @@ def influence(fit: Fit) -> Chart:
     panel = fit.panel
     order = usable[np.argsort(-np.abs(pull[usable]), kind="stable")]
     digits = style.decimals(np.append(pull[usable], 0.0))
-    ways = ["pulled up", "pulled down"]
 
     def rows(chosen: Codes) -> alt.InlineData:
         return style.data_of(
@@ -169,28 +171,25 @@ def influence(fit: Fit) -> Chart:
             error=error[chosen],
             score=panel.score[chosen],
             leverage=found.leverage[chosen],
-            way=[ways[0] if pull[i] >= 0 else ways[1] for i in chosen.tolist()],
         )
 
     tooltip = style.tooltips(
         *(("name", "score of"), ("score", "score", style.decimals(panel.score)), ("pull", "pull", digits)),
         *(("error", "score less what the others predict", digits), ("leverage", "leverage", 2)),
     )
-    colour = alt.Color("way:N", scale=style.palette(ways, [BLUE, ORANGE]))
     title_pull = "pull on the value in points"
     first = rows(order[:_MOST_PULLS])
     names = [row["name"] for row in first.values]
     y, _ = style.rows_of(names, "score", "place")
-    bars = alt.Chart(first, width=_HALF, height=_HALF).mark_bar(cornerRadiusEnd=2)
-    bars = bars.encode(y=y, x=alt.X("pull:Q", title=title_pull), color=colour, tooltip=tooltip)
+    bars = alt.Chart(first, width=_HALF, height=_HALF).mark_bar(color=GREY)
+    bars = bars.encode(y=y, x=alt.X("pull:Q", title=title_pull), tooltip=tooltip)
     shown = order[:MOST_POINTS]
     dots = alt.Chart(rows(shown), width=_HALF, height=_HALF).mark_point(
-        filled=True, size=30 if shown.size <= 500 else 10, opacity=0.6
+        filled=True, color=INK, size=30 if shown.size <= 500 else 10, opacity=0.55
     )
     dots = dots.encode(
         x=alt.X("error:Q", title="score less what the others predict, in points"),
         y=alt.Y("pull:Q", title=title_pull),
-        color=colour,
         tooltip=tooltip,
     )
     cross = alt.layer(style.zero_line("x"), style.zero_line("y"), dots)
@@ -224,7 +223,7 @@ def _on(panel: Panel, chosen: Codes) -> list[str]:
     objects = [style.clip(name, 18) for name in style.drawable(panel.objects)]
     assessors = [style.clip(name, 18) for name in style.drawable(panel.assessors)]
     whom = style.chosen(assessors, panel.assessor_index[chosen]), style.chosen(objects, panel.object_index[chosen])
-    return style.drawable(" on ".join(pair) for pair in zip(*whom, strict=True))
+    return [style.from_the_left(name) for name in style.drawable(" on ".join(pair) for pair in zip(*whom, strict=True))]
 
 
 def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None) -> Chart:
@@ -309,10 +308,10 @@ def _by_level(fit: Fit, names: list[str], sd: Floats, ratios: Floats, counts: Co
     title_y = f"actual spread in {unit}"
     chart = alt.layer(
         style.dashed(0.0, far),
-        base.mark_rule(color=SKY, strokeWidth=4, opacity=0.6, aria=False).encode(
+        base.mark_rule(color=style.MIDDLE, strokeWidth=5, aria=False).encode(
             y=alt.Y("lower:Q", title=title_y, scale=scale), y2="upper:Q"
         ),
-        base.mark_point(filled=True, color=BLUE, size=80, opacity=1).encode(y=alt.Y("actual:Q", title=title_y)),
+        base.mark_point(filled=True, color=INK, size=80, opacity=1).encode(y=alt.Y("actual:Q", title=title_y)),
         base.mark_text(align="left", dx=8, dy=10, color=INK, fontSize=11, aria=False).encode(
             y="actual:Q", text="name:N"
         ),
@@ -330,16 +329,18 @@ def _by_level(fit: Fit, names: list[str], sd: Floats, ratios: Floats, counts: Co
 
 def _by_assessor(names: list[str], ratios: Floats, counts: Codes, interval: float, notes: list[str]) -> Chart:
     order = np.argsort(-ratios[0], kind="stable")
-    kept = order if order.size <= _MOST_ROWS else np.concatenate([order[: _MOST_ROWS // 2], order[-_MOST_ROWS // 2 :]])
+    half = _MOST_ENDS // 2
+    kept = order if order.size <= _MOST_ENDS else np.concatenate([order[:half], order[-half:]])
     shown = style.chosen(names, kept)
     ratio, lower, upper = ratios[:, kept]
     kinds = ["spread more than declared", "as declared", "spread less than declared"]
     kind = [kinds[0] if low > 1 else kinds[2] if high < 1 else kinds[1] for low, high in zip(lower, upper, strict=True)]
     data = style.data_of(name=shown, ratio=ratio, lower=lower, upper=upper, scores=counts[kept], kind=kind)
-    y, height = style.rows_of(shown, "assessor", "place")
+    gap = [] if kept.size == order.size else [f"… {order.size - kept.size:,} between …"]
+    y, height = style.rows_of([*shown[:half], *gap, *shown[half:]], "assessor", "place")
     far = float(max(ratio.max() * 1.3, 2.0))
     scale = alt.Scale(domain=[0, far], clamp=True)
-    colour = alt.Color("kind:N", scale=style.palette(kinds, [VERMILION, GREY, BLUE]))
+    colour = alt.Color("kind:N", scale=style.palette(kinds, [ALERT, GREY, INK]))
     base = alt.Chart(data, width=style.WIDTH, height=height).encode(
         y=y,
         color=colour,
@@ -351,10 +352,10 @@ def _by_assessor(names: list[str], ratios: Floats, counts: Codes, interval: floa
     title_x = "spread of residuals, as a multiple of what was declared"
     one = alt.Chart(style.data_of(one=[1.0])).mark_rule(color=INK, aria=False).encode(x=alt.X("one:Q", title=title_x))
     chart = alt.layer(
-        one,
-        base.mark_rule(strokeWidth=5, opacity=0.35, aria=False).encode(
+        base.mark_rule(strokeWidth=8, opacity=0.25, aria=False).encode(
             x=alt.X("lower:Q", title=title_x, scale=scale), x2="upper:Q"
         ),
+        one,
         base.mark_point(filled=True, size=60, opacity=1).encode(x=alt.X("ratio:Q", title=title_x)),
     )
     notes = [*notes, _edge_note(upper, far)]

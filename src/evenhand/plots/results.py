@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import altair as alt
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.answers.decision import decide
 from evenhand.answers.ranking import Ranking, ranking_of
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import InputError, bad_option
+from evenhand.look import LIGHT, STATUS
 from evenhand.models.effects import Effects
 from evenhand.models.fit import Fit, method_name
 from evenhand.plots import style
-from evenhand.plots.style import BLUE, GREY, ORANGE, PALE, SKY, WIDTH, Chart, Codes
+from evenhand.plots.style import GREY, INK, WIDTH, Chart, Codes
+from evenhand.words import chance as in_percent
 from evenhand.words import count_of, is_or_are, sentence
 
-_MOST_BARS: Final = 40
-"""Up to this many chances of a place are shown: those nearest to even."""
+_MOST_BARS: Final = 60
+"""Up to this many chances of a place are bars with names; of more, those about the line are dots."""
 
 _MOST_RANKS: Final = 60
 """Up to this many objects have a row of their own in a rankogram."""
@@ -28,6 +32,14 @@ _MOST_TICKS: Final = 20
 
 _LEAST: Final = 0.005
 """Smaller probabilities are left blank."""
+
+_SIDES: Final = ("generous", "like the panel", "strict")
+_SIDE_COLOURS: Final = (LIGHT["generous"], GREY, LIGHT["strict"])
+_SIDE_SOFT: Final = (LIGHT["generous-soft"], LIGHT["out-soft"], LIGHT["strict-soft"])
+"""Assessors whose interval leaves out zero have a side; the others are like the panel."""
+
+_SOFT: Final = alt.Color("soft:N", scale=None)
+"""The softer colour of an interval, which its row names: legends are of dots alone."""
 
 _SHADE: Final = alt.Color(
     "chance:Q",
@@ -42,13 +54,16 @@ def _said(method: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def values(fit: Fit, *, most: int | None = None) -> Chart:
+def values(given: Fit | Ranking, *, most: int | None = None) -> Chart:
     """Return the values with their intervals in rank order, beside the plain averages.
+
+    Of a ranking with a number of places, also who is in, open and out, in the order of expected ranks, with a line
+    below the last place.
 
     Parameters
     ----------
-    fit
-        Any fit.
+    given
+        Any fit, or ranks from :func:`evenhand.rank`.
     most
         Show only so many, the highest; of each group, where the panel is not connected.
 
@@ -59,24 +74,35 @@ def values(fit: Fit, *, most: int | None = None) -> Chart:
     >>> chart.to_dict()["title"]["text"]
     ['Calibrating moves object 5 most: by +6.9 points from its plain average']
     """
+    ranking = given if isinstance(given, Ranking) and given.top is not None else None
+    fit: Fit = given.fit if isinstance(given, Ranking) else given
     panel, effects = fit.panel, fit.values
     names = style.drawable(effects.labels)
     average = sum_by(panel.object_index, panel.score, panel.n_objects) / panel.object_assessments
     moved = effects.estimate - average
     digits = style.decimals(np.concatenate([effects.estimate, average]))
     differ = not style.is_nothing(moved, panel.score)
+    order = "from the highest value down"
     groups = style.groups_of(effects.component, effects.estimate)
+    status = None
+    if ranking is not None and ranking.top is not None:
+        decision = decide(ranking, ranking.top)
+        status, order = list(decision.status), "by expected rank"
+        groups = [np.argsort(ranking.expected_rank, kind="stable")]
     drawn = groups[: style.MOST_GROUPS]
     shown = [members[: style.at_most(most, members.size)] for members in drawn]
     left_out = sum(members.size - kept.size for members, kept in zip(drawn, shown, strict=True))
+    mark = "small dot" if style.is_compact(shown[0]) else "tick"
     notes = [
-        f"{_said(fit.method)} of {count_of(panel.n_objects, 'object')}, from the highest value down. "
-        f"{style.interval_note(effects, fit)}",
+        f"{_said(fit.method)} of {count_of(panel.n_objects, 'object')}, {order}. {style.interval_note(effects, fit)}",
+        f"A dot is the value, a {mark} the plain average of the same scores." if differ else "",
         f"{count_of(left_out, 'lower value')} left out." if left_out else "",
         style.thin_note(shown),
         style.group_note(len(groups)),
     ]
-    if differ:
+    if ranking is not None and ranking.top is not None:
+        title = _top_title(len(decision.inside), len(decision.undecided), ranking.top)
+    elif differ:
         at = int(np.argmax(np.abs(moved)))
         verb = "Calibrating" if fit.is_calibrated else "Weighing scores by confidence"
         by = style.number(moved[at], digits, signed=True)
@@ -96,12 +122,15 @@ def values(fit: Fit, *, most: int | None = None) -> Chart:
 
     def draw(members: Codes) -> Any:
         kept = style.thin(members[: style.at_most(most, members.size)])
-        return _value_rows(fit, names, average if differ else None, kept, digits)
+        rows = _value_rows(fit, names, average if differ else None, kept, digits, status)
+        return rows if ranking is None else alt.layer(rows, _line_below(style.chosen(names, kept), ranking.top))
 
     return style.finish(style.by_group(groups, "object", draw), title, notes, what)
 
 
-def _value_rows(fit: Fit, names: list[str], average: Floats | None, order: Codes, digits: int) -> Any:
+def _value_rows(
+    fit: Fit, names: list[str], average: Floats | None, order: Codes, digits: int, status: Sequence[str] | None
+) -> Any:
     effects = fit.values
     shown = style.chosen(names, order)
     compact = style.is_compact(shown)
@@ -114,37 +143,56 @@ def _value_rows(fit: Fit, names: list[str], average: Floats | None, order: Codes
     if effects.lower is not None:
         tips += style.interval_tips(digits)
     tips.append(("assessments", "scores", 0))
+    dark: Any = alt.value(INK)
+    soft: Any = alt.value(style.SOFT)
+    if status is not None:
+        columns["place"] = np.arange(1, order.size + 1)
+        columns["status"] = [style.STATUS_NAMES[status[i]] for i in order.tolist()]
+        tips.append(("status", "status"))
+        columns["soft"] = [style.STATUS_SOFT[status[i]] for i in order.tolist()]
+        known = style.palette(list(style.STATUS_NAMES.values()), list(style.STATUS_COLOURS.values()))
+        dark, soft = alt.Color("status:N", scale=known), _SOFT
     tooltip = style.tooltips(*tips)
     y, height = style.rows_of(shown, "object", "rank", int(columns["place"].max()))
     base = alt.Chart(style.data_of(**columns), width=WIDTH, height=height).encode(y=y)
-    kinds = ["value"] if average is None else ["value", "plain average"]
-    colour = alt.Color("kind:N", scale=style.palette(kinds, [BLUE, ORANGE]))
-    shape = alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["circle", "diamond"]))
 
     def across(field: str) -> alt.X:
         return alt.X(f"{field}:Q", title="value in points", scale=alt.Scale(zero=False, padding=8))
 
-    def points(field: str, kind: str, size: int, **options: Any) -> Any:
-        marked = base.transform_calculate(kind=f"'{kind}'").mark_point(
-            filled=True, size=size // 6 if compact else size, **options
-        )
-        return marked.encode(x=across(field), color=colour, shape=shape, tooltip=tooltip)
-
     layers = []
     if effects.lower is not None:
-        layers.append(
-            base.mark_rule(color=SKY, strokeWidth=1 if compact else 5, opacity=0.45, aria=False).encode(
-                x=across("lower"), x2="upper:Q"
-            )
-        )
+        layers.append(_intervals(base, across, soft, compact=compact))
     if average is not None:
         if not compact:
             layers.append(
                 base.mark_rule(color=GREY, strokeWidth=1, aria=False).encode(x=across("average"), x2="value:Q")
             )
-        layers.append(points("average", "plain average", 50, opacity=0.6 if compact else 1))
-    layers.append(points("value", "value", 60, opacity=1))
+            layers.append(base.mark_tick(color=INK, thickness=2, size=12).encode(x=across("average"), tooltip=tooltip))
+        else:
+            dust = base.mark_point(filled=True, color=GREY, size=5, opacity=0.7 if order.size <= 1000 else 0.4)
+            layers.append(dust.encode(x=across("average"), tooltip=tooltip))
+    points = base.mark_point(filled=True, size=10 if compact else 60, opacity=1)
+    layers.append(points.encode(x=across("value"), color=dark, tooltip=tooltip))
     return alt.layer(*layers)
+
+
+def _intervals(base: Any, across: Callable[[str], alt.X], colour: Any, *, compact: bool) -> Any:
+    """Return a bar for each interval; of many one grey area, since hundreds of thin lines flicker."""
+    if not compact:
+        return base.mark_rule(strokeWidth=8, aria=False).encode(x=across("lower"), x2="upper:Q", color=colour)
+    area = base.mark_area(orient="horizontal", interpolate="step", line=False, color=style.SOFT, aria=False)
+    return area.encode(x=across("lower"), x2="upper:Q")
+
+
+def _line_below(shown: list[str], places: int | None) -> Any:
+    """Return the line below the last place."""
+    if places is None or places >= len(shown):
+        return alt.layer()
+    rule: dict[str, Any] = {"color": INK, "strokeWidth": 2, "aria": False}
+    if style.is_compact(shown):
+        return alt.Chart(style.data_of(end=[places + 0.5])).mark_rule(**rule).encode(y="end:Q")
+    last = alt.Y("name:N", sort=None, scale=alt.Scale(domain=shown), bandPosition=1)
+    return alt.Chart(style.data_of(name=[shown[places - 1]])).mark_rule(**rule).encode(y=last)
 
 
 def _effect_columns(effects: Effects, shown: list[str], order: Codes) -> dict[str, Any]:
@@ -209,27 +257,26 @@ def _bias_rows(effects: Effects, names: list[str], order: Codes, digits: int) ->
     columns = _effect_columns(effects, shown, order)
     tips: list[Any] = [("name", "assessor"), ("bias", "bias", digits)]
     y, height = style.rows_of(shown, "assessor", "place", int(columns["place"].max()))
-    kinds = ["interval leaves out zero", "could be zero"]
-    colour: Any = alt.value(BLUE)
+    dark: Any = alt.value(INK)
+    soft: Any = alt.value(style.SOFT)
     if effects.lower is not None and effects.upper is not None:
         tips += style.interval_tips(digits)
-        clear = (effects.lower > 0) | (effects.upper < 0)
-        columns["clear"] = [kinds[0] if clear[i] else kinds[1] for i in order.tolist()]
-        colour = alt.Color("clear:N", scale=style.palette(kinds, [BLUE, GREY]))
+        side = np.where(effects.lower > 0, "generous", np.where(effects.upper < 0, "strict", "like the panel"))
+        columns["side"] = side[order].tolist()
+        tips.append(("side", "standard"))
+        columns["soft"] = [_SIDE_SOFT[_SIDES.index(word)] for word in columns["side"]]
+        dark, soft = alt.Color("side:N", scale=style.palette(_SIDES, _SIDE_COLOURS)), _SOFT
     tips.append(("assessments", "scores", 0))
     base = alt.Chart(style.data_of(**columns), width=WIDTH, height=height).encode(y=y)
+
+    def across(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", title="bias in points")
+
     layers: list[Any] = [style.zero_line("x")]
     if effects.lower is not None:
-        layers.append(
-            base.mark_rule(strokeWidth=1 if compact else 5, opacity=0.35, aria=False).encode(
-                x=alt.X("lower:Q", title="bias in points"), x2="upper:Q", color=colour
-            )
-        )
-    layers.append(
-        base.mark_point(filled=True, size=10 if compact else 60, opacity=1).encode(
-            x=alt.X("bias:Q", title="bias in points"), color=colour, tooltip=style.tooltips(*tips)
-        )
-    )
+        layers.insert(0, _intervals(base, across, soft, compact=compact))
+    points = base.mark_point(filled=True, size=14 if compact else 60, opacity=1)
+    layers.append(points.encode(x=across("bias"), color=dark, tooltip=style.tooltips(*tips)))
     return alt.layer(*layers)
 
 
@@ -252,70 +299,110 @@ def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) 
     if places is None or chance is None:
         raise bad_option("Say how many places there are: top(fit, 10).")
     decision = decide(ranking, places)
-    names = style.drawable(ranking.fit.values.labels)
     order = np.argsort(ranking.expected_rank, kind="stable")
-    near = order[np.argsort(np.abs(chance[order] - 0.5), kind="stable")[:_MOST_BARS]]
-    kept = order[np.isin(order, near)]
-    words = {"in": "safely in", "undecided": "the data cannot separate", "out": "safely out"}
-    status = [words[decision.status[i]] for i in kept.tolist()]
-    shown = style.chosen(names, kept)
-    data = style.data_of(
-        name=shown,
-        chance=chance[kept],
-        status=status,
-        expected=ranking.expected_rank[kept],
-        lower=ranking.rank_lower[kept],
-        upper=ranking.rank_upper[kept],
-        value=ranking.fit.values.estimate[kept],
-    )
-    digits = style.decimals(ranking.fit.values.estimate)
-    y, height = style.rows_of(shown, "object", "place")
-    base = alt.Chart(data, width=WIDTH - 60, height=height).encode(
-        y=y,
-        x=alt.X(
-            "chance:Q",
-            title=f"probability of belonging to the top {places}",
-            scale=alt.Scale(domain=[0, 1]),
-            axis=alt.Axis(format="%"),
-        ),
-    )
-    colour = alt.Color("status:N", scale=style.palette(list(words.values()), [BLUE, ORANGE, PALE]))
+    status = np.array(decision.status)[order]
+    kept = _near_the_line(status, places)
+    names = style.chosen(style.drawable(ranking.fit.values.labels), order[kept])
+    columns = {
+        "name": names,
+        "place": kept + 1,
+        "chance": chance[order[kept]],
+        "status": [style.STATUS_NAMES[word] for word in status[kept].tolist()],
+        "expected": ranking.expected_rank[order[kept]],
+        "lower": ranking.rank_lower[order[kept]],
+        "upper": ranking.rank_upper[order[kept]],
+        "value": ranking.fit.values.estimate[order[kept]],
+    }
     tooltip = [
         *style.tooltips(("name", "object")),
         alt.Tooltip("chance:Q", title=f"P(top {places})", format=".1%"),
         *style.tooltips(("status", "status"), ("lower", "rank from", 0), ("upper", "rank to", 0)),
-        *style.tooltips(("expected", "expected rank", 1), ("value", "value", digits)),
+        *style.tooltips(("expected", "expected rank", 1)),
+        *style.tooltips(("value", "value", style.decimals(ranking.fit.values.estimate))),
     ]
-    bars = base.mark_bar(cornerRadiusEnd=2).encode(color=colour, tooltip=tooltip)
-    figures = base.mark_text(align="left", dx=4, color=style.INK, fontSize=10, aria=False).encode(
-        text=alt.Text("chance:Q", format=".0%")
+    colour = alt.Color(
+        "status:N", scale=style.palette(list(style.STATUS_NAMES.values()), list(style.STATUS_COLOURS.values()))
     )
+    draw = _chance_bars if kept.size <= _MOST_BARS else _chance_profile
+    chart = draw(columns, places, colour, tooltip)
     inside, undecided = len(decision.inside), len(decision.undecided)
-    left_out = {
-        "safely in": inside - status.count(words["in"]),
-        "undecided": undecided - status.count(words["undecided"]),
-        "safely out": len(decision.outside) - status.count(words["out"]),
-    }
-    clear = ", ".join(f"{count:,} {word}" for word, count in left_out.items() if count)
+    beyond = {word: int((status == key).sum() - (status[kept] == key).sum()) for key, (word, _) in STATUS.items()}
+    clear = ", ".join(f"{count:,} {word.lower()}" for word, count in beyond.items() if count)
     notes = [
-        f"By expected rank, from {ranking.draws:,} draws (seed {ranking.seed}). Undecided are those whose "
-        f"{style.percent(ranking.interval)} interval of ranks crosses the line below place {places}.",
+        f"By expected rank, from {ranking.draws:,} draws (seed {ranking.seed}). Open are those whose "
+        f"{style.percent(ranking.interval)} interval of ranks crosses the line below place {places:,}.",
         "" if decision.caution is None else f"{sentence(decision.caution)}.",
-        f"Shown are the {_MOST_BARS} nearest to an even chance; left out: {clear}." if clear else "",
+        f"Left out, far from the line: {clear}." if clear else "",
     ]
-    what = f"Bar chart of the chances of {count_of(kept.size, 'object')} to be among the top {places}"
-    return style.finish(alt.layer(bars, figures), _top_title(inside, undecided, places), notes, what)
+    what = f"Bar chart of the chances of {count_of(kept.size, 'object')} to be among the top {places:,}"
+    return style.finish(chart, _top_title(inside, undecided, places), notes, what)
+
+
+def _near_the_line(status: NDArray[np.str_], places: int) -> Codes:
+    """Return which places by expected rank to show: all of few; of many those of the open, and some to either side."""
+    if status.size <= _MOST_BARS:
+        return np.arange(status.size)
+    about = np.append(np.flatnonzero(status == "undecided"), places - 1)
+    margin = max(10, int(np.ptp(about)) // 4)
+    return np.arange(max(0, int(about.min()) - margin), min(status.size, int(about.max()) + margin + 1))
+
+
+def _chance_bars(columns: dict[str, Any], places: int, colour: alt.Color, tooltip: list[alt.Tooltip]) -> Any:
+    """Return a named bar for each chance, with the line below the last place."""
+    y, height = style.rows_of(columns["name"], "object", "place")
+    across = alt.X(
+        "chance:Q",
+        title=f"chance of a place among the top {places:,}",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format="%"),
+    )
+    # the word beside the figure, for those who cannot tell colours apart
+    known = zip(columns["chance"].tolist(), columns["status"], strict=True)
+    columns["figure"] = [f"{in_percent(chance)}  {word}" for chance, word in known]
+    base = alt.Chart(style.data_of(**columns), width=WIDTH - 60, height=height).encode(y=y, x=across)
+    bars = base.mark_bar(height=10).encode(color=colour, tooltip=tooltip)
+    figures = base.mark_text(align="left", dx=5, color=style.INK_2, fontSize=11, aria=False).encode(text="figure:N")
+    return alt.layer(bars, figures, _line_below(columns["name"], places - int(columns["place"][0]) + 1))
+
+
+def _chance_profile(columns: dict[str, Any], places: int, colour: alt.Color, tooltip: list[alt.Tooltip]) -> Any:
+    """Return a dot for each chance, by place, with the line after the last place."""
+    first, last = int(columns["place"][0]), int(columns["place"][-1])
+    dots = alt.Chart(style.data_of(**columns), width=WIDTH, height=300).mark_point(
+        filled=True, size=24 if last - first < 400 else 12, opacity=1
+    )
+    dots = dots.encode(
+        x=alt.X(
+            "place:Q",
+            title="place by expected rank",
+            scale=alt.Scale(domain=[first, last], nice=False, padding=6),
+            axis=alt.Axis(grid=False),
+        ),
+        y=alt.Y(
+            "chance:Q",
+            title=f"chance of a place among the top {places:,}",
+            scale=alt.Scale(domain=[0, 1]),
+            axis=alt.Axis(format="%", tickCount=5),
+        ),
+        color=colour,
+        tooltip=tooltip,
+    )
+    end = alt.Chart(style.data_of(end=[places + 0.5], text=[f"{places:,} places"]))
+    rule = end.mark_rule(color=INK, strokeWidth=1.5, aria=False).encode(x="end:Q")
+    word = end.mark_text(align="left", baseline="top", dx=5, color=style.INK_2, fontSize=12, aria=False)
+    return alt.layer(rule, dots, word.encode(x="end:Q", y=alt.value(0), text="text:N"))
 
 
 def _top_title(inside: int, undecided: int, places: int) -> str:
     if not undecided:
-        return f"The top {places} are clear: the scores leave nobody undecided"
+        return f"The top {places:,} are clear: nobody is open"
     left = "competes" if undecided == 1 else "compete"
     if not inside:
         every = "the only place" if places == 1 else f"all {places:,} places"
-        return f"None is safely in the top {places}; {undecided:,} {left} for {every}"
-    open_places = count_of(max(places - inside, 0), "more place")
-    return f"{inside:,} {is_or_are(inside)} safely in the top {places}; {undecided:,} {left} for {open_places}"
+        return f"None is in; {undecided:,} {left} for {every}"
+    left_over = max(places - inside, 0)
+    others = "the other place" if left_over == 1 else f"the other {left_over:,} places"
+    return f"{inside:,} {is_or_are(inside)} in; {undecided:,} {left} for {others}"
 
 
 def rankogram(given: Fit | Ranking, *, most: int | None = None, seed: int | None = None) -> Chart:
@@ -340,7 +427,7 @@ def rankogram(given: Fit | Ranking, *, most: int | None = None, seed: int | None
     step = 1 if order.size <= _MOST_RANKS else -(-order.size // 50)
     chart = _rank_rows(ranking, names, order, chance) if step == 1 else _rank_blocks(chance, step)
     width = ranking.rank_upper - ranking.rank_lower + 1
-    together = ", which a tick marks." if step == 1 else f", {step} together: the mean of their probabilities."
+    together = ", which a dot marks." if step == 1 else f", {step} together: the mean of their probabilities."
     notes = [
         f"The darker, the more probable; less than {style.percent(_LEAST)} is blank. From {ranking.draws:,} draws "
         f"(seed {ranking.seed}). Objects by expected rank{together}",
@@ -387,7 +474,7 @@ def _rank_rows(ranking: Ranking, names: list[str], order: Codes, chance: Floats)
     )
     mean = (
         alt.Chart(style.data_of(name=shown, expected=ranking.expected_rank[order]))
-        .mark_tick(color=style.VERMILION, thickness=2, height=alt.RelativeBandSize(band=0.9))
+        .mark_point(fill=LIGHT["bg"], stroke=INK, strokeWidth=1.5, size=34, opacity=1)
         .encode(y=y, x="expected:Q", tooltip=style.tooltips(("name", "object"), ("expected", "expected rank", 1)))
     )
     return alt.layer(heat, mean)

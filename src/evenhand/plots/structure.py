@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from evenhand.compiled import Floats, sum_by
 from evenhand.design.result import Design
+from evenhand.look import LIGHT
 from evenhand.panel.panel import Panel
 from evenhand.plots import style
-from evenhand.plots.style import BLUE, GREY, VERMILION, WIDTH, Chart, Codes
+from evenhand.plots.style import ALERT, GREY, INK, WIDTH, Chart, Codes
 from evenhand.solve.connectivity import Connectivity, connectivity
 from evenhand.solve.connectivity import assessor_graph as weights_between
 from evenhand.words import count_of, name_some
@@ -23,14 +24,26 @@ from evenhand.words import count_of, name_some
 _SWEEPS: Final = 12
 """How often each node moves to the middle of its neighbours."""
 
-_BUNDLES: Final = 30
-"""Objects that are too many to be named are drawn as about this many bundles."""
+_MOST_LINES: Final = 300
+"""Up to this many assessments of a graph are drawn one by one."""
 
-_MOST_LINKS: Final = 150
-"""Up to this many links between assessors are drawn; of more, the weak ones and the strongest."""
+_BUNDLES: Final = 12
+"""Of more, neighbours are taken together to about this many bundles on either side."""
+
+_MOST_LINKS: Final = 60
+"""Up to this many links between assessors are drawn; of more, the strongest, those of each assessor and weak ones."""
+
+_BLOCKS: Final = (60, 40)
+"""Columns and rows of the matrix of a design that is too large for a mark for each assessment."""
 
 _MOST_CELLS: Final = 20_000
-"""Up to this many assessments are drawn in the matrix of a design."""
+"""Up to this many assessments are drawn one by one in the matrix of a design."""
+
+_BROAD: Final = 900
+"""How wide such a matrix may be; with more objects than pixels they cannot be told apart."""
+
+_APART: Final = 380
+"""How far assessors and objects of a graph stand apart."""
 
 _LEVEL: Final = 16
 """Up to this many assessors on a circle have level names; of more, names point outwards."""
@@ -63,34 +76,42 @@ def graph(panel: Panel) -> Chart:
         Any panel, connected or not.
     """
     parts = connectivity(panel)
+    chart, notes = assessments_drawn(panel, parts)
+    what = f"Graph of {count_of(panel.n_assessors, 'assessor')} and {count_of(panel.n_objects, 'object')}"
+    return style.finish(chart, _standing(parts), notes, what, WIDTH)
+
+
+def assessments_drawn(panel: Panel, parts: Connectivity) -> tuple[Any, list[str]]:
+    """Return assessors, objects and a link for each assessment, as a chart without a title, and notes to it."""
     of_objects, of_assessors = _orders(panel, parts)
-    right = _bundles(panel, parts, of_objects)
-    counts = [np.bincount(part, minlength=parts.n_components) for part in (right.component, parts.assessor_component)]
+    every = panel.n_assessments <= _MOST_LINES and max(panel.n_objects, panel.n_assessors) <= _NAMED
+    left = _bundles(
+        "assessor", panel.assessors, of_assessors, parts.assessor_component, panel.assessor_assessments, every
+    )
+    right = _bundles("object", panel.objects, of_objects, parts.object_component, panel.object_assessments, every)
+    counts = [np.bincount(side.component, minlength=parts.n_components) for side in (left, right)]
     share = np.maximum(*counts) / np.maximum(*counts).sum()
-    y_right = _spread(_places(right.component, right.place), right.component, share)
-    y_left = _spread(of_assessors, parts.assessor_component, share)
-    assessors = style.drawable(panel.assessors)
+    y_left, y_right = (_spread(_places(side.component, side.place), side.component, share) for side in (left, right))
     weak = np.zeros(panel.n_assessments, dtype=np.int64)
     weak[parts.bridges] = 1
-    codes = right.index[panel.object_index] * panel.n_assessors + panel.assessor_index
+    codes = right.index[panel.object_index] * len(left.names) + left.index[panel.assessor_index]
     pairs, first, link, count = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
     cut = np.bincount(link, weights=weak) > 0
-    scores = panel.score[first]
-    end, start = np.divmod(pairs, panel.n_assessors)
+    end, start = np.divmod(pairs, len(left.names))
     links = alt.Chart(
         style.data_of(
             start=[0] * pairs.size,
             end=[1] * pairs.size,
             y=y_left[start],
             y2=y_right[end],
-            assessor=style.chosen(assessors, start),
+            assessor=style.chosen(left.names, start),
             object=style.chosen(right.names, end),
             count=count,
-            score=np.where(count == 1, scores, np.nan),
+            score=np.where(count == 1, panel.score[first], np.nan),
             weak=cut,
         ),
-        width=340,
-        height=min(max(18 * max(y_left.size, y_right.size), 160), 1080 if y_left.size <= _NAMED else 800),
+        width=_APART,
+        height=min(max((18 if every else 40) * max(y_left.size, y_right.size), 160), 1080),
     ).encode(
         x=_flat("x", "start", [0, 1]),
         x2="end:Q",
@@ -102,27 +123,28 @@ def graph(panel: Panel) -> Chart:
         ),
     )
     most = int(count.max())
-    width = alt.StrokeWidth("count:Q", scale=alt.Scale(domain=[0, most], range=[0, min(most, 5)]), legend=None)
-    strength = min(1.0, max(0.15, 180 / pairs.size))
-    layers = [links.mark_rule(color=GREY, strokeOpacity=strength).encode(strokeWidth=width)]
+    width = alt.StrokeWidth("count:Q", scale=alt.Scale(domain=[0, most], range=[0, min(most, 4)]), legend=None)
+    layers = [links.mark_rule(color=GREY, strokeOpacity=0.6 if every else 0.4).encode(strokeWidth=width)]
     if cut.any():
-        layers.append(links.transform_filter("datum.weak").mark_rule(color=VERMILION, strokeWidth=2.5))
-    layers += _nodes(0, assessors, y_left, parts.assessor_component, panel.assessor_assessments)
-    layers += _nodes(1, right.names, y_right, right.component, right.assessments)
+        layers.append(links.transform_filter("datum.weak").mark_rule(color=ALERT, strokeWidth=2.5))
+    layers += _nodes(0, left, y_left)
+    layers += _nodes(1, right, y_right)
+    together = " and ".join(
+        f"about {side.step} {word}s" for side, word in ((left, "assessor"), (right, "object")) if side.step > 1
+    )
     notes = [
         f"Assessors on the left, objects on the right; {count_of(panel.n_assessments, 'assessment')}.",
-        f"Objects are taken together, about {right.step} to a square; the wider a link, the more assessments."
-        if right.step > 1
+        f"Neighbours are taken together, {together} to a mark; the wider a link, the more assessments."
+        if together
         else "",
         _bridge_note(int(weak.sum())),
     ]
-    what = f"Graph of {count_of(panel.n_assessors, 'assessor')} and {count_of(panel.n_objects, 'object')}"
-    return style.finish(alt.layer(*layers), _standing(parts), notes, what, 440)
+    return alt.layer(*layers), notes
 
 
 @dataclass(frozen=True, slots=True)
 class _Bundles:
-    """Objects, or where there are many, bundles of neighbours of the same group: the right side of the graph."""
+    """One side of the graph: its members, or where there are many, bundles of neighbours of the same group."""
 
     names: list[str]
     index: Codes
@@ -132,18 +154,16 @@ class _Bundles:
     step: int
 
 
-def _bundles(panel: Panel, parts: Connectivity, places: Codes) -> _Bundles:
-    if panel.n_objects <= _NAMED:
-        objects = style.drawable(panel.objects)
-        component, counted = parts.object_component, panel.object_assessments
-        return _Bundles(objects, np.arange(len(objects)), places.astype(np.float64), component, counted, 1)
-    step = -(-panel.n_objects // _BUNDLES)
-    codes = places // step * parts.n_components + parts.object_component
+def _bundles(word: str, labels: Any, places: Codes, component: Codes, assessments: Codes, every: bool) -> _Bundles:
+    if every or places.size <= 2 * _BUNDLES:
+        index = np.arange(places.size)
+        return _Bundles(style.drawable(labels), index, places.astype(np.float64), component, assessments, 1)
+    step = -(-places.size // _BUNDLES)
+    codes = places // step * (int(component.max()) + 1) + component
     found, first, index, sizes = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
-    names = [count_of(size, "object") for size in sizes.tolist()]
-    counted = sum_by(index, panel.object_assessments.astype(float), found.size).astype(np.int64)
-    component = parts.object_component[first]
-    return _Bundles(names, index, places[first].astype(np.float64), component, counted, step)
+    names = [count_of(size, word) for size in sizes.tolist()]
+    counted = sum_by(index, assessments.astype(float), found.size).astype(np.int64)
+    return _Bundles(names, index, places[first].astype(np.float64), component[first], counted, step)
 
 
 def _flat(axis: str, field: str, domain: list[float]) -> Any:
@@ -160,15 +180,21 @@ def _bridge_note(weak: int) -> str:
     return f"{weak:,} assessments (red) are weak links: without any one of them, something would be cut off."
 
 
-def _nodes(side: int, names: list[str], y: Floats, component: Codes, counted: Codes) -> list[Any]:
+def _nodes(side: int, members: _Bundles, y: Floats) -> list[Any]:
     word = ("assessor", "object")[side]
-    data = style.data_of(y=y, name=names, group=_group_names(component), count=counted, side=[side] * len(names))
-    base = alt.Chart(data).encode(x=_flat("x", "side", [0, 1]), y=_flat("y", "y", [1, 0]))
-    size = 70 if len(names) <= _NAMED else 12
-    dots = base.mark_point(filled=True, size=size, opacity=1, shape=("circle", "square")[side]).encode(
-        color=_group_colour(component), tooltip=style.tooltips(("name", word), ("count", "assessments", 0))
+    data = style.data_of(
+        y=y,
+        name=members.names,
+        group=_group_names(members.component),
+        count=members.assessments,
+        side=[side] * len(members.names),
     )
-    if len(names) > _NAMED:
+    base = alt.Chart(data).encode(x=_flat("x", "side", [0, 1]), y=_flat("y", "y", [1, 0]))
+    dots = base.mark_point(filled=True, size=70, color=INK, opacity=1).encode(
+        shape=_group_shape(members.component, ("circle", "square")[side]),
+        tooltip=style.tooltips(("name", word), ("count", "assessments", 0)),
+    )
+    if len(members.names) > _NAMED:
         return [dots]
     words = base.mark_text(
         align=("right", "left")[side], dx=(-9, 9)[side], fontSize=11, color=style.INK, limit=240, aria=False
@@ -180,11 +206,14 @@ def _group_names(component: Codes) -> list[str]:
     return [f"group {group + 1}" if group < style.MOST_GROUPS else "smaller groups" for group in component.tolist()]
 
 
-def _group_colour(component: Codes) -> Any:
+def _group_shape(component: Codes, alone: str = "circle") -> Any:
+    """Return the shapes of groups, with a legend; of one group a shape that says nothing."""
     if component.max() == 0:
-        return alt.value(BLUE)
+        return alt.value(alone)
     names = list(dict.fromkeys(_group_names(np.unique(component))))
-    return alt.Color("group:N", scale=style.palette(names, [*style.GROUP_COLOURS, GREY][: len(names)]), title=None)
+    shapes = [*style.GROUP_SHAPES, "stroke"][: len(names)]
+    legend = alt.Legend(symbolFillColor=INK, symbolStrokeColor=INK)
+    return alt.Shape("group:N", scale=alt.Scale(domain=names, range=shapes), title=None, legend=legend)
 
 
 def assessor_graph(panel: Panel) -> Chart:
@@ -199,6 +228,13 @@ def assessor_graph(panel: Panel) -> Chart:
         Any panel, connected or not.
     """
     parts = connectivity(panel)
+    chart, notes, links = assessors_drawn(panel, parts)
+    what = f"Graph of {count_of(panel.n_assessors, 'assessor')} with {count_of(links, 'link')}"
+    return style.finish(chart, _standing(parts), notes, what, WIDTH)
+
+
+def assessors_drawn(panel: Panel, parts: Connectivity, width: float = WIDTH) -> tuple[Any, list[str], int]:
+    """Return the assessors on a circle with their links, as a chart without a title, notes to it, how many links."""
     weights = sp.triu(weights_between(panel), 1).tocoo()
     one, two = (side.astype(np.int64) for side in weights.coords)
     shared = _shared(panel, one, two)
@@ -208,7 +244,7 @@ def assessor_graph(panel: Panel) -> Chart:
     if panel.n_assessors <= _LEVEL:
         place = _around(place, parts.assessor_component, one, two, shared.astype(np.float64))
     turn = 2 * np.pi * (place + 0.5) / panel.n_assessors
-    ring = _ring(turn)
+    ring = _ring(turn, width)
     names = style.drawable(panel.assessors)
     links = alt.Chart(
         style.data_of(
@@ -231,20 +267,20 @@ def assessor_graph(panel: Panel) -> Chart:
         ),
     )
     most = int(shared.max()) if shared.size else 0
-    width = alt.StrokeWidth("shared:Q", scale=alt.Scale(domain=[0, max(most, 1)], range=[0.5, 7]), legend=None)
-    strength = min(0.8, max(0.25, 60 / max(kept.size, 1)))
-    links = links.encode(strokeWidth=width)
+    widest = 7 if panel.n_assessors <= _NAMED else 2
+    stroke = alt.StrokeWidth("shared:Q", scale=alt.Scale(domain=[0, max(most, 1)], range=[0.5, widest]), legend=None)
+    strength = min(0.8, max(0.35, 60 / max(kept.size, 1)))
+    links = links.encode(strokeWidth=stroke)
     layers = [links.mark_rule(color=GREY, strokeOpacity=strength)] if kept.size else []
     if weak.any():
-        layers.append(links.transform_filter("datum.weak").mark_rule(color=VERMILION))
+        layers.append(links.transform_filter("datum.weak").mark_rule(color=ALERT))
     layers += _circle(panel, names, ring, parts.assessor_component, pivotal)
     notes = [
         f"Two assessors are linked if they saw objects in common; the wider, the more: up to {most:,}." if most else "",
         _weak_note(int(weak.sum()), style.chosen(names, np.flatnonzero(pivotal))),
-        f"Drawn are {kept.size:,} of {weak.size:,} links, the strongest." if kept.size < weak.size else "",
+        f"Drawn are {kept.size:,} of {weak.size:,} links: each assessor's strongest." if kept.size < weak.size else "",
     ]
-    what = f"Graph of {count_of(panel.n_assessors, 'assessor')} with {count_of(weak.size, 'link')}"
-    return style.finish(alt.layer(*layers), _standing(parts), notes, what, WIDTH)
+    return alt.layer(*layers), notes, int(weak.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +292,7 @@ class _Ring:
     angle: Floats
     side: list[str]
     reach: tuple[float, float]
-    height: float
+    size: tuple[float, float]
     level: bool
 
     def axes(self) -> dict[str, Any]:
@@ -265,8 +301,8 @@ class _Ring:
         return {"x": _flat("x", "x", [-across, across]), "y": _flat("y", "y", [-up, up])}
 
 
-def _ring(turn: Floats) -> _Ring:
-    """Return the circle for assessors at these turns, clockwise from the top."""
+def _ring(turn: Floats, width: float) -> _Ring:
+    """Return the circle for assessors at these turns, clockwise from the top, in a picture of this width."""
     count = turn.size
     level = count <= _LEVEL
     x, y = (np.zeros(1), np.zeros(1)) if count == 1 else (np.sin(turn), np.cos(turn))
@@ -274,8 +310,9 @@ def _ring(turn: Floats) -> _Ring:
     side = np.where(x >= 0, "right", "left")
     if level and count > 1:
         side = np.where(np.abs(x) < 0.1, np.where(y > 0, "top", "bottom"), side)
-    height = min(40.0 + 40 * count, 0.8 * WIDTH) if level else float(WIDTH)
-    return _Ring(x, y, angle, side.tolist(), (1.5, 1.2) if level else (1.6, 1.6), height, level)
+    height = min(80.0 + 35 * count, 0.8 * WIDTH) if level else float(WIDTH)
+    up = 1.25 if level else 1.6 if count <= _NAMED else 1.05
+    return _Ring(x, y, angle, side.tolist(), (up * width / height, up), (width, height), level)
 
 
 _BESIDE: Final[dict[str, dict[str, Any]]] = {
@@ -300,13 +337,13 @@ def _circle(panel: Panel, names: list[str], ring: _Ring, component: Codes, pivot
             count=panel.assessor_assessments,
             pivotal=["yes" if flag else "no" for flag in pivotal.tolist()],
         ),
-        width=WIDTH,
-        height=ring.height,
+        width=ring.size[0],
+        height=ring.size[1],
     ).encode(**ring.axes())
     few = panel.n_assessors <= _NAMED
     tips = ("name", "assessor"), ("count", "assessments", 0), ("pivotal", "the others fall apart without")
-    dots = nodes.mark_point(filled=True, size=130 if few else 30, opacity=1)
-    layers = [dots.encode(color=_group_colour(component), tooltip=style.tooltips(*tips))]
+    dots = nodes.mark_point(filled=True, color=INK, size=130 if few else 24, opacity=1)
+    layers = [dots.encode(shape=_group_shape(component), tooltip=style.tooltips(*tips))]
     for side, where in _BESIDE.items() if few else ():
         if side in ring.side:
             words = nodes.transform_filter(f"datum.side == '{side}'").mark_text(
@@ -321,7 +358,7 @@ def _strongest(weight: Floats, one: Codes, two: Codes, count: int) -> NDArray[np
     """Return which links to draw: the strongest of all, and of each assessor."""
     strong = np.zeros(weight.size, dtype=bool)
     order = np.argsort(-weight, kind="stable")
-    strong[order[:_MOST_LINKS]] = True
+    strong[order[: _MOST_LINKS if count <= _NAMED else 0]] = True
     for side in (one, two):  # the last to be written is the strongest
         best = np.full(count, -1)
         best[side[order[::-1]]] = order[::-1]
@@ -378,67 +415,102 @@ def design(panel: Panel | Design) -> Chart:
     planned = panel if isinstance(panel, Design) else None
     panel = panel.panel if isinstance(panel, Design) else panel
     parts = connectivity(panel)
-    of_objects, of_assessors = _orders(panel, parts)
-    objects, assessors = style.drawable(panel.objects), style.drawable(panel.assessors)
-    rows = style.chosen(assessors, np.argsort(of_assessors))
-    columns = style.chosen(objects, np.argsort(of_objects))
-    kept = np.arange(0, panel.n_assessments, -(-panel.n_assessments // _MOST_CELLS))
-    of_object, of_assessor = panel.object_index[kept], panel.assessor_index[kept]
+    places = _orders(panel, parts)
     kinds = style.declared_kinds(panel, as_sd=planned is not None)
-    data = style.data_of(
-        assessor=style.chosen(assessors, of_assessor),
-        object=style.chosen(objects, of_object),
-        left=of_objects[of_object],
-        right=of_objects[of_object] + 1,
-        top=of_assessors[of_assessor],
-        bottom=of_assessors[of_assessor] + 1,
-        kind=style.chosen(kinds.names, kinds.index[kept]),
-        score=panel.score[kept],
-    )
-    width = 16 * len(columns) if len(columns) <= _NAMED else 900
-    tall = style.ROW * len(rows) if not style.is_compact(rows) else style.TALL
-    shades = alt.Color("kind:N", scale=style.palette(kinds.names, kinds.shades))
-    cells = (
-        alt.Chart(data, width=width, height=tall)
-        .mark_rect(stroke="white", strokeWidth=1 if len(columns) <= _NAMED else 0)
-        .encode(
-            **_side("y", "assessor", ("top", "bottom"), rows, style.LABELLED),
-            **_side("x", "object", ("left", "right"), columns, _NAMED),
-            color=shades if len(kinds.names) > 1 else alt.value(BLUE),
-            tooltip=style.tooltips(
-                *(("assessor", "assessor"), ("object", "object")),
-                *(() if planned else (("score", "score", style.decimals(panel.score)),)),
-                ("kind", "expected" if planned else "declared"),
-            ),
-        )
-    )
-    layers = [cells]
-    if not style.is_compact(rows):
-        work = alt.Chart(style.data_of(assessor=assessors, count=panel.assessor_assessments))
-        layers.append(
-            work.mark_text(align="left", dx=6, fontSize=10, color=GREY).encode(
-                **_side("y", "assessor", ("top", "bottom"), rows, style.LABELLED),
-                x=alt.value(width),
-                text=alt.Text("count:Q", format=","),
-                tooltip=style.tooltips(("assessor", "assessor"), ("count", "assessments", 0)),
-            )
-        )
+    many = panel.n_assessments > _MOST_CELLS or panel.n_objects > _BROAD or panel.n_assessors > style.TALL
+    if many:
+        chart, width = _design_blocks(panel, *places), _BROAD
+        said = f"The darker, the more of {panel.n_assessments:,} assessments; neighbours are taken together."
+    else:
+        chart, width = _design_cells(panel, *places, kinds, "expected" if planned else "declared")
+        said = "A mark for each assessment; the numbers at the right count them."
     declared = panel.describe_confidence()
     if planned:
         unit = "points" if planned.task.in_points else "units of a medium assessment's"
         declared = f"expected standard deviation of a score, in {unit}"
     who = "the only assessor" if panel.n_assessors == 1 else "each assessor"
     notes = [
-        "A mark for each assessment; the numbers at the right count them."
-        + (f" The darker, the surer: {declared}." if len(kinds.names) > 1 else ""),
-        f"Drawn are {kept.size:,} of {panel.n_assessments:,} assessments." if kept.size < panel.n_assessments else "",
+        said + (f" The darker, the surer: {declared}." if len(kinds.names) > 1 and not many else ""),
         style.group_note(parts.n_components, all_shown=True),
     ]
     word, verb = ("assessment", "makes") if planned else ("score", "gave")
     readings, loads = (_range(counts, word) for counts in (panel.object_assessments, panel.assessor_assessments))
     title = f"Each object has {readings}; {who} {verb} {loads}"
     what = f"Matrix of {count_of(panel.n_assessors, 'assessor')} by {count_of(panel.n_objects, 'object')}"
-    return style.finish(alt.layer(*layers), title, notes, what, width)
+    return style.finish(chart, title, notes, what, width)
+
+
+def _design_cells(
+    panel: Panel, of_objects: Codes, of_assessors: Codes, kinds: style.Kinds, meaning: str
+) -> tuple[Any, int]:
+    """Return a mark for each assessment, and how wide they are together."""
+    objects, assessors = style.drawable(panel.objects), style.drawable(panel.assessors)
+    rows = style.chosen(assessors, np.argsort(of_assessors))
+    columns = style.chosen(objects, np.argsort(of_objects))
+    column, row = of_objects[panel.object_index], of_assessors[panel.assessor_index]
+    data = style.data_of(
+        assessor=style.chosen(assessors, panel.assessor_index),
+        object=style.chosen(objects, panel.object_index),
+        left=column,
+        right=column + 1,
+        top=row,
+        bottom=row + 1,
+        kind=style.chosen(kinds.names, kinds.index),
+        score=panel.score,
+    )
+    width = 16 * len(columns) if len(columns) <= _NAMED else _BROAD // len(columns) * len(columns)
+    shades = alt.Color("kind:N", scale=style.palette(kinds.names, kinds.shades))
+    score = () if meaning == "expected" else (("score", "score", style.decimals(panel.score)),)
+    side = _side("y", "assessor", ("top", "bottom"), rows, style.LABELLED)
+    cells = (
+        alt.Chart(data, width=width, height=style.TALL if style.is_compact(rows) else style.ROW * len(rows))
+        .mark_rect(stroke=LIGHT["bg"], strokeWidth=1 if len(columns) <= _NAMED else 0)
+        .encode(
+            **side,
+            **_side("x", "object", ("left", "right"), columns, _NAMED),
+            color=shades if len(kinds.names) > 1 else alt.value(INK),
+            tooltip=style.tooltips(("assessor", "assessor"), ("object", "object"), *score, ("kind", meaning)),
+        )
+    )
+    if style.is_compact(rows):
+        return alt.layer(cells), width
+    work = alt.Chart(style.data_of(assessor=assessors, count=panel.assessor_assessments))
+    figures = work.mark_text(align="left", dx=6, fontSize=11, color=GREY).encode(
+        **side,
+        x=alt.value(width),
+        text=alt.Text("count:Q", format=","),
+        tooltip=style.tooltips(("assessor", "assessor"), ("count", "assessments", 0)),
+    )
+    return alt.layer(cells, figures), width
+
+
+def _design_blocks(panel: Panel, of_objects: Codes, of_assessors: Codes) -> Any:
+    """Return how many assessments there are in each block of neighbouring assessors and objects."""
+    across, down = (min(most, count) for most, count in zip(_BLOCKS, (panel.n_objects, panel.n_assessors), strict=True))
+    column = of_objects[panel.object_index] * across // panel.n_objects
+    row = of_assessors[panel.assessor_index] * down // panel.n_assessors
+    codes, count = np.unique(row * across + column, return_counts=True)
+    row, column = np.divmod(codes, across)
+    data = style.data_of(left=column, right=column + 1, top=row, bottom=row + 1, count=count)
+    sides = {"x": ("object", panel.n_objects, across), "y": ("assessor", panel.n_assessors, down)}
+    bare = alt.Axis(labels=False, ticks=False, grid=False)
+    x, y = (
+        channel(
+            f"{field}:Q",
+            title=f"{sides[axis][1]:,} {sides[axis][0]}s",
+            scale=alt.Scale(domain=[0, sides[axis][2]], reverse=axis == "y", nice=False),
+            axis=bare,
+        )
+        for channel, axis, field in ((alt.X, "x", "left"), (alt.Y, "y", "top"))
+    )
+    shade = alt.Color(
+        "count:Q",
+        scale=alt.Scale(range=list(style.SHADES), domainMin=0),
+        legend=alt.Legend(title="assessments", orient="right"),
+    )
+    cells = alt.Chart(data, width=12 * across, height=12 * down).mark_rect()
+    tips = style.tooltips(("count", "assessments", 0))
+    return alt.layer(cells.encode(x=x, x2="right:Q", y=y, y2="bottom:Q", color=shade, tooltip=tips))
 
 
 def _side(axis: str, field: str, ends: tuple[str, str], names: list[str], most: int) -> dict[str, Any]:

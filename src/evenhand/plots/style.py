@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from math import floor, log10
-from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, cast
-from xml.sax.saxutils import escape, quoteattr
 
 import altair as alt
 import numpy as np
@@ -18,9 +16,9 @@ from numpy.typing import NDArray
 
 from evenhand import words
 from evenhand.compiled import Floats
-from evenhand.errors import bad_option, require
+from evenhand.errors import bad_option
 from evenhand.frames import records_of
-from evenhand.io.results import write_whole
+from evenhand.look import LIGHT, STATUS
 from evenhand.models.effects import Effects
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
@@ -28,19 +26,22 @@ from evenhand.panel.panel import Panel
 Chart = alt.LayerChart | alt.HConcatChart | alt.VConcatChart
 Codes = NDArray[np.int64]
 
-BLUE: Final = "#0072B2"
-ORANGE: Final = "#E69F00"
-GREEN: Final = "#009E73"
-VERMILION: Final = "#D55E00"
-SKY: Final = "#56B4E9"
-PURPLE: Final = "#CC79A7"
-INK: Final = "#333333"
-GREY: Final = "#767676"
-PALE: Final = "#C8C8C8"
-GROUP_COLOURS: Final = (BLUE, ORANGE, GREEN, PURPLE, SKY, INK)
-"""The palette of Okabe and Ito, which people with any colour vision can tell apart, and greys. Vermilion warns."""
+INK, INK_2, GREY = LIGHT["ink"], LIGHT["ink-2"], LIGHT["ink-3"]
+SOFT: Final = LIGHT["rule"]
+"""Intervals of what has no status and no side."""
 
-SHADES: Final = ("#DCEBF5", "#0B3C5D")
+MIDDLE: Final = "#B6BDC5"
+"""Between soft and grey: bars that carry a meaning of their own."""
+
+ALERT: Final = LIGHT["alert"]
+STATUS_COLOURS: Final = {"in": LIGHT["in"], "undecided": LIGHT["open-fill"], "out": LIGHT["out"]}
+STATUS_SOFT: Final = {"in": LIGHT["in-soft"], "undecided": LIGHT["open-soft"], "out": LIGHT["out-soft"]}
+STATUS_NAMES: Final = {status: word for status, (word, _) in STATUS.items()}
+
+GROUP_SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+"""Groups differ in shape: colour means status, alert or side of bias, and all else is ink and grey."""
+
+SHADES: Final = (LIGHT["out-soft"], LIGHT["ink"])
 """From little to much."""
 
 LABELLED: Final = 100
@@ -52,9 +53,10 @@ MOST_POINTS: Final = 3000
 MOST_MARKS: Final = 5000
 """Up to this many objects are drawn one by one; of more, evenly spaced ones."""
 
-MOST_GROUPS: Final = len(GROUP_COLOURS)
+MOST_GROUPS: Final = len(GROUP_SHAPES)
 """Up to this many groups of a panel that is not connected are drawn, the largest first."""
 
+FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
 WIDTH: Final = 560
 ROW: Final = 18
 TALL: Final = 620
@@ -62,13 +64,14 @@ TALL: Final = 620
 _MOST_KINDS: Final = 6
 """Up to this many different confidences are kept apart; more are put into this many classes of equal size."""
 
-_BLUES: Final = ("#A6CDE6", "#7FB5D9", "#569CC9", "#2F81B3", "#146594", "#08476E")
+_GREYS: Final = ("#C9D0D6", "#A9B2BA", "#88929C", "#66707B", "#4A525B", "#15181C")
 
 _LONGEST: Final = 40
 _CONTROL: Final = {"Cc", "Cs", "Co", "Zl", "Zp"}
 _TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_TO_THE_RIGHT: Final = "\u200e"
+_JOINER: Final = "\u200d"
 _MARKUP: Final = re.compile(r"<(?=[/!]|script)", re.IGNORECASE)
-_SUFFIXES: Final = (".svg", ".png", ".pdf", ".html", ".json")
 
 
 def drawable(labels: Iterable[object]) -> list[str]:
@@ -119,67 +122,73 @@ def finish(chart: Any, title: str, notes: Sequence[str], what: str, width: float
     """
     room = max(width, 420)
     heading = alt.TitleParams(
-        text=textwrap.wrap(title, int(room / 7.4)),
-        subtitle=[line for note in notes if note for line in textwrap.wrap(note, int(room / 5.6))],
+        text=[from_the_left(line) for line in _balanced(title, int(room / 7.4))],
+        subtitle=[from_the_left(line) for note in notes for line in textwrap.wrap(note, int(room / 5.6))],
         anchor="start",
         frame="group",
         fontSize=15,
         subtitleFontSize=12,
-        subtitleColor=GREY,
+        subtitleColor=INK_2,
         subtitlePadding=4,
         offset=14,
     )
     said = " ".join(sentence for sentence in (f"{what}.", f"{title}.", *notes) if sentence)
     look = alt.Config(  # at once, since each change copies the whole chart
-        font="Helvetica, Arial, sans-serif",
+        font=FONT,
         view=alt.ViewConfig(stroke=None),
         axis=alt.AxisConfig(
-            labelFontSize=11, titleFontSize=12, titleFontWeight="normal", gridColor="#EBEBEB", labelFlush=False
+            labelFontSize=12,
+            labelColor=INK_2,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            titleColor=INK_2,
+            gridColor=LIGHT["grid"],
+            domainColor=GREY,
+            tickColor=GREY,
+            tickCount=8,
+            labelFlush=False,
         ),
         legend=alt.LegendConfig(
-            orient="top", title=None, labelFontSize=12, labelLimit=0, symbolSize=80, symbolOpacity=1
+            orient="top",
+            title=None,
+            labelFontSize=12,
+            labelColor=INK_2,
+            labelLimit=0,
+            symbolSize=80,
+            symbolOpacity=1,
+            titleColor=INK_2,
+            titleFontWeight="normal",
         ),
         title=alt.TitleConfig(color=INK),
     )
     description = said.replace("..", ".")
     return cast(
-        Chart, chart.properties(title=heading, description=description, background="white", padding=14, config=look)
+        Chart, chart.properties(title=heading, description=description, background=LIGHT["bg"], padding=14, config=look)
     )
 
 
-def save(chart: Any, path: str | Path) -> None:
-    """Write a chart to a file: svg, png, pdf, html or json, by its suffix.
+def _is_turned(text: str) -> bool:
+    """Say whether a text has signs that are read from the right."""
+    return any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in text)
 
-    A page of html needs no network. An svg carries the chart's description for screen readers. All but json needs
-    ``evenhand[pictures]``.
 
-    Parameters
-    ----------
-    chart
-        A chart from :mod:`evenhand.plots`.
-    path
-        The file.
+def from_the_left(line: str) -> str:
+    """Return a line of a sentence that is read from the left, even if it begins with a name that is not."""
+    return f"{_TO_THE_RIGHT}{line}" if _is_turned(line) else line
+
+
+def _balanced(title: str, most: int) -> list[str]:
+    """Return the lines of a title, as few as there is room for, and none much shorter than the others.
+
+    Examples
+    --------
+    >>> _balanced("one two three four", 14)
+    ['one two', 'three four']
     """
-    target = Path(path)
-    suffix = target.suffix.lower()
-    if suffix not in _SUFFIXES:
-        raise bad_option(
-            f"A picture cannot be written as {target.suffix or 'a file without a suffix'}: "
-            f"use {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}."
-        )
-    kind = suffix[1:]
-    if kind != "json":
-        require("vl_convert", f"A picture as {kind}")
-
-    def write(file: Path) -> None:
-        chart.save(str(file), format=kind, inline=kind == "html", scale_factor=2 if kind == "png" else 1)
-        if kind == "svg":
-            said = chart.to_dict().get("description", "")
-            spoken = f'<svg role="img" aria-label={quoteattr(said)} '
-            drawn = file.read_text(encoding="utf-8").replace("<svg ", spoken, 1)
-            file.write_text(drawn.replace(">", f"><desc>{escape(said)}</desc>", 1), "utf-8")
-
-    write_whole({target: write})
+    lines = textwrap.wrap(title, most)
+    while most > 1 and len(textwrap.wrap(title, most - 1, break_long_words=False)) == len(lines):
+        most -= 1
+    return textwrap.wrap(title, most)
 
 
 def at_most(most: int | None, count: int) -> int:
@@ -212,8 +221,13 @@ def interval_note(effects: Effects, fit: Fit) -> str:
     return f"No intervals: {fit.posterior.noise.reason or 'there are no uncertainties here'}."
 
 
-def by_group(groups: Sequence[Codes], side: str, draw: Callable[[Codes], Any]) -> Any:
-    """Return a chart for each of the largest groups, below each other under a heading; of one group its chart."""
+def by_group(
+    groups: Sequence[Codes], side: str, draw: Callable[[Codes], Any], shared: Sequence[Literal["x", "y"]] = ("x",)
+) -> Any:
+    """Return a chart for each of the largest groups, below each other under a heading; of one group its chart.
+
+    A point is as wide in all of them: their axes are shared, unless the charts see to it themselves.
+    """
     if len(groups) == 1:
         return draw(groups[0])
     charts = []
@@ -221,7 +235,8 @@ def by_group(groups: Sequence[Codes], side: str, draw: Callable[[Codes], Any]) -
         heading = f"Group {group}: {words.count_of(members.size, side)}"
         title = alt.TitleParams(heading, anchor="start", frame="group", fontSize=12)
         charts.append(draw(members).properties(title=title))
-    return alt.vconcat(*charts, spacing=28)
+    scales: dict[str, Any] = dict.fromkeys(shared, "shared")
+    return alt.vconcat(*charts, spacing=28).resolve_scale(**scales)
 
 
 def rows_of(names: Sequence[str], side: str, places: str, last: int | None = None) -> tuple[alt.Y, Any]:
@@ -237,7 +252,7 @@ def rows_of(names: Sequence[str], side: str, places: str, last: int | None = Non
     return alt.Y("place:Q", scale=scale, title=f"{places} of {last:,} {side}s", axis=alt.Axis(grid=False)), TALL
 
 
-def is_compact(names: Sequence[str]) -> bool:
+def is_compact(names: Sized) -> bool:
     """Say whether there are too many rows to name them."""
     return len(names) > LABELLED
 
@@ -281,13 +296,31 @@ def percent(probability: float) -> str:
 
 
 def clip(name: str, most: int) -> str:
-    """Return a name of at most ``most`` characters, cut in the middle: ends often differ where beginnings do not."""
-    return name if len(name) <= most else f"{name[: most // 2]}…{name[len(name) - (most - 1) // 2 :]}"
+    """Return a name of at most ``most`` characters, cut in the middle: ends often differ where beginnings do not.
+
+    No cut goes through signs that are drawn as one, such as a letter and its accent, or people joined to a family.
+    """
+    if len(name) <= most:
+        return name
+    head, tail = most // 2, len(name) - (most - 1) // 2
+    while head and _is_joined(name, head):
+        head -= 1
+    while tail < len(name) and _is_joined(name, tail):
+        tail += 1
+    return f"{name[:head]}…{name[tail:]}"
+
+
+def _is_joined(name: str, at: int) -> bool:
+    """Say whether the sign at a place is drawn as one with the sign before it."""
+    return name[at - 1] == _JOINER or name[at] == _JOINER or unicodedata.category(name[at]).startswith("M")
 
 
 def named(name: str, side: str) -> str:
-    """Return a name for a sentence; a bare number with the word for what it is."""
-    return f"{side} {name}" if name.isdigit() else name
+    """Return a name for a sentence; a bare number with the word for what it is.
+
+    After a name that is read from the right a mark that takes no room turns the sentence round again.
+    """
+    return f"{side} {name}" if name.isdigit() else f"{name}{_TO_THE_RIGHT}" if _is_turned(name) else name
 
 
 def chosen(names: Sequence[str], at: NDArray[np.integer[Any]]) -> list[str]:
@@ -302,7 +335,9 @@ def zero_line(axis: Literal["x", "y"]) -> Any:
 
 def dashed(low: float, high: float, x: str = "x", y: str = "y", scale: Any = alt.Undefined) -> Any:
     """Return the dashed line on which two things are the same."""
-    line = alt.Chart(data_of(**{x: [low, high], y: [low, high]})).mark_line(color=GREY, strokeDash=[4, 3], aria=False)
+    line = alt.Chart(data_of(**{x: [low, high], y: [low, high]})).mark_line(
+        color=GREY, strokeDash=[4, 3], strokeWidth=1.5, aria=False
+    )
     return line.encode(x=alt.X(f"{x}:Q", scale=scale), y=alt.Y(f"{y}:Q", scale=scale))
 
 
@@ -336,8 +371,8 @@ class Kinds:
     @property
     def shades(self) -> list[str]:
         """A colour for each, the surer the darker."""
-        at = np.linspace(0, len(_BLUES) - 1, len(self.names)).round().astype(int)
-        return [_BLUES[i] for i in at.tolist()]
+        at = np.linspace(0, len(_GREYS) - 1, len(self.names)).round().astype(int)
+        return [_GREYS[i] for i in at.tolist()]
 
 
 def declared_kinds(panel: Panel, *, as_sd: bool = False) -> Kinds:
