@@ -36,7 +36,7 @@ from pages import blocks_of, run_page  # noqa: E402
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
 PAGES = [
     *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts),
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")),
 ]
 AUTODOC = re.compile(r"^\.\. auto(?:function|class|module|data|exception):: (\S+)", re.MULTILINE)
 COMMANDS = re.compile(r"^[`:]{3,}\{command\} (\S+)", re.MULTILINE)
