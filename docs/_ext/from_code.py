@@ -138,12 +138,16 @@ class PictureDirective(SphinxDirective):
         name = self.arguments[0]
         panel = eh.demo()
         fit = eh.calibrate(panel)
-        given: Any = panel if name in ("graph", "assessor_graph", "design") else fit
-        if name in ("top", "rankogram"):
-            given = eh.rank(fit, top=10, seed=1)
+        given: tuple[Any, ...] = (fit,)
+        if name in ("graph", "assessor_graph", "design"):
+            given = (panel,)
+        elif name in ("top", "rankogram"):
+            given = (eh.rank(fit, top=10, seed=1),)
+        elif name in ("methods", "bland_altman"):
+            given = eh.simple_average(panel), fit
         with TemporaryDirectory() as folder:
             target = Path(folder) / "picture.svg"
-            eh.plots.save(getattr(eh.plots, name)(given), target)
+            eh.plots.save(getattr(eh.plots, name)(*given), target)
             return shown(target.read_text(encoding="utf-8"))
 
 
