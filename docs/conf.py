@@ -1,5 +1,6 @@
 """How the documentation is built: Sphinx with MyST and furo, from files on this disk alone."""
 
+import logging
 import sys
 from pathlib import Path
 
@@ -8,6 +9,8 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 from panel_picture import DARK, LIGHT
 
 from evenhand import __version__
+
+logging.getLogger("evenhand").setLevel(logging.WARNING)  # how it solves is not what a build is to say
 
 project = "evenhand"
 author = "The evenhand developers"
@@ -33,7 +36,6 @@ autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 autodoc_default_options = {"members": True}
 maximum_signature_line_length = 88
-
 
 
 def of_the_theme(colours: dict[str, str]) -> dict[str, str]:

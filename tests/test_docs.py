@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import json
@@ -31,6 +32,7 @@ DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
 
 import pages  # noqa: E402
+import panel_picture  # noqa: E402
 from pages import blocks_of, run_page  # noqa: E402
 
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
@@ -114,6 +116,37 @@ def test_the_site_builds_without_a_warning_and_holds_every_name_and_option(tmp_p
     for page in tmp_path.rglob("*.html"):
         assert not FETCHED.findall(page.read_text(encoding="utf-8")), f"{page.name} fetches something when it is read"
 
+    assert (tmp_path / "demo-report.html").stat().st_size > 100_000
+    assert (tmp_path / "demo-results.xlsx").read_bytes()[:2] == b"PK"
+    drawn = (tmp_path / "gallery.html").read_text(encoding="utf-8")
+    assert drawn.count("<svg") >= len(PICTURES)
+    parts = re.findall(r'\bid="([^"]+)"', drawn)
+    assert len(parts) == len(set(parts))
+
+
+PICTURES = sorted(set(evenhand.plots.__all__) - {"save"})
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_gallery_has_every_picture(name: str) -> None:
+    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    section = page.partition(f"\n### {name}\n")[2].partition("\n##")[0]
+    assert f"eh.plots.{name}(" in section
+    assert f":::{{made}} {name}.svg" in section
+
+
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+@pytest.mark.parametrize("name", sorted(panel_picture.FILES))
+def test_the_drawings_of_the_readme_are_those_that_the_code_draws(name: str) -> None:
+    kept = (DOCS / "_static" / name).read_text(encoding="utf-8")
+    drawn = panel_picture.draw(panel_picture.FILES[name])
+    assert NUMBER.sub("#", kept) == NUMBER.sub("#", drawn), "python docs/_ext/panel_picture.py draws it again"
+    pairs = zip(map(float, NUMBER.findall(kept)), map(float, NUMBER.findall(drawn)), strict=True)
+    assert all(abs(one - other) <= 1.01 for one, other in pairs)  # a chance in per cent may be rounded otherwise
+    assert name in (ROOT / "README.md").read_text(encoding="utf-8")
+
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_between_files_lead_somewhere(page: Path) -> None:
@@ -167,6 +200,54 @@ def test_the_citation_and_the_changelog_name_this_version() -> None:
     assert f"\nversion: {evenhand.__version__}\n" in citation
     assert "doi: 10.1098/rsos.160760" in citation
     assert f"\n## {evenhand.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+ERROR_ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+
+
+def kinds_in_the_code() -> set[str]:
+    """Return every kind of problem that the code names: by the keyword, as its default, or first in a Problem."""
+    found: set[str] = set()
+    for path in Path(evenhand.__path__[0]).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                if name in ("InputError", "NoDesignError", "Problem", "refusal"):
+                    given = [word.value for word in node.keywords if word.arg == "kind"]
+                    given += node.args[:1] if name == "Problem" else []
+                    found |= {
+                        one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                    }
+    return found
+
+
+def kinds_that_were_seen(value: Any) -> Iterator[str]:
+    """Yield the kinds of problems in the answers that are kept in ``tests/golden``."""
+    if isinstance(value, dict):
+        if isinstance(value.get("kind"), str) and "message" in value:
+            yield value["kind"]
+        if isinstance(value.get("kinds"), dict):
+            yield from value["kinds"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from kinds_that_were_seen(inner)
+
+
+def test_every_error_and_every_note_has_its_cause_and_its_cure() -> None:
+    page = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
+    rows = ERROR_ROW.findall(page)
+    kinds = [kind for kind, _, _ in rows]
+    assert len(kinds) == len(set(kinds))
+    assert all(cause.strip() and cure.strip() for _, cause, cure in rows)
+    classes = {
+        name for name, one in vars(evenhand.errors).items() if isinstance(one, type) and issubclass(one, Exception)
+    }
+    golden = [json.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "tests" / "golden").glob("*.json")]
+    needed = kinds_in_the_code() | set(kinds_that_were_seen(golden)) | classes
+    assert sorted(needed - set(kinds)) == [], "add them to docs/reference/errors.md"
+    known_elsewhere = {"bad_input"}  # the kind of an error that names none
+    assert sorted(set(kinds) - needed - known_elsewhere) == [], "no longer in the code"
 
 
 JSON_EXAMPLES = {
