@@ -177,7 +177,7 @@ def made_by(page: Path) -> dict[str, str]:
 
 def shown(drawn: str) -> list[nodes.Node]:
     """Return a drawing as part of a page."""
-    return [nodes.raw("", f'<div class="picture">{own_names(drawn)}</div>', format="html")]
+    return [nodes.raw("", f'<div class="picture" tabindex="0">{own_names(drawn)}</div>', format="html")]
 
 
 def own_names(drawn: str) -> str:
@@ -223,11 +223,27 @@ def write_results(app: Sphinx, failed: Exception | None) -> None:
         eh.workbook(fit, Path(app.outdir) / WORKBOOK, top=10)
 
 
+REACHED_BY_KEYS = {
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    'class="caption" role="heading"': 'class="caption" role="heading" aria-level="2"',
+}
+"""What scrolls by itself can be reached and scrolled by keys, and headings of the contents have a level."""
+
+
+def reach_by_keys(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
+    """Mend what Sphinx writes, so that pages can be read without a mouse and read out."""
+    for part in ("body", "furo_navigation_tree"):
+        for written, mended in REACHED_BY_KEYS.items():
+            context[part] = context.get(part, "").replace(written, mended)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     for name, directive in DIRECTIVES.items():
         app.add_directive(name, directive)
     app.connect("build-finished", write_results)
+    app.connect("html-page-context", reach_by_keys, priority=900)  # after the theme's own
     app.connect("autodoc-process-docstring", read_numpydoc)
     app.connect("autodoc-process-signature", hide_signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
