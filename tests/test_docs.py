@@ -23,6 +23,7 @@ import pytest
 from click.testing import CliRunner
 
 import evenhand
+from browser import open_browser
 from evenhand.cli import main
 from evenhand.panel.headings import known_names
 from test_layers import LAYERS
@@ -93,14 +94,20 @@ def test_every_command_is_in_the_reference_and_in_the_guide(name: str) -> None:
     assert f"evenhand {name}" in guide, f"show evenhand {name} in a page of docs/guide"
 
 
-def test_the_site_builds_without_a_warning_and_holds_every_name_and_option(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(DOCS), str(tmp_path)]
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The manual, built; a warning is an error."""
+    place = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(DOCS), str(place)]
     built = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"NO_COLOR": "1"})
     assert built.returncode == 0, built.stderr
+    return place
 
+
+def test_the_site_holds_every_name_and_option_and_fetches_nothing(site: Path) -> None:
     from sphinx.util.inventory import InventoryFile
 
-    inventory = InventoryFile.loads((tmp_path / "objects.inv").read_bytes(), uri="").data
+    inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="").data
     names = {name for kind, entries in inventory.items() if kind.startswith("py:") for name in entries}
     assert {f"evenhand.{name}" for name in evenhand.__all__} <= names
     options = {
@@ -113,15 +120,30 @@ def test_the_site_builds_without_a_warning_and_holds_every_name_and_option(tmp_p
     assert options
     assert options <= set(inventory["std:cmdoption"])
 
-    for page in tmp_path.rglob("*.html"):
+    for page in site.rglob("*.html"):
         assert not FETCHED.findall(page.read_text(encoding="utf-8")), f"{page.name} fetches something when it is read"
 
-    assert (tmp_path / "demo-report.html").stat().st_size > 100_000
-    assert (tmp_path / "demo-results.xlsx").read_bytes()[:2] == b"PK"
-    drawn = (tmp_path / "gallery.html").read_text(encoding="utf-8")
+    assert (site / "demo-report.html").stat().st_size > 100_000
+    assert (site / "demo-results.xlsx").read_bytes()[:2] == b"PK"
+    drawn = (site / "gallery.html").read_text(encoding="utf-8")
     assert drawn.count("<svg") >= len(PICTURES)
     parts = re.findall(r'\bid="([^"]+)"', drawn)
     assert len(parts) == len(set(parts))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_a_phone_and_axe_finds_nothing_serious(site: Path, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe looks at pages")
+    with open_browser() as context:
+        page = context.new_page()
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": 390, "height": 800})
+        for name in ("index", "gallery", "tutorials/grant-panel", "explanation/when-not", "reference/errors"):
+            page.goto((site / f"{name}.html").as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+            found = axe.Axe().run(page).response["violations"]
+            assert [(name, one["id"]) for one in found if one["impact"] in ("serious", "critical")] == []
 
 
 PICTURES = sorted(set(evenhand.plots.__all__) - {"save"})

@@ -164,7 +164,8 @@ class MadeDirective(SphinxDirective):
         made: dict[str, str] = kept["made"]
         if name not in made:
             raise self.error(f"no block of this page writes {name!r}: {', '.join(sorted(made))}")
-        return shown(made[name])
+        label = name.partition(".")[0].replace("_", " ")
+        return shown(made[name].replace('aria-label=""', f'aria-label="{label}"'))
 
 
 def made_by(page: Path) -> dict[str, str]:
