@@ -87,6 +87,16 @@ def test_every_public_name_is_in_the_reference(name: str) -> None:
     assert f"evenhand.{name}" in documented(AUTODOC), f"add evenhand.{name} to a page in docs/reference"
 
 
+@pytest.mark.parametrize("name", evenhand.__all__)
+def test_every_public_function_has_an_example_that_runs(name: str) -> None:
+    function = getattr(evenhand, name)
+    if not callable(function) or isinstance(function, type):
+        return
+    blocks = [block for page in PAGES for block in blocks_of(page.read_text(encoding="utf-8"))]
+    code = "\n".join("\n".join(block.lines) for block in blocks if block.language == "python")
+    assert ">>> " in (function.__doc__ or "") or re.search(rf"\beh\.{name}\b", code)
+
+
 @pytest.mark.parametrize("name", sorted(main.commands))
 def test_every_command_is_in_the_reference_and_in_the_guide(name: str) -> None:
     assert name in documented(COMMANDS), f"add the command {name} to docs/reference/commands.md"
