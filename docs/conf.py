@@ -6,9 +6,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-from panel_picture import DARK, LIGHT
-
 from evenhand import __version__
+from evenhand.look import DARK, LIGHT
 
 logging.getLogger("evenhand").setLevel(logging.WARNING)  # how it solves is not what a build is to say
 

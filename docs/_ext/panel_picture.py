@@ -11,30 +11,18 @@ from html import escape
 from pathlib import Path
 
 import evenhand as eh
+from evenhand.look import DARK, LIGHT, STATUS
 
 STATIC = Path(__file__).parent.parent / "_static"
 PLACES = 10
 STORY = 13
 """So many objects from the top are drawn, and below them the one that fell furthest out of the places."""
 
-LIGHT = {
-    "bg": "#FFFFFF", "surface": "#F5F6F7", "rule": "#DFE3E7", "ink": "#15181C", "ink-2": "#4A525B", "ink-3": "#66707B",
-    "grid": "#ECEFF1", "in": "#0B5A9E", "in-soft": "#C6DDF1", "open": "#8A5300", "open-fill": "#C87F00",
-    "open-soft": "#F7DFAE", "out": "#66707B", "out-soft": "#E2E6E9", "strict": "#68479B", "strict-soft": "#DCD2EC",
-    "generous": "#0A6C61", "generous-soft": "#C3E3DD",
-}  # fmt: skip
-DARK = {
-    "bg": "#13161A", "surface": "#1B1F24", "rule": "#323940", "ink": "#ECEEF0", "ink-2": "#B6BDC5", "ink-3": "#929BA5",
-    "grid": "#23282E", "in": "#74B5EC", "in-soft": "#1D4468", "open": "#F0B64C", "open-fill": "#F0B64C",
-    "open-soft": "#574012", "out": "#98A1AB", "out-soft": "#343B42", "strict": "#BBA3E8", "strict-soft": "#43356A",
-    "generous": "#5FC9B8", "generous-soft": "#154A43",
-}  # fmt: skip
 OF_THE_PAGE = {name: f"var(--eh-{name})" for name in LIGHT}
 """The colours of a page that the drawing is part of: they change with its theme."""
 
 FILES = {"panel-light.svg": LIGHT, "panel-dark.svg": DARK}
 
-STATUS = {"in": "In", "undecided": "Open", "out": "Out"}
 COLOURS = {
     "in": ("in", "in", "in-soft"),
     "undecided": ("open", "open-fill", "open-soft"),
@@ -152,7 +140,7 @@ def draw_values(drawing: Drawing, ranking: eh.Ranking) -> int:
         drawing.dot(across(values["value"][o]), y, fill)
         drawing.text(80, y, percent(chance[o]), colour, how="end")
         drawing.mark(85, y, status[o])
-        drawing.text(87.5, y, STATUS[status[o]], colour, how="bold")
+        drawing.text(87.5, y, STATUS[status[o]][0], colour, how="bold")
         if at == PLACES - 1:
             drawing.line(0, y + ROW / 2, 100, y + ROW / 2, "ink", 2)
     drawing.text(0, end + 16, "Dot: value. Bar: 90% interval. Tick: plain average.", "ink-3", how="small")
