@@ -14,6 +14,7 @@ import pytest
 
 import evenhand as eh
 from evenhand import frames
+from evenhand.answers.changing import what_would_change
 from evenhand.data import demo_path
 from evenhand.frames import MOST_ROWS, html_lines, html_table
 from evenhand.words import digits_of
@@ -102,6 +103,7 @@ def results() -> dict[str, Any]:
             fit.values,
             fit.biases,
             fit.contrast("P28", "P23"),
+            what_would_change(eh.decide(ranking, 10), "P30"),
             refined,
             eh.median_polish(panel),
             several,
@@ -115,6 +117,7 @@ def results() -> dict[str, Any]:
         *(eh.studies.figure_1(), eh.studies.plan(9.0, n_objects=40, n_assessors=4), refined.model.tables["variances"]),
         eh.studies.simulation_study(n_objects=40, n_assessors=4, per_object=(3,), profiles=((1, 1, 1),), runs=1),
         fit.contrast("P28", "P23"),
+        what_would_change(eh.decide(ranking, 10), "P30"),
         eh.declared_confidence(panel),
         eh.reliability(fit),
         eh.predict(fit, panel.to_frame()),
