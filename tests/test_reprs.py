@@ -182,7 +182,7 @@ def test_a_fit_shows_the_highest_values_and_the_largest_biases() -> None:
     assert "Farouk" in heads
     cells = reader.of("td")
     assert cells[:6] == ["85.69", "6.43", "75.12", "96.25", "2", "1"]
-    assert {"+16.50", "-19.44", "2.71", "and 28 more objects"} <= set(cells)
+    assert {"+16.50", "−19.44", "2.71", "and 28 more objects"} <= set(cells)
     assert "Calibration with confidence (CWC), gauge weighted" in reader.of("caption")[0]
 
 
@@ -253,7 +253,7 @@ def test_cells_of_every_kind_are_shown() -> None:
         "z": [True, 1234, "<", None],
     }
     reader = Reader(html_table("All", cells, signed=["y"]))
-    assert reader.of("td") == ["–", "True", "–", "1,234", "+1.50", "<", "-1e+09", "–"]
+    assert reader.of("td") == ["–", "True", "–", "1,234", "+1.50", "<", "−1e+09", "–"]
     assert html_lines(["a < b"]) == "<p>a &lt; b</p>"
 
 
