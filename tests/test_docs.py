@@ -5,21 +5,16 @@
 
 from __future__ import annotations
 
-import contextlib
+import ast
 import doctest
 import importlib
-import io
 import json
 import os
 import pkgutil
 import re
-import shlex
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,138 +23,38 @@ import pytest
 from click.testing import CliRunner
 
 import evenhand
+from browser import open_browser
 from evenhand.cli import main
-from evenhand.data import demo_path
 from evenhand.panel.headings import known_names
 from test_layers import LAYERS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS / "_ext"))
+
+import pages  # noqa: E402
+import panel_picture  # noqa: E402
+from pages import blocks_of, run_page  # noqa: E402
+
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
 PAGES = [
     *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts),
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")),
 ]
 AUTODOC = re.compile(r"^\.\. auto(?:function|class|module|data|exception):: (\S+)", re.MULTILINE)
 COMMANDS = re.compile(r"^[`:]{3,}\{command\} (\S+)", re.MULTILINE)
-FENCE = re.compile(r"(`{3,})(\S*)")
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 FETCHED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=\"(?:https?:)?//[^>]*>")
-
-
-# --- what the pages show -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block: its language, its lines, and the number of the first of them, from 0."""
-
-    language: str
-    first: int
-    lines: list[str]
-
-    @property
-    def end(self) -> int:
-        return self.first + len(self.lines)
-
-
-@dataclass(frozen=True)
-class Output:
-    """Output that a page shows in some of its lines, and what the code really prints."""
-
-    first: int
-    shown: list[str]
-    real: list[str]
-
-    @property
-    def agrees(self) -> bool:
-        shown, real = ("\n".join(lines) + "\n" for lines in (self.shown, self.real))
-        return doctest.OutputChecker().check_output(shown, real, doctest.ELLIPSIS)
-
-    @property
-    def renewed(self) -> list[str]:
-        """The real output, abridged where the page abridges it: as many lines before and after the ellipsis."""
-        if "..." not in self.shown:
-            return self.real
-        head = self.shown.index("...")
-        tail = len(self.shown) - head - 1
-        if head + tail >= len(self.real):
-            return self.real
-        return [*self.real[:head], "...", *self.real[len(self.real) - tail :]]
-
-
-def blocks_of(text: str) -> Iterator[Block]:
-    """Yield the fenced blocks of a page."""
-    lines = text.splitlines()
-    at = 0
-    while at < len(lines):
-        fence = FENCE.match(lines[at])
-        if fence is None:
-            at += 1
-            continue
-        end = next(n for n in range(at + 1, len(lines)) if lines[n].rstrip() == fence[1])
-        yield Block(fence[2], at + 1, lines[at + 1 : end])
-        at = end + 1
-
-
-def run_page(text: str, name: str) -> Iterator[Output]:
-    """Run the blocks of a page in the working directory, Python in one namespace; yield each output shown."""
-    namespace: dict[str, Any] = {"__name__": "__main__"}
-    lines = text.splitlines()
-    found = list(blocks_of(text))
-    for position, block in enumerate(found):
-        if block.language == "python":
-            printed = io.StringIO()
-            source = "\n" * block.first + "\n".join(block.lines)
-            with contextlib.redirect_stdout(printed):
-                exec(compile(source, name, "exec"), namespace)  # the pages are ours
-            after = found[position + 1] if position + 1 < len(found) else None
-            follows = after is not None and not any(lines[block.end + 1 : after.first - 1])
-            if after is not None and after.language == "text" and follows:
-                yield Output(after.first, after.lines, tidy(printed.getvalue()))
-        elif block.language == "console":
-            yield from run_console(block)
-
-
-def run_console(block: Block) -> Iterator[Output]:
-    """Run ``$ evenhand`` lines; ``$ cat FILE`` makes the file that it shows, ``$ echo $?`` shows an exit code."""
-    starts = [n for n, line in enumerate(block.lines) if line.startswith("$ ")]
-    for position, start in enumerate(starts):
-        end = starts[position + 1] if position + 1 < len(starts) else len(block.lines)
-        command, shown = block.lines[start].removeprefix("$ "), block.lines[start + 1 : end]
-        words = shlex.split(command)
-        if words[0] == "cat":
-            Path(words[1]).write_text("\n".join(shown) + "\n", encoding="utf-8")
-        elif words[0] == "evenhand":
-            result = CliRunner().invoke(main, words[1:], prog_name="evenhand")
-            unforeseen = result.exception is not None and not isinstance(result.exception, SystemExit)
-            assert not unforeseen, f"{command}: {result.exception!r}"
-            if shown:
-                said = READING.sub("", result.output) if words[1] != "check" else result.output
-                yield Output(block.first + start + 1, shown, tidy(said))
-            follows = block.lines[end : end + 2]
-            expected = int(follows[1]) if follows[:1] == ["$ echo $?"] else 0
-            assert result.exit_code == expected, f"{command}: exit code {result.exit_code}\n{result.output}"
-
-
-READING = re.compile(r"^Read as: .*\n", re.MULTILINE)
-"""What every command says first, on standard error; the pages show it once, with ``check``."""
-
-
-def tidy(text: str) -> list[str]:
-    """Return printed text as lines without spaces at their ends, nor empty lines after them."""
-    return [line.rstrip() for line in text.strip("\n").rstrip().splitlines()]
 
 
 # --- the tests -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def beside_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def beside_the_demo() -> Iterator[Path]:
     """Work in a directory of its own that holds the demo panel as ``scores.csv``."""
-    shutil.copyfile(demo_path(), tmp_path / "scores.csv")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    with pages.beside_the_demo() as folder:
+        yield folder
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -192,6 +87,16 @@ def test_every_public_name_is_in_the_reference(name: str) -> None:
     assert f"evenhand.{name}" in documented(AUTODOC), f"add evenhand.{name} to a page in docs/reference"
 
 
+@pytest.mark.parametrize("name", evenhand.__all__)
+def test_every_public_function_has_an_example_that_runs(name: str) -> None:
+    function = getattr(evenhand, name)
+    if not callable(function) or isinstance(function, type):
+        return
+    blocks = [block for page in PAGES for block in blocks_of(page.read_text(encoding="utf-8"))]
+    code = "\n".join("\n".join(block.lines) for block in blocks if block.language == "python")
+    assert ">>> " in (function.__doc__ or "") or re.search(rf"\beh\.{name}\b", code)
+
+
 @pytest.mark.parametrize("name", sorted(main.commands))
 def test_every_command_is_in_the_reference_and_in_the_guide(name: str) -> None:
     assert name in documented(COMMANDS), f"add the command {name} to docs/reference/commands.md"
@@ -199,14 +104,20 @@ def test_every_command_is_in_the_reference_and_in_the_guide(name: str) -> None:
     assert f"evenhand {name}" in guide, f"show evenhand {name} in a page of docs/guide"
 
 
-def test_the_site_builds_without_a_warning_and_holds_every_name_and_option(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(DOCS), str(tmp_path)]
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The manual, built; a warning is an error."""
+    place = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(DOCS), str(place)]
     built = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"NO_COLOR": "1"})
     assert built.returncode == 0, built.stderr
+    return place
 
+
+def test_the_site_holds_every_name_and_option_and_fetches_nothing(site: Path) -> None:
     from sphinx.util.inventory import InventoryFile
 
-    inventory = InventoryFile.loads((tmp_path / "objects.inv").read_bytes(), uri="").data
+    inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="").data
     names = {name for kind, entries in inventory.items() if kind.startswith("py:") for name in entries}
     assert {f"evenhand.{name}" for name in evenhand.__all__} <= names
     options = {
@@ -219,8 +130,54 @@ def test_the_site_builds_without_a_warning_and_holds_every_name_and_option(tmp_p
     assert options
     assert options <= set(inventory["std:cmdoption"])
 
-    for page in tmp_path.rglob("*.html"):
+    for page in site.rglob("*.html"):
         assert not FETCHED.findall(page.read_text(encoding="utf-8")), f"{page.name} fetches something when it is read"
+
+    assert (site / "demo-report.html").stat().st_size > 100_000
+    assert (site / "demo-results.xlsx").read_bytes()[:2] == b"PK"
+    drawn = (site / "gallery.html").read_text(encoding="utf-8")
+    assert drawn.count("<svg") >= len(PICTURES)
+    parts = re.findall(r'\bid="([^"]+)"', drawn)
+    assert len(parts) == len(set(parts))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_a_phone_and_axe_finds_nothing_serious(site: Path, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe looks at pages")
+    with open_browser() as context:
+        page = context.new_page()
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": 390, "height": 800})
+        for name in ("index", "gallery", "tutorials/grant-panel", "explanation/when-not", "reference/errors"):
+            page.goto((site / f"{name}.html").as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+            found = axe.Axe().run(page).response["violations"]
+            assert [(name, one["id"]) for one in found if one["impact"] in ("serious", "critical")] == []
+
+
+PICTURES = sorted(set(evenhand.plots.__all__) - {"save"})
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_gallery_has_every_picture(name: str) -> None:
+    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    section = page.partition(f"\n### {name}\n")[2].partition("\n##")[0]
+    assert f"eh.plots.{name}(" in section
+    assert f":::{{made}} {name}.svg" in section
+
+
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+@pytest.mark.parametrize("name", sorted(panel_picture.FILES))
+def test_the_drawings_of_the_readme_are_those_that_the_code_draws(name: str) -> None:
+    kept = (DOCS / "_static" / name).read_text(encoding="utf-8")
+    drawn = panel_picture.draw(panel_picture.FILES[name])
+    assert NUMBER.sub("#", kept) == NUMBER.sub("#", drawn), "python docs/_ext/panel_picture.py draws it again"
+    pairs = zip(map(float, NUMBER.findall(kept)), map(float, NUMBER.findall(drawn)), strict=True)
+    assert all(abs(one - other) <= 1.01 for one, other in pairs)  # a chance in per cent may be rounded otherwise
+    assert name in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -275,6 +232,54 @@ def test_the_citation_and_the_changelog_name_this_version() -> None:
     assert f"\nversion: {evenhand.__version__}\n" in citation
     assert "doi: 10.1098/rsos.160760" in citation
     assert f"\n## {evenhand.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+ERROR_ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+
+
+def kinds_in_the_code() -> set[str]:
+    """Return every kind of problem that the code names: by the keyword, as its default, or first in a Problem."""
+    found: set[str] = set()
+    for path in Path(evenhand.__path__[0]).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                if name in ("InputError", "NoDesignError", "Problem", "refusal"):
+                    given = [word.value for word in node.keywords if word.arg == "kind"]
+                    given += node.args[:1] if name == "Problem" else []
+                    found |= {
+                        one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                    }
+    return found
+
+
+def kinds_that_were_seen(value: Any) -> Iterator[str]:
+    """Yield the kinds of problems in the answers that are kept in ``tests/golden``."""
+    if isinstance(value, dict):
+        if isinstance(value.get("kind"), str) and "message" in value:
+            yield value["kind"]
+        if isinstance(value.get("kinds"), dict):
+            yield from value["kinds"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from kinds_that_were_seen(inner)
+
+
+def test_every_error_and_every_note_has_its_cause_and_its_cure() -> None:
+    page = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
+    rows = ERROR_ROW.findall(page)
+    kinds = [kind for kind, _, _ in rows]
+    assert len(kinds) == len(set(kinds))
+    assert all(cause.strip() and cure.strip() for _, cause, cure in rows)
+    classes = {
+        name for name, one in vars(evenhand.errors).items() if isinstance(one, type) and issubclass(one, Exception)
+    }
+    golden = [json.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "tests" / "golden").glob("*.json")]
+    needed = kinds_in_the_code() | set(kinds_that_were_seen(golden)) | classes
+    assert sorted(needed - set(kinds)) == [], "add them to docs/reference/errors.md"
+    known_elsewhere = {"bad_input"}  # the kind of an error that names none
+    assert sorted(set(kinds) - needed - known_elsewhere) == [], "no longer in the code"
 
 
 JSON_EXAMPLES = {
@@ -439,6 +444,5 @@ def renew(page: Path) -> bool:
 if __name__ == "__main__":
     chosen = [Path(name).resolve() for name in sys.argv[1:]] or PAGES
     for path in chosen:
-        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            shutil.copyfile(demo_path(), "scores.csv")
+        with pages.beside_the_demo():
             print(("renewed " if renew(path) else "as it was ") + path.relative_to(ROOT).as_posix())

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import re
 from html.parser import HTMLParser
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand import frames
+from evenhand.answers.changing import what_would_change
 from evenhand.data import demo_path
 from evenhand.frames import MOST_ROWS, html_lines, html_table
 from evenhand.words import digits_of
@@ -92,13 +98,26 @@ def results() -> dict[str, Any]:
     design = eh.assign(8, 4, per_object=2, effort=0.05)
     refined = eh.refine(panel, shrink=True)
     found = [
-        *(fit, fit.values, fit.biases, refined, eh.median_polish(panel), several, several.correlation, ranking),
+        *(
+            fit,
+            fit.values,
+            fit.biases,
+            fit.contrast("P28", "P23"),
+            what_would_change(eh.decide(ranking, 10), "P30"),
+            refined,
+            eh.median_polish(panel),
+            several,
+            several.correlation,
+            ranking,
+        ),
         *(eh.decide(ranking, 10), eh.decide(ranking, 10, lottery_seed=1), eh.classify(fit, [50.0, 60.0])),
         *(eh.explain(fit)[0], eh.influence(fit), eh.robustness(fit), eh.evidence(fit), eh.next_best(fit)),
         *(eh.fingerprint(fit), eh.compare(panel, candidates=[]), eh.compare(panel, candidates=[]).recommendation),
         *(eh.connectivity(panel), eh.simulate_panel(20, 4, 2, seed=1), design, eh.outlook(design, draws=2)),
         *(eh.studies.figure_1(), eh.studies.plan(9.0, n_objects=40, n_assessors=4), refined.model.tables["variances"]),
         eh.studies.simulation_study(n_objects=40, n_assessors=4, per_object=(3,), profiles=((1, 1, 1),), runs=1),
+        fit.contrast("P28", "P23"),
+        what_would_change(eh.decide(ranking, 10), "P30"),
         eh.declared_confidence(panel),
         eh.reliability(fit),
         eh.predict(fit, panel.to_frame()),
@@ -124,6 +143,30 @@ def test_every_result_is_a_frame_fits_on_a_screen_and_shows_itself_in_notebooks(
     assert sum(attrs["scope"] == "row" for attrs in reader.tags("th")) >= 1
 
 
+def test_there_is_a_result_of_every_kind() -> None:
+    for module in pkgutil.walk_packages(eh.__path__, "evenhand."):
+        if not module.name.endswith(("__main__", "_worker", "make_demo")):
+            importlib.import_module(module.name)
+    kinds, left = set(), [frames.Shown]
+    while left:
+        found = [kind for kind in left.pop().__subclasses__() if kind.__module__.startswith("evenhand.")]
+        kinds |= {kind.__name__ for kind in found if kind.columns is not frames.Shown.columns}
+        left += found
+    seen = {base.__name__ for one in RESULTS.values() for base in type(one).__mro__}
+    assert kinds - seen == {"DistributedFit"}  # which needs a cluster: tests/test_distributed.py
+
+
+@pytest.mark.parametrize(("renderer", "options"), [("svg", {}), ("html", {"template": "inline"})])
+def test_charts_can_be_shown_in_a_notebook_without_a_network(renderer: str, options: dict[str, Any]) -> None:
+    chart = eh.plots.biases(THINGS["fit"])
+    with alt.renderers.enable(renderer, **options):
+        bundle: Any = chart._repr_mimebundle_()
+    shown = bundle[0] if isinstance(bundle, tuple) else bundle
+    drawn = next(text for kind, text in shown.items() if kind in ("image/svg+xml", "text/html"))
+    assert "Farouk" in drawn
+    assert re.findall(r"<(?:script|link)\b[^>]*\b(?:src|href)=[^>]*>|\bimport\(.https?:", drawn) == []
+
+
 def test_a_panel_shows_its_first_assessments_and_counts_the_others() -> None:
     reader = Reader(THINGS["panel"]._repr_html_())
     assert reader.of("caption") == [repr(THINGS["panel"])]
@@ -139,7 +182,7 @@ def test_a_fit_shows_the_highest_values_and_the_largest_biases() -> None:
     assert "Farouk" in heads
     cells = reader.of("td")
     assert cells[:6] == ["85.69", "6.43", "75.12", "96.25", "2", "1"]
-    assert {"+16.50", "-19.44", "2.71", "and 28 more objects"} <= set(cells)
+    assert {"+16.50", "−19.44", "2.71", "and 28 more objects"} <= set(cells)
     assert "Calibration with confidence (CWC), gauge weighted" in reader.of("caption")[0]
 
 
@@ -210,7 +253,7 @@ def test_cells_of_every_kind_are_shown() -> None:
         "z": [True, 1234, "<", None],
     }
     reader = Reader(html_table("All", cells, signed=["y"]))
-    assert reader.of("td") == ["–", "True", "–", "1,234", "+1.50", "<", "-1e+09", "–"]
+    assert reader.of("td") == ["–", "True", "–", "1,234", "+1.50", "<", "−1e+09", "–"]
     assert html_lines(["a < b"]) == "<p>a &lt; b</p>"
 
 

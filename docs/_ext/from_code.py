@@ -1,18 +1,22 @@
 """Directives that read the code when the documentation is built, so that neither can say what the other does not.
 
 ``command`` shows a command with all its options, ``picture`` a chart of the
-demo panel.
+demo panel, ``made`` a picture that a block of the page itself wrote, ``panel``
+the drawing of the front page and ``report`` the whole report of the demo panel.
 """
 
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 from docutils import nodes  # type: ignore[import-untyped]
+from pages import beside_the_demo, run_page
+from panel_picture import OF_THE_PAGE, draw
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -130,25 +134,117 @@ class PictureDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Draw the chart into the page."""
         import evenhand as eh
-        from evenhand.data import demo_path
 
         name = self.arguments[0]
-        panel = eh.read_panel(demo_path())
+        panel = eh.demo()
         fit = eh.calibrate(panel)
-        given: Any = panel if name in ("graph", "assessor_graph", "design") else fit
-        if name in ("top", "rankogram"):
-            given = eh.rank(fit, top=10, seed=1)
+        given: tuple[Any, ...] = (fit,)
+        if name in ("graph", "assessor_graph", "design"):
+            given = (panel,)
+        elif name in ("top", "rankogram"):
+            given = (eh.rank(fit, top=10, seed=1),)
+        elif name in ("methods", "bland_altman"):
+            given = eh.simple_average(panel), fit
         with TemporaryDirectory() as folder:
             target = Path(folder) / "picture.svg"
-            eh.plots.save(getattr(eh.plots, name)(given), target)
-            drawn = target.read_text(encoding="utf-8")
-        return [nodes.raw("", f'<div class="picture">{drawn}</div>', format="html")]
+            eh.plots.save(getattr(eh.plots, name)(*given), target)
+            return shown(target.read_text(encoding="utf-8"))
+
+
+class MadeDirective(SphinxDirective):
+    """A picture that a block of the page wrote: the name of its file. The page is run as its tests run it."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Put the drawing into the page."""
+        name, kept = self.arguments[0], self.env.temp_data  # which lasts for one page
+        if "made" not in kept:
+            kept["made"] = made_by(Path(self.env.doc2path(self.env.docname)))
+        made: dict[str, str] = kept["made"]
+        if name not in made:
+            raise self.error(f"no block of this page writes {name!r}: {', '.join(sorted(made))}")
+        label = name.partition(".")[0].replace("_", " ")
+        return shown(made[name].replace('aria-label=""', f'aria-label="{label}"'))
+
+
+def made_by(page: Path) -> dict[str, str]:
+    """Return the drawings that the blocks of a page write, by the names of their files."""
+    with beside_the_demo() as folder:
+        for _ in run_page(page.read_text(encoding="utf-8"), page.name):
+            pass
+        return {file.name: file.read_text(encoding="utf-8") for file in folder.glob("*.svg")}
+
+
+def shown(drawn: str) -> list[nodes.Node]:
+    """Return a drawing as part of a page."""
+    return [nodes.raw("", f'<div class="picture" tabindex="0">{own_names(drawn)}</div>', format="html")]
+
+
+def own_names(drawn: str) -> str:
+    """Return a drawing whose names for its parts are its own: those of two drawings in a page must differ."""
+    mark = sha256(drawn.encode()).hexdigest()[:8]
+    for name in sorted(set(re.findall(r'\bid="([^"]+)"', drawn)), key=len, reverse=True):
+        drawn = drawn.replace(f'id="{name}"', f'id="{mark}-{name}"').replace(f"#{name})", f"#{mark}-{name})")
+    return drawn
+
+
+class PanelDirective(SphinxDirective):
+    """The demo panel, calibrated, in the colours of the page."""
+
+    def run(self) -> list[nodes.Node]:
+        """Draw it."""
+        return [nodes.raw("", f'<div class="front">{draw(OF_THE_PAGE)}</div>', format="html")]
+
+
+class ReportDirective(SphinxDirective):
+    """The report of the demo panel, whole, and its workbook: made when the pages are."""
+
+    def run(self) -> list[nodes.Node]:
+        """Link to the files, and show the report in a frame."""
+        up = "../" * self.env.docname.count("/")
+        html = (
+            f'<p><a href="{up}{REPORT}">The report by itself</a> · '
+            f'<a href="{up}{WORKBOOK}" download>the workbook</a></p>'
+            f'<iframe class="report" src="{up}{REPORT}" title="Report of the demo panel" loading="lazy"></iframe>'
+        )
+        return [nodes.raw("", html, format="html")]
+
+
+REPORT, WORKBOOK = "demo-report.html", "demo-results.xlsx"
+
+
+def write_results(app: Sphinx, failed: Exception | None) -> None:
+    """Write the report and the workbook that pages link to beside them."""
+    if failed is None and app.builder.format == "html":
+        import evenhand as eh
+
+        fit = eh.calibrate(eh.demo())
+        eh.report(fit, Path(app.outdir) / REPORT, top=10)
+        eh.workbook(fit, Path(app.outdir) / WORKBOOK, top=10)
+
+
+REACHED_BY_KEYS = {
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    'class="caption" role="heading"': 'class="caption" role="heading" aria-level="2"',
+}
+"""What scrolls by itself can be reached and scrolled by keys, and headings of the contents have a level."""
+
+
+def reach_by_keys(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
+    """Mend what Sphinx writes, so that pages can be read without a mouse and read out."""
+    for part in ("body", "furo_navigation_tree"):
+        for written, mended in REACHED_BY_KEYS.items():
+            context[part] = context.get(part, "").replace(written, mended)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     for name, directive in DIRECTIVES.items():
         app.add_directive(name, directive)
+    app.connect("build-finished", write_results)
+    app.connect("html-page-context", reach_by_keys, priority=900)  # after the theme's own
     app.connect("autodoc-process-docstring", read_numpydoc)
     app.connect("autodoc-process-signature", hide_signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -156,5 +252,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 DIRECTIVES: dict[str, type[SphinxDirective]] = {
     "command": CommandDirective,
+    "made": MadeDirective,
+    "panel": PanelDirective,
     "picture": PictureDirective,
+    "report": ReportDirective,
 }

@@ -241,8 +241,8 @@ def both_sides(
     return values, biases
 
 
-@dataclass(frozen=True, slots=True)
-class Contrast:
+@dataclass(frozen=True, slots=True, repr=False)
+class Contrast(frames.Shown):
     """A weighted sum of values and biases, such as a difference, with its uncertainty.
 
     Attributes
@@ -259,6 +259,11 @@ class Contrast:
     sd: float | None
     lower: float | None
     upper: float | None
+
+    def columns(self) -> dict[str, Any]:
+        """Return the table as columns, with one row."""
+        numbers = {"estimate": [self.estimate], "sd": [self.sd], "lower": [self.lower], "upper": [self.upper]}
+        return {"contrast": ["weighted sum"], **numbers}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
