@@ -87,3 +87,9 @@ def test_help_shows_the_way_in_lines_that_run(tmp_path: object, monkeypatch: pyt
     names = {name for line in steps for name in line.replace("(", " ").split() if name.startswith("eh.")}
     assert all(getattr(eh, name.split(".")[1].rstrip(",;")) for name in names)
     assert steps[1] in pydoc.plain(pydoc.render_doc(eh))
+
+
+def test_a_gauge_that_has_no_effect_is_refused() -> None:
+    with pytest.raises(InputError, match="no effect with shrink"):
+        eh.calibrate(eh.demo(), shrink=True, gauge="zero_sum")
+    assert eh.calibrate(eh.demo(), shrink=True).gauge is None

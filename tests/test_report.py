@@ -3,6 +3,8 @@
 import html
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -422,3 +424,17 @@ def test_titles_stand_beside_the_objects_on_the_page(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert run("report", str(path), "-o", str(page), "--quick").exit_code == 0
     assert ">S1</a><span>On &lt;tea&gt;</span>" in page.read_text(encoding="utf-8")
+
+
+def test_where_memory_is_capped_the_page_is_written_without_pictures(tmp_path: Path) -> None:
+    pytest.importorskip("resource", reason="only some systems limit memory")
+    code = (
+        "import resource\nresource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))\n"
+        "from evenhand.cli import main\nmain()"
+    )
+    page = tmp_path / "page.html"
+    command = [sys.executable, "-c", code, "report", str(demo_path()), "--quick", "--top", "10", "-o", str(page)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "no pictures in its annex" in done.stderr
+    assert "<figure>" not in page.read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from evenhand.cli.decision import alerted
 from evenhand.cli.fitting import CriteriaFitting
 from evenhand.cli.options import EXIT_NO, Options, command, part
 from evenhand.cli.showing import say, say_beside, show_json, show_next_step, show_written
-from evenhand.errors import InputError, is_installed
+from evenhand.errors import InputError
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
@@ -128,10 +128,11 @@ def report(options: ReportOptions) -> int:
 
 def _say_if_no_charts() -> None:
     """Say on standard error that a page was written without charts, where nothing is installed that draws them."""
-    from evenhand.reports.page import NO_CHARTS
+    from evenhand.reports.page import why_no_charts
 
-    if not is_installed("vl_convert"):
-        say_beside(f"Note: {NO_CHARTS}")
+    why_not = why_no_charts()
+    if why_not is not None:
+        say_beside(f"Note: {why_not}")
 
 
 def _verify(options: ReportOptions, given: str) -> int:

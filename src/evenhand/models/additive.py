@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.errors import too_extreme
+from evenhand.errors import bad_option, too_extreme
 from evenhand.models.average import CWA, SA
 from evenhand.models.family import INTERVAL, check_options, make_fit, refuse_criteria
 from evenhand.models.fit import Fit, Method, Model, Options
@@ -72,6 +72,8 @@ def calibrate(
         from evenhand.models.refined import Refinements, refine
 
         chosen = Refinements.named(assumed, "calibrate")
+        if chosen.shrink and gauge != "weighted":
+            raise bad_option("A gauge has no effect with shrink, which puts zero where biases centre: leave it out.")
         if chosen != Refinements():
             options: Options = {"gauge": gauge, "per_component": per_component, "noise": noise, "interval": interval}
             return refine(panel, chosen, **options | {"solver": solver})

@@ -24,7 +24,7 @@ from evenhand.answers.influence import WithoutAssessor, without_assessors
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.answers.reliability import LARGEST
 from evenhand.compiled import one_thread
-from evenhand.errors import EvenhandError, NotRankableError, Problem, bad_option, is_installed
+from evenhand.errors import EvenhandError, LimitError, NotRankableError, Problem, bad_option, is_installed
 from evenhand.models.average import SA
 from evenhand.models.criteria import CriteriaFit
 from evenhand.models.fit import Fit, method_name
@@ -139,10 +139,10 @@ def make_report(
     tell("writing the report", 0, None)
     with one_thread(min(fit.panel.n_objects, fit.panel.n_assessors)):
         ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
-        can_draw = is_installed("vl_convert")
+        why_not = why_no_charts()
         mark = fingerprint(fit, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
-        if not can_draw:
-            notes.append(Problem("no_charts", NO_CHARTS))
+        if why_not is not None:
+            notes.append(Problem("no_charts", why_not))
         compared = None if comparison is False else comparison
         if compared is True:
             compared = compare(fit.panel, per_component=fit.per_component, candidates=candidates)
@@ -167,9 +167,22 @@ def make_report(
             else _decision_words(fit, ranking, decision),
             method=_method_words(fit, ranking, mark),
             mark=mark,
-            pictures=_pictures(fit, compared, notes) if can_draw else {},
+            pictures=_pictures(fit, compared, notes) if why_not is None else {},
             notes=notes,
         )
+
+
+def why_no_charts() -> str | None:
+    """Return why the annex has no pictures here; None where it has."""
+    if not is_installed("vl_convert"):
+        return NO_CHARTS
+    from evenhand.plots.drawing import check_engine
+
+    try:
+        check_engine("svg")
+    except LimitError as error:
+        return f"This report has no pictures in its annex: {error} All else in it is complete."
+    return None
 
 
 def _ranks(
