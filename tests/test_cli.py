@@ -401,7 +401,10 @@ def test_results_are_written_as_csv_xlsx_parquet_and_json(scores: Path, tmp_path
     assert pl.read_csv(tmp_path / "out-assessors.csv")["assessor"].to_list() == ["A", "B"]
     assert pl.read_parquet(tmp_path / "out.parquet")["value"].to_list() == values
     book = openpyxl.load_workbook(tmp_path / "out.xlsx")
-    assert book.sheetnames[:6] == ["objects", "assessors", "assessments", "assessor_fit", "diagnostics", "notes"]
+    first = ["decision", "charts", "scores", "biases", "chart_data"]
+    assert book.sheetnames[:5] == first
+    further = ["objects", "assessors", "assessments", "assessor_fit", "diagnostics", "notes"]
+    assert book.sheetnames[5:11] == further
     assert [book["objects"].cell(row, 2).value for row in (2, 3, 4)] == values
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == wanted
 

@@ -122,12 +122,12 @@ def test_the_small_journey_needs_no_extra(tmp_path: Path) -> None:
     assert len(re.findall(r"^code 0$", printed, re.MULTILINE)) == 11
     for name in ("demo.xlsx", "results.csv", "results.json", "ranks.xlsx", "template.xlsx", "report.html"):
         assert (tmp_path / name).stat().st_size > 0
-    assert "no charts" in printed
+    assert "no pictures in its annex" in printed
     assert "pip install 'evenhand[pictures]'" in printed
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "evenhand[pictures]" in page
-    assert "<svg" not in page
-    assert all(f'id="{part}"' in page for part in ("decision", "values", "biases", "sure", "scores", "minutes", "data"))
+    assert "<figure><div" not in page
+    assert all(f'id="{part}"' in page for part in ("decision", "ranks", "objects", "assessors", "evidence", "record"))
 
 
 def test_what_needs_an_extra_names_it(tmp_path: Path) -> None:

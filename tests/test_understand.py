@@ -218,7 +218,7 @@ def doors(folder: Path, scores: Scores) -> Iterator[tuple[str, Callable[..., Pan
 @pytest.fixture
 def as_if_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evenhand.io.coding.LARGE", 1)
-    monkeypatch.setattr("evenhand.panel.panel._LOOKED_AT", 1)
+    monkeypatch.setattr("evenhand.panel.source.LOOKED_AT", 1)
 
 
 def test_places_that_begin_anew_for_each_object_are_noticed_in_large_files_too(

@@ -212,7 +212,9 @@ def _surprise(fit: Fit, *, limit: float = 1.0) -> Floats:
     grid. Scores that nothing else can check are no surprise. Where no probability is below the limit, all may be 1.
     """
     panel = fit.panel
-    plain = fit if fit.model.is_plain and fit.is_calibrated else CWC(panel, per_component=fit.per_component)
+    plain = (
+        fit if fit.model.is_plain and fit.is_calibrated else CWC(panel, per_component=not fit.connectivity.is_connected)
+    )
     leverage, nu = leverages(plain), plain.degrees_of_freedom - 1
     slack = 1.0 - leverage
     known = slack > BRIDGE
@@ -348,12 +350,17 @@ def _again(fit: Fit, decision: Decision) -> Decision:
 
 def _far_line(fit: Fit, at: int) -> tuple[str, str]:
     panel = fit.panel
-    plain = fit if fit.model.is_plain and fit.is_calibrated else CWC(panel, per_component=fit.per_component)
+    plain = (
+        fit if fit.model.is_plain and fit.is_calibrated else CWC(panel, per_component=not fit.connectivity.is_connected)
+    )
     error = plain.residuals[at] / (1.0 - leverages(plain)[at])
     digits = 1
     way = "above" if error > 0 else "below"
     off = number(abs(float(error)), digits, in_sentence=True)
-    return f"{_place(panel, at)}: {panel.score[at]:g}.", f"It is {off} points {way} what all other scores predict."
+    return (
+        f"{sentence(_place(panel, at))}: {panel.score[at]:g}.",
+        f"It is {off} points {way} what all other scores predict.",
+    )
 
 
 # --- what the decision hangs on --------------------------------------------------------------------

@@ -237,7 +237,7 @@ class _Work:
             amounts["noise"] = float(self.difference[at]) - sum(undone.values()) - sum(amounts.values())
         least = _NOTHING * 10.0**-self.digits
         largest = sorted((a for a in undone if abs(undone[a]) > least), key=lambda a: -abs(undone[a]))
-        others = [Part(*self._words(kind, rows), one, kind) for kind, one in amounts.items() if abs(one) > least]
+        others = [Part(*self._said(kind, rows), one, kind) for kind, one in amounts.items() if abs(one) > least]
         return [
             *_together([self._standard(a, weight[a], undone[a]) for a in largest], MOST_PARTS - len(others)),
             *others,
@@ -251,7 +251,7 @@ class _Work:
         side, brief, bias_words = self.said[assessor]
         return Part(f"{brief}: undo {bias_words}, at a weight of {_share(weight)}", brief, amount, side)
 
-    def _words(self, kind: Kind, rows: NDArray[np.int64]) -> tuple[str, str]:
+    def _said(self, kind: Kind, rows: NDArray[np.int64]) -> tuple[str, str]:
         """Return what a contribution that is no standard is, in full and for a sentence."""
         if kind == "confidence":
             return self._confidence_words(rows)

@@ -80,6 +80,8 @@ class Panel:
     rows: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
+        if self.rows is not None and self.rows.size != self.score.size:  # made of another panel, with other scores
+            object.__setattr__(self, "rows", None)
         arrays = (self.object_index, self.assessor_index, self.score, self.precision, *self.covariates.values())
         for array in (*arrays, *([] if self.criterion is None else [self.criterion])):
             array.flags.writeable = False

@@ -27,6 +27,9 @@ LOOKED_AT = 100_000
 _LOOKED_AT_AGAIN: Final = 2_000_000
 """Most rows of a larger one of which every cell is looked at where something in the columns used is wrong."""
 
+_LISTED: Final = 10_000
+"""Of a table of up to this many rows every problem is listed."""
+
 _SAMPLE: Final = 2000
 """Rows by which a larger one is understood where names do not settle how it is read."""
 
@@ -300,7 +303,8 @@ def collected(
     wide = table = layout.table or table
     if roles is None:
         table, roles = lengthen(table, layout)
-    collector = Collector(roles, chosen, given.covariates, rows=len(table))
+    most = MOST_PROBLEMS if len(table) > _LISTED else None
+    collector = Collector(roles, chosen, given.covariates, rows=len(table), most_problems=most)
     used = tuple(table.columns[at] for at in roles.used)
     collector.add(replace(table, columns=used))
     entries = collector.entries()

@@ -78,14 +78,14 @@ def check_suffix(target: Path) -> None:
         )
 
 
-def check_engine(kind: str) -> None:
-    """Refuse a kind of file that the engine has to draw where it is missing, or may not have the addresses it asks for.
+def check_engine(form: str) -> None:
+    """Refuse a form of file that the engine has to draw where it is missing, or may not have the addresses it asks for.
 
     A process that runs without a limit, as most do, is not held up.
     """
-    if kind == "json":
+    if form == "json":
         return
-    purpose = f"A picture as {kind}"
+    purpose = f"A picture as {form}"
     require("vl_convert", purpose)
     limit = _address_limit()
     if limit is not None and not _starts_within(limit):
