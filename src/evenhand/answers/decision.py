@@ -231,7 +231,8 @@ class Decision(frames.Shown):
             return ""
         entering, leaving = self.unlike_averages
         if not entering:
-            return f"Plain averages would give the same {count_of(self.places, 'place')}."
+            same = "the place to the same" if self.places == 1 else f"the {self.places:,} places to the same"
+            return f"Plain averages would give {same}."
         given = f"{len(entering):,} of the {self.places:,} places" if self.places > 1 else "the place"
         others = "another" if len(entering) == 1 else "others"
         return (

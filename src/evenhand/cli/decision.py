@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Final
 from evenhand.cli.bars import bars
 from evenhand.cli.layout import cut
 from evenhand.cli.showing import Summary, knows, make_table, say, say_list, show_table, width
+from evenhand.look import STATUS
 from evenhand.words import chance, count_of, number, percent
 
 if TYPE_CHECKING:
     from evenhand.answers.decision import Decision, Standing, Status
 
-STATUSES: Final[dict[Status, tuple[str, str, str]]] = {
-    "in": ("●", "In", "bold blue"),
-    "undecided": ("◐", "Open", "yellow"),
-    "out": ("○", "Out", "dim"),
-}
+_STYLES: Final[dict[Status, str]] = {"in": "bold blue", "undecided": "yellow", "out": "dim"}
+STATUSES: Final = {status: (*STATUS[status][::-1], style) for status, style in _STYLES.items()}
 """Shape, word and style of each status."""
 
 _ALARM: Final = {"stop": "bold reverse red", "check": "bold red"}

@@ -32,7 +32,7 @@ LISTED: Final = 12
 BARS: Final = 120
 """Up to this many bars stand in a profile of chances."""
 
-CHANGED: Final = 60
+CHANGED: Final = 40
 """Of so many objects, the nearest to the line, it is told which other scores would change their status."""
 
 ROWS: Final = 600
