@@ -454,7 +454,12 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
     name = method_name(advised)
     if not changed:
         headline = f"The scores support another method, {name}, and it decides the same"
-        yield Alert("note", "other_method", headline, remedy="Nothing hangs on the choice; say in the minutes which one was made.")
+        yield Alert(
+            "note",
+            "other_method",
+            headline,
+            remedy="Nothing hangs on the choice; say in the minutes which one was made.",
+        )
         return
     crossing = {one.object for one in again.standings[: again.places]} ^ {
         one.object for one in decision.standings[: decision.places]
