@@ -110,11 +110,11 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
     """Return the simplest method that predicts held-out scores about as well as the best, where that matters.
 
     A method is out of question if its squared errors are clearly larger than another's: their mean difference, score by
-    score, is more than twice its standard error (and 1 % of their mean). Of the others the simplest is taken whose mean
+    score, is more than twice its standard error (and 1% of their mean). Of the others the simplest is taken whose mean
     log probability is within one standard error of the best's (Breiman's rule), the difference, score by score, being
     not more than twice its own standard error; differences that are next to nothing in all do not count. A simpler one
     still takes its place if the difference does not matter: if no object moves by a twentieth of all places, and there
-    are no two objects of whose order one of the methods is 90 % sure and the other less than 75 %.
+    are no two objects of whose order one of the methods is 90% sure and the other less than 75%.
 
     Parameters
     ----------
