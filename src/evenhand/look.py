@@ -31,6 +31,9 @@ LIGHT: Final[dict[str, str]] = {
     "strict-soft": "#DCD2EC",
     "generous": "#0A6C61",
     "generous-soft": "#C3E3DD",
+    **dict(
+        zip((f"level-{at}" for at in range(1, 6)), ("#C9D0D6", "#A9B2BA", "#88929C", "#66707C", "#4A525C"), strict=True)
+    ),
 }
 """Colours on a light ground, by what they are for; ``open`` is for text, ``open-fill`` for marks."""
 
@@ -56,6 +59,9 @@ DARK: Final[dict[str, str]] = {
     "strict-soft": "#43356A",
     "generous": "#5FC9B8",
     "generous-soft": "#154A43",
+    **dict(
+        zip((f"level-{at}" for at in range(1, 6)), ("#3A424A", "#566069", "#76808A", "#99A3AC", "#BFC7CE"), strict=True)
+    ),
 }
 """The same on a dark ground."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from evenhand.answers.advice import NOTHING
 from evenhand.answers.decision import Decision, Standing, decide, in_order
 from evenhand.answers.heldout import BRIDGE, leverages
 from evenhand.answers.influence import WithoutAssessor, without_assessors
@@ -23,7 +24,7 @@ from evenhand.panel.panel import Panel
 from evenhand.words import argument, count_of, decimals, is_or_are, name_some, number, plural, sentence
 
 if TYPE_CHECKING:
-    from evenhand.answers.compare import Comparison
+    from evenhand.answers.compare import Comparison, MethodRow
 
 Level = Literal["stop", "check", "note"]
 
@@ -42,6 +43,9 @@ _SLIP, _FAR = 1e-6, 1e-3
 _BEYOND, _ALONE = 3.0, 10.0
 """How many times the spread of the middle half of all scores a slip lies outside of it: if others contradict it; if
 nothing else on the object is anywhere near."""
+
+_SURE: Final = 3.0
+"""Standard errors by which a refinement must gain before an alert says that the scores support it."""
 
 _ODD: Final = 0.1
 """A score with a smaller probability than this is described where a status hangs on it."""
@@ -261,6 +265,11 @@ def _slips(panel: Panel, surprise: Floats) -> list[int]:
     return found
 
 
+def _plain(score: float) -> str:
+    """Return a score as it was given, with the real minus sign."""
+    return f"{score:g}".replace("-", "−")
+
+
 def _place(panel: Panel, at: int) -> str:
     who = f"{panel.assessors[panel.assessor_index[at]]} on {panel.objects[panel.object_index[at]]}"
     return who if panel.rows is None else f"row {panel.rows[at]:,}, {who}"
@@ -271,7 +280,7 @@ def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Aler
     panel = fit.panel
     rest = np.delete(panel.score, slips)
     lines = [_slip_line(panel, at) for at in slips[:_LINES]]
-    lines.append(("", f"All other scores lie between {rest.min():g} and {rest.max():g}."))
+    lines.append(("", f"All other scores lie between {_plain(rest.min())} and {_plain(rest.max())}."))
     who = name_some(list(dict.fromkeys(str(panel.assessors[panel.assessor_index[at]]) for at in slips)), 3)
     it = "it" if len(slips) == 1 else "them"
     return Alert(
@@ -290,19 +299,19 @@ def _slip_line(panel: Panel, at: int) -> tuple[str, str]:
     row = "" if panel.rows is None else f"Row {panel.rows[at]:,}: "
     same = panel.object_index == panel.object_index[at]
     same[at] = False
-    others = [f"{score:g}" for score in panel.score[same].tolist()]
+    others = [_plain(score) for score in panel.score[same].tolist()]
     beside = "It has no other score."
     if others:
         beside = f"The other {'score' if len(others) == 1 else 'scores'} of {label} {is_or_are(len(others))} "
         beside += f"{name_some(others)}."
-    return f"{row}{assessor} gave {label} {panel.score[at]:g}.", beside
+    return f"{row}{assessor} gave {label} {_plain(panel.score[at])}.", beside
 
 
 def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iterator[Outcome]:
     """Return what comes out as the scores stand, corrected, and without them."""
     panel, first = fit.panel, slips[0]
     label = str(panel.objects[panel.object_index[first]])
-    entered = f"{panel.score[first]:g}, as entered" if len(slips) == 1 else "as entered"
+    entered = f"{_plain(panel.score[first])}, as entered" if len(slips) == 1 else "as entered"
     cases: list[tuple[str, Callable[[], Fit]]] = [(entered, lambda: fit)]
     rest = np.delete(panel.score, slips)
     meant = [_meant(panel, at, rest) for at in slips]
@@ -310,7 +319,7 @@ def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iter
     if len(known) == len(slips):
         score = np.array(panel.score)
         score[list(slips)] = [number for number, _ in known]
-        words = f"{known[0][0]:g}, {known[0][1]}" if len(slips) == 1 else "with the point where it was meant"
+        words = f"{_plain(known[0][0])}, {known[0][1]}" if len(slips) == 1 else "with the point where it was meant"
         cases.append((words, lambda: fit.refit(replace(panel, score=score))))
     kept = np.ones(panel.n_assessments, dtype=bool)
     kept[list(slips)] = False
@@ -358,7 +367,7 @@ def _far_line(fit: Fit, at: int) -> tuple[str, str]:
     way = "above" if error > 0 else "below"
     off = number(abs(float(error)), digits, in_sentence=True)
     return (
-        f"{sentence(_place(panel, at))}: {panel.score[at]:g}.",
+        f"{sentence(_place(panel, at))}: {_plain(panel.score[at])}.",
         f"It is {off} points {way} what all other scores predict.",
     )
 
@@ -424,8 +433,8 @@ def _hanging_line(
         error = float(fit.residuals[at] / (1.0 - leverages(fit)[at]))
         off = number(abs(error), 1, in_sentence=True)
         said = (
-            f"{_genitive(who)} {panel.score[at]:g} is {off} points {'above' if error > 0 else 'below'} what all other "
-            f"scores predict; without {who} it {way} from rank {standing.place:,} to {place:,}."
+            f"{_genitive(who)} {_plain(panel.score[at])} is {off} points {'above' if error > 0 else 'below'} what all "
+            f"other scores predict; without {who} it {way} from rank {standing.place:,} to {place:,}."
         )
     return f"{standing.object} is {verb} only with {who}.", said
 
@@ -437,7 +446,7 @@ def _genitive(name: str) -> str:
 def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Alert]:
     """Say what the method that the scores support would decide, where that is another one."""
     fit = decision.fit
-    advised = None if comparison is None else comparison.recommendation.method
+    advised = None if comparison is None else _clearly(comparison)
     if advised is None or comparison is None or advised == fit.method:
         return
     other = next(row.fit for row in comparison.methods if row.method == advised)
@@ -479,6 +488,40 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
         remedy="Choose a method for what it assumes, not for whom it favours, and say so in the minutes; "
         "`evenhand compare FILE` shows them side by side.",
     )
+
+
+def _clearly(comparison: Comparison) -> str | None:
+    """Return the method that the scores support; one with unknowns of its own only where the gain is beyond doubt.
+
+    Held-out scores are predicted with unknowns that were fitted with them. By that alone each of these gains about 1 in
+    log probability over all scores. So a refinement beyond shrinking counts where it gains more than that, and more
+    than three standard errors, beside the best of the others; else that one is taken.
+    """
+    advised = comparison.recommendation.method
+    chosen = next((row for row in comparison.methods if row.method == advised), None)
+    if chosen is None or not _unknowns(chosen):
+        return advised
+    count = comparison.panel.n_assessments
+    behind = {
+        row.method: (count * row.loo_behind, count * (row.loo_behind_error or 0.0))
+        for row in comparison.methods
+        if row.loo_behind is not None and row.fit is not None and row.fit.model.is_offered
+    }
+    plain = {
+        row.method: behind[row.method] for row in comparison.methods if row.method in behind and not _unknowns(row)
+    }
+    if not plain or chosen.method not in behind:
+        return advised
+    best = min(plain, key=lambda method: plain[method][0])
+    gain, error = plain[best][0] - behind[chosen.method][0], plain[best][1]
+    return advised if gain > max(NOTHING + _unknowns(chosen), _SURE * error) else best
+
+
+def _unknowns(row: MethodRow) -> int:
+    """Return how many unknowns beside spreads of values and biases the scores had to tell."""
+    fit = row.fit
+    further = [] if fit is None else [name for name in row.method.split("+")[1:] if name != "shrunk"]
+    return sum(fit.panel.n_assessors if name in ("scaled", "confidences") else 1 for name in further if fit is not None)
 
 
 def _by_label(decision: Decision) -> list[Standing]:
@@ -569,10 +612,11 @@ def _confidence(comparison: Comparison | None) -> Iterator[Alert]:
             yield Alert(
                 "check",
                 "confidence",
-                "Declared confidence tells nothing here",
+                "Declared confidence misleads here" if upper < 0 else "Declared confidence tells nothing here",
                 (
                     (
-                        "Scores given with confidence are as far off as the others.",
+                        f"Scores given with confidence are {'further' if upper < 0 else 'as far'} off "
+                        f"{'than' if upper < 0 else 'as'} the others.",
                         f"Its power is {number(estimate)} ({number(lower)} to {number(upper)}; 0 is none, 1 as "
                         "declared).",
                     ),
@@ -603,8 +647,8 @@ def _beyond(fit: Fit) -> Iterator[Alert]:
             (
                 (
                     f"{name_some(sides, 12)}.",
-                    f"Scores end at {low:g} and {high:g}, and {several} read by strict assessors may deserve more than "
-                    "those could give.",
+                    f"Scores end at {_plain(low)} and {_plain(high)}, and {several} read by strict assessors may be "
+                    "worth more than those could give.",
                 ),
             ),
             where=name_some(sides),

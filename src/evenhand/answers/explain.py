@@ -21,6 +21,9 @@ MOST_PARTS: Final = 6
 _MOST_DIGITS: Final = 300
 """Decimals of scores that are all next to zero: with more, a number of units would leave the range of numbers."""
 
+_SIDES: Final = 2000
+"""Up to this many assessors, or objects, it is asked whether a bias may be none: that takes their intervals."""
+
 _NOTHING: Final = 1e-6
 """A part of less than this of the last digit shown is rounding."""
 
@@ -37,7 +40,7 @@ _NOISE_WORDS: Final = {
 }
 """What a refinement, by its name in that of the method, does to scores themselves."""
 
-Kind = Literal["strict", "generous", "confidence", "covariates", "scales", "noise", "prior"]
+Kind = Literal["strict", "generous", "other", "confidence", "covariates", "scales", "noise", "prior"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,7 @@ class _Work:
     steps: dict[Kind, Floats]  # what refinements add, for each object on the scale of the model
     order: NDArray[np.int64]  # scores by object
     starts: NDArray[np.int64]  # where each object's scores start in that order
+    like_panel: NDArray[np.bool_]  # assessors whose interval of the bias holds 0
     said: dict[int, tuple[Kind, str, str]] = field(default_factory=dict)  # sides and biases of assessors, in words
 
     @classmethod
@@ -198,6 +202,7 @@ class _Work:
             steps=_refinement_steps(fit, share),
             order=np.argsort(panel.object_index, kind="stable"),
             starts=np.concatenate([[0], np.cumsum(panel.object_assessments)]),
+            like_panel=_like_panel(fit),
         )
 
     def explanation(self, at: int) -> Explanation:
@@ -247,7 +252,10 @@ class _Work:
         if assessor not in self.said:
             label, bias = self.fit.panel.assessors[assessor], float(self.fit.biases.estimate[assessor])
             side: Kind = "strict" if bias < 0 else "generous"
-            self.said[assessor] = side, f"{label} is {side}", _signed(bias, self.digits)
+            brief = f"{label} is {side}"
+            if self.like_panel[assessor]:
+                side, brief = "other", f"{label} is like the panel"
+            self.said[assessor] = side, brief, _signed(bias, self.digits)
         side, brief, bias_words = self.said[assessor]
         return Part(f"{brief}: undo {bias_words}, at a weight of {_share(weight)}", brief, amount, side)
 
@@ -278,6 +286,16 @@ _STEP_WORDS: Final[dict[Kind, tuple[str, str]]] = {
     "covariates": ("covariates are taken out",) * 2,
     "scales": ("assessors who spread their scores more or less are put on one scale", "spreads are put on one scale"),
 }
+
+
+def _like_panel(fit: Fit) -> NDArray[np.bool_]:
+    """Return which assessors are neither strict nor generous, as far as the scores tell; of a large panel, none."""
+    biases = fit.biases
+    if not fit.is_calibrated or min(fit.panel.n_objects, fit.panel.n_assessors) > _SIDES:
+        return np.zeros(fit.panel.n_assessors, dtype=bool)
+    if biases.lower is None or biases.upper is None:
+        return np.zeros(fit.panel.n_assessors, dtype=bool)
+    return np.asarray((biases.lower <= 0) & (biases.upper >= 0))
 
 
 def _refinement_steps(fit: Fit, share: Floats) -> dict[Kind, Floats]:

@@ -19,7 +19,7 @@ from evenhand.models.additive import CWC, IBA
 from evenhand.models.effects import Table
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
-from evenhand.words import count_of, name_some, number
+from evenhand.words import count_of, is_or_are, name_some, number, sentence
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
@@ -185,10 +185,14 @@ class Reliability(frames.Shown):
         who: dict[str, list[str]] = {}
         for one in self.assessors:
             who.setdefault(one.verdict, []).append(one.assessor)
-        consistent = len(who.pop("consistent", []))
-        order = ("erratic", "bunched", "other ranking", "too few scores to tell")
-        others = "".join(f"; {verdict}: {name_some(who[verdict])}" for verdict in order if verdict in who)
-        return [f"{consistent} of {count_of(len(self.assessors), 'assessor')} consistent with the others{others}."]
+        told = []
+        if consistent := len(who.pop("consistent", [])):
+            told.append(f"{count_of(consistent, 'assessor')} {is_or_are(consistent)} consistent with the others")
+        order = ("erratic", "bunched", "other ranking")
+        told += [f"{verdict}: {name_some(who[verdict])}" for verdict in order if verdict in who]
+        if unknown := who.get("too few scores to tell"):
+            told.append(f"for {len(unknown):,} the scores cannot tell: {name_some(unknown)}")
+        return [f"{sentence('; '.join(told))}."]
 
     def __str__(self) -> str:
         lines = [self.sentence, ""]

@@ -97,9 +97,9 @@ _OF_A_PAGE: Final = ("place", "title", "quick")
 def report(options: ReportOptions) -> int:
     """Write a report of FILE: one page with the decision, all it rests on, and a fingerprint.
 
-    The decision comes first, in plain words; then values, assessors, how the panel hangs together, how sure all is,
-    what each score did, the methods side by side, words for the minutes, and a fingerprint of data, settings and
-    version. The page needs no network and can be mailed, archived and printed.
+    What may be wrong comes first, then the decision, each object with its scores and reasons, the assessors, what the
+    decision rests on, words for the minutes, and a fingerprint of data, settings and version. The page needs no network
+    and can be mailed, archived and printed: page 1 on paper is the decision.
 
     --verify report.html, or --verify with its fingerprint, checks a report against the data: exit code 0 if nothing
     has changed, 1 if something has. Give the options that the report was written with.
@@ -116,11 +116,14 @@ def report(options: ReportOptions) -> int:
     write_text(options.place, render(made))
     _say_if_no_charts()
     if options.as_json:
-        show_json({"report": str(options.place), "fingerprint": made.mark.whole, "decision": made.decision})
+        told = {"report": str(options.place), "fingerprint": made.mark.whole, "decision": made.decision}
+        show_json(told | {"alerts": alert_records(made.alerts)})
         return 0
     with alerted(alert_records(made.alerts), decides=options.lottery.top is not None) as is_provisional:
-        finding, *further = made.decision
-        say(f"Provisional: {finding}" if is_provisional else finding, style="bold")
+        # an alert has said already that there is no decision yet
+        is_said = is_provisional and made.verdict is not None and len(made.decision) > 1
+        finding, *further = made.decision[1:] if is_said else made.decision
+        say(finding, style="bold")
         say(*further)
     say(f"Written to {options.place}; fingerprint {made.mark.whole[:16]}.")
     return 0

@@ -58,7 +58,7 @@ def residuals(fit: Fit) -> Chart:
     notes = [
         f"Residual: score less what {method_name(fit.method)} expects. Right: bars from quartile to quartile, lines "
         "from 5% to 95%, widest first.",
-        "" if few else f"Left: the darker, the more of {panel.n_assessments:,} scores.",
+        "" if few else f"Left: the stronger, the more of {panel.n_assessments:,} scores.",
         f"{count_of(order.size - kept.size, 'assessor')} with less spread left out." if kept.size < order.size else "",
     ]
     what = f"Scatter plot of {count_of(panel.n_assessments, 'residual')}, and their spread by assessor"

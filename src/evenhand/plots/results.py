@@ -429,7 +429,7 @@ def rankogram(given: Fit | Ranking, *, most: int | None = None, seed: int | None
     width = ranking.rank_upper - ranking.rank_lower + 1
     together = ", which a dot marks." if step == 1 else f", {step} together: the mean of their probabilities."
     notes = [
-        f"The darker, the more probable; less than {style.percent(_LEAST)} is blank. From {ranking.draws:,} draws "
+        f"The stronger, the more probable; less than {style.percent(_LEAST)} is blank. From {ranking.draws:,} draws "
         f"(seed {ranking.seed}). Objects by expected rank{together}",
         f"{count_of(count - order.size, 'object')} with worse ranks left out." if order.size < count else "",
     ]

@@ -420,7 +420,7 @@ def design(panel: Panel | Design) -> Chart:
     many = panel.n_assessments > _MOST_CELLS or panel.n_objects > _BROAD or panel.n_assessors > style.TALL
     if many:
         chart, width = _design_blocks(panel, *places), _BROAD
-        said = f"The darker, the more of {panel.n_assessments:,} assessments; neighbours are taken together."
+        said = f"The stronger, the more of {panel.n_assessments:,} assessments; neighbours are taken together."
     else:
         chart, width = _design_cells(panel, *places, kinds, "expected" if planned else "declared")
         said = "A mark for each assessment; the numbers at the right count them."
@@ -430,7 +430,7 @@ def design(panel: Panel | Design) -> Chart:
         declared = f"expected standard deviation of a score, in {unit}"
     who = "the only assessor" if panel.n_assessors == 1 else "each assessor"
     notes = [
-        said + (f" The darker, the surer: {declared}." if len(kinds.names) > 1 and not many else ""),
+        said + (f" The stronger, the surer: {declared}." if len(kinds.names) > 1 and not many else ""),
         style.group_note(parts.n_components, all_shown=True),
     ]
     word, verb = ("assessment", "makes") if planned else ("score", "gave")

@@ -64,7 +64,7 @@ TALL: Final = 620
 _MOST_KINDS: Final = 6
 """Up to this many different confidences are kept apart; more are put into this many classes of equal size."""
 
-_GREYS: Final = ("#C9D0D6", "#A9B2BA", "#88929C", "#66707B", "#4A525B", "#15181C")
+_GREYS: Final = (*(LIGHT[f"level-{at}"] for at in range(1, 6)), LIGHT["ink"])
 
 _LONGEST: Final = 40
 _CONTROL: Final = {"Cc", "Cs", "Co", "Zl", "Zp"}

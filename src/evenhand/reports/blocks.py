@@ -239,7 +239,7 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
             )
         )
     position = {label: at for at, label in enumerate(panel.objects)}
-    changes = _changes_of(standings, decision)
+    changes, counts = _changes_of(standings, decision), Counter(one.group for one in standings)
     found = []
     for one in standings[:ROWS]:
         told = explanations.get(one.object)
@@ -248,7 +248,7 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
         found.append(
             Object(
                 standing=one,
-                finding=_finding(one, decision, len(standings), digits),
+                finding=_finding(one, decision, counts, digits),
                 move=_move(told, digits),
                 explanation=told,
                 steps=steps,
@@ -280,10 +280,11 @@ def _steps(told: Explanation | None) -> tuple[tuple[float, float], ...]:
     return tuple(found)
 
 
-def _finding(one: Standing, decision: Decision | None, count: int, digits: int) -> str:
+def _finding(one: Standing, decision: Decision | None, counts: Counter[int], digits: int) -> str:
     value = number(one.value, digits)
     if decision is None or one.status is None or one.chance is None:
-        return f"{one.object} has rank {one.place:,} of {count:,}, with a value of {value}"
+        within = f" in group {one.group + 1}" if len(counts) > 1 else ""
+        return f"{one.object} has rank {one.place:,} of {counts[one.group]:,}{within}, with a value of {value}"
     likely = f"a chance of {chance(one.chance)} of a place"
     if decision.line is not None and one.status == "undecided":
         last, first = decision.line

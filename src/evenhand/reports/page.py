@@ -139,15 +139,20 @@ def make_report(
     tell("writing the report", 0, None)
     with one_thread(min(fit.panel.n_objects, fit.panel.n_assessors)):
         ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
-        why_not = why_no_charts()
         mark = fingerprint(fit, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
+        why_not = why_no_charts()
         if why_not is not None:
             notes.append(Problem("no_charts", why_not))
-        compared = None if comparison is False else comparison
+        stops = [one for one in alerts(fit, decision, deletions=()) if one.level == "stop"]
+        without = provisional(stops)
+        if without is not None:  # what follows is of the panel without what must be checked, all of it
+            found = fit = without.fit
+            ranking, decision = without.ranking, without
+        compared = None if comparison is False or (stops and comparison is not True) else comparison
         if compared is True:
             compared = compare(fit.panel, per_component=fit.per_component, candidates=candidates)
         deletions = _deletions(fit, top)
-        alerted = alerts(fit, decision, comparison=compared, deletions=deletions)
+        alerted = stops or alerts(fit, decision, comparison=compared, deletions=deletions)
         return Report(
             fit=fit,
             title=title,
@@ -164,7 +169,7 @@ def make_report(
             else None,
             decision=_no_decision_words(fit, top, reason)
             if ranking is None
-            else _decision_words(fit, ranking, decision),
+            else _decision_words(fit, ranking, decision, stops),
             method=_method_words(fit, ranking, mark),
             mark=mark,
             pictures=_pictures(fit, compared, notes) if why_not is None else {},
@@ -283,11 +288,15 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
     return said
 
 
-def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None) -> list[str]:
-    """Return the decision in plain words, a sentence or two a paragraph."""
+def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, stops: Sequence[Alert]) -> list[str]:
+    """Return the decision in plain words, a sentence or two a paragraph; without what must be checked first."""
     if decision is None:
         return _leading(fit, ranking)
-    said = [f"{decision.headline()}.", decision.meaning(), _lists(decision)]
+    said = [f"{decision.headline()}."]
+    if stops:
+        said = [f"No decision yet: {lowered(stops[0].headline)}. {stops[0].lines[0][0]}"]
+        said.append(f"Without what must be checked, {lowered(decision.headline())}.")
+    said += [decision.meaning(), _lists(decision)]
     if decision.drawn is not None:
         drawn = _named(decision.drawn)
         said.append(f"The open places were drawn by lot with seed {decision.lottery_seed}, in this order: {drawn}.")
@@ -391,10 +400,9 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     fit, verdict = report.fit, report.verdict
     stops = [one for one in report.alerts if one.level == "stop"]
     script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
-    shown = _provisional(stops) or verdict
-    rows = standings(fit, report.ranks, verdict) if shown is verdict else shown.standings if shown else ()
+    rows = standings(fit, report.ranks, verdict)
     written = datetime.now(UTC) if made is None else made
-    laid_out = blocks.context(fit if shown is None else shown.fit, shown, rows)
+    laid_out = blocks.context(fit, verdict, rows)
     environment.globals |= {
         **laid_out,
         "words_of": look.STATUS,
@@ -415,6 +423,12 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         checks=[one for one in report.alerts if one.level == "check"],
         remarks=[one for one in report.alerts if one.level == "note"],
         is_provisional=bool(stops),
+        has_changes=any(one.changes for one in laid_out["objects"]),
+        places={one.object: one.place for one in rows},
+        by_error=sorted(
+            [] if report.comparison is None else report.comparison["methods"],
+            key=lambda row: np.inf if row["loo_rmse"] is None else row["loo_rmse"],
+        ),
         pulls=_pulls(report.influence),
         reasons=_reasons(report.influence, fit),
         style=look.style_sheet() + (_TEMPLATES / "page.css").read_text(encoding="utf-8"),
@@ -427,10 +441,15 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     )
 
 
-def _provisional(stops: Sequence[Alert]) -> Decision | None:
+def provisional(stops: Sequence[Alert]) -> Decision | None:
     """Return the decision without the scores that must be checked first, where there is one."""
     outcomes = [one.outcomes[-1].decision for one in stops if one.outcomes]
     return next((one for one in outcomes if one is not None), None)
+
+
+def lowered(text: str) -> str:
+    """Return a sentence as it stands within another."""
+    return text[:1].lower() + text[1:]
 
 
 def filters() -> dict[str, Callable[..., Any]]:
@@ -445,7 +464,7 @@ def filters() -> dict[str, Callable[..., Any]]:
         "some": name_some,
         "sentence": sentence,
         "css": lambda text: "".join(f"\\{ord(one):x} " if not one.isalnum() and one != " " else one for one in text),
-        "lowered": lambda text: text[:1].lower() + text[1:],
+        "lowered": lowered,
     }
 
 

@@ -4,7 +4,8 @@
   function reveal() {
     const found = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     const folded = found && found.closest("details");
-    if (folded) { folded.open = true; folded.scrollIntoView(); }
+    for (let one = folded; one; one = one.parentElement.closest("details")) { one.open = true; }
+    if (folded) { folded.scrollIntoView(); }
   }
   window.addEventListener("hashchange", reveal);
   reveal();
@@ -29,7 +30,8 @@
     show();
   }
   const number = (text) => { const found = text.replace(/\u2212/g, "-").replace(/[,\s%<>]/g, "").match(/^[+-]?[\d.]+/); return found ? Number(found[0]) : null; };
-  all("table.sortable").forEach(function (table) {
+  all("table.sortable:not(.unheaded)").forEach(function (table) {
+    const further = table.closest("#ranks") ? all("#ranks table.unheaded") : [];
     all("thead th", table).forEach(function (head, column) {
       if (!head.textContent.trim() || head.classList.contains("g")) { return; }
       const button = document.createElement("button");
@@ -37,7 +39,11 @@
       button.append(...head.childNodes);
       head.append(button);
       button.addEventListener("click", function () {
-        const down = head.getAttribute("aria-sort") === "ascending";
+        const sample = number(table.tBodies[0].rows[0].cells[column].textContent.trim());
+        const before = head.getAttribute("aria-sort");
+        const down = before ? before === "ascending" : sample !== null && column > 0;
+        further.splice(0).forEach(function (other) { table.tBodies[0].append(...other.tBodies[0].rows); other.remove(); });
+        all("#ranks .cutline, #ranks .fold").forEach(function (one) { if (table.closest("#ranks")) { one.hidden = true; } });
         all("th[aria-sort]", table).forEach((one) => one.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
         const body = table.tBodies[0], rows = Array.from(body.rows);
@@ -50,6 +56,9 @@
         body.append(...rows);
       });
     });
+  });
+  window.addEventListener("beforeprint", function () {  // repeated heads of a table show no buttons
+    all("th > button").forEach(function (button) { button.replaceWith(...button.childNodes); });
   });
   document.documentElement.classList.add("live");
 }());
