@@ -171,7 +171,7 @@ def test_where_everybody_read_everything_there_is_no_luck() -> None:
     assert estimates(found.shares)["bias"] == pytest.approx(0, abs=1e-12)
     consistency = estimates(found.icc)["ICC(3,k)"]
     assert list(estimates(found.reliabilities).values()) == pytest.approx([consistency] * 3, abs=1e-6)
-    assert "0 % is the luck of who read what" in found.sentence
+    assert "0% is the luck of who read what" in found.sentence
 
 
 def test_a_plain_fit_is_shrunk_for_the_question() -> None:
@@ -409,7 +409,7 @@ def test_whole_percents_add_up() -> None:
     for seed in range(8):
         sentence = reliability(eh.calibrate(eh.simulate_panel(20, 6, 3, seed=seed, bounds=None).panel)).sentence
         made = sentence.split(":")[0]
-        shares = [int(part.split()[-1]) for part in made.split(" % is")[:-1]]
+        shares = [int(part.split()[-1]) for part in made.split("% is")[:-1]]
         assert sum(shares) == 100
 
 

@@ -133,7 +133,7 @@ def test_the_decision_comes_first_and_is_that_of_the_ranks() -> None:
         == f"{len(decision.inside)} proposals are in; {len(decision.undecided)} compete for the other {left} places"
     )
     lists = page[page.index('class="counts"') : page.index('id="ranks"')]
-    named = re.findall(r'<a href="#o\d+">([^<]+)</a>', lists)
+    named = re.findall(r'<a href="#o\d+"><bdi>([^<]+)</bdi></a>', lists)
     assert named == [*decision.inside, *decision.undecided, *decision.outside]
     rows = cells(page, "ranks")
     order = np.argsort(-fit.values.estimate, kind="stable")
@@ -423,7 +423,7 @@ def test_titles_stand_beside_the_objects_on_the_page(tmp_path: Path) -> None:
     path.write_text("Ref.,Title,Ann,Bob\nS1,On <tea>,7,8\nS2,On jam,5,4\nS3,On rye,6,7\n", encoding="utf-8")
     page = tmp_path / "page.html"
     assert run("report", str(path), "-o", str(page), "--quick").exit_code == 0
-    assert ">S1</a><span>On &lt;tea&gt;</span>" in page.read_text(encoding="utf-8")
+    assert ">S1</bdi></a><span>On &lt;tea&gt;</span>" in page.read_text(encoding="utf-8")
 
 
 def test_where_memory_is_capped_the_page_is_written_without_pictures(tmp_path: Path) -> None:
