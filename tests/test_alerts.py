@@ -225,16 +225,23 @@ def test_plain_panels_raise_no_alert_of_a_fault_that_is_not_there() -> None:
 
 @pytest.mark.study
 def test_plain_panels_raise_no_alert_of_a_fault_that_is_not_there_by_any_method() -> None:
-    """With all methods compared, as ``rank --top`` and ``report`` do: the panels are those that calibration assumes."""
+    """With all methods compared, as ``rank --top`` and ``report`` do, on panels that calibration assumes.
+
+    Values and biases are normal here, so that shrinking is no fault; heavy tails, scales, noise factors and another
+    power of confidence are not there.
+    """
     raised: Counter[str] = Counter()
-    advised: Counter[str | None] = Counter()
     for seed in range(200):
-        panel = simulate_panel(40, 10, 3, seed=1000 + seed).panel
+        panel = simulate_panel(40, 10, 3, seed=1000 + seed, bounds=None).panel
         fit, compared = eh.calibrate(panel), eh.compare(panel)
-        advised[compared.recommendation.method] += 1
-        found = {one.kind for one in alerts(fit, decided(fit, 10), comparison=compared)}
-        raised.update(found & FAULTS)
-    print(dict(raised), dict(advised))
+        found = alerts(fit, decided(fit, 10), comparison=compared)
+        absent = ("heavy tails", "scales", "confidences", "power")
+        raised.update(
+            {
+                one.kind
+                for one in found
+                if one.kind in FAULTS or (one.kind == "other_method" and any(word in one.headline for word in absent))
+            }
+        )
+    print(dict(raised))
     assert sum(raised.values()) < 10, raised
-    assumed = sum(advised[method] for method in ("cwc", "iba", "cwc+shrunk", "iba+shrunk", None))
-    assert assumed >= 190, advised  # values and biases are normal here: shrinking is no fault

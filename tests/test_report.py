@@ -250,6 +250,11 @@ def test_a_score_that_looks_mistyped_stops_the_decision() -> None:
     assert page.index("Provisional") < page.index('id="ranks"')
     without = eh.decide(eh.rank(eh.calibrate(panel.restrict(np.arange(panel.n_assessments) != 12)), top=10), 10)
     assert [row[1] for row in cells(page, "ranks")] == [one.object for one in without.standings]
+    assert made.decision[0].startswith("No decision yet: one score must be checked.")
+    assert {one.level for one in made.alerts} == {"stop"}
+    assert "Decided, for the panel" not in page
+    values = {row["object"]: row["value"] for row in made.summary["objects"]}
+    assert max(values.values()) < 100  # all that follows is without the score that must be checked
 
 
 @pytest.mark.parametrize("count", [4, 61, 300])
@@ -416,6 +421,25 @@ def test_chromium_draws_it_without_a_network_and_axe_finds_nothing_serious(name:
             assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.emulate_media(media="print")
         assert len(page.pdf(format="A4")) > 10_000
+
+
+@pytest.mark.slow
+def test_a_click_on_a_heading_sorts_the_whole_table(tmp_path: Path) -> None:
+    fit = eh.calibrate(demo())
+    path = tmp_path / "report.html"
+    eh.report(fit, path, top=10, comparison=False)
+    averages = eh.simple_average(demo()).values
+    expected = [averages.labels[at] for at in np.argsort(-averages.estimate, kind="stable")[:2]]
+    with open_browser() as context:
+        page = context.new_page()
+        page.goto(path.as_uri())
+        page.click("#ranks thead th.a button")
+        labels = page.locator("#ranks tbody th").all_inner_texts()
+        assert len(labels) == 40
+        assert labels[:2] == expected
+        assert not page.locator("#ranks .cutline").is_visible()
+        page.fill(".find input", "P28")
+        assert page.locator("#ranks tbody th:visible").all_inner_texts() == ["P28"]
 
 
 def test_titles_stand_beside_the_objects_on_the_page(tmp_path: Path) -> None:
