@@ -112,6 +112,13 @@ def test_every_fit_has_a_report_that_loads_nothing(name: str) -> None:
     assert page.tags.count("h1") == 1
 
 
+def headline_of(page: str) -> str:
+    """Return the first heading of a page, as text."""
+    found = re.search(r"<h1[^>]*>(.*?)</h1>", page, re.S)
+    assert found is not None
+    return re.sub(r"<[^>]+>", "", found[1])
+
+
 def cells(page: str, within: str) -> list[list[str]]:
     """Return the rows of the tables in a section of a page, as text."""
     part = page[page.index(f'id="{within}"') :]
@@ -125,11 +132,10 @@ def test_the_decision_comes_first_and_is_that_of_the_ranks() -> None:
     fit = eh.calibrate(demo())
     decision = eh.decide(eh.rank(fit, top=10, seed=3), 10)
     page = render(make_report(fit, top=10, seed=3, comparison=False))
-    headline = re.search(r"<h1[^>]*>([^<]+)</h1>", page)
-    assert headline is not None
+    headline = headline_of(page)
     left = 10 - len(decision.inside)
     assert (
-        headline[1]
+        headline
         == f"{len(decision.inside)} proposals are in; {len(decision.undecided)} compete for the other {left} places"
     )
     lists = page[page.index('class="counts"') : page.index('id="ranks"')]
@@ -244,9 +250,8 @@ def test_a_score_that_looks_mistyped_stops_the_decision() -> None:
     score[12] *= 100
     made = make_report(eh.calibrate(replace(panel, score=score)), top=10, comparison=False)
     page = render(made)
-    headline = re.search(r"<h1[^>]*>([^<]+)</h1>", page)
-    assert headline is not None
-    assert headline[1] == "No decision yet: one score must be checked"
+    headline = headline_of(page)
+    assert headline == "No decision yet: one score must be checked"
     assert page.index("Provisional") < page.index('id="ranks"')
     without = eh.decide(eh.rank(eh.calibrate(panel.restrict(np.arange(panel.n_assessments) != 12)), top=10), 10)
     assert [row[1] for row in cells(page, "ranks")] == [one.object for one in without.standings]

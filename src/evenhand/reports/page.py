@@ -333,7 +333,7 @@ def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
     """Return how the values were found, in words that can be pasted into minutes."""
     panel = fit.panel
     said = [
-        f"{count_of(panel.n_objects, 'object')} {'was' if panel.n_objects == 1 else 'were'} scored by "
+        f"{count_of(panel.n_objects, panel.noun)} {'was' if panel.n_objects == 1 else 'were'} scored by "
         f"{count_of(panel.n_assessors, 'assessor')} in {count_of(panel.n_assessments, 'assessment')}."
     ]
     weighted = _CONFIDENCE.get(panel.confidence, "")
