@@ -267,8 +267,8 @@ class Table:
 
         lines = [line(self.columns, "bold")]
         for at in range(len(self.rows) + 1):
-            lines += [[(cut(f"   {self.folds[at]}", width or total, self.ellipsis), "dim")]] if at in self.folds else []
             lines += [[(self._line_across(self.breaks[at], total), "")]] if at in self.breaks else []
+            lines += [[(cut(f"   {self.folds[at]}", width or total, self.ellipsis), "dim")]] if at in self.folds else []
             lines += [line(self.rows[at])] if at < len(self.rows) else []
         return lines, left_out
 
