@@ -239,7 +239,7 @@ def test_a_panel_too_large_for_the_programme_comes_close_and_says_how_close(monk
         assert medians_of(fit).criterion <= least * 1.005
         assert 0 < medians_of(fit).gap < 0.02
         assert not medians_of(fit).is_exact
-        assert f"by more than {100 * medians_of(fit).gap:.2g} %" in message(fit, "medians")
+        assert f"by more than {100 * medians_of(fit).gap:.2g}%" in message(fit, "medians")
 
 
 def test_a_programme_that_fails_leaves_the_medians_with_their_bound(monkeypatch: pytest.MonkeyPatch) -> None:

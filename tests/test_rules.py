@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -412,3 +413,12 @@ def test_an_input_error_carries_its_facts() -> None:
     two = InputError([Problem("a", "One."), Problem("b", "Two.")])
     assert (two.kind, two.where) == ("a", None)
     assert "1 more problem;" in str(two)
+
+
+def test_a_column_of_nothing_but_infinite_confidences_is_refused() -> None:
+    frame = pl.DataFrame(
+        {"object": ["a", "b"], "assessor": ["x", "x"], "score": [1.0, 2.0], "confidence": ["inf", "inf"]}
+    )
+    with pytest.raises(InputError) as caught:
+        Panel.from_frame(frame)
+    assert caught.value.kind == "unknown_level"

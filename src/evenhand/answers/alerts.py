@@ -410,7 +410,7 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         f"Check {statuses} on one assessor",
         tuple(lines),
         where=name_some([one.object for one in found]),
-        remedy=f"`evenhand next FILE --top {decision.places}` says which further scores would settle it.",
+        remedy="`evenhand next FILE` says which further scores would settle it.",
     )
 
 
@@ -547,7 +547,7 @@ def _thin(decision: Decision) -> Iterator[Alert]:
             "only",
             ((f"{name_some(thin, 12)}.", "Nothing else checks it." if one else "Nothing else checks them."),),
             where=name_some(thin),
-            remedy=f"`evenhand next FILE --top {decision.places}` says who should read what.",
+            remedy="`evenhand next FILE` says who should read what.",
         )
 
 

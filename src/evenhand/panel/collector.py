@@ -238,7 +238,8 @@ class Collector:
             )
             return f"{quote(column[row])} is not a known level: {advice}"
 
-        self._if_levels.add(portion, 3, reading.where(NO_NUMBER), "unknown_level", unknown)
+        odd = (NO_NUMBER,) if hint == "level" else (NO_NUMBER, INFINITE)
+        self._if_levels.add(portion, 3, reading.where(*odd), "unknown_level", unknown)
         if hint == "level":
             self._if_words.add(portion, 3, reading.where(FINITE, INFINITE), "unknown_level", unknown)
             self._precision.extend(reading.value)
