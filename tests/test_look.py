@@ -3,6 +3,7 @@
 import pytest
 
 import evenhand as eh
+from evenhand import look
 from evenhand.look import DARK, LIGHT, STATUS
 
 
@@ -39,3 +40,13 @@ def test_every_status_has_a_word_and_a_shape_of_its_own() -> None:
     fit = eh.calibrate(eh.simulate_panel(30, 8, 4, seed=1).panel)
     assert set(eh.decide(eh.rank(fit, top=10), 10).status) == set(STATUS)
     assert len({word for word, _ in STATUS.values()}) == len({shape for _, shape in STATUS.values()}) == 3
+
+
+def test_an_element_of_a_drawing_has_one_style_with_all_its_colours() -> None:
+    ink, ground = look.LIGHT["ink"], look.LIGHT["bg"]
+    drawing = f'<path d="M0,0" fill="{ink}" stroke="{ground}"/><g style="x:1" fill="{ink}"/><i fill="#123456"/>'
+    themed = look.in_variables(drawing)
+    assert themed.count("style=") == 2
+    assert 'style="fill:var(--ink);stroke:var(--bg);" d="M0,0"/>' in themed
+    assert '<g style="fill:var(--ink);x:1"/>' in themed
+    assert '<i fill="#123456"/>' in themed

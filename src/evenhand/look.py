@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+_TAG: Final = re.compile(r"<\w[^>]*>")
+_COLOUR: Final = re.compile(r' (fill|stroke)="(#[0-9A-Fa-f]{6})"')
+
 LIGHT: Final[dict[str, str]] = {
     "bg": "#FFFFFF",
     "surface": "#F5F6F7",
@@ -79,9 +82,14 @@ def in_variables(drawing: str) -> str:
     """Return an SVG drawing whose colours, where they are ours, follow the page that it stands in."""
     names = {colour.lower(): name for name, colour in reversed(LIGHT.items())}
 
-    def variable(found: re.Match[str]) -> str:
-        name = names.get(found[2].lower())
-        return found[0] if name is None else f'style="{found[1]}:var(--{name})"'
+    def themed(tag: re.Match[str]) -> str:
+        rules = [(kind, names[colour.lower()]) for kind, colour in _COLOUR.findall(tag[0]) if colour.lower() in names]
+        if not rules:
+            return tag[0]
+        plain = _COLOUR.sub(lambda found: found[0] if found[2].lower() not in names else "", tag[0])
+        style = "".join(f"{kind}:var(--{name});" for kind, name in rules)
+        if ' style="' in plain:  # an element has one style
+            return plain.replace(' style="', f' style="{style}', 1)
+        return re.sub(r"^<[\w:-]+", rf'\g<0> style="{style}"', plain)
 
-    # an element has one style: where both colours are ours, the second stays a plain attribute
-    return re.sub(r'\b(fill|stroke)="(#[0-9A-Fa-f]{6})"', variable, drawing)
+    return _TAG.sub(themed, drawing)

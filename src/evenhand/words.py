@@ -11,6 +11,9 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Final
 
+_MOST_DIGITS: Final = 300
+"""Decimals of scores that are all next to zero: with more, a number of units would leave the range of numbers."""
+
 NAMED: Final = 6
 """The most labels that a sentence names."""
 
@@ -128,6 +131,11 @@ def sentence(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def lowered(words: str) -> str:
+    """Return words without the capital at the beginning, for a sentence that goes on with them."""
+    return words[:1].lower() + words[1:]
+
+
 def is_or_are(number: int) -> str:
     """Return the verb that goes with a count."""
     return "is" if number == 1 else "are"
@@ -239,7 +247,7 @@ def decimals(spread: float) -> int:
     >>> decimals(61.0), decimals(4.0), decimals(0.2), decimals(0.0)
     (1, 2, 3, 1)
     """
-    return max(1, 2 - math.floor(math.log10(spread))) if 1e-9 < spread < 10 else 1
+    return min(_MOST_DIGITS, max(1, 2 - math.floor(math.log10(spread)))) if 0 < spread < 10 else 1
 
 
 def digits_of(numbers: Iterable[float]) -> int:

@@ -21,7 +21,7 @@ from evenhand.models.additive import CWC
 from evenhand.models.fit import Fit, method_name
 from evenhand.models.noise import noise_floor
 from evenhand.panel.panel import Panel
-from evenhand.words import argument, count_of, decimals, is_or_are, name_some, number, plural, sentence
+from evenhand.words import argument, count_of, decimals, is_or_are, lowered, name_some, number, plural, sentence
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison, MethodRow
@@ -209,6 +209,13 @@ def _far_scores(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
         )
 
 
+def _plain_fit(fit: Fit) -> Fit:
+    """Return a fit by which scores are looked through: the same whatever the method of the answer."""
+    if fit.model.is_plain and fit.is_calibrated:
+        return fit
+    return CWC(fit.panel, per_component=not fit.connectivity.is_connected)
+
+
 def _surprise(fit: Fit, *, limit: float = 1.0) -> Floats:
     """Return for each score the probability that noise puts it as far from what all others predict.
 
@@ -216,9 +223,7 @@ def _surprise(fit: Fit, *, limit: float = 1.0) -> Floats:
     grid. Scores that nothing else can check are no surprise. Where no probability is below the limit, all may be 1.
     """
     panel = fit.panel
-    plain = (
-        fit if fit.model.is_plain and fit.is_calibrated else CWC(panel, per_component=not fit.connectivity.is_connected)
-    )
+    plain = _plain_fit(fit)
     leverage, nu = leverages(plain), plain.degrees_of_freedom - 1
     slack = 1.0 - leverage
     known = slack > BRIDGE
@@ -229,9 +234,8 @@ def _surprise(fit: Fit, *, limit: float = 1.0) -> Floats:
     variance = np.maximum(variance, noise_floor(panel.step, panel.precision))
     with np.errstate(divide="ignore", invalid="ignore"):
         size = np.where(square > 0, np.sqrt(square / variance), 0.0)
-    if (
-        math.erfc(float(size.max()) / math.sqrt(2)) >= limit
-    ):  # a normal tail, which is thinner: most panels need no more
+    normal = math.erfc(float(size.max()) / math.sqrt(2))  # whose tail is thinner: most panels need no more
+    if normal >= limit:
         return np.ones(panel.n_assessments)
     from scipy.special import stdtr
 
@@ -359,9 +363,7 @@ def _again(fit: Fit, decision: Decision) -> Decision:
 
 def _far_line(fit: Fit, at: int) -> tuple[str, str]:
     panel = fit.panel
-    plain = (
-        fit if fit.model.is_plain and fit.is_calibrated else CWC(panel, per_component=not fit.connectivity.is_connected)
-    )
+    plain = _plain_fit(fit)
     error = plain.residuals[at] / (1.0 - leverages(plain)[at])
     digits = 1
     way = "above" if error > 0 else "below"
@@ -478,7 +480,7 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
     )
     if crossing:
         told.append(f"Other than now in the first {decision.places:,}: {name_some(sorted(crossing), 6)}.")
-    lines = [(f"By it {_lowered(again.headline())}.", " ".join(told))]
+    lines = [(f"By it {lowered(again.headline())}.", " ".join(told))]
     yield Alert(
         "check",
         "other_method",
@@ -526,10 +528,6 @@ def _unknowns(row: MethodRow) -> int:
 
 def _by_label(decision: Decision) -> list[Standing]:
     return sorted(decision.standings, key=lambda one: one.object)
-
-
-def _lowered(text: str) -> str:
-    return text[:1].lower() + text[1:]
 
 
 def _thin(decision: Decision) -> Iterator[Alert]:

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.answers.decision import Decision
-from evenhand.answers.explain import shown_digits
 from evenhand.answers.influence import score_sensitivity
 from evenhand.answers.ranking import drawn_values, interval_places
 from evenhand.compiled import Floats
@@ -26,6 +25,7 @@ from evenhand.frames import Shown
 from evenhand.models.fit import Fit
 from evenhand.models.noise import EstimatedNoise, KnownNoise
 from evenhand.panel.panel import Panel
+from evenhand.words import decimals
 
 MOST_DRAWN: Final = 2**25
 """Draws times objects that are held, in single precision and twice: 3,300 objects with 10,000 draws."""
@@ -266,7 +266,7 @@ class _Work:
         found = scale_ends(fit.panel) if ends is None else ends
         if not found[0] <= found[1]:
             raise InputError("The ends of the scale must be two numbers, the lower one first.", kind="bad_option")
-        step = fit.panel.step or 10.0 ** -shown_digits(fit.panel.score)
+        step = fit.panel.step or 10.0 ** -decimals(float(np.ptp(fit.panel.score)))
         order = np.argsort(-fit.values.estimate, kind="stable")
         reason = _why_not(decision)
         deviation = np.empty((fit.panel.n_objects, 0), dtype=np.float32)

@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 from evenhand.compiled import Floats, sum_by
 from evenhand.frames import Shown
 from evenhand.models.fit import Fit
-from evenhand.words import chance, count_of, number
+from evenhand.words import chance, count_of, decimals, number
 
 MOST_PARTS: Final = 6
 """An explanation has no more parts than this: the smallest standards of assessors are taken together."""
-
-_MOST_DIGITS: Final = 300
-"""Decimals of scores that are all next to zero: with more, a number of units would leave the range of numbers."""
 
 _SIDES: Final = 2000
 """Up to this many assessors, or objects, it is asked whether a bias may be none: that takes their intervals."""
@@ -147,18 +144,6 @@ def explanation_columns(explanations: list[Explanation]) -> dict[str, Any]:
     }
 
 
-def shown_digits(score: Floats) -> int:
-    """Return the decimals that scores, values and their differences are shown with.
-
-    Examples
-    --------
-    >>> shown_digits(np.array([40.0, 90.0])), shown_digits(np.array([1.0, 5.0])), shown_digits(np.array([0.1, 0.2]))
-    (1, 2, 3)
-    """
-    spread = float(np.ptp(score))
-    return min(_MOST_DIGITS, max(1, 2 - floor(np.log10(spread)))) if 0 < spread < 10 else 1
-
-
 @dataclass(frozen=True, eq=False)
 class _Work:
     """What the explanations of all objects share: numbers for each object, and the scores of each."""
@@ -192,7 +177,7 @@ class _Work:
         undone = -_by_object(fit, share * fit.biases.estimate[panel.assessor_index])
         return cls(
             fit=fit,
-            digits=shown_digits(panel.score),
+            digits=decimals(float(np.ptp(panel.score))),
             average=average + origin,
             difference=difference,
             weighting=weighting,

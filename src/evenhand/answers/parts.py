@@ -16,6 +16,7 @@ from evenhand.models.noise import noise_asked
 from evenhand.models.posterior import Posterior
 from evenhand.models.refined import Refinements, refine
 from evenhand.panel.panel import Panel
+from evenhand.words import lowered
 
 if TYPE_CHECKING:
     from evenhand.models.setting import Node
@@ -58,11 +59,6 @@ def shrunk_fit(fit: Fit, notes: list[Problem]) -> tuple[Fit, Node] | None:
     notes += [note for note in found.notes if note.kind in kept]
     node = shrunk_node(found)
     return None if node is None else (found, node)
-
-
-def lowered(sentence: str) -> str:
-    """Return a sentence that goes on after a colon."""
-    return sentence[:1].lower() + sentence[1:]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from evenhand import frames
-from evenhand.answers.parts import Parts, between, chance, credible_rows, lowered, luck, shrunk_fit, shrunk_node
+from evenhand.answers.parts import Parts, between, chance, credible_rows, luck, shrunk_fit, shrunk_node
 from evenhand.answers.verdicts import AssessorFit, assess_assessors, assessor_columns
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import EvenhandError, InputError, Problem
@@ -19,7 +19,7 @@ from evenhand.models.additive import CWC, IBA
 from evenhand.models.effects import Table
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
-from evenhand.words import count_of, is_or_are, name_some, number, sentence
+from evenhand.words import count_of, is_or_are, lowered, name_some, number, sentence
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit

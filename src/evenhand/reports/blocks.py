@@ -118,10 +118,8 @@ def _summary(rows: Sequence[Standing], noun: str) -> str:
     if set(counts) <= {None}:
         return f"{count_of(len(rows), f'more {noun}')}"
     if len(counts) == 1:
-        word = STATUS[str(rows[0].status)][0].lower()
-        return f"{count_of(len(rows), f'more {noun}')}, all {word}"
-    told = [f"{counts[name]:,} {word.lower()}" for name, (word, _) in STATUS.items() if counts[name]]  # type: ignore[index]
-    return f"Ranks {rows[0].place:,} to {rows[-1].place:,}: {', '.join(told)}"
+        return f"{count_of(len(rows), f'more {noun}')}, {_statuses(rows)}"
+    return f"Ranks {rows[0].place:,} to {rows[-1].place:,}: {_statuses(rows)}"
 
 
 def _paper(rows: Sequence[Standing], digits: int) -> str:

@@ -43,7 +43,7 @@ from evenhand.reports.summary import (
     summarise_ranking,
     summarise_reliability,
 )
-from evenhand.words import chance, count_of, name_some, number, percent, sentence
+from evenhand.words import chance, count_of, lowered, name_some, number, percent, sentence
 
 if TYPE_CHECKING:
     import altair as alt
@@ -445,11 +445,6 @@ def provisional(stops: Sequence[Alert]) -> Decision | None:
     """Return the decision without the scores that must be checked first, where there is one."""
     outcomes = [one.outcomes[-1].decision for one in stops if one.outcomes]
     return next((one for one in outcomes if one is not None), None)
-
-
-def lowered(text: str) -> str:
-    """Return a sentence as it stands within another."""
-    return text[:1].lower() + text[1:]
 
 
 def filters() -> dict[str, Callable[..., Any]]:
