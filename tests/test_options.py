@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.cli.options import EvenhandCommand, grouped, spelling
+from evenhand.errors import InputError
 
 
 @pytest.fixture
@@ -249,3 +250,40 @@ def test_a_shell_can_complete_commands(shell: str) -> None:
         assert "_EVENHAND_COMPLETE" in completed("source")
     word = {"bash": "1", "zsh": "1", "fish": "cal"}[shell]
     assert re.search(r"\bcalibrate\b", completed("complete", COMP_WORDS="evenhand cal", COMP_CWORD=word))
+
+
+NOTES = "Arbeit,Gutachter,Note\nA,x,1.3\nB,x,2.7\nC,x,4.0\nA,y,1.0\nB,y,2.3\nC,y,3.3\nA,z,2.0\nC,z,3.7\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("calibrate", ("--bounds", "1,6")),
+        ("calibrate", ("--log-scores",)),
+        ("calibrate", ("--known", "A=1.3,B=2.0")),
+        ("calibrate", ("--gauge", "reference", "--reference", "2")),
+    ],
+)
+def test_marks_of_a_scale_that_was_turned_around_are_refused(
+    tmp_path: Path, command: str, options: tuple[str, ...]
+) -> None:
+    (tmp_path / "note.csv").write_text(NOTES, encoding="utf-8")
+    done = run(command, str(tmp_path / "note.csv"), "--best", "lowest", *options)
+    assert done.exit_code == 2
+    assert "turned around" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("options", [("--top", "2"), ("--gauge", "anchor:x"), ("--shrink",)])
+def test_what_needs_no_mark_of_the_scale_works_where_it_was_turned_around(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    (tmp_path / "note.csv").write_text(NOTES, encoding="utf-8")
+    done = run("rank", str(tmp_path / "note.csv"), "--best", "lowest", *options)
+    assert done.exit_code == 0, done.output
+
+
+def test_cut_offs_of_a_scale_that_was_turned_around_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "note.csv").write_text(NOTES, encoding="utf-8")
+    fit = eh.calibrate(eh.read_panel(tmp_path / "note.csv", best="lowest"))
+    with pytest.raises(InputError, match="turned around"):
+        eh.classify(fit, [2.0, 3.0])

@@ -269,9 +269,9 @@ def _slips(panel: Panel, surprise: Floats) -> list[int]:
     return found
 
 
-def _plain(score: float) -> str:
-    """Return a score as it was given, with the real minus sign."""
-    return f"{score:g}".replace("-", "−")
+def _written(panel: Panel, score: float) -> str:
+    """Return a score as it stands in the file, with the real minus sign."""
+    return f"{score if panel.turned is None else panel.turned - score:g}".replace("-", "−")
 
 
 def _place(panel: Panel, at: int) -> str:
@@ -284,7 +284,8 @@ def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Aler
     panel = fit.panel
     rest = np.delete(panel.score, slips)
     lines = [_slip_line(panel, at) for at in slips[:_LINES]]
-    lines.append(("", f"All other scores lie between {_plain(rest.min())} and {_plain(rest.max())}."))
+    ends = [_written(panel, end) for end in sorted((rest.min(), rest.max()), reverse=panel.turned is not None)]
+    lines.append(("", f"All other scores lie between {ends[0]} and {ends[1]}."))
     who = name_some(list(dict.fromkeys(str(panel.assessors[panel.assessor_index[at]]) for at in slips)), 3)
     it = "it" if len(slips) == 1 else "them"
     return Alert(
@@ -303,19 +304,19 @@ def _slip_line(panel: Panel, at: int) -> tuple[str, str]:
     row = "" if panel.rows is None else f"Row {panel.rows[at]:,}: "
     same = panel.object_index == panel.object_index[at]
     same[at] = False
-    others = [_plain(score) for score in panel.score[same].tolist()]
+    others = [_written(panel, score) for score in panel.score[same].tolist()]
     beside = "It has no other score."
     if others:
         beside = f"The other {'score' if len(others) == 1 else 'scores'} of {label} {is_or_are(len(others))} "
         beside += f"{name_some(others)}."
-    return f"{row}{assessor} gave {label} {_plain(panel.score[at])}.", beside
+    return f"{row}{assessor} gave {label} {_written(panel, panel.score[at])}.", beside
 
 
 def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iterator[Outcome]:
     """Return what comes out as the scores stand, corrected, and without them."""
     panel, first = fit.panel, slips[0]
     label = str(panel.objects[panel.object_index[first]])
-    entered = f"{_plain(panel.score[first])}, as entered" if len(slips) == 1 else "as entered"
+    entered = f"{_written(panel, panel.score[first])}, as entered" if len(slips) == 1 else "as entered"
     cases: list[tuple[str, Callable[[], Fit]]] = [(entered, lambda: fit)]
     rest = np.delete(panel.score, slips)
     meant = [_meant(panel, at, rest) for at in slips]
@@ -323,7 +324,9 @@ def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iter
     if len(known) == len(slips):
         score = np.array(panel.score)
         score[list(slips)] = [number for number, _ in known]
-        words = f"{_plain(known[0][0])}, {known[0][1]}" if len(slips) == 1 else "with the point where it was meant"
+        words = (
+            f"{_written(panel, known[0][0])}, {known[0][1]}" if len(slips) == 1 else "with the point where it was meant"
+        )
         cases.append((words, lambda: fit.refit(replace(panel, score=score))))
     kept = np.ones(panel.n_assessments, dtype=bool)
     kept[list(slips)] = False
@@ -337,6 +340,8 @@ def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iter
 
 def _meant(panel: Panel, at: int, rest: Floats) -> tuple[float, str] | None:
     """Return the score that was probably meant, and what went wrong, where zeros explain it; ``rest`` is all else."""
+    if panel.turned is not None:
+        return None
     room = _spread(panel)[2] / 2
     low, high = rest.min() - room, rest.max() + room
     for power, zeros in enumerate(("a zero", "two zeros", "three zeros", "four zeros"), start=1):
@@ -369,7 +374,7 @@ def _far_line(fit: Fit, at: int) -> tuple[str, str]:
     way = "above" if error > 0 else "below"
     off = number(abs(float(error)), digits, in_sentence=True)
     return (
-        f"{sentence(_place(panel, at))}: {_plain(panel.score[at])}.",
+        f"{sentence(_place(panel, at))}: {_written(panel, panel.score[at])}.",
         f"It is {off} points {way} what all other scores predict.",
     )
 
@@ -435,8 +440,9 @@ def _hanging_line(
         error = float(fit.residuals[at] / (1.0 - leverages(fit)[at]))
         off = number(abs(error), 1, in_sentence=True)
         said = (
-            f"{_genitive(who)} {_plain(panel.score[at])} is {off} points {'above' if error > 0 else 'below'} what all "
-            f"other scores predict; without {who} it {way} from rank {standing.place:,} to {place:,}."
+            f"{_genitive(who)} {_written(panel, panel.score[at])} is {off} points "
+            f"{'above' if error > 0 else 'below'} what all other scores predict; "
+            f"without {who} it {way} from rank {standing.place:,} to {place:,}."
         )
     return f"{standing.object} is {verb} only with {who}.", said
 
@@ -627,7 +633,7 @@ def _confidence(comparison: Comparison | None) -> Iterator[Alert]:
 def _beyond(fit: Fit) -> Iterator[Alert]:
     """Say which values lie beyond the ends of the scale that scores show."""
     score, values = fit.panel.score, fit.values
-    if values.scale is not None or not fit.is_calibrated:
+    if values.scale is not None or not fit.is_calibrated or fit.panel.turned is not None:
         return
     low, high = float(score.min()), float(score.max())
     step = 10.0 ** -decimals(float(np.ptp(score)))
@@ -645,7 +651,7 @@ def _beyond(fit: Fit) -> Iterator[Alert]:
             (
                 (
                     f"{name_some(sides, 12)}.",
-                    f"Scores end at {_plain(low)} and {_plain(high)}, and {several} read by strict assessors may be "
+                    f"Scores end at {low:g} and {high:g}, and {several} read by strict assessors may be "
                     "worth more than those could give.",
                 ),
             ),

@@ -405,6 +405,7 @@ def classify(fit: Fit, cutoffs: Sequence[float]) -> Classification:
     >>> found.names, found.probability.round(2).tolist()
     (['below 5', '5 and above'], [[0.01, 0.99], [0.99, 0.01]])
     """
+    fit.panel.refuse_turned("A cut-off")
     edges = np.asarray(cutoffs, dtype=np.float64)
     if edges.ndim != 1 or not edges.size or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
         raise InputError("Cut-offs must be increasing, finite numbers.", kind="bad_option")

@@ -13,7 +13,7 @@ from evenhand.models.average import CWA, SA
 from evenhand.models.family import INTERVAL, check_options, make_fit, refuse_criteria
 from evenhand.models.fit import Fit, Method, Model, Options
 from evenhand.models.noise import NoiseKind, NoisePrior
-from evenhand.panel.gauge import Condition, Gauge, condition
+from evenhand.panel.gauge import Anchor, Condition, Gauge, Reference, condition
 from evenhand.panel.panel import Panel
 from evenhand.solve import Answering, Solution, SolverKind
 from evenhand.solve.connectivity import Connectivity, connectivity
@@ -119,6 +119,8 @@ def fit_additive(
     start: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> Fit:
     """Return the fit of one of the two methods, from values and biases close to the answer where they are known."""
+    if isinstance(gauge, Reference) or (isinstance(gauge, Anchor) and gauge.values):
+        panel.refuse_turned("A known value")
     refuse_criteria(panel)
     check_options(panel, model, noise, interval)
     seen = panel if model.uses_confidence else panel.with_equal_confidence()

@@ -392,6 +392,8 @@ def refine(
     'cwc+shrunk'
     """
     chosen = replace(refinements if refinements is not None else Refinements(), **assumed)
+    if chosen.scores is not None:
+        panel.refuse_turned("Where marks end")
     with one_thread(min(panel.n_objects, panel.n_assessors)):
         model, parts = find_refined(
             panel, chosen, per_component=per_component, noise=noise, interval=interval, solver=solver

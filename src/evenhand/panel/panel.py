@@ -298,6 +298,20 @@ class Panel:
         return "object" if self.reading is None else self.reading.noun
 
     @property
+    def turned(self) -> float | None:
+        """What scores are taken from where the lowest was the best, and the others say what stood there; else None."""
+        return None if self.reading is None else self.reading.turned
+
+    def refuse_turned(self, what: str) -> None:
+        """Refuse marks of the file's own scale, where the lowest is the best and scores were turned around."""
+        if self.turned is not None:
+            raise bad_option(
+                f"{what} cannot be told here: the lowest score is the best, so that scores were turned around, and a "
+                f"mark m is {self.turned:g} - m in all tables. Turn the scores around in the file, on any scale, "
+                f"and leave {argument('best')} out."
+            )
+
+    @property
     def is_equally_confident(self) -> bool:
         """Whether all precisions are one and the same number, kept once."""
         return self.precision.strides == (0,)
