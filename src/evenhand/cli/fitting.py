@@ -79,6 +79,11 @@ class Reading(Options, heading="The file"):
     criteria: tuple[str, ...] = ask.text(
         "COLUMN,COLUMN", "Columns of scores of which each is a criterion.", callback=ask.names
     )
+    columns: tuple[str, ...] = ask.text(
+        "COLUMN,COLUMN",
+        "Columns of scores, where each is an assessor's (or an object's): all others are left out.",
+        callback=ask.names,
+    )
     scores: dict[str, float] | None = ask.text(
         "WORD=X,WORD=X",
         "What scores in words stand for, such as Reject=1,Weak accept=3.",
@@ -94,6 +99,15 @@ class Reading(Options, heading="The file"):
     best: Literal["highest", "lowest"] | None = ask.choice(
         ["highest", "lowest"],
         "Which score is the best. Lowest turns scores around, as German marks from 1 to 6. Default: highest, or asked.",
+        heading=_CELLS,
+    )
+    corrections: dict[str, str] = ask.text(
+        "ROW:COLUMN=TEXT",
+        "Read a cell as something else, such as 26:Ito=80; nothing after = for an empty one. The file stays as it is. "
+        "May be repeated.",
+        "--correct",
+        multiple=True,
+        callback=ask.pairs,
         heading=_CELLS,
     )
     format: str | None = ask.text("NAME", "The system that wrote the file. Default: recognised by its content.")
@@ -116,8 +130,9 @@ class Reading(Options, heading="The file"):
 
     def kept(self) -> dict[str, Any]:
         """Return what was typed that a reading does not tell again."""
-        names = ("sheet", "format", "duplicates", "missing", "aliases", "factor", "level_scale", "covariates", "best")
-        return {name: value for name, value in self.typed().items() if name in names}
+        told_again = ("object", "assessor", "score", "uncertainty", "confidence", "level", "criterion", "criteria")
+        left = {*told_again, "layout", "wide", "scores"}
+        return {name: value for name, value in self.typed().items() if name not in left}
 
     def read(self, *, is_told: bool = True) -> Panel:
         """Return the panel that the file holds, and say on standard error how it was read."""

@@ -18,8 +18,8 @@ SUFFIX: Final = ".evenhand.toml"
 KNOWN: Final[Mapping[str, type | tuple[type, ...]]] = {
     **dict.fromkeys(("object", "assessor", "score", "uncertainty", "confidence", "level", "criterion"), str),
     **dict.fromkeys(("layout", "sheet", "format", "duplicates", "best"), str),
-    **dict.fromkeys(("criteria", "missing", "covariates", "level_scale"), list),
-    **dict.fromkeys(("scores", "aliases"), dict),
+    **dict.fromkeys(("criteria", "missing", "covariates", "level_scale", "columns"), list),
+    **dict.fromkeys(("scores", "aliases", "corrections"), dict),
     "factor": (int, float),
 }
 """What may stand in it, by the names that :func:`evenhand.read_panel` has for it, and of which kind."""

@@ -32,7 +32,7 @@ from evenhand.panel.headings import (
     weights_in,
 )
 from evenhand.panel.layout import Kind, Layout, Slot
-from evenhand.panel.roles import missing_columns, quoted
+from evenhand.panel.roles import find_column, missing_columns, quoted
 from evenhand.panel.rules import label_text
 from evenhand.panel.sheet import (
     COMPUTED,
@@ -63,6 +63,8 @@ def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
     pairs = _paired(sheet, across)
     columns = [facts for facts in across if facts.at not in pairs.used] if pairs else across
     columns = _without_summaries(sheet, columns)
+    if sheet.given.columns:
+        pairs, columns = None, _told(sheet, down)
     if pairs is None and len(columns) < 2 and sheet.given.layout is None:
         raise missing_columns(["assessor"], sheet.table.names, sheet.source)
     if pairs is None and not columns:
@@ -100,6 +102,20 @@ def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
     return sheet.finish(
         kind, slots, form, weights=weights_in([head.criterion or "" for head in pairs.heads]) if pairs else {}
     )
+
+
+def _told(sheet: Sheet, down: Facts) -> list[Facts]:
+    """Return the columns of scores that the user named, whatever they look like."""
+    found = [
+        find_column(sheet.table.names, name, option="columns", source=sheet.source) for name in sheet.given.columns
+    ]
+    if down.at in found:
+        message = f"{down.name!r} labels the rows: leave it out of {argument('columns')}."
+        raise InputError(message, kind="bad_option", where=sheet.source)
+    named = set(found)
+    others = [facts.at for facts in sheet.facts if facts.is_scores and facts.at not in named and facts is not down]
+    sheet.left_out |= dict.fromkeys(others, "not among the columns that were named")
+    return [facts for facts in sheet.facts if facts.at in named]
 
 
 def groups(sheet: Sheet) -> Layout | None:

@@ -59,6 +59,7 @@ class Given:
     criterion: str | None = None
     covariates: tuple[str, ...] = ()
     criteria: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     layout: Kind | None = None
 
     @property
