@@ -418,7 +418,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         fit=fit,
         method_name=method_name,
         rows=ROWS,
-        anchors={one.standing.object: f"o{at}" for at, one in enumerate(laid_out["objects"])},
+        anchors={one.standing.object: f"#o{at}" for at, one in enumerate(laid_out["objects"])},
         stops=stops,
         checks=[one for one in report.alerts if one.level == "check"],
         remarks=[one for one in report.alerts if one.level == "note"],
