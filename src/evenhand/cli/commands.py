@@ -33,6 +33,7 @@ from evenhand.cli.fitting import (
 from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, as_typed, command, part, typed
 from evenhand.cli.plotting import plot
 from evenhand.cli.reports import QUESTION, Drawing, Lottery, Reporting, report, template
+from evenhand.cli.serving import serve
 from evenhand.cli.showing import Summary, say, say_beside, show_json, show_next_step
 from evenhand.cli.studies import reproduce, simulate
 from evenhand.errors import EvenhandError, InputError, MissingPackageError
@@ -575,6 +576,6 @@ def demo(options: DemoOptions) -> None:
 
 for _command in (
     *(calibrate, check, compare, rank, influence, next_assessments, pack, demo),
-    *(design, plot, report, simulate, reproduce, template),
+    *(design, plot, report, simulate, reproduce, template, serve),
 ):
     main.add_command(_command)

@@ -89,6 +89,19 @@ def parse_number(cell: object, *, decimal_comma: bool = False) -> float | None:
     return float(text) if _NUMBER.fullmatch(text) or _INFINITY.fullmatch(text) else None
 
 
+def probably_meant(cell: str) -> str | None:
+    """Return the number that a cell was probably meant to be: with a letter for a digit, or signs that slipped in.
+
+    Examples
+    --------
+    >>> probably_meant("8O"), probably_meant("l2"), probably_meant("7..5"), probably_meant("late")
+    ('80', '12', '7.5', None)
+    """
+    text = cell.strip().translate(str.maketrans("OoIl|", "00111")) if any(map(str.isdigit, cell)) else ""
+    text = re.sub(r"([.,])[.,]+", r"\1", text).strip("'`´.,;: ")
+    return text if text != cell.strip() and parse_number(text) is not None else None
+
+
 class Score(NamedTuple):
     """A score as it was written: its number, and what it is out of, or ``"%"``; None where that is not said."""
 

@@ -72,9 +72,6 @@ _ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
 _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 """Coordinates of a drawing with more than two decimals, at the end of those."""
 
-_LONG: Final = 16
-"""Labels of more characters than this get more room."""
-
 _NAMED: Final = 30
 """Up to this many objects are named in a sentence."""
 
@@ -403,16 +400,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     rows = standings(fit, report.ranks, verdict)
     written = datetime.now(UTC) if made is None else made
     laid_out = blocks.context(fit, verdict, rows)
-    environment.globals |= {
-        **laid_out,
-        "words_of": look.STATUS,
-        "listed": blocks.LISTED,
-        "share": percent(fit.values.interval),
-        "titled": any(one.title for one in rows),
-        "is_long": any(len(one.object) > _LONG for one in rows),
-        "grouped": any(one.group for one in rows),
-        "sides": {one.assessor: one.side for one in laid_out["assessors"] if one.side},
-    }
+    environment.globals |= laid_out
     return environment.get_template("report.html").render(
         report=report,
         fit=fit,
