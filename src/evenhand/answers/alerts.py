@@ -104,6 +104,8 @@ class Alert:
         What to do.
     outcomes
         What else would come out, side by side.
+    scores
+        The scores to check first, by their position in the panel.
     """
 
     level: Level
@@ -113,6 +115,7 @@ class Alert:
     where: str | None = None
     remedy: str = ""
     outcomes: tuple[Outcome, ...] = ()
+    scores: tuple[int, ...] = ()
 
     @property
     def message(self) -> str:
@@ -296,6 +299,7 @@ def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Aler
         where=name_some([_place(panel, at) for at in slips]),
         remedy=f"Ask {who}; correct {it} in the file, or leave {it} out.",
         outcomes=tuple(_outcomes(fit, decision, slips)),
+        scores=tuple(slips),
     )
 
 

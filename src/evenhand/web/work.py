@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -49,6 +50,7 @@ REFINEMENTS: Final[Mapping[str, tuple[Any, Mapping[str, Any]]]] = {
 }
 """Refinements, each in words and as assumptions of :func:`evenhand.refine`."""
 
+_CELL: Final = re.compile(r"row (\d+), column (.+)", re.DOTALL)
 _UNPACKED: Final = (".csv", ".tsv", ".txt", ".parquet")
 _SHEETS: Final = (".xlsx", ".xlsm", ".ods", ".xls")
 
@@ -90,7 +92,7 @@ def safe_name(given: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Looked:
-    """A file as it was read: its cells, and its assessments or why there are none."""
+    """A file as it was read: its cells, its assessments, and what is wrong; cells that are wrong count as empty."""
 
     table: Table | None
     scores: Scores | None
@@ -174,9 +176,29 @@ def look(content: bytes, name: str, options: Mapping[str, Any], corrections: Map
             )
         )
         problems.clear()  # those of the panel say more
-        scores = tried(lambda: _few(read_panel(place, corrections=dict(corrections) or None, **told, **packed)))
+
+        def read(given: Mapping[str, str]) -> Scores:
+            return _few(read_panel(place, corrections=dict(given) or None, **told, **packed))
+
+        scores = tried(lambda: read(corrections))
+        wrong = cells_in(problems, table)
+        if scores is None and wrong and len(wrong) == len(problems):  # until they are settled, such cells are empty
+            settled = {**corrections, **dict.fromkeys(wrong, "")}
+            with suppress(EvenhandError):
+                scores = read(settled)
         sheets = tried(lambda: sheet_names(place, max_unpacked=limit)) if place.suffix.lower() in _SHEETS else ()
     return Looked(table, scores, tuple(problems), tuple(sheets or ()))
+
+
+def cells_in(problems: Sequence[Problem], table: Table | None) -> dict[str, tuple[int, str]]:
+    """Return the cells, by their place, that problems are about."""
+    found: dict[str, tuple[int, str]] = {}
+    names = () if table is None else table.names
+    for one in problems:
+        place = _CELL.fullmatch(one.where or "")
+        if place is not None and place[2] in names:
+            found[f"{place[1]}:{place[2]}"] = int(place[1]), place[2]
+    return found
 
 
 def _few(scores: Scores) -> Scores:
@@ -282,9 +304,10 @@ def conclude(found: Fit | CriteriaFit, places: int | None) -> Answer:
         why = str(error)
     tell("looking for what may be wrong", 0, None)
     alerts = find_alerts(fit, decision)
-    without = provisional([one for one in alerts if one.level == "stop"])
+    stops = [one for one in alerts if one.level == "stop"]
+    without = provisional(stops)
     if without is not None:
-        return Answer(found, without.fit, without.ranking, without, alerts)
+        return Answer(found, without.fit, without.ranking, without, stops)
     return Answer(found, fit, ranking, decision, alerts, why)
 
 

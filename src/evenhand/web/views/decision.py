@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import messages
@@ -22,6 +23,7 @@ from evenhand.web.work import METHODS, REFINEMENTS, Answer, answering
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evenhand.answers.alerts import Alert
     from evenhand.answers.decision import Standing
 
 _SEARCHED: Final = 20
@@ -44,12 +46,37 @@ def shown(panel: Panel, answer: Answer, objects: Sequence[Standing] = ()) -> dic
         "method_name": method_name,
         "methods": METHODS,
         "refinements": REFINEMENTS,
-        "stops": answer.stops,
-        "checks": [one for one in answer.alerts if one.level == "check"],
+        "stops": [replace(one, remedy="") for one in answer.stops],
+        "slips": _slips(answer),
+        "checks": [replace(one, remedy=_remedy(one)) for one in answer.alerts if one.level == "check"],
         "remarks": [one for one in answer.alerts if one.level == "note"],
         "is_provisional": bool(answer.stops),
         "has_search": len(answer.standings) > _SEARCHED,
     }
+
+
+def _slips(answer: Answer) -> list[dict[str, Any]]:
+    """Return the cells of the scores that must be checked first."""
+    scores = answer.found.combined.panel
+    if scores.rows is None or scores.reading is None:
+        return []
+    found = []
+    for at in [at for one in answer.stops for at in one.scores][:5]:
+        pair = (str(scores.objects[scores.object_index[at]]), str(scores.assessors[scores.assessor_index[at]]))
+        column = scores.reading.column_of(*pair, None if scores.criterion is None else str(scores.criterion[at]))
+        if column is not None:
+            row = int(scores.rows[at])
+            found.append({"object": pair[0], "assessor": pair[1], "row": row, "column": column})
+    return found
+
+
+def _remedy(alert: Alert) -> str:
+    """Return what to do about an alert on these pages, which have no command line."""
+    pages = {
+        "hangs_on_assessor": _("The page What if shows what would change without an assessor."),
+        "other_method": _("The page Evidence shows the methods side by side."),
+    }
+    return pages.get(alert.kind, "" if "`" in alert.remedy else alert.remedy)
 
 
 @require_GET

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -22,7 +22,7 @@ from evenhand.panel.rules import label_text, probably_meant
 from evenhand.web.forms import ROLES, Corrected, Settings
 from evenhand.web.models import Correction, Panel
 from evenhand.web.pages import page, when_done
-from evenhand.web.work import Looked, looking
+from evenhand.web.work import Looked, cells_in, looking
 
 if TYPE_CHECKING:
     from evenhand.panel.column import Table
@@ -34,7 +34,6 @@ ROWS: Final = 12
 _COLUMNS: Final = 60
 _OF_ROLES: Final = (*(role for role in ROLES if role), "criteria", "columns")
 _LISTED: Final = 25
-_PLACE: Final = re.compile(r"row (\d+)(?:, column (.+))?$", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -91,16 +90,19 @@ def _initial(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _wrong(table: Table | None, problem: Problem) -> Wrong:
     """Return a problem with its cell."""
-    found = _PLACE.search(problem.where or "")
-    if found is None or found[2] is None or table is None:
-        return Wrong(problem)
-    row, column = int(found[1]), found[2]
-    rows = table.row_numbers.tolist()
-    if row not in rows or column not in table.names:
-        return Wrong(problem)
+    for row, column in cells_in([problem], table).values():
+        text = text_at(table, row, column)
+        return Wrong(problem, row, column, text, probably_meant(text))
+    return Wrong(problem)
+
+
+def text_at(table: Table | None, row: int, column: str) -> str:
+    """Return what stands in a cell; nothing where there is none."""
+    rows = [] if table is None else table.row_numbers.tolist()
+    if table is None or row not in rows or column not in table.names:
+        return ""
     cell = table.columns[table.names.index(column)][rows.index(row)]
-    text = "" if cell is None else label_text(cell)
-    return Wrong(problem, row, column, text, probably_meant(text))
+    return "" if cell is None else label_text(cell)[:2000]
 
 
 def _shown(request: HttpRequest, table: Table | None, wrong: list[Wrong]) -> dict[str, Any] | None:
@@ -170,9 +172,7 @@ def settle(request: HttpRequest, pk: int) -> HttpResponse:
     """Take how the file is to be read, or that it is read well."""
     panel = get_object_or_404(Panel, pk=pk)
     if "go" in request.POST:
-        panel.is_read = True
-        panel.save()
-        panel.say(_("Reading confirmed"))
+        _confirm(panel)
         return redirect("decision", pk)
     if "reset" in request.POST:
         return _settled(panel, {})
@@ -190,6 +190,21 @@ def settle(request: HttpRequest, pk: int) -> HttpResponse:
         options |= {name: value for name, value in panel.options.items() if name in _OF_ROLES}
     words = _words(request.POST)
     return _settled(panel, options | ({"scores": words} if words else {}))
+
+
+def _confirm(panel: Panel) -> None:
+    """Take it that the file is read well; cells that are wrong and were not settled are empty from now on."""
+    job = looking(panel)
+    job.ended.wait()
+    looked: Looked | None = job.result
+    with transaction.atomic():
+        if looked is not None:
+            for row, column in cells_in(looked.problems, looked.table).values():
+                before = text_at(looked.table, row, column)
+                save_correction(panel, row, column, before, "", _("It is not a number and was left empty."))
+        panel.is_read = True
+        panel.save()
+        panel.say(_("Reading confirmed"))
 
 
 def _settled(panel: Panel, options: dict[str, Any]) -> HttpResponse:
@@ -255,18 +270,18 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
             messages.error(request, _("This cell cannot be corrected."))
             continue
         given = form.cleaned_data
-        rows = table.row_numbers.tolist()
-        if given["row"] not in rows or column not in table.names:
+        if given["row"] not in table.row_numbers or column not in table.names:
             messages.error(request, _("There is no such cell in this file."))
             continue
-        cell = table.columns[table.names.index(column)][rows.index(given["row"])]
-        before = "" if cell is None else label_text(cell)
+        before = text_at(table, given["row"], column)
         if before != given["text"]:
-            save_correction(panel, given["row"], column, before[:2000], given["text"], given["reason"])
+            save_correction(panel, given["row"], column, before, given["text"], given["reason"])
             number += 1
     if number:
         panel.save()
     row = request.POST.get("row", "")
+    if request.POST.get("back") == "decision":
+        return redirect("decision", pk)
     return redirect(f"{reverse('reading', args=[pk])}{f'?row={row}' if row.isdecimal() else ''}#sheet")
 
 

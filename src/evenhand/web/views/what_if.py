@@ -12,12 +12,11 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from evenhand.panel.rules import label_text
 from evenhand.web.forms import Change, Named, Saved
 from evenhand.web.models import Panel, Scenario
 from evenhand.web.pages import page, when_done
 from evenhand.web.views.decision import shown
-from evenhand.web.views.reading import save_correction
+from evenhand.web.views.reading import save_correction, text_at
 from evenhand.web.work import METHODS, REFINEMENTS, Answer, Tried, answering, cells_of, looking, trying, with_choices
 
 MOST: Final = 200
@@ -266,9 +265,7 @@ def save(request: HttpRequest, pk: int, at: int) -> HttpResponse:
     wanted = with_choices(panel.state(), one.changes)
     with transaction.atomic():
         for row, column, text in cells:
-            rows = looked.table.row_numbers.tolist()
-            cell = looked.table.columns[looked.table.names.index(column)][rows.index(row)]
-            save_correction(panel, row, column, "" if cell is None else label_text(cell)[:2000], text, reason)
+            save_correction(panel, row, column, text_at(looked.table, row, column), text, reason)
         panel.choices, panel.options = wanted["choices"], wanted["options"]
         panel.save()
         panel.say(_("Saved: %(changes)s") % {"changes": "; ".join(in_words(change) for change in one.changes)}, reason)
