@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from evenhand.web.store import open_store
+from evenhand.web.store import DATABASE, LOG, open_store
 
 _HERE = Path(__file__).parent
 
@@ -55,7 +55,7 @@ TEMPLATES = [
 DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": DATA / "evenhand.sqlite3",
+        "NAME": DATA / DATABASE,
         "OPTIONS": {
             # what a page called saved is on the disk, and readers do not wait for writers
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;",
@@ -114,7 +114,7 @@ LOGGING = {
     "handlers": {
         "file": {
             "class": "logging.handlers.RotatingFileHandler",
-            "filename": DATA / "log.txt",
+            "filename": DATA / LOG,
             "maxBytes": 1_000_000,
             "backupCount": 3,
             "encoding": "utf-8",

@@ -11,6 +11,8 @@ from typing import IO, Final
 
 from evenhand.errors import InputError
 
+DATABASE: Final = "evenhand.sqlite3"
+LOG: Final = "log.txt"
 _SECRET: Final = "secret"  # noqa: S105  the name of a file
 
 
@@ -27,6 +29,8 @@ def open_store(place: Path) -> str:
     """Make the directory if there is none, for its owner alone, and return the secret that signs cookies."""
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in (DATABASE, LOG):  # what SQLite writes beside its file may be read by whoever may read that
+            os.close(os.open(place / name, os.O_RDWR | os.O_CREAT, 0o600))
         with suppress(FileExistsError):
             handle = os.open(place / _SECRET, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "w", encoding="ascii") as file:
