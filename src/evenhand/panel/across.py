@@ -14,6 +14,7 @@ from evenhand.panel import lexicon
 from evenhand.panel.confidence import FormHint
 from evenhand.panel.headings import (
     BESIDE,
+    COMPUTED,
     FORMS,
     fold,
     form_of,
@@ -25,6 +26,7 @@ from evenhand.panel.headings import (
     is_full_name,
     is_person,
     is_question,
+    is_summary_name,
     is_thing,
     meaning_of,
     numbered,
@@ -35,7 +37,6 @@ from evenhand.panel.layout import Kind, Layout, Slot
 from evenhand.panel.roles import find_column, missing_columns, quoted
 from evenhand.panel.rules import label_text
 from evenhand.panel.sheet import (
-    COMPUTED,
     MAIL,
     Facts,
     Sheet,
@@ -44,7 +45,6 @@ from evenhand.panel.sheet import (
     is_in_the_middle,
     is_ranks,
     is_summary,
-    is_summary_name,
     share_of,
     tagged,
     told_places,

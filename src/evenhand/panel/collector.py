@@ -15,24 +15,24 @@ from evenhand.panel.column import NO_CODE, Codes, Column, Table
 from evenhand.panel.confidence import Declared, Form, FormHint, level_words, precision_of_uncertainty
 from evenhand.panel.entries import Entries, settle_duplicates
 from evenhand.panel.headings import plain_text
-from evenhand.panel.portions import (
+from evenhand.panel.portions import Found, Further, Growing, Labels, Place, Portion, RowNumbers
+from evenhand.panel.roles import Roles
+from evenhand.panel.rules import (
     EMPTY,
     FINITE,
     INFINITE,
     LEVEL,
     NO_NUMBER,
-    Found,
-    Further,
-    Growing,
-    Labels,
     Numbers,
-    Place,
-    Portion,
+    Options,
     Reading,
-    RowNumbers,
+    is_empty,
+    label_text,
+    no_score,
+    odd_labels,
+    quote,
+    shortened,
 )
-from evenhand.panel.roles import Roles
-from evenhand.panel.rules import Options, is_empty, label_text, no_score, odd_labels, quote, shortened
 from evenhand.words import argument, count_of, name_some
 
 _MOST_NAMED: Final = 7

@@ -16,6 +16,7 @@ from evenhand.panel.across import columns_across, groups, matrix, rows_label
 from evenhand.panel.column import Cell, Table, factorise
 from evenhand.panel.confidence import FormHint
 from evenhand.panel.headings import (
+    COMPUTED,
     FORMS,
     WEIGHT,
     bare_name,
@@ -30,7 +31,7 @@ from evenhand.panel.headings import (
 from evenhand.panel.layout import Given, Layout, Slot, by_names
 from evenhand.panel.roles import Roles, find_column, listed_names, missing_columns, quoted
 from evenhand.panel.rules import label_text, parse_score
-from evenhand.panel.sheet import COMPUTED, Facts, Sheet, another, computed, is_summary, told_places
+from evenhand.panel.sheet import Facts, Sheet, another, computed, is_summary, told_places
 from evenhand.words import argument, count_of
 
 
