@@ -10,6 +10,8 @@ import os
 import signal
 import sys
 import threading
+from collections import UserDict
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +20,6 @@ import click
 from evenhand import __version__
 from evenhand.cli import options as ask
 from evenhand.cli import terminal
-from evenhand.cli.design import design
 from evenhand.cli.fitting import (
     Calibrating,
     CriteriaFitting,
@@ -31,11 +32,8 @@ from evenhand.cli.fitting import (
     refuse_criteria_of,
 )
 from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, as_typed, command, part, typed
-from evenhand.cli.plotting import plot
-from evenhand.cli.reports import QUESTION, Drawing, Lottery, Reporting, report, template
-from evenhand.cli.serving import serve
+from evenhand.cli.reports import QUESTION, Drawing, Lottery, Reporting
 from evenhand.cli.showing import Summary, say, say_beside, show_json, show_next_step
-from evenhand.cli.studies import reproduce, simulate
 from evenhand.errors import EvenhandError, InputError, MissingPackageError
 from evenhand.words import spoken
 
@@ -46,6 +44,16 @@ if TYPE_CHECKING:
     from evenhand.io.sheets import Sheet
     from evenhand.models.criteria import CriteriaFit
     from evenhand.models.fit import Fit
+
+
+class Commands(UserDict[str, Any]):
+    """Commands by their names; one of another module, whose name stands here, is imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        found = self.data[name]
+        if isinstance(found, str):
+            found = self.data[name] = getattr(import_module(f"evenhand.cli.{found}"), name)
+        return found  # type: ignore[no-any-return]
 
 
 class EvenhandGroup(click.Group):
@@ -147,6 +155,15 @@ def _say(message: str) -> None:
 
 @click.group(
     cls=EvenhandGroup,
+    commands=Commands(
+        design="design",
+        plot="plotting",
+        report="reports",
+        template="reports",
+        simulate="studies",
+        reproduce="studies",
+        serve="serving",
+    ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""Start with `evenhand demo`, then `evenhand check FILE` and `evenhand calibrate FILE`.
 
@@ -545,7 +562,7 @@ def demo(options: DemoOptions) -> None:
     """Calibrate a small grant competition that ships with evenhand: 40 proposals, 11 assessors, 10 places."""
     from evenhand.answers.decision import decision_for
     from evenhand.data import demo_path
-    from evenhand.io.demo import demo as demo_panel
+    from evenhand.io.panels import demo as demo_panel
     from evenhand.io.results import check_target, copy_file
     from evenhand.models.additive import CWC
     from evenhand.reports.summary import alert_records, find_alerts, summarise_fit
@@ -574,8 +591,5 @@ def demo(options: DemoOptions) -> None:
     )
 
 
-for _command in (
-    *(calibrate, check, compare, rank, influence, next_assessments, pack, demo),
-    *(design, plot, report, simulate, reproduce, template, serve),
-):
+for _command in (calibrate, check, compare, rank, influence, next_assessments, pack, demo):
     main.add_command(_command)

@@ -508,7 +508,9 @@ def sniff(text: str, *, preferred: str | None = None) -> str:
     for delimiter in DELIMITERS:
         reader = _until_error(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter))
         rows = [row for row in itertools.islice(reader, 200) if not _is_blank_row(row)]
-        header = rows[find_header(rows[:_FIRST_ROWS])[0]] if rows else []
+        if max(map(len, rows), default=0) < 2:
+            continue
+        header = rows[find_header(rows[:_FIRST_ROWS])[0]]
         width = len(header)
         if width < 2:
             continue

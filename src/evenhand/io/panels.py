@@ -201,6 +201,21 @@ def read_panel(  # noqa: PLR0913
     return panel
 
 
+def demo() -> Panel:
+    """Return a panel to play with: a made-up grant competition of 40 proposals, 11 assessors and 101 scores.
+
+    It is the one of ``evenhand demo``.
+
+    Examples
+    --------
+    >>> demo()
+    Panel(40 objects, 11 assessors, 101 assessments, confidence levels (factor 1.75))
+    """
+    from evenhand.data import demo_path
+
+    return read_panel(demo_path())
+
+
 def _refuse_limit(path: str | os.PathLike[str]) -> None:
     """Refuse a limit of what is unpacked for a file of which nothing is."""
     if _kind_of(path, None) in ("text", "parquet"):
@@ -321,7 +336,11 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, max_un
     InputError
         If there is no such file or it cannot be read, in one sentence that says what to do.
     """
-    kind = _kind_of(path, sheet)
+    return _table(path, _kind_of(path, sheet), sheet, max_unpacked)
+
+
+def _table(path: str | os.PathLike[str], kind: FileKind, sheet: str | None, max_unpacked: int) -> Table:
+    """Return the cells of a file of a known kind."""
     if kind == "text":
         return read_delimited(path, max_bytes=max_unpacked)
     if kind == "parquet":
@@ -348,7 +367,7 @@ def read_cells(
 ) -> Table:
     """Return the table in which :func:`read_panel` looks for assessments: what stands in it, whatever it means."""
     with local(path, max_unpacked) as place:
-        found = _whole(place, sheet, max_unpacked, format, Given())
+        found = _whole(place, _kind_of(place, sheet), sheet, max_unpacked, format, Given())
     return (found if isinstance(found, Table) else found.table).corrected(corrections or {})
 
 
@@ -374,24 +393,28 @@ def _read(
             from evenhand.io.parquet import ParquetFile
 
             return read_source(ParquetFile(path), given, options, of_table)
-    found = _whole(path, sheet, max_unpacked, format, given)
+    found = _whole(path, kind, sheet, max_unpacked, format, given)
     if isinstance(found, Table):
         return of_table(found)
     return _of_system(replace(found, table=found.table.corrected(corrections)), given, options)
 
 
 def _whole(
-    path: str | os.PathLike[str], sheet: str | None, max_unpacked: int, format: str | None, given: Given
+    path: str | os.PathLike[str],
+    kind: FileKind,
+    sheet: str | None,
+    max_unpacked: int,
+    format: str | None,
+    given: Given,
 ) -> Table | Found:
-    """Return all cells of a file, or what another system makes of it."""
-    kind = _kind_of(path, sheet)
+    """Return all cells of a file of a known kind, or what another system makes of it."""
     if kind in ("json", "markup"):
         return _data(Path(path), kind, max_unpacked, format)
     if kind == "workbook" and sheet is None:
         from evenhand.io.spreadsheet import read_sheets
 
         return _sheet(*read_sheets(path, max_unpacked=max_unpacked), given)
-    return realigned(read_table(path, sheet=sheet, max_unpacked=max_unpacked))
+    return realigned(_table(path, kind, sheet, max_unpacked))
 
 
 def _sheet(tables: Sequence[Table], further: Sequence[str], given: Given) -> Table:

@@ -125,10 +125,10 @@ def summarise_fit(
 
 def find_alerts(fit: Fit, decision: Decision | None = None) -> list[Alert]:
     """Return what may be wrong with a result; of a decision on a panel of some hundred scores, by other methods too."""
-    from evenhand.answers.compare import compare
-
     compared = None
     if decision is not None and fit.panel.n_assessments <= COMPARED and fit.model.why_not("refit") is None:
+        from evenhand.answers.compare import compare
+
         compared = compare(fit.panel, per_component=fit.per_component)
     return alerts(fit, decision, comparison=compared)
 
