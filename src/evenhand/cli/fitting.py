@@ -64,10 +64,7 @@ class Reading(Options, heading="The file"):
         heading=_CELLS,
     )
     missing: tuple[str, ...] = ask.text(
-        "TEXT",
-        "A text that means an empty cell, such as NA. May be repeated.",
-        multiple=True,
-        heading=_CELLS,
+        "TEXT", "A text that means an empty cell, such as NA. May be repeated.", multiple=True, heading=_CELLS
     )
     sheet: str | None = ask.text("NAME", "Sheet of a workbook. Default: the first that is not empty.")
     layout: Kind | None = ask.choice(
@@ -166,10 +163,7 @@ class Gauging(Options, heading="Where zero bias lies"):
     )
     reference: float | None = ask.number("V", "The notional mean of --gauge reference.")
     known: dict[str, float] = ask.text(
-        "OBJECT=VALUE",
-        "Anchor on an object of known value. May be repeated.",
-        multiple=True,
-        callback=ask.number_pairs,
+        "OBJECT=VALUE", "Anchor on an object of known value. May be repeated.", multiple=True, callback=ask.number_pairs
     )
     per_component: bool = ask.flag(
         "Calibrate each group of a panel that is not connected on its own; groups are not comparable."

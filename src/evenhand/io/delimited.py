@@ -608,10 +608,7 @@ def count_controls(data: bytes) -> int:
 # --- commas and points ---------------------------------------------------------------------------
 
 _NUMBERS: Final = {
-    mark: (
-        rf"^[+-]?(\d+{sign}\d*|{sign}\d+)([eE][+-]?\d+)?$",
-        rf"^[+-]?[1-9]\d{{0,2}}{sign}\d{{3}}$",
-    )
+    mark: (rf"^[+-]?(\d+{sign}\d*|{sign}\d+)([eE][+-]?\d+)?$", rf"^[+-]?[1-9]\d{{0,2}}{sign}\d{{3}}$")
     for mark, sign in ((",", ","), (".", r"\."))
 }
 """For each decimal mark, patterns of a number with it, and of one in which it may separate thousands."""

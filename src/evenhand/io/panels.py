@@ -400,12 +400,7 @@ def _read(
 
 
 def _whole(
-    path: str | os.PathLike[str],
-    kind: FileKind,
-    sheet: str | None,
-    max_unpacked: int,
-    format: str | None,
-    given: Given,
+    path: str | os.PathLike[str], kind: FileKind, sheet: str | None, max_unpacked: int, format: str | None, given: Given
 ) -> Table | Found:
     """Return all cells of a file of a known kind, or what another system makes of it."""
     if kind in ("json", "markup"):

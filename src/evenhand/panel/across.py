@@ -151,12 +151,7 @@ def groups(sheet: Sheet) -> Layout | None:
     if down is None:
         raise missing_columns(["object"], sheet.table.names, sheet.source)
     slots = [
-        Slot(
-            one["score"].at,
-            down.at,
-            one["assessor"].at,
-            one["confidence"].at if "confidence" in one else None,
-        )
+        Slot(one["score"].at, down.at, one["assessor"].at, one["confidence"].at if "confidence" in one else None)
         for one in groups.values()
     ]
     form: FormHint = "level_or_confidence" if any(slot.confidence is not None for slot in slots) else "none"

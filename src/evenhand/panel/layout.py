@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -220,7 +221,8 @@ def joined_names(top: Sequence[Cell], below: Sequence[Cell]) -> list[str]:
     return names
 
 
-def by_names(names: Sequence[str], given: Given, source: str) -> Roles | None:
+@lru_cache(maxsize=4)
+def by_names(names: tuple[str, ...], given: Given, source: str) -> Roles | None:
     """Return the columns of one assessment a row where the very names settle them; None where more must be looked at.
 
     What the user said is held against the names at once.

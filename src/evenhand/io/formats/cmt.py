@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from evenhand.errors import InputError, Problem
-from evenhand.io.formats.found import Found, column_named, listed, refusal, settle_fields
+from evenhand.io.formats.found import Found, column_named, listed, refusal, with_fields
 from evenhand.io.formats.markup import is_markup, is_workbook, read_markup, workbook_sheets
 from evenhand.io.table import arrange
 from evenhand.panel.column import Cell, Table
@@ -40,8 +40,6 @@ def from_table(table: Table) -> Found | None:
     words = [name for name, match in questions.items() if not match["value"] and match["asked"].strip() in valued]
     fields = [name for name in questions if name not in words]
     asked = {name: questions[name]["asked"] for name in fields}
-    system = "CMT's export of reviews"
-    settled = settle_fields(table, fields, system=system, labels=asked)
     details = [
         (name, _DETAILS.get(fold(name), "not needed"))
         for name in table.names
@@ -50,23 +48,20 @@ def from_table(table: Table) -> Found | None:
         and fold(name) not in ("paper id", "paper title", "reviewer name", fold(assessor))
     ]
     name = column_named(table, "reviewer name")
-    notes = list(settled.notes)
-    if name == assessor:
-        message = "there is no Reviewer Email: reviewers are told apart by their names."
-        notes.append(Problem("names_only", message, f"column {name}"))
-    return Found(
-        system,
+    found = Found(
+        "CMT's export of reviews",
         table,
         object=column_named(table, "paper id") or "",
         assessor=assessor,
-        score=settled.score,
-        confidence=settled.confidence,
         title=column_named(table, "paper title"),
         assessor_details=(name,) if name is not None and name != assessor else (),
-        left_out=listed(details, [(word, "the words for a value that is read") for word in words], settled.left_out),
-        notes=tuple(notes),
-        question=settled.question,
+        left_out=listed(details, [(word, "the words for a value that is read") for word in words]),
     )
+    found = with_fields(found, fields, labels=asked)
+    if name != assessor:
+        return found
+    message = "there is no Reviewer Email: reviewers are told apart by their names."
+    return replace(found, notes=(*found.notes, Problem("names_only", message, f"column {name}")))
 
 
 def from_text(text: str, source: str) -> Found | None:

@@ -21,9 +21,9 @@ from evenhand.io.formats.found import (
     nature,
     of_rows,
     refusal,
-    settle_fields,
     text_of,
     with_columns,
+    with_fields,
 )
 from evenhand.io.records import records_table
 from evenhand.panel import lexicon
@@ -210,21 +210,18 @@ def _of_reviews(table: Table, form: _Form, assessor: str, object_: str, notes: t
         notes=table.notes,
     )
     fields = [name for name in form.questions if name not in (object_, assessor)]
-    settled = settle_fields(table, fields, system=f"a file of {form.system}")
-    return Found(
+    found = Found(
         f"{form.system}, sent once for each assessment",
         table,
         object=object_,
         assessor=assessor,
-        score=settled.score,
-        confidence=settled.confidence,
         assessor_details=_details(form, assessor),
-        left_out=listed(form.left_out, settled.left_out),
-        notes=(*notes, *settled.notes),
+        left_out=tuple(form.left_out),
+        notes=notes,
         duplicates="last",
         time=form.time,
-        question=settled.question,
     )
+    return with_fields(found, fields, called=f"a file of {form.system}")
 
 
 def _of_grids(table: Table, form: _Form, assessor: str, notes: tuple[Problem, ...]) -> Found:
@@ -269,22 +266,17 @@ def _unfolded(
     missing = {question: [None] * len(long) for question in questions if question not in long.names}
     long = with_columns(long, missing) if missing else long
     long = Table(
-        *(long.names, long.columns, long.row_numbers, long.source),
-        decimal_comma=table.decimal_comma,
-        notes=table.notes,
+        *(long.names, long.columns, long.row_numbers, long.source), decimal_comma=table.decimal_comma, notes=table.notes
     )
-    settled = settle_fields(long, list(questions), system=f"a file of {form.system}")
-    return Found(
+    found = Found(
         f"{form.system}, objects down a grid" if any("[" in name for _, _, name in parts) else f"{form.system}, across",
         long,
         object="object",
         assessor=assessor,
-        score=settled.score,
-        confidence=settled.confidence,
         assessor_details=details,
-        left_out=listed(form.left_out, left_out, settled.left_out),
-        notes=(*notes, *settled.notes),
+        left_out=listed(form.left_out, left_out),
+        notes=notes,
         duplicates="last",
         time=form.time,
-        question=settled.question,
     )
+    return with_fields(found, list(questions), called=f"a file of {form.system}")

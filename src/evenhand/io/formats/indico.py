@@ -6,14 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from evenhand.errors import Problem
-from evenhand.io.formats.found import (
-    Found,
-    cells_of,
-    column_named,
-    left_out_rows,
-    refusal,
-    settle_fields,
-)
+from evenhand.io.formats.found import Found, cells_of, column_named, left_out_rows, refusal, with_fields
 from evenhand.io.records import record_of, records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
 from evenhand.panel.headings import fold
@@ -76,28 +69,22 @@ def from_data(data: object, source: str) -> Found | None:
     ]
     if not asked_there:
         raise refusal(f"This is {system} without any rating that is a number.", kind="no_scores", source=source)
-    settled = settle_fields(table, asked_there, system=system)
     tracks = "track" in table.names and len({cell for cell in cells_of(table, "track") if cell is not None}) > 1
     notes = [*left_out_rows(older, "reviews of earlier revisions")]
     if odd:
         notes.append(Problem("left_out", f"{count_of(odd, 'rating')} that {_are(odd)} no number left out."))
-    return Found(
+    found = Found(
         system,
         table,
         object="friendly_id",
         assessor="reviewer",
-        score=settled.score,
-        confidence=settled.confidence,
         title="title" if "title" in table.names else None,
         assessor_details=("reviewer name",) if "reviewer name" in table.names else (),
-        left_out=tuple(
-            [(name, "where it was reviewed") for name in ("track", "revision") if name in table.names]
-            + list(settled.left_out)
-        ),
-        notes=(*notes, *settled.notes),
-        question=settled.question,
+        left_out=tuple((name, "where it was reviewed") for name in ("track", "revision") if name in table.names),
+        notes=tuple(notes),
         duplicates="keep" if tracks else None,
     )
+    return with_fields(found, asked_there)
 
 
 def _is_rated(thing: Mapping[str, Any]) -> bool:

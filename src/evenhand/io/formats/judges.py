@@ -6,15 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from evenhand.errors import InputError, Problem
-from evenhand.io.formats.found import (
-    Found,
-    cells_of,
-    column_named,
-    left_out_rows,
-    refusal,
-    text_of,
-    with_columns,
-)
+from evenhand.io.formats.found import Found, cells_of, column_named, left_out_rows, refusal, text_of, with_columns
 from evenhand.io.records import record_of, records_in, records_table, scalar, to_table
 from evenhand.panel.column import Cell, Table
 from evenhand.panel.headings import SYNONYMS, fold

@@ -19,9 +19,9 @@ from evenhand.io.formats.found import (
     of_rows,
     per_cell,
     refusal,
-    settle_fields,
     text_of,
     with_columns,
+    with_fields,
 )
 from evenhand.io.records import record_of, records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
@@ -110,20 +110,17 @@ def _of_signed(table: Table, forum: str, signature: str) -> Found:
     known = {"id", "forum", "replyto", "number", "cdate", "mdate", "tcdate", "tmdate", "ddate", "title", "assessor"}
     details = [name for name in table.names if fold(name) in known or name in (forum, signature, invitation)]
     fields = [name for name in table.names if name and name not in details]
-    settled = settle_fields(table, fields, system="a table of OpenReview's notes", labels=_labels(fields))
     unread = [name for name in details if name not in (forum, "assessor", column_named(table, "title"))]
-    return Found(
+    found = Found(
         "a table of OpenReview's notes",
         table,
         object=forum,
         assessor="assessor",
-        score=settled.score,
-        confidence=settled.confidence,
         title=column_named(table, "title"),
-        left_out=listed([(name, "about the note") for name in unread], settled.left_out),
-        notes=(*_left_out(gone, others), *hidden, *settled.notes),
-        question=settled.question,
+        left_out=listed((name, "about the note") for name in unread),
+        notes=(*_left_out(gone, others), *hidden),
     )
+    return with_fields(found, fields, labels=_labels(fields))
 
 
 def _listed(cell: Cell) -> list[str]:
@@ -186,21 +183,16 @@ def from_data(data: object, source: str) -> Found | None:
         raise refusal("All reviews in these notes of OpenReview were deleted.", kind="no_scores", source=source)
     table = records_table(records, source)
     fields_there = [name for name in table.names if name not in ("forum", "assessor", "paper title")]
-    system = "notes of OpenReview"
-    settled = settle_fields(table, fields_there, system=system, labels=_labels(fields_there))
     others = sum(note.get("id") != note.get("forum") for note in notes) - len(official)
-    return Found(
-        system,
+    found = Found(
+        "notes of OpenReview",
         table,
         object="forum",
         assessor="assessor",
-        score=settled.score,
-        confidence=settled.confidence,
         title="paper title" if "paper title" in table.names else None,
-        left_out=settled.left_out,
-        notes=(*_left_out(len(official) - len(kept), max(others, 0)), *hidden, *settled.notes),
-        question=settled.question,
+        notes=(*_left_out(len(official) - len(kept), max(others, 0)), *hidden),
     )
+    return with_fields(found, fields_there, labels=_labels(fields_there))
 
 
 def _notes(data: object, source: str) -> Iterator[Mapping[str, Any]]:
