@@ -19,7 +19,6 @@ import click
 
 from evenhand import __version__
 from evenhand.cli import options as ask
-from evenhand.cli import terminal
 from evenhand.cli.fitting import (
     Calibrating,
     CriteriaFitting,
@@ -230,6 +229,11 @@ def calibrate(options: CalibrateOptions) -> None:
 
         return with_details(summary, found, **draws)
 
+    def show(summary: Summary) -> None:
+        from evenhand.cli import terminal
+
+        terminal.show_fit(summary, options.rows, decision, calibrated=found.model.is_calibrated)
+
     if options.cluster is not None:
         _calibrate_on_cluster(options, options.cluster)
         return
@@ -245,13 +249,7 @@ def calibrate(options: CalibrateOptions) -> None:
         with_reliability=options.reliability,
     )
     pages = options.reporting.write(found, **draws)
-    options.output.give(
-        summary,
-        lambda shown: terminal.show_fit(shown, options.rows, decision, calibrated=found.model.is_calibrated),
-        detailed,
-        pages,
-        lambda: _sheets(found, decision, summary["alerts"]),
-    )
+    options.output.give(summary, show, detailed, pages, lambda: _sheets(found, decision, summary["alerts"]))
 
 
 def _sheets(
@@ -273,6 +271,7 @@ _ON_A_CLUSTER: Final = (
 
 def _calibrate_on_cluster(options: CalibrateOptions, cluster: str) -> None:
     """Run the calibration on a cluster and show a short summary."""
+    from evenhand.cli import terminal
     from evenhand.cluster.calibrate import calibrate_distributed
 
     meaningful = typed(*_ON_A_CLUSTER)
@@ -322,6 +321,7 @@ def check(options: CheckOptions) -> int:
     comparisons hang by a thread, and which further assessments would mend it. Exit code 1 if the panel is not
     connected, 2 if the file cannot be read as a panel.
     """
+    from evenhand.cli import terminal
     from evenhand.reports.summary import summarise_check, summarise_refusal
 
     try:
@@ -388,6 +388,7 @@ def compare(options: CompareOptions) -> None:
     from evenhand.answers.advice import applicable
     from evenhand.answers.compare import compare as compare_methods
     from evenhand.answers.evidence import Priors
+    from evenhand.cli import terminal
     from evenhand.models.refined import Refinements
     from evenhand.reports.first_sheets import comparison_sheet
     from evenhand.reports.summary import summarise_comparison
@@ -429,6 +430,7 @@ def rank(options: RankOptions) -> None:
     """
     from evenhand.answers.decision import decide
     from evenhand.answers.ranking import rank as rank_fit
+    from evenhand.cli import terminal
     from evenhand.reports.summary import summarise_ranking
 
     lottery = options.lottery
@@ -462,6 +464,7 @@ def influence(options: InfluenceOptions) -> None:
     object's value the most, and what would change without each assessor.
     """
     from evenhand.answers.decision import decision_for
+    from evenhand.cli import terminal
     from evenhand.reports.first_sheets import influence_sheets
     from evenhand.reports.summary import summarise_influence
 
@@ -501,6 +504,7 @@ def next_assessments(options: NextOptions) -> None:
     """
     from evenhand.answers.decision import decision_for
     from evenhand.answers.next_best import next_best
+    from evenhand.cli import terminal
     from evenhand.io.designs import read_pairs
     from evenhand.reports.first_sheets import next_sheet
     from evenhand.reports.summary import summarise_next
@@ -534,6 +538,7 @@ def pack(options: PackOptions) -> None:
     DIR holds the labels, the assessments as codes and numbers, and panel.json, which says what there is. What the
     input options say about FILE need not be said again when DIR is read.
     """
+    from evenhand.cli import terminal
     from evenhand.io.packed import check_place, manifest_of, pack_panel
 
     check_place(options.place)
@@ -561,6 +566,7 @@ class DemoOptions(Options):
 def demo(options: DemoOptions) -> None:
     """Calibrate a small grant competition that ships with evenhand: 40 proposals, 11 assessors, 10 places."""
     from evenhand.answers.decision import decision_for
+    from evenhand.cli import terminal
     from evenhand.data import demo_path
     from evenhand.io.panels import demo as demo_panel
     from evenhand.io.results import check_target, copy_file

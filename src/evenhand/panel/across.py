@@ -34,7 +34,7 @@ from evenhand.panel.headings import (
     weights_in,
 )
 from evenhand.panel.layout import Kind, Layout, Slot
-from evenhand.panel.roles import find_column, missing_columns, quoted
+from evenhand.panel.roles import missing_columns, quoted
 from evenhand.panel.rules import label_text
 from evenhand.panel.sheet import (
     MAIL,
@@ -106,13 +106,10 @@ def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
 
 def _told(sheet: Sheet, down: Facts) -> list[Facts]:
     """Return the columns of scores that the user named, whatever they look like."""
-    found = [
-        find_column(sheet.table.names, name, option="columns", source=sheet.source) for name in sheet.given.columns
-    ]
-    if down.at in found:
+    named = {facts.at for facts in sheet.columns(sheet.given.columns, "columns")}
+    if down.at in named:
         message = f"{down.name!r} labels the rows: leave it out of {argument('columns')}."
         raise InputError(message, kind="bad_option", where=sheet.source)
-    named = set(found)
     others = [facts.at for facts in sheet.facts if facts.is_scores and facts.at not in named and facts is not down]
     sheet.left_out |= dict.fromkeys(others, "not among the columns that were named")
     return [facts for facts in sheet.facts if facts.at in named]

@@ -207,9 +207,12 @@ class Sheet:
     def named(self, role: str) -> Facts | None:
         """Return the column that the user named for a role; None where none was."""
         name = getattr(self.given, role)
-        return (
-            None if name is None else self.facts[find_column(self.table.names, name, option=role, source=self.source)]
-        )
+        return None if name is None else self.columns([name], role)[0]
+
+    def columns(self, names: Sequence[str], option: str) -> list[Facts]:
+        """Return the columns that the user named with an option."""
+        named = listed_names(names)
+        return [self.facts[find_column(self.table.names, one, option=option, source=self.source)] for one in named]
 
     def follows(self, one: Facts, other: Facts) -> bool:
         """Say whether a cell of one column follows from that of the other."""
@@ -307,10 +310,7 @@ class Sheet:
     ) -> Layout:
         """Return the layout, with what is told beside and what is left out."""
         if not covariates and self.given.covariates:
-            covariates = [
-                find_column(self.table.names, name, option="covariates", source=self.source)
-                for name in listed_names(self.given.covariates)
-            ]
+            covariates = [facts.at for facts in self.columns(self.given.covariates, "covariates")]
         slots, form = self._with_spreads(slots, form)
         read = {place for slot in slots for place in slot if isinstance(place, int)} | set(covariates)
         details = self._details(slots, read)

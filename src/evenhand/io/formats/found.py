@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenhand.errors import InputError, Problem
 from evenhand.panel.column import NO_CODE, Cell, Column, Table, factorise
 from evenhand.panel.headings import fold
-from evenhand.panel.rules import label_text
+from evenhand.panel.rules import is_empty, label_text
 from evenhand.panel.sheet import Facts, Nature
 from evenhand.panel.understand import answers
 from evenhand.words import argument, count_of, name_some
@@ -88,16 +88,12 @@ def kinds_of(column: Column) -> list[Cell]:
     found = [column.cells[code] for code in codes.tolist() if code != NO_CODE]
     if column.numbers is not None and codes.size and int(codes[-1]) == NO_CODE:
         found += np.unique(column.numbers[column.codes == NO_CODE]).tolist()
-    return [cell for cell in found if not _is_empty(cell)]
-
-
-def _is_empty(cell: Cell) -> bool:
-    return cell is None or cell != cell or (isinstance(cell, str) and not cell.strip())
+    return [cell for cell in found if not is_empty(cell)]
 
 
 def is_filled(column: Column) -> NDArray[np.bool_]:
     """Say for each row whether its cell is filled."""
-    filled = np.array([not _is_empty(cell) for cell in column.cells] or [False], np.bool_)
+    filled = np.array([not is_empty(cell) for cell in column.cells] or [False], np.bool_)
     plain = column.codes == NO_CODE
     return np.where(plain, column.numbers is not None, filled[np.where(plain, 0, column.codes)])
 
@@ -129,7 +125,7 @@ def with_columns(table: Table, further: Mapping[str, Sequence[Cell]]) -> Table:
 
 def text_of(cell: Cell) -> str:
     """Return a cell as text without outer white space; empty where it is."""
-    return "" if _is_empty(cell) else label_text(cell).strip()
+    return "" if is_empty(cell) else label_text(cell).strip()
 
 
 def left_out_rows(count: int, what: str) -> tuple[Problem, ...]:

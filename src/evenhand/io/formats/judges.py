@@ -14,29 +14,11 @@ from evenhand.words import count_of, name_some
 
 _JUDGES: Final = ("judge", "judge model", "judge name", "judge id", "grader", "grader model", "evaluator", "annotator")
 _ITEMS: Final = (
-    *(
-        "item",
-        "item id",
-        "question id",
-        "prompt id",
-        "sample id",
-        "task id",
-        "example id",
-        "doc id",
-        "question",
-        "prompt",
-    ),
-    *("sample", "task", "example", "id"),
+    *("item", "item id", "question id", "prompt id", "sample id", "task id", "example id", "doc id", "question"),
+    *("prompt", "sample", "task", "example", "id"),
 )
 _MODELS: Final = (
-    "model",
-    "model id",
-    "model name",
-    "generator",
-    "system",
-    "candidate model",
-    "response model",
-    "answer by",
+    *("model", "model id", "model name", "generator", "system", "candidate model", "response model", "answer by"),
 )
 _SCORES: Final = ("score", "rating", "grade", "mark", "overall score", "overall")
 _SURE: Final = ("confidence", "certainty", "uncertainty", "judge confidence")
