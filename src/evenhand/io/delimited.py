@@ -117,7 +117,7 @@ def read_delimited(path: str | os.PathLike[str], *, max_bytes: int = MAX_UNPACKE
 
 
 class TextFile:
-    """A text file of cells as a :class:`evenhand.io.table.Source`; its rows are estimated from the first ones.
+    """A text file of cells as a :class:`evenhand.panel.source.Source`; its rows are estimated from the first ones.
 
     Polars may split it where it is large, if ``quick``. The largest file that is read has ``max_bytes`` and
     ``max_cells``; None for any.
