@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from evenhand.errors import InputError, Problem
-from evenhand.io.formats.found import Found, column_named, listed, refusal, with_fields
+from evenhand.io.formats.found import Found, column_named, listed, with_fields
 from evenhand.io.formats.markup import is_markup, is_workbook, read_markup, workbook_sheets
 from evenhand.io.table import arrange
 from evenhand.panel.column import Cell, Table
@@ -35,7 +35,7 @@ def from_table(table: Table) -> Found | None:
             "This is CMT's export of reviews without the reviewers: reviewers numbered anew for each paper have "
             "no standard that could be told. Export it as a chair who may see them; then it has Reviewer Email."
         )
-        raise refusal(message, kind="anonymous_assessors", source=table.source)
+        raise InputError(message, kind="anonymous_assessors", where=table.source)
     valued = {match["asked"].strip() for match in questions.values() if match["value"]}
     words = [name for name, match in questions.items() if not match["value"] and match["asked"].strip() in valued]
     fields = [name for name in questions if name not in words]
@@ -76,7 +76,7 @@ def from_text(text: str, source: str) -> Found | None:
             f"These are {what} from CMT, without scores: to calibrate, export Reviews (Actions, Export to Excel); "
             "evenhand design reads this file."
         )
-        raise refusal(message, kind="not_scores", source=source)
+        raise InputError(message, kind="not_scores", where=source)
     return None
 
 

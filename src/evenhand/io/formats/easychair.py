@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.errors import Problem
+from evenhand.errors import InputError, Problem
 from evenhand.io.formats.found import (
     Found,
     cells_of,
@@ -17,7 +17,6 @@ from evenhand.io.formats.found import (
     listed,
     of_rows,
     per_cell,
-    refusal,
     text_of,
     with_columns,
     with_fields,
@@ -76,7 +75,7 @@ def _refuse_others(table: Table, names: set[str]) -> None:
             f"This is a file of {what} from EasyChair, without scores: to calibrate, give review.csv of the same "
             "download; evenhand design reads bids and assignments."
         )
-        raise refusal(message, kind="not_scores", source=table.source)
+        raise InputError(message, kind="not_scores", where=table.source)
 
 
 def _without_header(table: Table) -> Table | None:

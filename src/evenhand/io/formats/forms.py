@@ -20,7 +20,6 @@ from evenhand.io.formats.found import (
     listed,
     nature,
     of_rows,
-    refusal,
     text_of,
     with_columns,
     with_fields,
@@ -98,7 +97,7 @@ def across_from_table(table: Table) -> Found | None:
     graded = [name for name in asked if nature(cells_of(table, name)) in ("score", "choice")]
     left_out = [(name, "no score in it") for name in asked if name not in graded]
     if not graded:
-        raise refusal("No question of this form was answered by a score.", kind="no_scores", source=table.source)
+        raise InputError("No question of this form was answered by a score.", kind="no_scores", where=table.source)
     return _unfolded(table, form, assessor, [("score", name, name) for name in graded], left_out, notes)
 
 
@@ -155,11 +154,11 @@ def _with_assessor(table: Table, form: _Form) -> tuple[Table, _Form, str, tuple[
         if known.any():
             notes = left_out_rows(int(np.count_nonzero(~known)), "answers of nobody who is named")
             return of_rows(table, known), form, name, notes
-    raise refusal(
+    raise InputError(
         f"This is a file of {form.system} whose answers are anonymous: nobody's standard can be told without knowing "
         "which answers are the same person's. Collect e-mail addresses, or ask for the assessor's name in the form.",
         kind="anonymous_assessors",
-        source=table.source,
+        where=table.source,
     )
 
 
@@ -261,7 +260,7 @@ def _unfolded(
                 records.append(head | {question: columns[question, label][row] for question, _ in keys})
                 rows.append(int(table.row_numbers[row]))
     if not records:
-        raise refusal("No question of this form was answered.", kind="no_scores", source=table.source)
+        raise InputError("No question of this form was answered.", kind="no_scores", where=table.source)
     long = records_table(records, table.source, rows=rows)
     missing = {question: [None] * len(long) for question in questions if question not in long.names}
     long = with_columns(long, missing) if missing else long

@@ -57,11 +57,6 @@ class Found:
     """What the file leaves open: to be asked unless an option has said it."""
 
 
-def refusal(message: str, *, kind: str, source: str) -> InputError:
-    """Return the error for a file of a known system that cannot be calibrated."""
-    return InputError(message, kind=kind, where=source)
-
-
 # --- columns -------------------------------------------------------------------------------------
 
 
@@ -164,7 +159,7 @@ def with_fields(
     if not told.scores:
         columns = f"The columns are {name_some(said, 12)}" if said else "There are no columns"
         lacks = f"This is {called or found.system} without a field that holds scores"
-        raise refusal(f"{lacks}. {columns}: export it with the scores.", kind="no_scores", source=table.source)
+        raise InputError(f"{lacks}. {columns}: export it with the scores.", kind="no_scores", where=table.source)
     question = None
     if told.several:
         shown = ", ".join(repr(said[at]) for at in told.several)

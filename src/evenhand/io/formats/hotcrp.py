@@ -17,7 +17,6 @@ from evenhand.io.formats.found import (
     listed,
     of_rows,
     per_cell,
-    refusal,
     text_of,
     with_fields,
 )
@@ -82,7 +81,7 @@ def from_table(table: Table) -> Found | None:
             f"This is a file of {other} from HotCRP, without scores: to calibrate, download Scores (CSV) or Reviews "
             "(CSV); evenhand design reads this one."
         )
-        raise refusal(message, kind="not_scores", source=table.source)
+        raise InputError(message, kind="not_scores", where=table.source)
     has_keywords = any(_KEYWORD.fullmatch(name) for name in table.names)
     if {"reviewername", "email"} <= names or ("email" in names and ("review" in names or has_keywords)):
         return _reviews(table)
@@ -105,7 +104,7 @@ def _anonymous(source: str) -> InputError:
         "letter (12A), which says nothing of who wrote it, so nobody's standard can be told. Download it as a chair or "
         "an administrator who may see the reviewers' names; then it has a column email."
     )
-    return refusal(message, kind="anonymous_assessors", source=source)
+    return InputError(message, kind="anonymous_assessors", where=source)
 
 
 def _reviews(table: Table) -> Found:

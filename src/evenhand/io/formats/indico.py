@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from evenhand.errors import Problem
-from evenhand.io.formats.found import Found, cells_of, column_named, left_out_rows, refusal, with_fields
+from evenhand.errors import InputError, Problem
+from evenhand.io.formats.found import Found, cells_of, column_named, left_out_rows, with_fields
 from evenhand.io.records import record_of, records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
 from evenhand.panel.headings import fold
@@ -24,7 +24,7 @@ def from_table(table: Table) -> Found | None:
             "This is Indico's table of abstracts, which has only the mean score of each, and without its sign where it "
             "is negative: export the abstracts as JSON, which has every review."
         )
-        raise refusal(message, kind="aggregates", source=table.source)
+        raise InputError(message, kind="aggregates", where=table.source)
     return None
 
 
@@ -59,16 +59,16 @@ def from_data(data: object, source: str) -> Found | None:
             records.append({**_head(thing, review), **ratings})
     system = f"Indico's {'abstracts' if 'abstracts' in data else 'papers'}.json"
     if not records:
-        raise refusal(f"This is {system} without any review.", kind="no_scores", source=source)
+        raise InputError(f"This is {system} without any review.", kind="no_scores", where=source)
     if any(record["reviewer"] is None for record in records):
         message = f"This is {system} without the reviewers: export it as a manager who may see them."
-        raise refusal(message, kind="anonymous_assessors", source=source)
+        raise InputError(message, kind="anonymous_assessors", where=source)
     table = records_table(records, source)
     asked_there = [
         name for name in table.names if name not in _HEAD and any(cell is not None for cell in cells_of(table, name))
     ]
     if not asked_there:
-        raise refusal(f"This is {system} without any rating that is a number.", kind="no_scores", source=source)
+        raise InputError(f"This is {system} without any rating that is a number.", kind="no_scores", where=source)
     tracks = "track" in table.names and len({cell for cell in cells_of(table, "track") if cell is not None}) > 1
     notes = [*left_out_rows(older, "reviews of earlier revisions")]
     if odd:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from evenhand.errors import InputError, Problem
-from evenhand.io.formats.found import Found, cells_of, column_named, left_out_rows, refusal, text_of, with_columns
+from evenhand.io.formats.found import Found, cells_of, column_named, left_out_rows, text_of, with_columns
 from evenhand.io.records import record_of, records_in, records_table, scalar, to_table
 from evenhand.panel.column import Cell, Table
 from evenhand.panel.headings import SYNONYMS, fold
@@ -111,7 +111,7 @@ def _comparisons(source: str) -> InputError:
         "These are comparisons, which of two answers is better, and not scores of single answers: evenhand calibrates "
         "scores. Let the judges score each answer on its own (single-answer grading), and give that file."
     )
-    return refusal(message, kind="comparisons", source=source)
+    return InputError(message, kind="comparisons", where=source)
 
 
 def from_data(data: object, source: str) -> Found | None:
@@ -169,7 +169,7 @@ def _found(
     """Return rows with the columns object, assessor and score, and perhaps criterion, as what was found."""
     if not records:
         message = f"This is {system} without a single score: run the judges first."
-        raise refusal(message, kind="no_scores", source=source)
+        raise InputError(message, kind="no_scores", where=source)
     table = records_table(records, source)
     criteria = len(set(cells_of(table, "criterion"))) > 1 if "criterion" in table.names else False
     judges = set(cells_of(table, "assessor"))

@@ -18,7 +18,6 @@ from evenhand.io.formats.found import (
     listed,
     of_rows,
     per_cell,
-    refusal,
     text_of,
     with_columns,
     with_fields,
@@ -46,7 +45,7 @@ def from_table(table: Table) -> Found | None:
             "paper: who gave which score is not in it, so nothing can be calibrated. Get the reviews themselves as "
             "notes (JSON) through OpenReview's interface for programs, with the reviewers' profiles."
         )
-        raise refusal(message, kind="aggregates", source=table.source)
+        raise InputError(message, kind="aggregates", where=table.source)
     signature = column_named(table, "signatures", "signature")
     forum = column_named(table, "forum", "forum id", "paper id", "submission")
     if signature is not None and forum is not None and _is_signed(table, signature):
@@ -88,7 +87,7 @@ def _pseudonymous(source: str, example: str) -> InputError:
         "somebody else on every paper, so no two papers share an assessor and nobody's standard can be told. As a "
         "chair, get the profiles (~Name1) behind them from the groups of reviewers, and give these as the assessors."
     )
-    return refusal(message, kind="pseudonyms", source=source)
+    return InputError(message, kind="pseudonyms", where=source)
 
 
 def _of_signed(table: Table, forum: str, signature: str) -> Found:
@@ -160,7 +159,7 @@ def from_data(data: object, source: str) -> Found | None:
     if not official:
         if any("replyto" in note and "signatures" in note for note in notes):
             message = "These are notes of OpenReview without any review: get those of the invitation Official_Review."
-            raise refusal(message, kind="no_scores", source=source)
+            raise InputError(message, kind="no_scores", where=source)
         return None
     people = dict(_members(data))
     titles = {
@@ -180,7 +179,7 @@ def from_data(data: object, source: str) -> Found | None:
         fields = {name: _value(part) for name, part in _content(note).items() if name != "title"}
         records.append({**head, **fields})
     if not records:
-        raise refusal("All reviews in these notes of OpenReview were deleted.", kind="no_scores", source=source)
+        raise InputError("All reviews in these notes of OpenReview were deleted.", kind="no_scores", where=source)
     table = records_table(records, source)
     fields_there = [name for name in table.names if name not in ("forum", "assessor", "paper title")]
     others = sum(note.get("id") != note.get("forum") for note in notes) - len(official)

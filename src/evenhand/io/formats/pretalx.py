@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from evenhand.errors import Problem
-from evenhand.io.formats.found import Found, column_named, refusal, with_fields
+from evenhand.errors import InputError, Problem
+from evenhand.io.formats.found import Found, column_named, with_fields
 from evenhand.panel.column import Table
 from evenhand.panel.headings import FORMS, fold, meaning_of
 from evenhand.panel.sheet import another
@@ -36,7 +36,7 @@ def from_table(table: Table) -> Found | None:
             "This is pretalx's export of reviews without the reviewers: tick Reviewer email, Proposal ID and Score "
             "when exporting."
         )
-        raise refusal(message, kind="anonymous_assessors", source=table.source)
+        raise InputError(message, kind="anonymous_assessors", where=table.source)
     title = column_named(table, *_TITLES)
     left_out = [
         (one, "always empty here: its category has a column of its own") for one in table.names if _EMPTY.fullmatch(one)
