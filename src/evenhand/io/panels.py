@@ -21,10 +21,10 @@ from evenhand.io.table import arrange, realigned
 from evenhand.panel.column import Table, factorise
 from evenhand.panel.confidence import FACTOR, FormHint
 from evenhand.panel.headings import FORMS, bare_name, fold, meaning_of, weights_in
-from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names, words_of
+from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names
 from evenhand.panel.panel import Panel, refuse_idle
 from evenhand.panel.roles import find_column, listed_names
-from evenhand.panel.rules import Best, Duplicates, Options
+from evenhand.panel.rules import Best, Duplicates, Options, score_words
 from evenhand.panel.source import Read, collected, read_source
 from evenhand.panel.understand import understand
 from evenhand.words import argument, name_some
@@ -304,7 +304,7 @@ def _of_system(found: Found, given: Given, options: Options) -> Read:
         assessor_details=tuple(place(name, "assessor") or 0 for name in found.assessor_details),
         left_out=tuple(LeftOut(*one) for one in found.left_out),
         weights=weights_in(scores) if len(scores) > 1 else {},
-        scores=dict(found.symbols) or words_of(table, slots),
+        scores=dict(found.symbols) or score_words(cell for slot in slots for cell in table.columns[slot.score].cells),
         notes=found.notes,
     )
     if found.levels:

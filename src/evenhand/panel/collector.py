@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -244,7 +244,7 @@ class Collector:
             self._if_words.add(portion, 3, reading.where(FINITE, INFINITE), "unknown_level", unknown)
             self._precision.extend(reading.value)
             return
-        form = _number_form(hint)
+        form = "uncertainty" if "uncertainty" in hint else "confidence"
 
         def no_number(row: int) -> str:
             is_level = plain_text(label_text(column[row])) in self._powers
@@ -348,7 +348,8 @@ class Collector:
             has = f"1 {unit} has no score and counts" if count == 1 else f"{count:,} {unit}s have no score and count"
             message = f"{has} as not assessed (row{'s' if count > 1 else ''} {more})."
             if self._said:
-                message = f"{message[:-1]}; cells say {_tally(self._said)}."
+                said = [f"{text!r} ({times:,})" for text, times in self._said.most_common()]
+                message = f"{message[:-1]}; cells say {name_some(said)}."
             notes.append(Problem("not_assessed", message, f"column {self._score_name}"))
         sides = ("object", objects, self._sides[0]), ("assessor", assessors, self._sides[1])
         for role, _, side in sides:
@@ -359,12 +360,3 @@ class Collector:
                 notes.append(Problem(f"unassessed_{role}", message, f"{role} {lost[0]}"))
         odd = [odd_labels(role, labels) for role, labels, _ in sides]
         return [*notes, *(note for some in zip(*odd, strict=True) for one in some for note in one)]
-
-
-def _tally(said: Counter[str]) -> str:
-    """Return texts with how often each stands."""
-    return name_some([f"{text!r} ({count:,})" for text, count in said.most_common()])
-
-
-def _number_form(hint: FormHint) -> Literal["uncertainty", "confidence"]:
-    return "uncertainty" if "uncertainty" in hint else "confidence"

@@ -20,7 +20,7 @@ from evenhand.panel.column import NO_CODE, Cell, Column, Table, factorise
 from evenhand.panel.confidence import FormHint
 from evenhand.panel.headings import BESIDE, FORMS, fold, meaning_of, without_number
 from evenhand.panel.roles import Roles, find_column, listed_names, recognise
-from evenhand.panel.rules import Options, is_empty, label_text, no_score, parse_score, score_words
+from evenhand.panel.rules import Options, is_empty, label_text, no_score, parse_score
 
 Kind = Literal["long", "wide", "across", "groups"]
 """One assessment a row; objects down and assessors across; assessors down and objects across; several assessors a row,
@@ -363,8 +363,3 @@ def _gathered(
 
 def _cell(table: Table, place: int | str | None, row: int) -> Cell:
     return table.columns[place][row] if isinstance(place, int) else place
-
-
-def words_of(table: Table, slots: Sequence[Slot]) -> dict[str, float] | None:
-    """Return what words for scores stand for, where the scores of a table are words in a known order."""
-    return score_words(cell for slot in slots for cell in table.columns[slot.score].cells)

@@ -10,7 +10,7 @@ from evenhand.io.formats.found import Found, cells_of, column_named, left_out_ro
 from evenhand.io.records import record_of, records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
 from evenhand.panel.headings import fold
-from evenhand.words import count_of
+from evenhand.words import count_of, is_or_are
 
 _OF_ABSTRACTS: Final = frozenset({"submitted for tracks", "reviewed for tracks", "accepted track"})
 _HEAD: Final = ("friendly_id", "reviewer", "title", "reviewer name", "track", "revision")
@@ -72,7 +72,7 @@ def from_data(data: object, source: str) -> Found | None:
     tracks = "track" in table.names and len({cell for cell in cells_of(table, "track") if cell is not None}) > 1
     notes = [*left_out_rows(older, "reviews of earlier revisions")]
     if odd:
-        notes.append(Problem("left_out", f"{count_of(odd, 'rating')} that {_are(odd)} no number left out."))
+        notes.append(Problem("left_out", f"{count_of(odd, 'rating')} that {is_or_are(odd)} no number left out."))
     found = Found(
         system,
         table,
@@ -92,10 +92,6 @@ def _is_rated(thing: Mapping[str, Any]) -> bool:
     places = thing.get("revisions") if isinstance(thing.get("revisions"), list) else [thing]
     reviews = [record_of(place).get("reviews") for place in places or ()]
     return any("ratings" in record_of(one) for part in reviews if isinstance(part, list) for one in part)
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _questions(data: Mapping[str, Any]) -> Iterator[tuple[object, str | None]]:
