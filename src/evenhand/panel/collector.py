@@ -15,7 +15,7 @@ from evenhand.panel.column import NO_CODE, Codes, Column, Table
 from evenhand.panel.confidence import Declared, Form, FormHint, level_words, precision_of_uncertainty
 from evenhand.panel.entries import Entries, settle_duplicates
 from evenhand.panel.headings import plain_text
-from evenhand.panel.portions import Found, Further, Growing, Labels, Place, Portion, RowNumbers
+from evenhand.panel.portions import Faults, Further, Growing, Place, Portion, RowNumbers, SideLabels
 from evenhand.panel.roles import Roles
 from evenhand.panel.rules import (
     EMPTY,
@@ -23,9 +23,9 @@ from evenhand.panel.rules import (
     INFINITE,
     LEVEL,
     NO_NUMBER,
+    Judged,
     Numbers,
     Options,
-    Reading,
     is_empty,
     label_text,
     no_score,
@@ -69,7 +69,7 @@ class Collector:
         self._hint: FormHint = roles.form if roles.confidence is not None else "none"
         self._powers: Mapping[str, float] = level_words(options.aliases)
         words = frozenset(word.strip() for word in options.missing)
-        self._sides = Labels(words, rows), Labels(words, rows)
+        self._sides = SideLabels(words, rows), SideLabels(words, rows)
         self._score = Growing(np.float64, rows)
         self._precision = Growing(np.float64, rows if self._hint != "none" else 0)
         scores = {plain_text(word): number for word, number in (options.scores or {}).items()}
@@ -79,7 +79,7 @@ class Collector:
         self._covariates = [Further(name, words) for name in covariates]
         self._categories = set() if categories is None else categories
         self._row_numbers = RowNumbers()
-        self._found, self._if_levels, self._if_words, self._if_numbers = (Found(most_problems) for _ in range(4))
+        self._found, self._if_levels, self._if_words, self._if_numbers = (Faults(most_problems) for _ in range(4))
         self.declared = Declared(self._hint, options.level_scale)
         self._first_level: Place | None = None
         self._first_number: Place | None = None
@@ -113,7 +113,7 @@ class Collector:
             kept = np.delete(np.arange(numbers.size), absent)
             columns, numbers = tuple(column.take(kept) for column in columns), numbers[kept]
             headers = None if headers is None else headers.take(kept)
-            score = Reading(score.value[kept], None if score.status is None else score.status[kept])
+            score = Judged(score.value[kept], None if score.status is None else score.status[kept])
         if not numbers.size:
             return
         portion = Portion(columns, numbers, self.size, table.decimal_comma)
@@ -207,7 +207,7 @@ class Collector:
         count, first = self._not_assessed
         self._not_assessed = count + labelled.size, first + labelled[: _MOST_NAMED - len(first)].tolist()
 
-    def _check_scores(self, portion: Portion, score: Reading, headers: Column | None) -> None:
+    def _check_scores(self, portion: Portion, score: Judged, headers: Column | None) -> None:
         column = portion.columns[2]
 
         def no_number(row: int) -> str:

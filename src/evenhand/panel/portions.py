@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evenhand import memory
 from evenhand.errors import Problem
 from evenhand.panel.column import NO_CODE, Cell, Codes, Column, Vocabulary
-from evenhand.panel.rules import FINITE, INFINITE, NO_NUMBER, Numbers, Reading, is_empty, label_text
+from evenhand.panel.rules import FINITE, INFINITE, NO_NUMBER, Judged, Numbers, is_empty, label_text
 
 
 class Growing:
@@ -88,7 +88,7 @@ class Portion(NamedTuple):
         return self.place(position, int(rows[0])) if rows.size else None
 
 
-class Labels:
+class SideLabels:
     """Labels of one side: which cells are empty, which label each other cell is, and the codes of all assessments."""
 
     _UNSEEN, _LEFT_OUT, _BLANK = NO_CODE, NO_CODE - 1, NO_CODE - 2
@@ -193,14 +193,14 @@ class Further:
         self.has_numbers = False
         self.is_lost = False
         self.word: Place | None = None
-        self.if_numbers = Found(None)
+        self.if_numbers = Faults(None)
         self.numbers = Growing(np.float64)
         self._cells_read = Numbers(words, truth=True)
         self._cells: Sequence[Cell] = ()
         self._codes = Growing(np.uint32)
         self._has_plain = False
 
-    def take(self, portion: Portion, position: int) -> Reading:
+    def take(self, portion: Portion, position: int) -> Judged:
         """Take a portion of the column; ``is_lost`` says that it is one of categories whose texts were not kept."""
         column = portion.columns[position]
         reading = self._cells_read.read(column, portion.decimal_comma)
@@ -224,7 +224,7 @@ class Further:
         )
 
 
-class Found:
+class Faults:
     """Problems found: the first of them with their order, all of them counted."""
 
     def __init__(self, most: int | None) -> None:

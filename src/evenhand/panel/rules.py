@@ -19,7 +19,7 @@ from evenhand.panel.column import NO_CODE, Cell, Column
 from evenhand.panel.confidence import FACTOR, check_factor
 from evenhand.panel.headings import plain_text
 from evenhand.panel.lexicon import NOT_ASSESSED, SCORE_FAMILIES
-from evenhand.words import count_of
+from evenhand.words import count_of, is_or_are
 
 Duplicates = Literal["error", "keep", "combine", "last"]
 """What to do where an assessor scored an object twice: refuse, keep both, take their weighted mean, or the last one."""
@@ -214,7 +214,7 @@ FINITE, EMPTY, NO_NUMBER, INFINITE, LEVEL = range(5)
 """What a cell of a column of numbers turns out to be."""
 
 
-class Reading(NamedTuple):
+class Judged(NamedTuple):
     """A column of numbers: the number of each row, NaN where there is none, and what it is; None if all are finite."""
 
     value: Floats
@@ -246,7 +246,7 @@ class Numbers:
         self._status: list[int] = []
         self._value: list[float] = []
 
-    def read(self, column: Column, decimal_comma: bool) -> Reading:
+    def read(self, column: Column, decimal_comma: bool) -> Judged:
         """Read a portion of the column."""
         for cell in column.cells[len(self._status) :]:
             kind, number = self._judge(cell, decimal_comma)
@@ -256,14 +256,14 @@ class Numbers:
         if column.numbers is not None and is_plain.any():
             self.scales.add(None)
         if column.numbers is not None and is_plain.all():
-            return Reading(column.numbers, None)
+            return Judged(column.numbers, None)
         at = np.where(is_plain, len(self._status), column.codes)
         without = EMPTY if column.numbers is None else FINITE
         status = np.array([*self._status, without], np.uint8)[at]
         value = np.array([*self._value, math.nan])[at]
         if column.numbers is not None:
             value = np.where(is_plain, column.numbers, value)
-        return Reading(value, status if status.any() else None)
+        return Judged(value, status if status.any() else None)
 
     def _judge(self, cell: Cell, decimal_comma: bool) -> tuple[int, float]:
         if is_empty(cell, self._words):
@@ -336,8 +336,8 @@ def shortened(problems: Sequence[Problem], total: int, most: int | None = MOST_P
     listed = list(problems[:most])
     if total > len(listed):
         more = total - len(listed)
-        are = "is" if more == 1 else "are"
-        listed.append(Problem("more_problems", f"{count_of(more, 'further problem')} {are} not listed."))
+        message = f"{count_of(more, 'further problem')} {is_or_are(more)} not listed."
+        listed.append(Problem("more_problems", message))
     return InputError(listed)
 
 

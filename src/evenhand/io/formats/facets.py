@@ -11,7 +11,7 @@ from evenhand.errors import InputError, Problem
 from evenhand.io.formats.found import Found
 from evenhand.io.records import records_table
 from evenhand.panel.column import Cell
-from evenhand.words import count_of, name_some
+from evenhand.words import count_of, is_or_are, name_some
 
 _RATERS: Final = re.compile(
     r"\b(rater|judge|assessor|reviewer|marker|grader|examiner|referee|evaluator|scorer|interviewer|panell?ist)s?\b",
@@ -91,8 +91,8 @@ def from_text(text: str, source: str) -> Found | None:
         raise InputError("This is a file of FACETS without a single rating.", kind="no_scores", where=source)
     notes = []
     if unread:
-        are = "is" if unread == 1 else "are"
-        message = f"{count_of(unread, 'rating')} {are} missing to FACETS: no number, negative, or above the scale."
+        reason = "no number, negative, or above the scale"
+        message = f"{count_of(unread, 'rating')} {is_or_are(unread)} missing to FACETS: {reason}."
         notes.append(Problem("not_assessed", message, source))
     if without:
         notes.append(Problem("left_out", f"{count_of(without, 'rating')} of nobody or by nobody left out.", source))
