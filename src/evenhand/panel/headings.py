@@ -55,9 +55,6 @@ Words for objects and assessors are also recognised in the plural and followed b
 EITHER_SD_OR_LEVEL: Final = ("confidence std dev", "confidence sd", "confidence stdev", "confidence or std dev")
 """Names of a column of levels if its cells are text and of standard deviations if they are numbers."""
 
-EITHER_WEIGHT_OR_LEVEL: Final = lexicon.CONFIDENCES
-"""Names of a column of levels if its cells are words or steps of a small scale, and of weights if they are not."""
-
 _FOLDED: Final = re.compile(r"[\s_\-/.:?*!]+")
 _LETTERS: Final = str.maketrans({"œ": "oe", "æ": "ae", "ı": "i", "’": "'", "`": "'"})
 
