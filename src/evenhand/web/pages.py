@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -31,10 +32,7 @@ def environment(**options: Any) -> jinja2.Environment:
         extensions=["jinja2.ext.i18n"],
     )
     made.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
-    made.filters |= filters() | {
-        "day": lambda when: date_format(when, "j N Y"),
-        "hour": lambda when: date_format(when, "j N Y, H:i"),
-    }
+    made.filters |= filters() | {"day": _day, "hour": lambda when: _day(when, ", H:i")}
     made.globals |= {
         "static": static,
         "url": lambda name, *given: reverse(name, args=given),
@@ -43,6 +41,11 @@ def environment(**options: Any) -> jinja2.Environment:
         "language": translation.get_language,
     }
     return made
+
+
+def _day(when: datetime, further: str = "") -> str:
+    """Return a date by the clock of this machine, which is the reader's."""
+    return date_format(when.astimezone(), f"j N Y{further}")
 
 
 @cache
