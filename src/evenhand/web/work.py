@@ -163,7 +163,7 @@ def look(content: bytes, name: str, options: Mapping[str, Any], corrections: Map
         try:
             return read()
         except EvenhandError as error:
-            problems.extend(error.problems if isinstance(error, InputError) else [Problem("refused", str(error))])
+            problems.extend(error.problems if isinstance(error, InputError) else [Problem("bad_input", str(error))])
             return None
 
     with tempfile.TemporaryDirectory(prefix="evenhand-") as folder, spoken(in_menus):
