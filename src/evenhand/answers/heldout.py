@@ -18,6 +18,7 @@ from evenhand.panel.panel import Panel
 
 if TYPE_CHECKING:
     from evenhand.models.setting import Node
+    from evenhand.models.variances import Search
 
 BRIDGE: Final = 1e-9
 """An assessment whose leverage is this close to 1 is a bridge: nothing else can check it."""
@@ -30,9 +31,6 @@ _NARROW: Final = 1e-5
 
 _UNTOLD: Final = 1e-3
 """Unknowns of which the scores tell less than this stay as they are when one of the scores is left out."""
-
-_MOST_GONE: Final = 0.9
-"""Largest part of its own probability that a score is taken to have told."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +111,11 @@ def held_out_predictions(fit: Fit, cell: float | None = None) -> tuple[Predictiv
     For given variances of the model this is exact where noise is normal. The noise variance is that without the score
     (with a prior of one's own for it, that with all scores), and so is its assessor's noise factor.
     """
-    made = fit.model.left_out(fit)
+    return _predictions(fit, fit.model.left_out(fit), cell)
+
+
+def _predictions(fit: Fit, made: Part | None, cell: float | None) -> tuple[Predictive, NDArray[np.bool_]]:
+    """Return what a model made of leaving scores out by itself, or what least squares do."""
     part, is_predicted = _left_out(fit, _node(fit), leverages(fit)) if made is None else (made, np.isfinite(made.mean))
     width = cell_of(fit.panel, [fit.model]) if cell is None else cell
     return Predictive((part,), width), is_predicted
@@ -144,7 +146,7 @@ def held_out(fit: Fit, cell: float | None = None) -> HeldOut:
     """Return how well all other scores predict each score, by one and the same predictions.
 
     Variances and other unknowns of the model are not known without the score either: what it told of them itself is
-    taken off its log probability.
+    taken off its log probability, except for categories and on panels so large that it is nothing.
 
     Parameters
     ----------
@@ -153,10 +155,13 @@ def held_out(fit: Fit, cell: float | None = None) -> HeldOut:
     cell
         The width of the cell that a recorded score stands for; :func:`cell_of` its panel and model where not given.
     """
-    predicted, is_predicted = held_out_predictions(fit, cell)
+    made, search = fit.model.left_out(fit), fit.model.behind
+    predicted, is_predicted = _predictions(fit, made, cell)
     score, log_score = fit.panel.score, np.full(fit.panel.n_assessments, -np.inf)
     if predicted.parts[0].noise.cdf(0.0) is not None:  # the other scores leave something to tell the noise by
-        log_score = _log_probability(predicted, score) + np.log1p(-_told_by_itself(fit, predicted.cell))
+        log_score = _log_probability(predicted, score)
+    if search is not None and made is None and not search.is_large:
+        log_score = log_score - _told_by_itself(fit, search, predicted.cell)
     if fit.panel.step is None and fit.model.step is None:
         log_score -= np.log(predicted.cell)
     return HeldOut(np.where(is_predicted, score - predicted.mean, np.inf), np.where(is_predicted, log_score, -np.inf))
@@ -167,24 +172,20 @@ def _log_probability(predicted: Predictive, score: Floats) -> Floats:
         return np.asarray(np.log(predicted.probability(score)))
 
 
-def _told_by_itself(fit: Fit, cell: float) -> Floats:
-    """Return the part of the probability of each score that is owed to what it told of the model's unknowns itself.
+def _told_by_itself(fit: Fit, search: Search, cell: float) -> Floats:
+    """Return how much of the log probability of each score is owed to what it told of the model's unknowns itself.
 
     The unknowns x (spreads of values and biases, power, strength of noise factors, spread of scales) are where the log
     marginal likelihood L(x) of all scores is highest. L = L_i + l_i, where l_i is the log probability of score i given
     all others and L_i the log marginal likelihood of these. With g_i the slope of l_i and H minus the second
-    derivatives of L, L_i is highest at x - H^-1 g_i, to first order, where l_i is less by t_i = g_i^T H^-1 g_i. That is
-    the part t_i of the probability; log(1 - t_i) is used for -t_i, which is right to first order, and exactly right of
-    a frequency: one of m scores alike has told 1/m of it. If the model is true, the sum of g_i g_i^T is about H and all
-    t_i add up to the number of unknowns, as in Akaike's criterion; a score that contradicts the others counts for more.
+    derivatives of L, L_i is highest at x - H^-1 g_i, to first order, where l_i is less by g_i^T H^-1 g_i. If the model
+    is true, the sum of g_i g_i^T is about H and that of all these about the number of unknowns, as in Akaike's
+    criterion; a score that contradicts the others counts for more, but not for more than 1, where first order ends.
 
-    Nothing where an unknown is at the end of its range, for scales themselves and noise factors (which are left out
-    with the score already), for categories (whose thresholds are), and on panels so large that it is nothing.
+    Nothing for unknowns at the end of their range, and for scales and noise factors themselves, which are left out with
+    the score already.
     """
-    search, score = fit.model.behind, fit.panel.score
-    nothing = np.zeros(score.size)
-    if search is None or search.is_large or fit.model.left_out(fit) is not None:
-        return nothing
+    score = fit.panel.score
 
     def log_probability(node: Node) -> Floats:
         leverage = np.clip(node.weight * node.solver.fitted_variances(), 0.0, 1.0)
@@ -194,4 +195,4 @@ def _told_by_itself(fit: Fit, cell: float) -> Floats:
     size, axes = np.linalg.eigh(bend)
     told = size > _UNTOLD
     turned = axes[:, told].T @ np.nan_to_num(slopes)
-    return np.asarray(np.clip((np.square(turned) / size[told, None]).sum(axis=0), 0.0, _MOST_GONE))
+    return np.asarray(np.minimum((np.square(turned) / size[told, None]).sum(axis=0), 1.0))
