@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
-from evenhand.models.confidences import left_out_change
 from evenhand.models.fit import Fit, Model
 from evenhand.models.noise import EstimatedNoise, KnownNoise, Normal
 from evenhand.models.predictive import Part, Predictive
@@ -131,6 +130,8 @@ def _left_out(fit: Fit, node: Node | None, leverage: Floats) -> tuple[Part, NDAr
     mean = np.where(is_predicted, score - error, 0.0)
     variance, precision = leverage / slack / weight, weight
     if node is not None:
+        from evenhand.models.confidences import left_out_change
+
         precision = node.precision / left_out_change(fit.panel, node, leverage)
     if node is not None and node.setting.w is not None:
         return Part(1.0, KnownNoise(node.setting.w), node.setting.likelihood, mean, variance, precision), is_predicted
