@@ -348,7 +348,7 @@ def refitted(panel: Panel, chosen: Refinements, cell: float) -> Floats:
 def test_held_out_scores_are_as_probable_as_by_refits_that_estimate_everything_anew(
     chosen: Refinements, simulated: dict[str, Any]
 ) -> None:
-    # without scales: of those, predictions are linear about the fit with the score, and too pessimistic of outlying ones
+    # not with scales: their predictions are linear about the fit with the score, too pessimistic of outlying ones
     gains, misses = [], []
     for seed in (0, 1, 3):
         panel = eh.simulate_panel(18, 6, 3, seed=seed, bounds=None, **simulated).panel

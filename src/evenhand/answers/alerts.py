@@ -22,7 +22,7 @@ from evenhand.panel.panel import Panel
 from evenhand.words import argument, count_of, decimals, is_or_are, lowered, name_some, number, plural, sentence
 
 if TYPE_CHECKING:
-    from evenhand.answers.compare import Comparison
+    from evenhand.answers.compare import Comparison, MethodRow
     from evenhand.answers.influence import WithoutAssessor
 
 Level = Literal["stop", "check", "note"]
@@ -42,6 +42,9 @@ _SLIP, _FAR = 1e-6, 1e-3
 _BEYOND, _ALONE = 3.0, 10.0
 """How many times the spread of the middle half of all scores a slip lies outside of it: if others contradict it; if
 nothing else on the object is anywhere near."""
+
+_SURE: Final = 3.0
+"""Standard errors by which a refinement must gain before an alert says that the scores support it."""
 
 _ODD: Final = 0.1
 """A score with a smaller probability than this is described where a status hangs on it."""
@@ -456,7 +459,7 @@ def _genitive(name: str) -> str:
 def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Alert]:
     """Say what the method that the scores support would decide, where that is another one."""
     fit = decision.fit
-    advised = None if comparison is None else comparison.recommendation.method
+    advised = None if comparison is None else _clearly(comparison)
     if advised is None or comparison is None or advised == fit.method:
         return
     other = next(row.fit for row in comparison.methods if row.method == advised)
@@ -498,6 +501,42 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
         remedy="Choose a method for what it assumes, not for whom it favours, and say so in the minutes; "
         "`evenhand compare FILE` shows them side by side.",
     )
+
+
+def _clearly(comparison: Comparison) -> str | None:
+    """Return the method that the scores support; one with unknowns of its own only where the gain is beyond doubt.
+
+    What a score told of unknowns itself is taken off to first order only, and the best of several refinements was looked
+    for. So a refinement beyond shrinking counts where it gains more than 1 for each unknown in log probability over all
+    scores, and more than three standard errors, beside the best of the others; else that one is taken.
+    """
+    from evenhand.answers.advice import NOTHING
+
+    advised = comparison.recommendation.method
+    chosen = next((row for row in comparison.methods if row.method == advised), None)
+    if chosen is None or not _unknowns(chosen):
+        return advised
+    count = comparison.panel.n_assessments
+    behind = {
+        row.method: (count * row.loo_behind, count * (row.loo_behind_error or 0.0))
+        for row in comparison.methods
+        if row.loo_behind is not None and row.fit is not None and row.fit.model.is_offered
+    }
+    plain = {
+        row.method: behind[row.method] for row in comparison.methods if row.method in behind and not _unknowns(row)
+    }
+    if not plain or chosen.method not in behind:
+        return advised
+    best = min(plain, key=lambda method: plain[method][0])
+    gain, error = plain[best][0] - behind[chosen.method][0], plain[best][1]
+    return advised if gain > max(NOTHING + _unknowns(chosen), _SURE * error) else best
+
+
+def _unknowns(row: MethodRow) -> int:
+    """Return how many unknowns beside spreads of values and biases the scores had to tell."""
+    fit = row.fit
+    further = [] if fit is None else [name for name in row.method.split("+")[1:] if name != "shrunk"]
+    return sum(fit.panel.n_assessors if name in ("scaled", "confidences") else 1 for name in further if fit is not None)
 
 
 def _by_label(decision: Decision) -> list[Standing]:
