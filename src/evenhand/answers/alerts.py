@@ -506,7 +506,7 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
 def _clearly(comparison: Comparison) -> str | None:
     """Return the method that the scores support; one with unknowns of its own only where the gain is beyond doubt.
 
-    What a score told of unknowns itself is taken off to first order only, and the best of several refinements was looked
+    What a score told of unknowns is taken off to first order only, and the best of several refinements was looked
     for. So a refinement beyond shrinking counts where it gains more than 1 for each unknown in log probability over all
     scores, and more than three standard errors, beside the best of the others; else that one is taken.
     """
