@@ -506,9 +506,9 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
 def _clearly(comparison: Comparison) -> str | None:
     """Return the method that the scores support; one with unknowns of its own only where the gain is beyond doubt.
 
-    Held-out scores are predicted with unknowns that were fitted with them. By that alone each of these gains about 1 in
-    log probability over all scores. So a refinement beyond shrinking counts where it gains more than that, and more
-    than three standard errors, beside the best of the others; else that one is taken.
+    What a score told of unknowns is taken off to first order only, and the best of several refinements was looked
+    for. So a refinement beyond shrinking counts where it gains more than 1 for each unknown in log probability over all
+    scores, and more than three standard errors, beside the best of the others; else that one is taken.
     """
     from evenhand.answers.advice import NOTHING
 

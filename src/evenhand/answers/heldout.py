@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
 from evenhand.models.fit import Fit, Model
-from evenhand.models.noise import EstimatedNoise, KnownNoise, Noise, Normal
+from evenhand.models.noise import EstimatedNoise, KnownNoise, Normal
 from evenhand.models.predictive import Part, Predictive
 from evenhand.panel.panel import Panel
 
 if TYPE_CHECKING:
     from evenhand.models.setting import Node
+    from evenhand.models.variances import Search
 
 BRIDGE: Final = 1e-9
 """An assessment whose leverage is this close to 1 is a bridge: nothing else can check it."""
@@ -26,6 +27,9 @@ _LEAST: Final = 1e-200
 
 _NARROW: Final = 1e-5
 """Where scores lie on no grid, cells have this part of their spread for a width: their probability is a density."""
+
+_UNTOLD: Final = 1e-3
+"""Unknowns of which the scores tell less than this stay as they are when one of the scores is left out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +41,9 @@ class HeldOut:
     error
         Score less the mean of what is predicted, in points; infinite at bridges.
     log_score
-        Log of the probability with which each score was predicted, by the same predictions; of its density where
-        scores lie on no grid. Minus infinity at bridges, and where the others do not tell the noise.
+        Log of the probability with which each score was predicted, by the same predictions, less what it told of the
+        model's unknowns itself; of its density where scores lie on no grid. Minus infinity at bridges, and where the
+        others do not tell the noise.
     """
 
     error: Floats
@@ -74,17 +79,13 @@ def leverages(fit: Fit) -> Floats:
 
 def held_out_errors(fit: Fit, leverage: Floats | None = None) -> Floats:
     """Return the error r/(1 - h) with which all other scores predict each score, in points; infinite at bridges."""
-    part, is_predicted = _left_out(fit, leverages(fit) if leverage is None else leverage)
+    part, is_predicted = _left_out(fit, _node(fit), leverages(fit) if leverage is None else leverage)
     return np.where(is_predicted, fit.panel.score - part.expected(), np.inf)
 
 
 def latent_errors(fit: Fit, leverage: Floats) -> Floats:
     """Return these errors on the scale of the model."""
-    slack, node = 1.0 - leverage, _node(fit)
-    residuals = fit.residuals if node is None else node.residuals
-    move = residuals if node is None else residuals + node.aim  # what a rounded or outlying score stands for
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(slack > BRIDGE, residuals + move * (1 - slack) / slack, np.inf)
+    return _errors(*_residuals(fit, _node(fit)), leverage)
 
 
 def _node(fit: Fit) -> Node | None:
@@ -92,41 +93,61 @@ def _node(fit: Fit) -> Node | None:
     return None if fit.model.behind is None else fit.model.behind.best
 
 
+def _residuals(fit: Fit, node: Node | None) -> tuple[Floats, Floats]:
+    """Return residuals, and those of what rounded or outlying scores stand for."""
+    return (fit.residuals, fit.residuals) if node is None else (node.residuals, node.residuals + node.aim)
+
+
+def _errors(residuals: Floats, moves: Floats, leverage: Floats) -> Floats:
+    slack = 1.0 - leverage
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(slack > BRIDGE, residuals + moves * leverage / slack, np.inf)
+
+
 def held_out_predictions(fit: Fit, cell: float | None = None) -> tuple[Predictive, NDArray[np.bool_]]:
     """Return the distribution of each score given all others, and whether it has one, without fitting again.
 
-    For given variances of the model this is exact where noise is normal. The noise variance is that without the score;
-    with a prior of one's own for it, that with all scores.
+    For given variances of the model this is exact where noise is normal. The noise variance is that without the score
+    (with a prior of one's own for it, that with all scores), and so is its assessor's noise factor.
     """
-    made = fit.model.left_out(fit)
-    part, is_predicted = _left_out(fit, leverages(fit)) if made is None else (made, np.isfinite(made.mean))
+    return _predictions(fit, fit.model.left_out(fit), cell)
+
+
+def _predictions(fit: Fit, made: Part | None, cell: float | None) -> tuple[Predictive, NDArray[np.bool_]]:
+    """Return what a model made of leaving scores out by itself, or what least squares do."""
+    part, is_predicted = _left_out(fit, _node(fit), leverages(fit)) if made is None else (made, np.isfinite(made.mean))
     width = cell_of(fit.panel, [fit.model]) if cell is None else cell
     return Predictive((part,), width), is_predicted
 
 
-def _left_out(fit: Fit, leverage: Floats) -> tuple[Part, NDArray[np.bool_]]:
-    """Return what least squares without each score say of it."""
-    node, search = _node(fit), fit.model.behind
-    error = latent_errors(fit, leverage)
+def _left_out(fit: Fit, node: Node | None, leverage: Floats) -> tuple[Part, NDArray[np.bool_]]:
+    """Return what least squares without each score say of it, at the variances of a fit or at others of its model."""
+    search, noise = fit.model.behind, fit.posterior.noise
+    weight, (residuals, moves) = fit.weight if node is None else node.weight, _residuals(fit, node)
+    error = _errors(residuals, moves, leverage)
     is_predicted, slack = np.isfinite(error), np.maximum(1.0 - leverage, BRIDGE)
     score = fit.panel.score if search is None else search.work.panel.score
     mean = np.where(is_predicted, score - error, 0.0)
-    variance = leverage / slack / fit.weight
+    variance, precision = leverage / slack / weight, weight
+    if node is not None:
+        from evenhand.models.confidences import left_out_change
+
+        precision = node.precision / left_out_change(fit.panel, node, leverage)
     if node is not None and node.setting.w is not None:
-        noise: Noise = KnownNoise(node.setting.w)
-        return Part(1.0, noise, node.setting.likelihood, mean, variance, node.precision), is_predicted
-    noise = fit.posterior.noise
+        return Part(1.0, KnownNoise(node.setting.w), node.setting.likelihood, mean, variance, precision), is_predicted
     if noise.kind != "estimated":
-        return Part(1.0, noise, Normal(), mean, variance, fit.weight), is_predicted
+        return Part(1.0, noise, Normal(), mean, variance, precision), is_predicted
     residual, nu = (fit.residual, fit.degrees_of_freedom) if node is None else (node.residual, node.freedom)
     # Student's, with the sum of squares that the other scores leave: the unit of the variance
-    unit = np.maximum(residual - fit.weight * np.square(fit.residuals) / slack, _LEAST)
-    noise = EstimatedNoise(1.0, nu - 1)
-    return Part(1.0, noise, Normal(), mean, unit * variance, fit.weight / unit), is_predicted
+    unit = np.maximum(residual - weight * np.square(residuals) / slack, _LEAST)
+    return Part(1.0, EstimatedNoise(1.0, nu - 1), Normal(), mean, unit * variance, precision / unit), is_predicted
 
 
 def held_out(fit: Fit, cell: float | None = None) -> HeldOut:
     """Return how well all other scores predict each score, by one and the same predictions.
+
+    Variances and other unknowns of the model are not known without the score either: what it told of them itself is
+    taken off its log probability, except for categories and on panels so large that it is nothing.
 
     Parameters
     ----------
@@ -135,11 +156,44 @@ def held_out(fit: Fit, cell: float | None = None) -> HeldOut:
     cell
         The width of the cell that a recorded score stands for; :func:`cell_of` its panel and model where not given.
     """
-    predicted, is_predicted = held_out_predictions(fit, cell)
+    made, search = fit.model.left_out(fit), fit.model.behind
+    predicted, is_predicted = _predictions(fit, made, cell)
     score, log_score = fit.panel.score, np.full(fit.panel.n_assessments, -np.inf)
     if predicted.parts[0].noise.cdf(0.0) is not None:  # the other scores leave something to tell the noise by
-        with np.errstate(divide="ignore"):
-            log_score = np.log(predicted.probability(score))
+        log_score = _log_probability(predicted, score)
+    if search is not None and made is None and not search.is_large:
+        log_score = log_score - _told_by_itself(fit, search, predicted.cell)
     if fit.panel.step is None and fit.model.step is None:
         log_score -= np.log(predicted.cell)
     return HeldOut(np.where(is_predicted, score - predicted.mean, np.inf), np.where(is_predicted, log_score, -np.inf))
+
+
+def _log_probability(predicted: Predictive, score: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(predicted.probability(score)))
+
+
+def _told_by_itself(fit: Fit, search: Search, cell: float) -> Floats:
+    """Return how much of the log probability of each score is owed to what it told of the model's unknowns itself.
+
+    The unknowns x (spreads of values and biases, power, strength of noise factors, spread of scales) are where the log
+    marginal likelihood L(x) of all scores is highest. L = L_i + l_i, where l_i is the log probability of score i given
+    all others and L_i the log marginal likelihood of these. With g_i the slope of l_i and H minus the second
+    derivatives of L, L_i is highest at x - H^-1 g_i, to first order, where l_i is less by g_i^T H^-1 g_i. If the model
+    is true, the sum of g_i g_i^T is about H and that of all these about the number of unknowns, as in Akaike's
+    criterion; a score that contradicts the others counts for more, but not for more than 1, where first order ends.
+
+    Nothing for unknowns at the end of their range, and for scales and noise factors themselves, which are left out with
+    the score already.
+    """
+    score = fit.panel.score
+
+    def log_probability(node: Node) -> Floats:
+        leverage = np.clip(node.weight * node.solver.fitted_variances(), 0.0, 1.0)
+        return _log_probability(Predictive((_left_out(fit, node, leverage)[0],), cell), score)
+
+    slopes, bend = search.followed(log_probability)
+    size, axes = np.linalg.eigh(bend)
+    told = size > _UNTOLD
+    turned = axes[:, told].T @ np.nan_to_num(slopes)
+    return np.asarray(np.minimum((np.square(turned) / size[told, None]).sum(axis=0), 1.0))

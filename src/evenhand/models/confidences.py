@@ -20,6 +20,23 @@ def next_factors(factor: Floats, strength: float, squares: Floats, left_over: Fl
     return np.asarray(np.maximum(strength + own, 1e-6) / (strength + left_over))
 
 
+def left_out_change(panel: Panel, node: Node, leverage: Floats) -> Floats:
+    """Return for each score by what its assessor's noise factor is multiplied if the score is left out.
+
+    With m = nu_0 + sum (1 - h), kappa m = nu_0 + sum c r^2 / w. A score takes its own part of both sums with it, and
+    what it does to other residuals concerns other assessors in the main. With c r^2 / w in units of kappa, as weights
+    have it, (m - c r^2 / w) / (m - 1 + h) is left.
+    """
+    strength, assessor = node.setting.strength, panel.assessor_index
+    if strength is None:
+        return np.ones(panel.n_assessments)
+    squares = node.precision * np.square(node.residuals) / node.w
+    if node.sites is not None:  # of which what is expected has the variance of the fit in it
+        squares = node.sites.tilted.scatter - leverage
+    m = strength + sum_by(assessor, 1.0 - leverage, panel.n_assessors)[assessor]
+    return np.asarray((m - squares) / (m - 1.0 + leverage))
+
+
 def factor_level(factor: Floats, strength: float, left_over: Floats) -> float:
     """Return the log prior density of log kappa at the fit, with Laplace's factor for integrating it out."""
     half = strength / 2

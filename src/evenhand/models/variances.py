@@ -77,6 +77,9 @@ _BROAD: Final = 1.3
 _LIGHT: Final = 1e-9
 """Points that stand for less than this of a normal density are left out."""
 
+_BESIDE: Final = 0.02
+"""Step of the differences that say how a fit follows its unknowns: long beside the tolerance of fits that iterate."""
+
 _APART: Final = 0.05
 _CLOSE: Final = 2e-3
 """Step of the differences about the peak, which is found where a step would gain about half of this."""
@@ -544,6 +547,28 @@ class Search:
                 ends.append(self._slope(moved, self.node(moved), prior=True))
             bend[at] = (ends[1] - ends[0]) / (2 * _STEP)
         return np.asarray((bend + bend.T) / 2)
+
+    def followed(self, numbers: Callable[[Node], Floats]) -> tuple[Floats, Floats]:
+        """Return how numbers of the fit follow the unknowns, and how these are tied.
+
+        A row for each unknown that is within its range and whose fit comes to rest beside the peak; and minus the
+        second derivatives of the log marginal likelihood in these. Both are differences to one side.
+        """
+        best, point, kept = self.best, self.point, self.nearest
+        here, level = numbers(best), self._slope(point, best, prior=False)
+        rows, bent, free = [], [], []
+        for at in np.flatnonzero((point > self.low) & (point < self.high)).tolist():
+            moved = point.copy()
+            moved[at] += _BESIDE if point[at] + _BESIDE < self.high[at] else -_BESIDE
+            node = self._rested(moved, 1.0)
+            if node is not None:
+                way = moved[at] - point[at]
+                rows.append((numbers(node) - here) / way)
+                bent.append((level - self._slope(moved, node, prior=False)) / way)
+                free.append(at)
+        self.nearest = kept
+        bend = np.array(bent).reshape(len(free), point.size)[:, free]
+        return np.array(rows).reshape(len(free), here.size), (bend + bend.T) / 2
 
     def _reach(self, peak: Floats, height: float, axis: Floats) -> float:
         """Return how far the posterior reaches along an axis, beside its curvature at the peak.
