@@ -163,7 +163,7 @@ def look(content: bytes, name: str, options: Mapping[str, Any], corrections: Map
         try:
             return read()
         except EvenhandError as error:
-            problems.extend(error.problems if isinstance(error, InputError) else [Problem("bad_input", str(error))])
+            problems.extend(error.problems if isinstance(error, InputError) else [Problem("too_large", str(error))])
             return None
 
     with tempfile.TemporaryDirectory(prefix="evenhand-") as folder, spoken(in_menus):
@@ -351,7 +351,7 @@ def with_choices(state: Mapping[str, Any], changes: Sequence[Mapping[str, Any]])
     """Return a state with the choices that changes make, in the order in which they were made."""
     choices, options = dict(state["choices"]), dict(state["options"])
     for one in changes:
-        if one["kind"] == "choice":
+        if one["type"] == "choice":
             (options if one["name"] == "factor" else choices)[one["name"]] = one["value"]
     return {**state, "choices": choices, "options": options}
 
@@ -380,7 +380,7 @@ def trying(panel: Panel, scenario: Scenario) -> Job:
         elif _unlike(wanted["choices"], state["choices"]):
             found = fit_by(found.panel, wanted["choices"]).combined
         tell("trying the changes", 0, None)
-        fit = changed(found, **changes_of(changes)) if any(one["kind"] != "choice" for one in changes) else found
+        fit = changed(found, **changes_of(changes)) if any(one["type"] != "choice" for one in changes) else found
         places = wanted["choices"].get("places")
         if places is None:
             return Tried(answer, fit, None, None, str(_("Say how many places there are, and who has one is compared.")))
@@ -405,13 +405,13 @@ def changes_of(changes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     removed: dict[tuple[str, str], None] = {}
     for one in changes:
         pair = (one.get("object", ""), one.get("assessor", ""))
-        if one["kind"] == "score":
+        if one["type"] == "score":
             removed.pop(pair, None)
             put[pair] = one["score"]
-        elif one["kind"] == "without_score":
+        elif one["type"] == "without_score":
             put.pop(pair, None)
             removed[pair] = None
-    without = [one["assessor"] for one in changes if one["kind"] == "without_assessor"]
+    without = [one["assessor"] for one in changes if one["type"] == "without_assessor"]
     return {
         "put": [(*pair, score) for pair, score in put.items()],
         "remove": [pair for pair in removed if pair[1] not in without],

@@ -102,7 +102,7 @@ def scenario(request: HttpRequest, pk: int, at: int) -> HttpResponse:
 
 def in_words(change: Mapping[str, Any]) -> str:
     """Return a change as it stands in a sentence."""
-    kind = change["kind"]
+    kind = change["type"]
     if kind == "without_assessor":
         return _("without %(who)s") % {"who": change["assessor"]}
     pair = {"object": change.get("object"), "who": change.get("assessor"), "score": f"{change.get('score', 0):g}"}
@@ -122,10 +122,10 @@ def in_words(change: Mapping[str, Any]) -> str:
 
 def _brief(change: Mapping[str, Any], scores: Any) -> str:
     """Return what a change replaces."""
-    if change["kind"] == "without_assessor" and change["assessor"] in scores.assessors:
+    if change["type"] == "without_assessor" and change["assessor"] in scores.assessors:
         number = int(scores.assessor_assessments[list(scores.assessors).index(change["assessor"])])
         return _("%(number)s scores") % {"number": number}
-    if change["kind"] == "score":
+    if change["type"] == "score":
         return _("%(before)s to %(after)s") % {"before": change.get("before", "–"), "after": f"{change['score']:g}"}
     return ""
 
@@ -160,15 +160,15 @@ def _asked(
 ) -> Iterator[dict[str, Any]]:
     """Yield the changes that a form asks for: what is other than it is."""
     if scores is not None and given["without"] in scores.assessors:
-        yield {"kind": "without_assessor", "assessor": given["without"]}
+        yield {"type": "without_assessor", "assessor": given["without"]}
     object_, between, assessor = given["score_of"].partition(_BETWEEN)
     if between and scores is not None:
         before = _score(scores, object_, assessor)
         pair = {"object": object_, "assessor": assessor}
         if before is not None and given["drop"]:
-            yield {"kind": "without_score", **pair}
+            yield {"type": "without_score", **pair}
         elif before is not None and given["score"] is not None and abs(given["score"]) < 1e12:
-            yield {"kind": "score", **pair, "score": given["score"], "before": f"{before:g}"}
+            yield {"type": "score", **pair, "score": given["score"], "before": f"{before:g}"}
     names = ("places", "method", "refinement", "gauge")
     for name in names:
         default = {"method": "cwc", "gauge": "weighted", "refinement": ""}.get(name)
@@ -179,14 +179,14 @@ def _asked(
         ):
             if name == "gauge" and not _is_gauge(given[name], scores):
                 continue
-            yield {"kind": "choice", "name": name, "value": given[name]}
+            yield {"type": "choice", "name": name, "value": given[name]}
     if (
         given["factor"]
         and scores is not None
         and scores.factor
         and given["factor"] != known["options"].get("factor", scores.factor)
     ):
-        yield {"kind": "choice", "name": "factor", "value": given["factor"]}
+        yield {"type": "choice", "name": "factor", "value": given["factor"]}
 
 
 def _is_gauge(name: str, scores: Any) -> bool:
