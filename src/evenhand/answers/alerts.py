@@ -67,13 +67,17 @@ class Outcome:
         In words: ``"6000, as entered"``.
     object, place
         The object, and its place by value; None where it would have none.
-    decision
-        The decision that would come out; None where none was asked for.
+    assuming
+        What it takes for granted: ``"if the score is left out"``.
+    fit, decision
+        The fit and the decision that would come out; no decision where none was asked for.
     """
 
     case: str
     object: str
     place: int | None
+    assuming: str
+    fit: Fit
     decision: Decision | None = None
 
     def record(self) -> dict[str, Any]:
@@ -157,6 +161,8 @@ def alerts(
     ['Check 2 statuses: each hangs on one assessor']
     """
     found = [*_groups(fit), *_far_scores(fit, decision)]
+    if provisional(found) is not None:  # all else would be said of scores that must be checked first
+        return found
     if decision is not None:
         found += _hanging(decision, deletions)
         found += _supported(decision, comparison)
@@ -167,6 +173,11 @@ def alerts(
     found += _beyond(fit)
     order = ("stop", "check", "note")
     return sorted(found, key=lambda one: order.index(one.level))
+
+
+def provisional(alerted: Sequence[Alert]) -> Outcome | None:
+    """Return what people are shown until what must be checked is settled: what comes out without it."""
+    return next((one.outcomes[-1] for one in alerted if len(one.outcomes) > 1), None)
 
 
 # --- a panel in pieces -----------------------------------------------------------------------------
@@ -324,16 +335,14 @@ def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iter
     if len(known) == len(slips):
         score = np.array(panel.score)
         score[list(slips)] = [number for number, _ in known]
-        words = (
-            f"{_written(panel, known[0][0])}, {known[0][1]}" if len(slips) == 1 else "with the point where it was meant"
-        )
+        words = f"{_written(panel, known[0][0])}, {known[0][1]}" if len(slips) == 1 else "corrected"
         cases.append((words, lambda: fit.refit(replace(panel, score=score))))
     kept = np.ones(panel.n_assessments, dtype=bool)
     kept[list(slips)] = False
     cases.append(("left out", lambda: fit.refit(panel.restrict(kept))))
     for case, made in cases:
         try:
-            yield _outcome(case, label, made(), decision)
+            yield _outcome(case, label, made(), decision, "the score is" if len(slips) == 1 else "the scores are")
         except EvenhandError:  # the panel does not hang together without it
             continue
 
@@ -353,17 +362,20 @@ def _meant(panel: Panel, at: int, rest: Floats) -> tuple[float, str] | None:
     return None
 
 
-def _outcome(case: str, label: str, fit: Fit, decision: Decision | None) -> Outcome:
+def _outcome(case: str, label: str, fit: Fit, decision: Decision | None, it_is: str) -> Outcome:
     order = [fit.values.labels[at] for at in in_order(fit)]
     place = order.index(label) + 1 if label in order else None
-    return Outcome(case, label, place, None if decision is None else _again(fit, decision))
+    assuming = f"if {it_is} {case}"
+    made = None if decision is None else replace(_again(fit, decision), assuming=assuming)
+    return Outcome(case, label, place, assuming, fit, made)
 
 
 def _again(fit: Fit, decision: Decision) -> Decision:
     """Return the decision that another fit leads to, asked in the same way."""
     ranking = decision.ranking
     places = min(decision.places, fit.panel.n_objects)
-    return decide(rank(fit, top=places, draws=ranking.draws, seed=ranking.seed, interval=ranking.interval), places)
+    again = rank(fit, top=places, draws=ranking.draws, seed=ranking.seed, interval=ranking.interval)
+    return decide(again, places, lottery_seed=decision.lottery_seed)
 
 
 def _far_line(fit: Fit, at: int) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from evenhand.compiled import Floats
 from evenhand.errors import InputError, NotRankableError
 from evenhand.models.average import SA, simple_average
 from evenhand.models.fit import Fit
-from evenhand.words import count_of, decimals, is_or_are, name_some, number, percent, plural, sentence
+from evenhand.words import count_of, decimals, is_or_are, lowered, name_some, number, percent, plural, sentence
 
 _NAMED: Final = 12
 """Up to this many objects are named in a sentence."""
@@ -107,6 +107,8 @@ class Decision(frames.Shown):
         Seed of the lottery: anyone can repeat the draw.
     caution
         Why nobody is called in or out, whatever the rank intervals; None where they decide.
+    assuming
+        What it takes for granted where that is not so as the file stands: ``"if the score is left out"``.
     """
 
     ranking: Ranking
@@ -117,6 +119,7 @@ class Decision(frames.Shown):
     drawn: tuple[str, ...] | None = None
     lottery_seed: int | None = None
     caution: str | None = None
+    assuming: str = ""
 
     @property
     def fit(self) -> Fit:
@@ -181,6 +184,9 @@ class Decision(frames.Shown):
         >>> eh.decide(eh.rank(eh.calibrate(eh.demo())), 10).headline()
         '3 proposals are in; 18 compete for the other 7 places'
         """
+        return f"{sentence(self.assuming)}, {lowered(self._finding())}" if self.assuming else self._finding()
+
+    def _finding(self) -> str:
         noun, inside, open_, left = self.fit.panel.noun, len(self.inside), len(self.undecided), self._left
         if not open_:
             if not self.outside:

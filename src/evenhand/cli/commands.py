@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,6 +42,7 @@ from evenhand.words import spoken
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evenhand.answers.alerts import Alert
     from evenhand.answers.decision import Decision
     from evenhand.io.sheets import Sheet
     from evenhand.models.criteria import CriteriaFit
@@ -204,13 +206,21 @@ def calibrate(options: CalibrateOptions) -> None:
     Refinements assume more, or less: that few scores are not to be trusted far (--shrink), that a few are far off
     (--tails), that marks have ends (--bounds). The command compare says which of them the scores support.
     """
+    from evenhand.answers.alerts import provisional
     from evenhand.answers.decision import decision_for
-    from evenhand.reports.summary import summarise_fit
+    from evenhand.reports.summary import find_alerts, summarise_fit
 
     def detailed() -> Summary:
         from evenhand.reports.workbook import with_details
 
         return with_details(summary, found, **draws)
+
+    def show(summary: Summary) -> None:
+        if without is None:
+            terminal.show_fit(summary, options.rows, decision, calibrated=found.model.is_calibrated)
+            return
+        other = summarise(without.fit, decision=without.decision)
+        terminal.show_fit(other | {"assuming": without.assuming}, options.rows, without.decision)
 
     if options.cluster is not None:
         _calibrate_on_cluster(options, options.cluster)
@@ -218,27 +228,22 @@ def calibrate(options: CalibrateOptions) -> None:
     found = options.fitting.fit()
     draws = vars(options.drawing)
     decision = decision_for(found.combined, **draws)
-    summary = summarise_fit(
-        found,
+    alerted = find_alerts(found.combined, decision)
+    without = provisional(alerted)
+    summarise = partial(
+        summarise_fit,
         **draws,
-        decision=decision,
+        alerted=alerted,
         grades=options.grades,
         with_evidence=options.output.is_full,
         with_reliability=options.reliability,
     )
+    summary = summarise(found, decision=decision)
     pages = options.reporting.write(found, **draws)
-    options.output.give(
-        summary,
-        lambda shown: terminal.show_fit(shown, options.rows, decision, calibrated=found.model.is_calibrated),
-        detailed,
-        pages,
-        lambda: _sheets(found, decision, summary["alerts"]),
-    )
+    options.output.give(summary, show, detailed, pages, lambda: _sheets(found, decision, alerted))
 
 
-def _sheets(
-    found: Fit | CriteriaFit, decision: Decision | None, alerted: Sequence[Summary] | None = None
-) -> list[Sheet]:
+def _sheets(found: Fit | CriteriaFit, decision: Decision | None, alerted: Sequence[Alert] | None = None) -> list[Sheet]:
     """Return the first sheets of a workbook."""
     from evenhand.reports.decision_sheets import decision_sheets
 
@@ -409,22 +414,28 @@ def rank(options: RankOptions) -> None:
     With --top K also says who is in, who is out, and who is open because the data cannot tell: objects whose rank
     interval crosses the line. --lottery-seed draws the open places among those by lot, in a way that anyone can repeat.
     """
+    from evenhand.answers.alerts import provisional
     from evenhand.answers.decision import decide
     from evenhand.answers.ranking import rank as rank_fit
-    from evenhand.reports.summary import summarise_ranking
+    from evenhand.reports.summary import find_alerts, summarise_ranking
+
+    def show(summary: Summary) -> None:
+        if without is None:
+            terminal.show_ranking(summary, options.rows, decision)
+            return
+        again = rank_fit(without.fit, top=lottery.top, draws=lottery.draws, seed=lottery.seed)
+        other = summarise_ranking(again, without.decision, alerted) | {"assuming": without.assuming}
+        terminal.show_ranking(other, options.rows, without.decision)
 
     lottery = options.lottery
     found = options.fitting.fit()
     ranking = rank_fit(found.combined, top=lottery.top, draws=lottery.draws, seed=lottery.seed)
     decision = None if lottery.top is None else decide(ranking, lottery.top, lottery_seed=lottery.lottery_seed)
+    alerted = find_alerts(found.combined, decision)
+    without = provisional(alerted)
     pages = options.reporting.write(found, **vars(lottery))
-    summary = summarise_ranking(ranking, decision)
-    options.output.give(
-        summary,
-        lambda shown: terminal.show_ranking(shown, options.rows, decision),
-        also=pages,
-        front=lambda: _sheets(found, decision, summary["alerts"]),
-    )
+    summary = summarise_ranking(ranking, decision, alerted)
+    options.output.give(summary, show, also=pages, front=lambda: _sheets(found, decision, alerted))
 
 
 class InfluenceOptions(Options):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from evenhand import look
-from evenhand.answers.alerts import Alert, alerts
+from evenhand.answers.alerts import Alert, alerts, provisional
 from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Decision, decide, standings, why_unsafe
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
@@ -147,7 +147,8 @@ def make_report(
         without = provisional(stops)
         if without is not None:  # what follows is of the panel without what must be checked, all of it
             found = fit = without.fit
-            ranking, decision = without.ranking, without
+            decision = without.decision
+            ranking = rank(fit, top=top, seed=seed, draws=draws) if decision is None else decision.ranking
         compared = None if comparison is False or (stops and comparison is not True) else comparison
         if compared is True:
             compared = compare(fit.panel, per_component=fit.per_component, candidates=candidates)
@@ -294,8 +295,7 @@ def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, stops
         return _leading(fit, ranking)
     said = [f"{decision.headline()}."]
     if stops:
-        said = [f"No decision yet: {lowered(stops[0].headline)}. {stops[0].lines[0][0]}"]
-        said.append(f"Without what must be checked, {lowered(decision.headline())}.")
+        said.insert(0, f"No decision yet: {lowered(stops[0].headline)}. {stops[0].lines[0][0]}")
     said += [decision.meaning(), _lists(decision)]
     if decision.drawn is not None:
         drawn = _named(decision.drawn)
@@ -423,6 +423,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         checks=[one for one in report.alerts if one.level == "check"],
         remarks=[one for one in report.alerts if one.level == "note"],
         is_provisional=bool(stops),
+        without=provisional(stops),
         has_changes=any(one.changes for one in laid_out["objects"]),
         places={one.object: one.place for one in rows},
         by_error=sorted(
@@ -439,12 +440,6 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         date=f"{written.day} {written.strftime('%B %Y')}",
         all_notes=[*report.summary["notes"], *problem_records(report.notes)],
     )
-
-
-def provisional(stops: Sequence[Alert]) -> Decision | None:
-    """Return the decision without the scores that must be checked first, where there is one."""
-    outcomes = [one.outcomes[-1].decision for one in stops if one.outcomes]
-    return next((one for one in outcomes if one is not None), None)
 
 
 def filters() -> dict[str, Callable[..., Any]]:
