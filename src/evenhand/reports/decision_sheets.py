@@ -144,7 +144,12 @@ def _above(fit: Fit, decision: Decision | None, alerted: Sequence[Summary]) -> l
         headline, meaning = decision.headline(), decision.meaning()
     alerts = alert_lines(alerted)
     if alerts and alerts[0].kind == "stop":
-        return [Line("No decision yet", "title"), *alerts, Line(f"Provisional: {lowered(headline)}. {meaning}"), Line("")]
+        return [
+            Line("No decision yet", "title"),
+            *alerts,
+            Line(f"Provisional: {lowered(headline)}. {meaning}"),
+            Line(""),
+        ]
     return [Line(headline, "title"), *alerts, Line(meaning), Line("")]
 
 

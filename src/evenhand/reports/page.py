@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -72,6 +72,9 @@ _ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
 _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 """Coordinates of a drawing with more than two decimals, at the end of those."""
 
+_PANEL: Final = 290
+"""How wide the panels of charts are drawn, in pixels and without their axes: as a phone has room."""
+
 _LONG: Final = 16
 """Labels of more characters than this get more room."""
 
@@ -90,9 +93,11 @@ _CONFIDENCE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A chart of the annex: drawn as SVG, and in words."""
+    """A chart of the annex: its finding, its panels drawn as SVG, what they show, and all of it in words."""
 
-    drawing: str
+    title: str
+    drawings: list[str]
+    notes: str
     words: str
 
 
@@ -245,16 +250,46 @@ def _pictures(fit: Fit, compared: Comparison | None, notes: list[Problem]) -> di
 
 
 def picture(name: str, chart: alt.TopLevelMixin) -> Picture:
-    """Return a chart as a report holds it."""
+    """Return a chart as a report holds it: each panel by itself, so that they stand side by side or in a column."""
+    specification = chart.to_dict(validate=False)  # our own charts are valid: the tests of pictures see to that
+    heading = specification.pop("title")
+    common = {key: specification[key] for key in ("$schema", "config", "datasets") if key in specification}
+    # a page names each chart as a whole and has its numbers in tables: words for every single mark double its size
+    common["config"] = {**common.get("config", {}), "aria": False, "background": "transparent"}
+    drawings = [
+        _drawn(f"{name}-{at}", {**_narrow(name, one), **common}) for at, one in enumerate(_panels(specification))
+    ]
+    title, notes = (" ".join(heading.get(part, ())) for part in ("text", "subtitle"))
+    return Picture(title, drawings, notes, str(specification.get("description", name)))
+
+
+def _panels(specification: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the panels of a chart."""
+    parts = [part for way in ("hconcat", "vconcat", "concat") for part in specification.get(way, ())]
+    if not parts:
+        yield specification
+    for part in parts:
+        yield from _panels(part)
+
+
+def _narrow(name: str, panel: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a panel that is not wider than a phone."""
+    width, height = panel.get("width", 0), panel.get("height", 0)
+    if name == "design" or width <= _PANEL:  # cells have a size of their own
+        return dict(panel)
+    if name == "assessor-graph":  # a circle stays round
+        height *= _PANEL / width
+    return {**panel, "width": _PANEL, "height": height}
+
+
+def _drawn(name: str, specification: dict[str, Any]) -> str:
+    """Return a panel as SVG, in colours that follow the page."""
     import vl_convert
 
-    specification = chart.to_dict(validate=False)  # our own charts are valid: the tests of pictures see to that
-    # a page names each chart as a whole and has its numbers in tables: words for every single mark double its size
-    specification["config"] = {**specification.get("config", {}), "aria": False}
     drawing = _TAG.sub(_plain_tag, vl_convert.vegalite_to_svg(specification))
     # each drawing numbers its parts from 0, and a page has several
     drawing = re.sub(r'(\bid="|url\(#|href="#)(\w+)', rf"\g<1>{name}-\g<2>", drawing)
-    return Picture(look.in_variables(drawing), str(specification.get("description", name)))
+    return look.in_variables(drawing)
 
 
 def _plain_tag(tag: re.Match[str]) -> str:
