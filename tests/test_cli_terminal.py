@@ -189,7 +189,7 @@ def test_until_a_score_is_checked_every_door_shows_the_decision_without_it(typo:
         assert sum(one.startswith(case) for one in text) == 1
     table = rows[text.index("Rank") + 1 :][: panel.n_objects]
     assert [row[1] for row in table] == [one.object for one in decision.standings]
-    assert np.allclose([row[2] for row in table], [one.value for one in decision.standings])
+    assert np.allclose([float(str(row[2])) for row in table], [one.value for one in decision.standings])
 
 
 @pytest.mark.parametrize("command", ["check", "calibrate", "compare", "influence", "next"])

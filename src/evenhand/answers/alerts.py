@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -21,7 +21,19 @@ from evenhand.models.additive import CWC
 from evenhand.models.fit import Fit, method_name
 from evenhand.models.noise import noise_floor
 from evenhand.panel.panel import Panel
-from evenhand.words import argument, count_of, decimals, is_or_are, lowered, name_some, number, plural, sentence
+from evenhand.words import (
+    argument,
+    called,
+    called_some,
+    count_of,
+    decimals,
+    is_or_are,
+    lowered,
+    name_some,
+    number,
+    plural,
+    sentence,
+)
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison, MethodRow
@@ -286,8 +298,14 @@ def _written(panel: Panel, score: float) -> str:
 
 
 def _place(panel: Panel, at: int) -> str:
-    who = f"{panel.assessors[panel.assessor_index[at]]} on {panel.objects[panel.object_index[at]]}"
+    who = " on ".join(_named(panel, at))
     return who if panel.rows is None else f"row {panel.rows[at]:,}, {who}"
+
+
+def _named(panel: Panel, at: int) -> tuple[str, str]:
+    """Return who gave a score, and to what."""
+    assessor, label = panel.assessors[panel.assessor_index[at]], panel.objects[panel.object_index[at]]
+    return called(assessor, "assessor"), called(label, panel.noun)
 
 
 def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Alert:
@@ -297,7 +315,7 @@ def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Aler
     lines = [_slip_line(panel, at) for at in slips[:_LINES]]
     ends = [_written(panel, end) for end in sorted((rest.min(), rest.max()), reverse=panel.turned is not None)]
     lines.append(("", f"All other scores lie between {ends[0]} and {ends[1]}."))
-    who = name_some(list(dict.fromkeys(str(panel.assessors[panel.assessor_index[at]]) for at in slips)), 3)
+    who = name_some(list(dict.fromkeys(_named(panel, at)[0] for at in slips)), 3)
     it = "it" if len(slips) == 1 else "them"
     return Alert(
         "stop",
@@ -311,7 +329,7 @@ def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Aler
 
 
 def _slip_line(panel: Panel, at: int) -> tuple[str, str]:
-    label, assessor = panel.objects[panel.object_index[at]], panel.assessors[panel.assessor_index[at]]
+    assessor, label = _named(panel, at)
     row = "" if panel.rows is None else f"Row {panel.rows[at]:,}: "
     same = panel.object_index == panel.object_index[at]
     same[at] = False
@@ -320,7 +338,7 @@ def _slip_line(panel: Panel, at: int) -> tuple[str, str]:
     if others:
         beside = f"The other {'score' if len(others) == 1 else 'scores'} of {label} {is_or_are(len(others))} "
         beside += f"{name_some(others)}."
-    return f"{row}{assessor} gave {label} {_written(panel, panel.score[at])}.", beside
+    return sentence(f"{row}{assessor} gave {label} {_written(panel, panel.score[at])}."), beside
 
 
 def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iterator[Outcome]:
@@ -415,7 +433,7 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
     lines = [_hanging_line(fit, one, held[one.object], surprise) for one in found[:_LINES]]
     if len(found) > _LINES:
         lines = [
-            (f"{word}:", f"{name_some([f'{one.object} ({_names(held[one.object])})' for one in some], 6)}.")
+            (f"{word}:", f"{name_some([_held(one, held, panel.noun) for one in some], 6)}.")
             for word, some in (
                 ("In, but not without", [one for one in found if one.status == "in"]),
                 ("Out, but not without", [one for one in found if one.status == "out"]),
@@ -433,16 +451,18 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
     )
 
 
-def _names(held: Sequence[tuple[str, int]]) -> str:
-    return name_some([assessor for assessor, _ in held], 2)
+def _held(one: Standing, held: Mapping[str, Sequence[tuple[str, int]]], noun: str) -> str:
+    who = [assessor for assessor, _ in held[one.object]]
+    return f"{called(one.object, noun)} ({called_some(who, 'assessor', 2)})"
 
 
 def _hanging_line(
     fit: Fit, standing: Standing, held: Sequence[tuple[str, int]], surprise: Floats | None
 ) -> tuple[str, str]:
     who, place = max(held, key=lambda one: abs(one[1] - standing.place))
+    its, name = called(who, "assessor"), called(standing.object, fit.panel.noun)
     verb, way = ("in", "falls") if standing.status == "in" else ("out", "rises")
-    said = f"Without {_genitive(who)} scores it {way} from rank {standing.place:,} to {place:,}."
+    said = f"Without {_genitive(its)} scores it {way} from rank {standing.place:,} to {place:,}."
     panel = fit.panel
     own = (panel.object_index == fit.values.index_of(standing.object)) & (
         panel.assessor_index == panel.assessors.index(who)
@@ -452,11 +472,11 @@ def _hanging_line(
         error = float(fit.residuals[at] / (1.0 - leverages(fit)[at]))
         off = number(abs(error), 1, in_sentence=True)
         said = (
-            f"{_genitive(who)} {_written(panel, panel.score[at])} is {off} points "
+            f"{sentence(_genitive(its))} {_written(panel, panel.score[at])} is {off} points "
             f"{'above' if error > 0 else 'below'} what all other scores predict; "
-            f"without {who} it {way} from rank {standing.place:,} to {place:,}."
+            f"without {its} it {way} from rank {standing.place:,} to {place:,}."
         )
-    return f"{standing.object} is {verb} only with {who}.", said
+    return f"{sentence(name)} is {verb} only with {its}.", said
 
 
 def _genitive(name: str) -> str:
@@ -480,7 +500,7 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
         for one, before in zip(_by_label(again), _by_label(decision), strict=True)
         if one.status != before.status
     ]
-    name = method_name(advised)
+    name, noun = method_name(advised), fit.panel.noun
     if not changed:
         headline = f"The scores support another method, {name}, and it decides the same"
         yield Alert(
@@ -494,10 +514,12 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
         one.object for one in decision.standings[: decision.places]
     }
     told = (
-        [f"No longer in: {name_some(leaving, 6)}."] if (leaving := [x for x in changed if x in decision.inside]) else []
+        [f"No longer in: {called_some(leaving, noun, 6)}."]
+        if (leaving := [x for x in changed if x in decision.inside])
+        else []
     )
     if crossing:
-        told.append(f"Other than now in the first {decision.places:,}: {name_some(sorted(crossing), 6)}.")
+        told.append(f"Other than now in the first {decision.places:,}: {called_some(sorted(crossing), noun, 6)}.")
     lines = [(f"By it {lowered(again.headline())}.", " ".join(told))]
     yield Alert(
         "check",
@@ -561,7 +583,12 @@ def _thin(decision: Decision) -> Iterator[Alert]:
             "thin",
             f"{sentence(count_of(len(thin), panel.noun))} that may have a place {'has' if one else 'have'} one score "
             "only",
-            ((f"{name_some(thin, 12)}.", "Nothing else checks it." if one else "Nothing else checks them."),),
+            (
+                (
+                    f"{sentence(called_some(thin, panel.noun, 12))}.",
+                    "Nothing else checks it." if one else "Nothing else checks them.",
+                ),
+            ),
             where=name_some(thin),
             remedy="`evenhand next FILE` says who should read what.",
         )
@@ -581,7 +608,12 @@ def _tie(decision: Decision) -> Iterator[Alert]:
         "check",
         "tie",
         f"{count_of(len(level), decision.fit.panel.noun)} share the value at the line",
-        ((f"{name_some(level, 12)}.", "The order among them is that of the file, and says nothing."),),
+        (
+            (
+                f"{sentence(called_some(level, decision.fit.panel.noun, 12))}.",
+                "The order among them is that of the file, and says nothing.",
+            ),
+        ),
         where=name_some(level),
         remedy=f"Draw lots ({argument('lottery_seed', 1)}), or decide by what the scores do not say.",
     )
@@ -662,7 +694,7 @@ def _beyond(fit: Fit) -> Iterator[Alert]:
             f"{sentence(count_of(len(sides), 'value'))} {'lies' if one else 'lie'} beyond the ends of the scale",
             (
                 (
-                    f"{name_some(sides, 12)}.",
+                    f"{sentence(called_some(sides, fit.panel.noun, 12))}.",
                     f"Scores end at {low:g} and {high:g}, and {several} read by strict assessors may be "
                     "worth more than those could give.",
                 ),

@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 import threading
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -215,12 +214,23 @@ def calibrate(options: CalibrateOptions) -> None:
 
         return with_details(summary, found, **draws)
 
+    def summarise(found: Fit | CriteriaFit, decision: Decision | None) -> Summary:
+        return summarise_fit(
+            found,
+            **draws,
+            decision=decision,
+            alerted=alerted,
+            grades=options.grades,
+            with_evidence=options.output.is_full,
+            with_reliability=options.reliability,
+        )
+
     def show(summary: Summary) -> None:
-        if without is None:
-            terminal.show_fit(summary, options.rows, decision, calibrated=found.model.is_calibrated)
-            return
-        other = summarise(without.fit, decision=without.decision)
-        terminal.show_fit(other | {"assuming": without.assuming}, options.rows, without.decision)
+        shown, made = summary, decision
+        if without is not None:
+            made = without.decision
+            shown = summarise(without.fit, made) | {"assuming": without.assuming}
+        terminal.show_fit(shown, options.rows, made, calibrated=found.model.is_calibrated)
 
     if options.cluster is not None:
         _calibrate_on_cluster(options, options.cluster)
@@ -230,15 +240,7 @@ def calibrate(options: CalibrateOptions) -> None:
     decision = decision_for(found.combined, **draws)
     alerted = find_alerts(found.combined, decision)
     without = provisional(alerted)
-    summarise = partial(
-        summarise_fit,
-        **draws,
-        alerted=alerted,
-        grades=options.grades,
-        with_evidence=options.output.is_full,
-        with_reliability=options.reliability,
-    )
-    summary = summarise(found, decision=decision)
+    summary = summarise(found, decision)
     pages = options.reporting.write(found, **draws)
     options.output.give(summary, show, detailed, pages, lambda: _sheets(found, decision, alerted))
 

@@ -320,7 +320,7 @@ def named(name: str, side: str) -> str:
 
     After a name that is read from the right a mark that takes no room turns the sentence round again.
     """
-    return f"{side} {name}" if name.isdigit() else f"{name}{_TO_THE_RIGHT}" if _is_turned(name) else name
+    return f"{name}{_TO_THE_RIGHT}" if _is_turned(name) else words.called(name, side)
 
 
 def chosen(names: Sequence[str], at: NDArray[np.integer[Any]]) -> list[str]:

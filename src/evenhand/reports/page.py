@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -43,7 +44,7 @@ from evenhand.reports.summary import (
     summarise_ranking,
     summarise_reliability,
 )
-from evenhand.words import chance, count_of, lowered, name_some, number, percent, sentence
+from evenhand.words import called, called_some, chance, count_of, lowered, name_some, number, percent, sentence
 
 if TYPE_CHECKING:
     import altair as alt
@@ -77,6 +78,9 @@ _PANEL: Final = 290
 
 _LONG: Final = 16
 """Labels of more characters than this get more room."""
+
+_CUT, _END = 22, 8
+"""Labels of more characters than this are cut short where there is no room, before so many at their end."""
 
 _NAMED: Final = 30
 """Up to this many objects are named in a sentence."""
@@ -253,7 +257,9 @@ def picture(name: str, chart: alt.TopLevelMixin) -> Picture:
     """Return a chart as a report holds it: each panel by itself, so that they stand side by side or in a column."""
     specification = chart.to_dict(validate=False)  # our own charts are valid: the tests of pictures see to that
     heading = specification.pop("title")
-    common = {key: specification[key] for key in ("$schema", "config", "datasets") if key in specification}
+    common: dict[str, Any] = {
+        key: specification[key] for key in ("$schema", "config", "datasets") if key in specification
+    }
     # a page names each chart as a whole and has its numbers in tables: words for every single mark double its size
     common["config"] = {**common.get("config", {}), "aria": False, "background": "transparent"}
     drawings = [
@@ -311,14 +317,16 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
     ]
     if groups > 1:
         highest = [
-            f"{labels[order[0]]} ({estimate[order[0]]:.1f}) in group {at + 1}" for at, order in enumerate(firsts)
+            f"{called(labels[order[0]], fit.panel.noun)} ({estimate[order[0]]:.1f}) in group {at + 1}"
+            for at, order in enumerate(firsts)
         ]
         said.append(f"The highest value of each group: {name_some(highest, _GROUPS)}.")
     elif top is not None:
         rank = fit.values.rank  # those who share the last place are all named
         named = [labels[at] for at in firsts[0] if rank[at] <= top]
+        who = _named(named, fit.panel.noun)
         tie = ", of whom some are level" if len(named) > top else ""
-        said.append(f"By value alone, and nobody can say how surely, the first {top:,} are {_named(named)}{tie}.")
+        said.append(f"By value alone, and nobody can say how surely, the first {top:,} are {who}{tie}.")
     else:
         said.append(_highest(fit, firsts[0][0]))
     return said
@@ -333,18 +341,19 @@ def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, stops
         said.insert(0, f"No decision yet: {lowered(stops[0].headline)}. {stops[0].lines[0][0]}")
     said += [decision.meaning(), _lists(decision)]
     if decision.drawn is not None:
-        drawn = _named(decision.drawn)
+        drawn = _named(decision.drawn, fit.panel.noun)
         said.append(f"The open places were drawn by lot with seed {decision.lottery_seed}, in this order: {drawn}.")
     return [one for one in (*said, decision.averages_words()) if one]
 
 
 def _lists(decision: Decision) -> str:
     groups = {"in": decision.inside, "undecided": decision.undecided, "out": decision.outside}
-    return " ".join(f"{look.STATUS[name][0]}: {_named(labels)}." for name, labels in groups.items() if labels)
+    noun = decision.fit.panel.noun
+    return " ".join(f"{look.STATUS[name][0]}: {_named(labels, noun)}." for name, labels in groups.items() if labels)
 
 
-def _named(labels: Sequence[str]) -> str:
-    return name_some(list(labels), _NAMED) if labels else "none"
+def _named(labels: Sequence[str], noun: str) -> str:
+    return called_some(labels, noun, _NAMED) if labels else "none"
 
 
 def _leading(fit: Fit, ranking: Ranking) -> list[str]:
@@ -356,12 +365,14 @@ def _leading(fit: Fit, ranking: Ranking) -> list[str]:
     if caution is not None:
         said = f"{sentence(caution)}."
     elif others:
-        said = f"The scores do not rule out ({share} intervals of ranks) that another is first: {_named(others)}."
+        who = _named(others, fit.panel.noun)
+        said = f"The scores do not rule out ({share} intervals of ranks) that another is first: {who}."
     return [_highest(fit, first), said]
 
 
 def _highest(fit: Fit, at: int) -> str:
-    return f"The highest value is that of {fit.values.labels[at]}, {fit.values.estimate[at]:.1f}."
+    label = called(fit.values.labels[at], fit.panel.noun)
+    return f"The highest value is that of {label}, {fit.values.estimate[at]:.1f}."
 
 
 def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
@@ -488,9 +499,29 @@ def filters() -> dict[str, Callable[..., Any]]:
         "coded": _coded,
         "some": name_some,
         "sentence": sentence,
+        "halves": halves,
         "css": lambda text: "".join(f"\\{ord(one):x} " if not one.isalnum() and one != " " else one for one in text),
         "lowered": lowered,
     }
+
+
+def halves(label: str) -> tuple[str, str]:
+    """Return a long label in two parts, of which the first may be cut short; the second of a short one is empty.
+
+    Labels that begin alike stay different. No sign is torn from the accents and joiners that belong to it.
+
+    Examples
+    --------
+    >>> halves("A long title of a proposal 17"), halves("P17")
+    (('A long title of a', ' proposal 17'), ('P17', ''))
+    """
+    if len(label) <= _CUT:
+        return label, ""
+    at = label.find(" ", len(label) - 2 * _END, -1)  # best between words
+    at = len(label) - _END if at < 0 else at
+    while at < len(label) and (unicodedata.category(label[at])[0] in "MC" or label[at - 1] == "\u200d"):
+        at += 1
+    return label[:at], label[at:]
 
 
 def _coded(text: str) -> Markup:
