@@ -494,6 +494,7 @@ def filters() -> dict[str, Callable[..., Any]]:
         "number": partial(number, in_sentence=True),
         "signed": partial(number, in_sentence=True, signed=True),
         "plain": lambda value: f"{value:g}".replace("-", "−"),
+        "called": called,
         "chance": chance,
         "count_of": count_of,
         "coded": _coded,
