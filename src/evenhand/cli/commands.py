@@ -360,9 +360,7 @@ class CompareOptions(Input):
     def check(self) -> None:
         """Refuse criteria, gauges, and refinements where none are wanted."""
         self.refuse_criteria()
-        ask.refuse(
-            "has no effect here: nothing compared depends on where zero bias lies.", "gauge", "reference"
-        )
+        ask.refuse("has no effect here: nothing compared depends on where zero bias lies.", "gauge", "reference")
         for option in typed("covariates", *Scores.names()) if self.quick else ():
             raise click.UsageError(f"--quick leaves out refinements, and so {option}: leave one of the two out.")
         if self.priors and len(self.priors) != 5:
