@@ -179,7 +179,8 @@ def alert_words(alert: Summary) -> str:
     start = alert["headline"] if alert["headline"].startswith(level) else f"{level}: {alert['headline']}"
     where = f" ({alert['where']})" if alert["where"] else ""
     remedy = sentence(alert["remedy"]).rstrip(".")
-    return f"{start}{where}. {remedy}." if remedy else f"{start}{where}."
+    said = f"{start}{where}. {remedy}." if remedy else f"{start}{where}."
+    return said.replace("`", "")
 
 
 def _below(fit: Fit, decision: Decision | None, alerted: Sequence[Summary]) -> list[Line]:
@@ -483,8 +484,8 @@ def _bars_columns(bars: Sequence[tuple[str, float, float | None, float | None, i
 
 def _short(label: str) -> str:
     """Return a name for a chart: without control characters, which its file cannot hold, and cut where it is long."""
-    shown = "".join(one if unicodedata.category(one) == "Cf" else printable(one) for one in label[: _LONGEST + 1])
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
+    shown = "".join(one if unicodedata.category(one) == "Cf" else printable(one) for one in label)
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST // 2]}…{shown[-_LONGEST // 2 + 1 :]}"
 
 
 def _around(numbers: Sequence[float]) -> tuple[float, float, float]:
