@@ -189,7 +189,9 @@ def test_where_nothing_can_be_ranked_the_reason_comes_first() -> None:
         "By value alone, and nobody can say how surely, the first 2 are objects 1, 2.",
     ]
     level = eh.calibrate(Panel.from_arrays([0, 1, 2], [0, 0, 0], [50.0, 60.0, 50.0]))
-    assert make_report(level, top=2, comparison=False).decision[1].endswith("are 1, 0, 2, of whom some are level.")
+    assert (
+        make_report(level, top=2, comparison=False).decision[1].endswith("are objects 1, 0, 2, of whom some are level.")
+    )
     text = Page(render(one)).text
     assert "One assessor gave all scores" in text
     assert "The 0 scores" not in text

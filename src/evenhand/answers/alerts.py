@@ -338,7 +338,8 @@ def _slip_line(panel: Panel, at: int) -> tuple[str, str]:
     if others:
         beside = f"The other {'score' if len(others) == 1 else 'scores'} of {label} {is_or_are(len(others))} "
         beside += f"{name_some(others)}."
-    return sentence(f"{row}{assessor} gave {label} {_written(panel, panel.score[at])}."), beside
+    who = assessor if row else called(panel.assessors[panel.assessor_index[at]], "Assessor")
+    return f"{row}{who} gave {label} {_written(panel, panel.score[at])}.", beside
 
 
 def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iterator[Outcome]:
@@ -460,7 +461,7 @@ def _hanging_line(
     fit: Fit, standing: Standing, held: Sequence[tuple[str, int]], surprise: Floats | None
 ) -> tuple[str, str]:
     who, place = max(held, key=lambda one: abs(one[1] - standing.place))
-    its, name = called(who, "assessor"), called(standing.object, fit.panel.noun)
+    its, name = called(who, "assessor"), called(standing.object, sentence(fit.panel.noun))
     verb, way = ("in", "falls") if standing.status == "in" else ("out", "rises")
     said = f"Without {_genitive(its)} scores it {way} from rank {standing.place:,} to {place:,}."
     panel = fit.panel
@@ -472,11 +473,11 @@ def _hanging_line(
         error = float(fit.residuals[at] / (1.0 - leverages(fit)[at]))
         off = number(abs(error), 1, in_sentence=True)
         said = (
-            f"{sentence(_genitive(its))} {_written(panel, panel.score[at])} is {off} points "
+            f"{_genitive(called(who, 'Assessor'))} {_written(panel, panel.score[at])} is {off} points "
             f"{'above' if error > 0 else 'below'} what all other scores predict; "
             f"without {its} it {way} from rank {standing.place:,} to {place:,}."
         )
-    return f"{sentence(name)} is {verb} only with {its}.", said
+    return f"{name} is {verb} only with {its}.", said
 
 
 def _genitive(name: str) -> str:
@@ -585,7 +586,7 @@ def _thin(decision: Decision) -> Iterator[Alert]:
             "only",
             (
                 (
-                    f"{sentence(called_some(thin, panel.noun, 12))}.",
+                    f"{called_some(thin, sentence(panel.noun), 12)}.",
                     "Nothing else checks it." if one else "Nothing else checks them.",
                 ),
             ),
@@ -610,7 +611,7 @@ def _tie(decision: Decision) -> Iterator[Alert]:
         f"{count_of(len(level), decision.fit.panel.noun)} share the value at the line",
         (
             (
-                f"{sentence(called_some(level, decision.fit.panel.noun, 12))}.",
+                f"{called_some(level, sentence(decision.fit.panel.noun), 12)}.",
                 "The order among them is that of the file, and says nothing.",
             ),
         ),
@@ -694,7 +695,7 @@ def _beyond(fit: Fit) -> Iterator[Alert]:
             f"{sentence(count_of(len(sides), 'value'))} {'lies' if one else 'lie'} beyond the ends of the scale",
             (
                 (
-                    f"{sentence(called_some(sides, fit.panel.noun, 12))}.",
+                    f"{called_some(sides, sentence(fit.panel.noun), 12)}.",
                     f"Scores end at {low:g} and {high:g}, and {several} read by strict assessors may be "
                     "worth more than those could give.",
                 ),

@@ -234,13 +234,14 @@ class Decision(frames.Shown):
         """Return who stands on both sides of the line, and how far apart; empty where there is no line."""
         if self.line is None:
             return ""
-        last, first = (called(one.object, self.fit.panel.noun) for one in self.line)
+        noun = self.fit.panel.noun
+        last, first = called(self.line[0].object, sentence(noun)), called(self.line[1].object, noun)
         end = "1 place ends here" if self.places == 1 else f"{self.places:,} places end here"
         gap = self.line[0].value - self.line[1].value
         apart = number(gap, self.digits, in_sentence=True)
         if round(gap, self.digits) == 0:
-            return f"{end}. {sentence(last)} and {first} are level, as far as is shown."
-        return f"{end}. {sentence(last)} and {first} are {apart} {'point' if apart == '1' else 'points'} apart."
+            return f"{end}. {last} and {first} are level, as far as is shown."
+        return f"{end}. {last} and {first} are {apart} {'point' if apart == '1' else 'points'} apart."
 
     def uneven_words(self) -> str:
         """Return who is open although others above are out, and why; empty where nobody is."""
@@ -248,9 +249,9 @@ class Decision(frames.Shown):
         found = [one.object for one in self.standings if one.status == "undecided" and one.place > first]
         if not found:
             return ""
-        named, is_one = called_some(found, self.fit.panel.noun, _NAMED), len(found) == 1
-        known = "its value is" if is_one else "their values are"
-        return f"{sentence(named)} {is_or_are(len(found))} open below others that are out: {known} less certain."
+        named = called_some(found, sentence(self.fit.panel.noun), _NAMED)
+        known = "its value is" if len(found) == 1 else "their values are"
+        return f"{named} {is_or_are(len(found))} open below others that are out: {known} less certain."
 
     def averages_words(self) -> str:
         """Return what plain averages would have decided."""

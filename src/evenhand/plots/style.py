@@ -66,7 +66,7 @@ _MOST_KINDS: Final = 6
 
 _GREYS: Final = (*(LIGHT[f"level-{at}"] for at in range(1, 6)), LIGHT["ink"])
 
-_LONGEST: Final = 40
+_LONGEST: Final = 26
 _CONTROL: Final = {"Cc", "Cs", "Co", "Zl", "Zp"}
 _TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _TO_THE_RIGHT: Final = "\u200e"

@@ -262,7 +262,7 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
         found.append(
             Object(
                 standing=one,
-                finding=sentence(_finding(one, decision, counts, panel.noun, digits)),
+                finding=_finding(one, decision, counts, panel.noun, digits),
                 move=_move(told, digits),
                 explanation=told,
                 steps=steps,
@@ -295,7 +295,7 @@ def _steps(told: Explanation | None) -> tuple[tuple[float, float], ...]:
 
 
 def _finding(one: Standing, decision: Decision | None, counts: Counter[int], noun: str, digits: int) -> str:
-    value, name = number(one.value, digits), called(one.object, noun)
+    value, name = number(one.value, digits), called(one.object, sentence(noun))
     if decision is None or one.status is None or one.chance is None:
         within = f" in group {one.group + 1}" if len(counts) > 1 else ""
         return f"{name} has rank {one.place:,} of {counts[one.group]:,}{within}, with a value of {value}"
@@ -373,12 +373,12 @@ def assessors_words(assessors: Sequence[Assessor], digits: int) -> str:
         return "No assessor is clearly stricter or more generous than the panel"
     told = []
     if first.side == "generous":
-        who = sentence(called(first.assessor, "assessor"))
+        who = called(first.assessor, "Assessor")
         told.append(f"{who} gives {number(first.bias, digits)} points more than the panel")
     if last.side == "strict":
         less = number(-last.bias, digits)
-        who = called(last.assessor, "assessor")
-        told.append(f"{who} {less} less" if told else f"{sentence(who)} gives {less} points less than the panel")
+        who = called(last.assessor, "assessor" if told else "Assessor")
+        told.append(f"{who} {less} less" if told else f"{who} gives {less} points less than the panel")
     return ", ".join(told)
 
 

@@ -74,7 +74,7 @@ _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 """Coordinates of a drawing with more than two decimals, at the end of those."""
 
 _PANEL: Final = 290
-"""How wide the panels of charts are drawn, in pixels and without their axes: as a phone has room."""
+"""How wide the panels of charts are drawn, in pixels and but for names beside them: as a phone has room."""
 
 _LONG: Final = 16
 """Labels of more characters than this get more room."""
@@ -261,7 +261,7 @@ def picture(name: str, chart: alt.TopLevelMixin) -> Picture:
         key: specification[key] for key in ("$schema", "config", "datasets") if key in specification
     }
     # a page names each chart as a whole and has its numbers in tables: words for every single mark double its size
-    common["config"] = {**common.get("config", {}), "aria": False, "background": "transparent"}
+    common["config"] |= {"aria": False, "background": "transparent"}
     drawings = [
         _drawn(f"{name}-{at}", {**_narrow(name, one), **common}) for at, one in enumerate(_panels(specification))
     ]
@@ -284,8 +284,8 @@ def _narrow(name: str, panel: Mapping[str, Any]) -> dict[str, Any]:
     if name == "design" or width <= _PANEL:  # cells have a size of their own
         return dict(panel)
     if name == "assessor-graph":  # a circle stays round
-        height *= _PANEL / width
-    return {**panel, "width": _PANEL, "height": height}
+        return {**panel, "width": _PANEL, "height": height * _PANEL / width}
+    return {**panel, "width": 1.2 * _PANEL, "autosize": {"type": "fit-x", "contains": "padding"}}
 
 
 def _drawn(name: str, specification: dict[str, Any]) -> str:
