@@ -164,9 +164,8 @@ def rows_of(order: list[int], lost: int, status: Sequence[str], line: str) -> It
 def more(objects: list[int], status: Sequence[str]) -> str:
     """Return how many are left out of each status."""
     counts = Counter(status[o] for o in objects)
-    return f"{len(objects)} more: " + ", ".join(
-        f"{counts[name]} {word.lower()}" for name, (word, _) in STATUS.items() if counts[name]
-    )
+    told = [f"{counts[name]} {word.lower()}" for name, (word, _) in STATUS.items() if counts[name]]
+    return f"{len(objects)} more: {', '.join(told)}" if len(told) > 1 else f"{told[0].replace(' ', ' more, all ')}"
 
 
 def percent(chance: float) -> str:

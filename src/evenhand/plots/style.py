@@ -307,7 +307,7 @@ def clip(name: str, most: int) -> str:
         head -= 1
     while tail < len(name) and _is_joined(name, tail):
         tail += 1
-    return f"{name[:head]}…{name[tail:]}"
+    return f"{name[:head]}…{name[tail:].rstrip()}"
 
 
 def _is_joined(name: str, at: int) -> bool:
