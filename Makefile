@@ -12,7 +12,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help browser demo test quick lint types tests docs format study case-study bench bench-quick bench-table clean
+.PHONY: help browser demo serve test quick lint types tests docs format study case-study bench bench-quick bench-table clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -27,10 +27,15 @@ $(VENV)/.user: $(BIN)/python pyproject.toml constraints.txt
 	@$(PIP) --editable '.[pictures]'
 	@touch $@
 
+$(VENV)/.web: $(BIN)/python pyproject.toml constraints.txt
+	@echo "== installing evenhand with its web application"
+	@$(PIP) --editable '.[web]'
+	@touch $@ $(VENV)/.user
+
 $(VENV)/.developer: $(BIN)/python pyproject.toml constraints.txt
 	@echo "== installing evenhand, its checks and its documentation tools"
 	@$(PIP) --editable '.[dev]'
-	@touch $@ $(VENV)/.user
+	@touch $@ $(VENV)/.user $(VENV)/.web
 
 $(VENV)/.bench: $(VENV)/.developer
 	@echo "== installing what evenhand is measured against"
@@ -39,6 +44,9 @@ $(VENV)/.bench: $(VENV)/.developer
 
 demo: $(VENV)/.user  ## calibrate the shipped panel, print the result, write workbook and report
 	@$(BIN)/evenhand demo --out demo-results.xlsx --report demo-report.html
+
+serve: $(VENV)/.web  ## open the shipped panel in a browser
+	@$(BIN)/evenhand serve --demo --temporary
 
 test: lint types tests docs  ## everything that must hold: lint, types, tests, documentation
 

@@ -466,6 +466,7 @@ NOT_PROVOKED: Final = {
         ),
         "needs a file of an odd layout; the corpus of files has one",
     ),
+    "in_use": "needs a second server on one directory; the tests of the server start one",
     "bad_settings": "needs settings beside a file; the tests of what was settled make them",
     "unreadable": "needs a disk that fails while it is read",
     "unrest": "needs an iteration of a thousand steps, whose last digits differ from machine to machine",

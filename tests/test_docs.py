@@ -244,7 +244,7 @@ def kinds_in_the_code() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-                if name in ("InputError", "NoDesignError", "Problem", "refusal"):
+                if name in ("InputError", "NoDesignError", "Problem"):
                     given = [word.value for word in node.keywords if word.arg == "kind"]
                     given += node.args[:1] if name == "Problem" else []
                     found |= {

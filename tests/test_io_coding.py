@@ -22,7 +22,7 @@ from evenhand.io.coding import Labels
 from evenhand.panel import entries as checked
 from evenhand.panel import portions, source
 from evenhand.panel.panel import Panel
-from evenhand.panel.rules import label_text, parse_number
+from evenhand.panel.rules import Judged, Numbers, label_text, parse_number
 from panels import facts
 
 WHOLE = 2**20
@@ -200,10 +200,10 @@ def test_column_by_column_a_parquet_file_gives_what_it_gives_cell_by_cell(
         both(path, numba=numba, duplicates=duplicates, missing=missing)
 
 
-def read_numbers(texts: list[str], *, decimal_comma: bool = False) -> portions.Reading:
+def read_numbers(texts: list[str], *, decimal_comma: bool = False) -> Judged:
     factoriser = coding.Factoriser(["score"], source.Wanted((0,), frozenset([0])))
     (column,) = factoriser.columns([pl.Series(texts, dtype=pl.String)], decimal_comma=decimal_comma)
-    return portions.Numbers(frozenset()).read(column, decimal_comma)
+    return Numbers(frozenset()).read(column, decimal_comma)
 
 
 @settings(max_examples=500, deadline=None)

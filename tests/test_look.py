@@ -42,11 +42,11 @@ def test_every_status_has_a_word_and_a_shape_of_its_own() -> None:
     assert len({word for word, _ in STATUS.values()}) == len({shape for _, shape in STATUS.values()}) == 3
 
 
-def test_an_element_of_a_drawing_has_one_style_with_all_its_colours() -> None:
+def test_colours_of_a_drawing_follow_the_page_without_a_style_of_their_own() -> None:
     ink, ground = look.LIGHT["ink"], look.LIGHT["bg"]
-    drawing = f'<path d="M0,0" fill="{ink}" stroke="{ground}"/><g style="x:1" fill="{ink}"/><i fill="#123456"/>'
+    drawing = f'<path d="M0,0" fill="{ink}" stroke="{ground}"/><i fill="#123456"/><text>fill="{ink}"</text>'
     themed = look.in_variables(drawing)
-    assert themed.count("style=") == 2
-    assert 'style="fill:var(--ink);stroke:var(--bg);" d="M0,0"/>' in themed
-    assert '<g style="fill:var(--ink);x:1"/>' in themed
+    assert "style=" not in themed
+    assert '<path d="M0,0" fill="var(--ink)" stroke="var(--bg)"/>' in themed
     assert '<i fill="#123456"/>' in themed
+    assert f'>fill="{ink}"<' in themed

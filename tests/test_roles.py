@@ -8,7 +8,8 @@ import pytest
 
 from evenhand.cli.options import as_typed
 from evenhand.errors import InputError
-from evenhand.panel.headings import EITHER_SD_OR_LEVEL, EITHER_WEIGHT_OR_LEVEL, SYNONYMS, fold
+from evenhand.panel.headings import EITHER_SD_OR_LEVEL, SYNONYMS, fold
+from evenhand.panel.lexicon import CONFIDENCES
 from evenhand.panel.roles import Roles, recognise
 from evenhand.words import spoken
 
@@ -47,8 +48,8 @@ def test_every_synonym_is_folded_and_stands_for_one_role_only() -> None:
     names = [name for synonyms in SYNONYMS.values() for name in synonyms]
     both = {name for name in names if names.count(name) > 1}
     assert all(fold(name) == name for name in both)  # words that two languages share, of which the first role counts
-    assert all(fold(name) == name for name in [*names, *EITHER_SD_OR_LEVEL, *EITHER_WEIGHT_OR_LEVEL])
-    assert set(EITHER_WEIGHT_OR_LEVEL) <= set(SYNONYMS["confidence"])
+    assert all(fold(name) == name for name in [*names, *EITHER_SD_OR_LEVEL, *CONFIDENCES])
+    assert set(CONFIDENCES) <= set(SYNONYMS["confidence"])
     assert not set(EITHER_SD_OR_LEVEL) & set(names)
 
 

@@ -33,8 +33,8 @@ from .design.assign import assign as assign
 from .design.assign import extend as extend
 from .design.result import Design as Design
 from .design.result import outlook as outlook
-from .io.demo import demo as demo
 from .io.packed import pack_panel as pack_panel
+from .io.panels import demo as demo
 from .io.panels import read_panel as read_panel
 from .models.additive import calibrate as calibrate
 from .models.additive import incomplete_block as incomplete_block

@@ -103,10 +103,7 @@ def is_installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-_EXTRAS: Final = {
-    "polars": ("polars", "large"),
-    "vl_convert": ("vl-convert-python", "pictures"),
-}
+_EXTRAS: Final = {"polars": ("polars", "large"), "vl_convert": ("vl-convert-python", "pictures")}
 """For modules that a plain installation lacks, the package and the extra that brings it."""
 
 

@@ -83,13 +83,9 @@ def in_variables(drawing: str) -> str:
     names = {colour.lower(): name for name, colour in reversed(LIGHT.items())}
 
     def themed(tag: re.Match[str]) -> str:
-        rules = [(kind, names[colour.lower()]) for kind, colour in _COLOUR.findall(tag[0]) if colour.lower() in names]
-        if not rules:
-            return tag[0]
-        plain = _COLOUR.sub(lambda found: found[0] if found[2].lower() not in names else "", tag[0])
-        style = "".join(f"{kind}:var(--{name});" for kind, name in rules)
-        if ' style="' in plain:  # an element has one style
-            return plain.replace(' style="', f' style="{style}', 1)
-        return re.sub(r"^<[\w:-]+", rf'\g<0> style="{style}"', plain)
+        return _COLOUR.sub(
+            lambda found: f' {found[1]}="var(--{names[found[2].lower()]})"' if found[2].lower() in names else found[0],
+            tag[0],
+        )
 
     return _TAG.sub(themed, drawing)

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from evenhand.answers.advice import NOTHING
 from evenhand.answers.decision import Decision, Standing, decide, in_order
 from evenhand.answers.heldout import BRIDGE, leverages
-from evenhand.answers.influence import WithoutAssessor, without_assessors
 from evenhand.answers.ranking import rank
 from evenhand.compiled import Floats
 from evenhand.errors import EvenhandError
@@ -37,6 +35,7 @@ from evenhand.words import (
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison, MethodRow
+    from evenhand.answers.influence import WithoutAssessor
 
 Level = Literal["stop", "check", "note"]
 
@@ -120,6 +119,8 @@ class Alert:
         What to do.
     outcomes
         What else would come out, side by side.
+    scores
+        The scores to check first, by their position in the panel.
     """
 
     level: Level
@@ -129,6 +130,7 @@ class Alert:
     where: str | None = None
     remedy: str = ""
     outcomes: tuple[Outcome, ...] = ()
+    scores: tuple[int, ...] = ()
 
     @property
     def message(self) -> str:
@@ -325,6 +327,7 @@ def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Aler
         where=name_some([_place(panel, at) for at in slips]),
         remedy=f"Ask {who}; correct {it} in the file, or leave {it} out.",
         outcomes=tuple(_outcomes(fit, decision, slips)),
+        scores=tuple(slips),
     )
 
 
@@ -420,6 +423,8 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         few = panel.n_assessors <= DELETIONS and panel.n_assessments <= LARGEST
         if not (few and fit.model.is_plain and 0 < decision.places < panel.n_objects):
             return
+        from evenhand.answers.influence import without_assessors
+
         deletions = without_assessors(fit, top=decision.places)
     status = dict(zip(fit.values.labels, decision.status, strict=True))
     held: dict[str, list[tuple[str, int]]] = defaultdict(list)
@@ -540,6 +545,8 @@ def _clearly(comparison: Comparison) -> str | None:
     log probability over all scores. So a refinement beyond shrinking counts where it gains more than that, and more
     than three standard errors, beside the best of the others; else that one is taken.
     """
+    from evenhand.answers.advice import NOTHING
+
     advised = comparison.recommendation.method
     chosen = next((row for row in comparison.methods if row.method == advised), None)
     if chosen is None or not _unknowns(chosen):

@@ -10,6 +10,8 @@ import os
 import signal
 import sys
 import threading
+from collections import UserDict
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,8 +19,6 @@ import click
 
 from evenhand import __version__
 from evenhand.cli import options as ask
-from evenhand.cli import terminal
-from evenhand.cli.design import design
 from evenhand.cli.fitting import (
     Calibrating,
     CriteriaFitting,
@@ -31,10 +31,8 @@ from evenhand.cli.fitting import (
     refuse_criteria_of,
 )
 from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, as_typed, command, part, typed
-from evenhand.cli.plotting import plot
-from evenhand.cli.reports import QUESTION, Drawing, Lottery, Reporting, report, template
+from evenhand.cli.reports import QUESTION, Drawing, Lottery, Reporting
 from evenhand.cli.showing import Summary, say, say_beside, show_json, show_next_step
-from evenhand.cli.studies import reproduce, simulate
 from evenhand.errors import EvenhandError, InputError, MissingPackageError
 from evenhand.words import spoken
 
@@ -46,6 +44,16 @@ if TYPE_CHECKING:
     from evenhand.io.sheets import Sheet
     from evenhand.models.criteria import CriteriaFit
     from evenhand.models.fit import Fit
+
+
+class Commands(UserDict[str, Any]):
+    """Commands by their names; one of another module, whose name stands here, is imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        found = self.data[name]
+        if isinstance(found, str):
+            found = self.data[name] = getattr(import_module(f"evenhand.cli.{found}"), name)
+        return found  # type: ignore[no-any-return]
 
 
 class EvenhandGroup(click.Group):
@@ -147,6 +155,15 @@ def _say(message: str) -> None:
 
 @click.group(
     cls=EvenhandGroup,
+    commands=Commands(
+        design="design",
+        plot="plotting",
+        report="reports",
+        template="reports",
+        simulate="studies",
+        reproduce="studies",
+        serve="serving",
+    ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""Start with `evenhand demo`, then `evenhand check FILE` and `evenhand calibrate FILE`.
 
@@ -226,6 +243,8 @@ def calibrate(options: CalibrateOptions) -> None:
         )
 
     def show(summary: Summary) -> None:
+        from evenhand.cli import terminal
+
         shown, made = summary, decision
         if without is not None:
             made = without.decision
@@ -262,6 +281,7 @@ _ON_A_CLUSTER: Final = (
 
 def _calibrate_on_cluster(options: CalibrateOptions, cluster: str) -> None:
     """Run the calibration on a cluster and show a short summary."""
+    from evenhand.cli import terminal
     from evenhand.cluster.calibrate import calibrate_distributed
 
     meaningful = typed(*_ON_A_CLUSTER)
@@ -311,6 +331,7 @@ def check(options: CheckOptions) -> int:
     comparisons hang by a thread, and which further assessments would mend it. Exit code 1 if the panel is not
     connected, 2 if the file cannot be read as a panel.
     """
+    from evenhand.cli import terminal
     from evenhand.reports.summary import summarise_check, summarise_refusal
 
     try:
@@ -378,6 +399,7 @@ def compare(options: CompareOptions) -> None:
     from evenhand.answers.advice import applicable
     from evenhand.answers.compare import compare as compare_methods
     from evenhand.answers.evidence import Priors
+    from evenhand.cli import terminal
     from evenhand.models.refined import Refinements
     from evenhand.reports.first_sheets import comparison_sheet
     from evenhand.reports.summary import summarise_comparison
@@ -420,6 +442,7 @@ def rank(options: RankOptions) -> None:
     from evenhand.answers.alerts import provisional
     from evenhand.answers.decision import decide
     from evenhand.answers.ranking import rank as rank_fit
+    from evenhand.cli import terminal
     from evenhand.reports.summary import find_alerts, summarise_ranking
 
     def show(summary: Summary) -> None:
@@ -458,6 +481,7 @@ def influence(options: InfluenceOptions) -> None:
     object's value the most, and what would change without each assessor.
     """
     from evenhand.answers.decision import decision_for
+    from evenhand.cli import terminal
     from evenhand.reports.first_sheets import influence_sheets
     from evenhand.reports.summary import summarise_influence
 
@@ -497,6 +521,7 @@ def next_assessments(options: NextOptions) -> None:
     """
     from evenhand.answers.decision import decision_for
     from evenhand.answers.next_best import next_best
+    from evenhand.cli import terminal
     from evenhand.io.designs import read_pairs
     from evenhand.reports.first_sheets import next_sheet
     from evenhand.reports.summary import summarise_next
@@ -530,6 +555,7 @@ def pack(options: PackOptions) -> None:
     DIR holds the labels, the assessments as codes and numbers, and panel.json, which says what there is. What the
     input options say about FILE need not be said again when DIR is read.
     """
+    from evenhand.cli import terminal
     from evenhand.io.packed import check_place, manifest_of, pack_panel
 
     check_place(options.place)
@@ -557,8 +583,9 @@ class DemoOptions(Options):
 def demo(options: DemoOptions) -> None:
     """Calibrate a small grant competition that ships with evenhand: 40 proposals, 11 assessors, 10 places."""
     from evenhand.answers.decision import decision_for
+    from evenhand.cli import terminal
     from evenhand.data import demo_path
-    from evenhand.io.demo import demo as demo_panel
+    from evenhand.io.panels import demo as demo_panel
     from evenhand.io.results import check_target, copy_file
     from evenhand.models.additive import CWC
     from evenhand.reports.summary import alert_records, find_alerts, summarise_fit
@@ -587,8 +614,5 @@ def demo(options: DemoOptions) -> None:
     )
 
 
-for _command in (
-    *(calibrate, check, compare, rank, influence, next_assessments, pack, demo),
-    *(design, plot, report, simulate, reproduce, template),
-):
+for _command in (calibrate, check, compare, rank, influence, next_assessments, pack, demo):
     main.add_command(_command)

@@ -58,9 +58,7 @@ class _Who(Options, heading="Who and what"):
     fixed: Path | None = ask.path("FILE", "Pairs that must be: a file with columns assessor and object.", reads=True)
     linking: tuple[str, ...] = ask.text("LABEL", "An object that everybody reads. May be repeated.", multiple=True)
     extend: Path | None = ask.path(
-        "FILE",
-        "Scores that are there already, instead of --objects and --assessors: says which to add.",
-        reads=True,
+        "FILE", "Scores that are there already, instead of --objects and --assessors: says which to add.", reads=True
     )
     add: int | None = ask.whole("N", "How many assessments to add to those.")
 

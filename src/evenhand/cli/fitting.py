@@ -64,10 +64,7 @@ class Reading(Options, heading="The file"):
         heading=_CELLS,
     )
     missing: tuple[str, ...] = ask.text(
-        "TEXT",
-        "A text that means an empty cell, such as NA. May be repeated.",
-        multiple=True,
-        heading=_CELLS,
+        "TEXT", "A text that means an empty cell, such as NA. May be repeated.", multiple=True, heading=_CELLS
     )
     sheet: str | None = ask.text("NAME", "Sheet of a workbook. Default: the first that is not empty.")
     layout: Kind | None = ask.choice(
@@ -78,6 +75,11 @@ class Reading(Options, heading="The file"):
     wide: bool = ask.flag("As --layout wide: objects down and assessors across.")
     criteria: tuple[str, ...] = ask.text(
         "COLUMN,COLUMN", "Columns of scores of which each is a criterion.", callback=ask.names
+    )
+    columns: tuple[str, ...] = ask.text(
+        "COLUMN,COLUMN",
+        "Columns of scores, where each is an assessor's (or an object's): all others are left out.",
+        callback=ask.names,
     )
     scores: dict[str, float] | None = ask.text(
         "WORD=X,WORD=X",
@@ -94,6 +96,15 @@ class Reading(Options, heading="The file"):
     best: Literal["highest", "lowest"] | None = ask.choice(
         ["highest", "lowest"],
         "Which score is the best. Lowest turns scores around, as German marks from 1 to 6. Default: highest, or asked.",
+        heading=_CELLS,
+    )
+    corrections: dict[str, str] = ask.text(
+        "ROW:COLUMN=TEXT",
+        "Read a cell as something else, such as 26:Ito=80; nothing after = for an empty one. The file stays as it is. "
+        "May be repeated.",
+        "--correct",
+        multiple=True,
+        callback=ask.pairs,
         heading=_CELLS,
     )
     format: str | None = ask.text("NAME", "The system that wrote the file. Default: recognised by its content.")
@@ -116,8 +127,9 @@ class Reading(Options, heading="The file"):
 
     def kept(self) -> dict[str, Any]:
         """Return what was typed that a reading does not tell again."""
-        names = ("sheet", "format", "duplicates", "missing", "aliases", "factor", "level_scale", "covariates", "best")
-        return {name: value for name, value in self.typed().items() if name in names}
+        told_again = ("object", "assessor", "score", "uncertainty", "confidence", "level", "criterion", "criteria")
+        left = {*told_again, "layout", "wide", "scores"}
+        return {name: value for name, value in self.typed().items() if name not in left}
 
     def read(self, *, is_told: bool = True) -> Panel:
         """Return the panel that the file holds, and say on standard error how it was read."""
@@ -151,10 +163,7 @@ class Gauging(Options, heading="Where zero bias lies"):
     )
     reference: float | None = ask.number("V", "The notional mean of --gauge reference.")
     known: dict[str, float] = ask.text(
-        "OBJECT=VALUE",
-        "Anchor on an object of known value. May be repeated.",
-        multiple=True,
-        callback=ask.number_pairs,
+        "OBJECT=VALUE", "Anchor on an object of known value. May be repeated.", multiple=True, callback=ask.number_pairs
     )
     per_component: bool = ask.flag(
         "Calibrate each group of a panel that is not connected on its own; groups are not comparable."

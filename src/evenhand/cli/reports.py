@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from evenhand.cli import options as ask
-from evenhand.cli.decision import alerted
 from evenhand.cli.fitting import CriteriaFitting
 from evenhand.cli.options import EXIT_NO, Options, command, part
 from evenhand.cli.showing import say, say_beside, show_json, show_next_step, show_written
@@ -104,6 +103,7 @@ def report(options: ReportOptions) -> int:
     --verify report.html, or --verify with its fingerprint, checks a report against the data: exit code 0 if nothing
     has changed, 1 if something has. Give the options that the report was written with.
     """
+    from evenhand.cli.decision import alerted
     from evenhand.io.results import write_text
     from evenhand.reports.page import make_report, render
     from evenhand.reports.summary import alert_records

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evenhand import frames
 from evenhand.cluster.blocks import Block
 from evenhand.cluster.crew import Crew, open_crew, watch
-from evenhand.cluster.reading import Source, load_labelled, load_packed
+from evenhand.cluster.reading import Loaded, load_labelled, load_packed
 from evenhand.cluster.solve import Solved, check_gauge, smaller_of, solve_blocks
 from evenhand.compiled import Floats, Whole
 from evenhand.errors import InputError, Problem
@@ -262,7 +262,7 @@ def _columns(
     return columns | {"assessments": assessments, "total_confidence": confidence}
 
 
-def _summary(crew: Crew, read: Source, solved: Solved, noise: Noise, asked: dict[str, Any]) -> dict[str, Any]:
+def _summary(crew: Crew, read: Loaded, solved: Solved, noise: Noise, asked: dict[str, Any]) -> dict[str, Any]:
     """Return what ``summary.json`` holds."""
     counts = {read.larger: int(solved.totals["rows"]), smaller_of(read.larger): len(read.labels)}
     assessments, variance = int(solved.totals["assessments"]), noise.variance
@@ -336,7 +336,7 @@ def check_out(target: Path) -> None:
 
 
 def _write(
-    crew: Crew, place: Path, read: Source, solved: Solved, fit: DistributedFit, noise: Noise, interval: float
+    crew: Crew, place: Path, read: Loaded, solved: Solved, fit: DistributedFit, noise: Noise, interval: float
 ) -> None:
     """Have the workers write the larger side and the residuals; write the smaller side and the summary here."""
     from scipy.stats import rankdata

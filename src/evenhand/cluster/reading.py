@@ -44,7 +44,7 @@ _MOST_PROBLEMS: Final = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class Loaded:
     """What is known of a partitioned panel once its blocks are on the workers."""
 
     larger: Side  # by which the blocks are made
@@ -61,7 +61,7 @@ class Source:
 # --- packed panels -------------------------------------------------------------------------------
 
 
-def load_packed(crew: Crew, source: str | Path, *, weighted: bool) -> Source:
+def load_packed(crew: Crew, source: str | Path, *, weighted: bool) -> Loaded:
     """Read a packed panel onto the workers, cut by its larger side first where it is not yet."""
     import polars as pl
 
@@ -86,7 +86,7 @@ def load_packed(crew: Crew, source: str | Path, *, weighted: bool) -> Source:
             kind="damaged",
             where=str(source),
         )
-    return Source(
+    return Loaded(
         larger=larger,
         labels=labels,
         form=facts["confidence"],
@@ -146,7 +146,7 @@ def _histogram(part: Block, count: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
+class CodedFacts:
     """What the client has to know of a coded partition, with what is wrong with it."""
 
     rows: int
@@ -162,7 +162,7 @@ class Facts:
 class Coded:
     """One partition with its labels, in order, and codes in their place."""
 
-    facts: Facts
+    facts: CodedFacts
     labels: dict[str, pl.Series]
     codes: dict[str, NDArray[Any]]
     score: Floats
@@ -181,12 +181,12 @@ def load_labelled(
     columns: Mapping[str, str | None],
     factor: float = FACTOR,
     duplicates: Literal["error", "keep"] = "error",
-) -> Source:
+) -> Loaded:
     """Read a Parquet file, a directory of them, or a dask dataframe, with labels onto the workers."""
     check_factor(factor)
     coded = _code_all(crew, source, columns, Options(factor))
     watch(coded, "reading")
-    facts: list[Facts] = crew.gather([crew.submit(getattr, one, "facts") for one in coded])
+    facts: list[CodedFacts] = crew.gather([crew.submit(getattr, one, "facts") for one in coded])
     problems = [problem for one in facts for problem in one.problems]
     if problems:
         raise InputError(problems)
@@ -211,7 +211,7 @@ def load_labelled(
     has = "row has no score and counts" if missing == 1 else "rows have no score and count"
     note = Problem("not_assessed", f"{missing:,} {has} as not assessed.")
     of_level = float(factor) if declared.form == "level" else None
-    return Source(larger, labels, declared.form, of_level, small=small, notes=(note,) if missing else ())
+    return Loaded(larger, labels, declared.form, of_level, small=small, notes=(note,) if missing else ())
 
 
 def _code_all(crew: Crew, source: Any, columns: Mapping[str, str | None], options: Options) -> list[Any]:
@@ -301,7 +301,7 @@ def _code(columns: tuple[Column, ...], roles: Roles, options: Options, where: st
             ordered = np.sort(codes[side])
             some = np.unique(np.linspace(0, score.size - 1, min(_SAMPLES, score.size)).astype(np.int64))
             samples[side] = labels[side].gather(ordered[some]).to_list()
-    facts = Facts(score.size, collector.left_out, declared, problems, columns[2].name, hashes, samples)
+    facts = CodedFacts(score.size, collector.left_out, declared, problems, columns[2].name, hashes, samples)
     return Coded(facts, labels, codes, score, raw)
 
 

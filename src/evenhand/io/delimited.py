@@ -117,7 +117,7 @@ def read_delimited(path: str | os.PathLike[str], *, max_bytes: int = MAX_UNPACKE
 
 
 class TextFile:
-    """A text file of cells as a :class:`evenhand.io.table.Source`; its rows are estimated from the first ones.
+    """A text file of cells as a :class:`evenhand.panel.source.Source`; its rows are estimated from the first ones.
 
     Polars may split it where it is large, if ``quick``. The largest file that is read has ``max_bytes`` and
     ``max_cells``; None for any.
@@ -508,7 +508,9 @@ def sniff(text: str, *, preferred: str | None = None) -> str:
     for delimiter in DELIMITERS:
         reader = _until_error(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter))
         rows = [row for row in itertools.islice(reader, 200) if not _is_blank_row(row)]
-        header = rows[find_header(rows[:_FIRST_ROWS])[0]] if rows else []
+        if max(map(len, rows), default=0) < 2:
+            continue
+        header = rows[find_header(rows[:_FIRST_ROWS])[0]]
         width = len(header)
         if width < 2:
             continue
@@ -606,10 +608,7 @@ def count_controls(data: bytes) -> int:
 # --- commas and points ---------------------------------------------------------------------------
 
 _NUMBERS: Final = {
-    mark: (
-        rf"^[+-]?(\d+{sign}\d*|{sign}\d+)([eE][+-]?\d+)?$",
-        rf"^[+-]?[1-9]\d{{0,2}}{sign}\d{{3}}$",
-    )
+    mark: (rf"^[+-]?(\d+{sign}\d*|{sign}\d+)([eE][+-]?\d+)?$", rf"^[+-]?[1-9]\d{{0,2}}{sign}\d{{3}}$")
     for mark, sign in ((",", ","), (".", r"\."))
 }
 """For each decimal mark, patterns of a number with it, and of one in which it may separate thousands."""

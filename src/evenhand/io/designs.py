@@ -198,12 +198,9 @@ def _sheet(
 ) -> Table:
     """Return the table of a file in our words, with columns that are named, and are there, in front."""
     table = _cells(path)
-    there = {side: name for side, name in named.items() if name is not None and _has(table, name)}
+    names = set(map(fold, table.names))
+    there = {side: name for side, name in named.items() if name is not None and fold(name) in names}
     return _in_front(table, there) if there else in_our_words(table, purpose, assessors.aliases)
-
-
-def _has(table: Table, name: str) -> bool:
-    return fold(name) in {fold(one) for one in table.names}
 
 
 def _in_front(table: Table, named: Mapping[Side, str | None]) -> Table:

@@ -21,10 +21,10 @@ from evenhand.io.table import arrange, realigned
 from evenhand.panel.column import Table, factorise
 from evenhand.panel.confidence import FACTOR, FormHint
 from evenhand.panel.headings import FORMS, bare_name, fold, meaning_of, weights_in
-from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names, words_of
+from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names
 from evenhand.panel.panel import Panel, refuse_idle
 from evenhand.panel.roles import find_column, listed_names
-from evenhand.panel.rules import Best, Duplicates, Options
+from evenhand.panel.rules import Best, Duplicates, Options, score_words
 from evenhand.panel.source import Read, collected, read_source
 from evenhand.panel.understand import understand
 from evenhand.words import argument, name_some
@@ -71,6 +71,8 @@ def read_panel(  # noqa: PLR0913
     level_scale: tuple[float, float] | None = None,
     format: str | None = None,
     best: Best | None = None,
+    columns: Sequence[str] = (),
+    corrections: Mapping[str, str] | None = None,
 ) -> Panel:
     """Read a panel from a file, whatever its layout; ``panel.reading`` says how it was understood.
 
@@ -118,6 +120,11 @@ def read_panel(  # noqa: PLR0913
         Which score is the best. With ``"lowest"``, as of German marks from 1 to 6, scores are turned around, so that
         higher values are better in all tables: the lowest score in the file becomes the highest and the other way
         round, s becomes low + high - s. Where the file says that the lowest may be the best, it is asked.
+    columns
+        Names of the columns of scores, where each is an assessor's (or, across, an object's): all others are left out.
+    corrections
+        Cells that are read as something else than stands in the file, which itself is never changed:
+        ``{"26:Ito": "80"}`` for row 26 under the heading Ito; empty text for an empty cell.
 
     Raises
     ------
@@ -137,6 +144,7 @@ def read_panel(  # noqa: PLR0913
         "criterion": criterion,
         "covariates": listed_names(covariates),
         "criteria": listed_names(criteria),
+        "columns": listed_names(columns),
         "layout": "wide" if wide else layout,
         "factor": factor,
         "aliases": aliases,
@@ -147,6 +155,7 @@ def read_panel(  # noqa: PLR0913
         "best": best,
         "sheet": sheet,
         "format": format,
+        "corrections": corrections,
     }
     if is_packed(path):
         from evenhand.io.packed import read_packed
@@ -166,6 +175,9 @@ def read_panel(  # noqa: PLR0913
     if typed["format"] and typed["layout"]:
         both = f"{argument('format')} says how a file is laid out, and so does {argument('layout')}"
         raise InputError(f"{both}: leave one of the two out.", kind="bad_option")
+    if given.columns and given.layout not in ("wide", "across"):
+        either = f"{argument('layout', 'wide')} or {argument('layout', 'across')}"
+        raise InputError(f"{argument('columns')} goes with {either}.", kind="bad_option")
     named = [name for name in (*given.named.values(), *given.covariates) if name not in (given.object, None)]
     if given.layout == "wide" and named:
         said = "A wide sheet has a column for each assessor and nothing but scores in it"
@@ -180,13 +192,28 @@ def read_panel(  # noqa: PLR0913
         told["best"],
     )
     with local(path, max_unpacked) as place:
-        read = _read(place, told["sheet"], max_unpacked, told["format"], given, options)
+        read = _read(place, told["sheet"], max_unpacked, told["format"], given, options, told["corrections"] or {})
         panel = refuse_idle(Panel.from_read(read, factor=options.factor), **typed)
         if max_unpacked != MAX_UNPACKED and os.fspath(path) == os.fspath(place):
             _refuse_limit(place)
     if settled and panel.reading is not None:
         return replace(panel, reading=replace(panel.reading, saved=place_of(path).name))
     return panel
+
+
+def demo() -> Panel:
+    """Return a panel to play with: a made-up grant competition of 40 proposals, 11 assessors and 101 scores.
+
+    It is the one of ``evenhand demo``.
+
+    Examples
+    --------
+    >>> demo()
+    Panel(40 objects, 11 assessors, 101 assessments, confidence levels (factor 1.75))
+    """
+    from evenhand.data import demo_path
+
+    return read_panel(demo_path())
 
 
 def _refuse_limit(path: str | os.PathLike[str]) -> None:
@@ -277,7 +304,7 @@ def _of_system(found: Found, given: Given, options: Options) -> Read:
         assessor_details=tuple(place(name, "assessor") or 0 for name in found.assessor_details),
         left_out=tuple(LeftOut(*one) for one in found.left_out),
         weights=weights_in(scores) if len(scores) > 1 else {},
-        scores=dict(found.symbols) or words_of(table, slots),
+        scores=dict(found.symbols) or score_words(cell for slot in slots for cell in table.columns[slot.score].cells),
         notes=found.notes,
     )
     if found.levels:
@@ -309,7 +336,11 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, max_un
     InputError
         If there is no such file or it cannot be read, in one sentence that says what to do.
     """
-    kind = _kind_of(path, sheet)
+    return _table(path, _kind_of(path, sheet), sheet, max_unpacked)
+
+
+def _table(path: str | os.PathLike[str], kind: FileKind, sheet: str | None, max_unpacked: int) -> Table:
+    """Return the cells of a file of a known kind."""
     if kind == "text":
         return read_delimited(path, max_bytes=max_unpacked)
     if kind == "parquet":
@@ -326,6 +357,20 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, max_un
     return read_spreadsheet(path, sheet, max_unpacked=max_unpacked)
 
 
+def read_cells(
+    path: str | os.PathLike[str],
+    *,
+    sheet: str | None = None,
+    max_unpacked: int = MAX_UNPACKED,
+    format: str | None = None,
+    corrections: Mapping[str, str] | None = None,
+) -> Table:
+    """Return the table in which :func:`read_panel` looks for assessments: what stands in it, whatever it means."""
+    with local(path, max_unpacked) as place:
+        found = _whole(place, _kind_of(place, sheet), sheet, max_unpacked, format, Given())
+    return (found if isinstance(found, Table) else found.table).corrected(corrections or {})
+
+
 def _read(
     path: str | os.PathLike[str],
     sheet: str | None,
@@ -333,27 +378,38 @@ def _read(
     format: str | None,
     given: Given,
     options: Options,
+    corrections: Mapping[str, str],
 ) -> Read:
     """Return the assessments of a file, which is read as a whole where it is small or must be."""
 
     def of_table(table: Table) -> Read:
-        return _of_table(table, given, options, format)
+        return _of_table(table.corrected(corrections), given, options, format)
 
-    kind, is_whole = _kind_of(path, sheet), given.layout not in (None, "long") or format is not None
+    kind = _kind_of(path, sheet)
+    if given.layout in (None, "long") and format is None and not corrections:
+        if kind == "text" and existing(path)[1].st_size >= coding.LARGE:
+            return read_source(TextFile(path), given, options, of_table)
+        if kind == "parquet":
+            from evenhand.io.parquet import ParquetFile
+
+            return read_source(ParquetFile(path), given, options, of_table)
+    found = _whole(path, kind, sheet, max_unpacked, format, given)
+    if isinstance(found, Table):
+        return of_table(found)
+    return _of_system(replace(found, table=found.table.corrected(corrections)), given, options)
+
+
+def _whole(
+    path: str | os.PathLike[str], kind: FileKind, sheet: str | None, max_unpacked: int, format: str | None, given: Given
+) -> Table | Found:
+    """Return all cells of a file of a known kind, or what another system makes of it."""
     if kind in ("json", "markup"):
-        found = _data(Path(path), kind, max_unpacked, format)
-        return of_table(found) if isinstance(found, Table) else _of_system(found, given, options)
-    if kind == "text" and not is_whole and existing(path)[1].st_size >= coding.LARGE:
-        return read_source(TextFile(path), given, options, of_table)
-    if kind == "parquet" and not is_whole:
-        from evenhand.io.parquet import ParquetFile
-
-        return read_source(ParquetFile(path), given, options, of_table)
+        return _data(Path(path), kind, max_unpacked, format)
     if kind == "workbook" and sheet is None:
         from evenhand.io.spreadsheet import read_sheets
 
-        return of_table(_sheet(*read_sheets(path, max_unpacked=max_unpacked), given))
-    return of_table(realigned(read_table(path, sheet=sheet, max_unpacked=max_unpacked)))
+        return _sheet(*read_sheets(path, max_unpacked=max_unpacked), given)
+    return realigned(_table(path, kind, sheet, max_unpacked))
 
 
 def _sheet(tables: Sequence[Table], further: Sequence[str], given: Given) -> Table:

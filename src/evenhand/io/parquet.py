@@ -78,27 +78,10 @@ def parquet_files(path: str | os.PathLike[str], advice: str = "name a file in it
 
 
 class ParquetFile:
-    """Parquet files read portion by portion.
+    """A parquet file, or a directory of them, as a :class:`evenhand.panel.source.Source`.
 
-    Parameters
-    ----------
-    path
-        A file, or a directory of files.
-    quick
-        Whether polars may read the columns here, too, where they are large.
-    max_cells, max_text
-        Most cells, and most bytes of text; None for any.
-
-    Attributes
-    ----------
-    source
-        What to call the files in messages.
-    names
-        The names of all columns, once the files are open.
-    rows
-        The number of rows.
-    most_problems
-        Most problems that are listed; None for all.
+    Polars may read large columns in this process, too, if ``quick``. The most that is read are ``max_cells`` and
+    ``max_text`` bytes of text; None for any.
     """
 
     def __init__(

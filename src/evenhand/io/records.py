@@ -27,18 +27,8 @@ _MAX_FIELDS: Final = 2000
 _MAX_SAMPLES: Final = 100_000
 _ZIP: Final = b"PK\x03\x04"
 _ASSESSMENTS: Final = frozenset(
-    {
-        "reviews",
-        "assessments",
-        "scores",
-        "ratings",
-        "grades",
-        "marks",
-        "evaluations",
-        "judgements",
-        "judgments",
-        "votes",
-    }
+    {"reviews", "assessments", "scores", "ratings", "grades", "marks", "evaluations", "judgements", "judgments"}
+    | {"votes"}
 )
 _PLAIN: Final = frozenset({"id", "name", "number", "no", "label", "code", "title", "email", "key"})
 """Names of fields that say nothing without the name of the list that they stand in."""

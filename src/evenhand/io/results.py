@@ -35,10 +35,7 @@ _FURTHER = (
 
 
 def write_tables(
-    path: str | os.PathLike[str],
-    tables: Mapping[str, Mapping[str, Sequence[object]]],
-    *,
-    notes: Sequence[str] = (),
+    path: str | os.PathLike[str], tables: Mapping[str, Mapping[str, Sequence[object]]], *, notes: Sequence[str] = ()
 ) -> list[Path]:
     """Write result tables to one workbook, or to csv, tsv or parquet files side by side.
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from evenhand.errors import InputError
-from evenhand.io.results import write_whole
 
 SUFFIX: Final = ".evenhand.toml"
 """What the name of the file ends in: ``scores.csv.evenhand.toml`` is of ``scores.csv``."""
@@ -18,8 +17,8 @@ SUFFIX: Final = ".evenhand.toml"
 KNOWN: Final[Mapping[str, type | tuple[type, ...]]] = {
     **dict.fromkeys(("object", "assessor", "score", "uncertainty", "confidence", "level", "criterion"), str),
     **dict.fromkeys(("layout", "sheet", "format", "duplicates", "best"), str),
-    **dict.fromkeys(("criteria", "missing", "covariates", "level_scale"), list),
-    **dict.fromkeys(("scores", "aliases"), dict),
+    **dict.fromkeys(("criteria", "missing", "covariates", "level_scale", "columns"), list),
+    **dict.fromkeys(("scores", "aliases", "corrections"), dict),
     "factor": (int, float),
 }
 """What may stand in it, by the names that :func:`evenhand.read_panel` has for it, and of which kind."""
@@ -53,6 +52,8 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def save(path: str | os.PathLike[str], settings: Mapping[str, Any]) -> Path:
     """Write what was settled about a file beside it, whole or not at all, and return where."""
+    from evenhand.io.results import write_whole
+
     place = place_of(path)
     lines = [f"# How {Path(path).name} is read. Commands on it use this; their options count for more.", ""]
     tables = []

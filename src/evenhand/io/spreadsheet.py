@@ -78,6 +78,11 @@ def read_sheets(path: str | os.PathLike[str], *, max_unpacked: int = MAX_UNPACKE
     return _opened(path, max_unpacked, read)
 
 
+def sheet_names(path: str | os.PathLike[str], *, max_unpacked: int = MAX_UNPACKED) -> list[str]:
+    """Return the names of the sheets that a reader of a workbook sees."""
+    return _opened(path, max_unpacked, lambda workbook, _facts, _place: _worksheets(workbook, is_seen=True))
+
+
 def _opened(
     path: str | os.PathLike[str],
     max_unpacked: int,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from evenhand.compiled import Codes, Floats
 from evenhand.errors import InputError
 from evenhand.models.noise import Likelihood, Noise, Normal, between_tails
 from evenhand.models.posterior import Posterior
-from evenhand.models.setting import Node, Work
 from evenhand.solve.base import AT_ONCE
+
+if TYPE_CHECKING:
+    from evenhand.models.setting import Node, Work
 
 T = TypeVar("T")
 

@@ -14,6 +14,7 @@ from evenhand.panel import lexicon
 from evenhand.panel.confidence import FormHint
 from evenhand.panel.headings import (
     BESIDE,
+    COMPUTED,
     FORMS,
     fold,
     form_of,
@@ -25,6 +26,7 @@ from evenhand.panel.headings import (
     is_full_name,
     is_person,
     is_question,
+    is_summary_name,
     is_thing,
     meaning_of,
     numbered,
@@ -35,7 +37,6 @@ from evenhand.panel.layout import Kind, Layout, Slot
 from evenhand.panel.roles import missing_columns, quoted
 from evenhand.panel.rules import label_text
 from evenhand.panel.sheet import (
-    COMPUTED,
     MAIL,
     Facts,
     Sheet,
@@ -44,7 +45,6 @@ from evenhand.panel.sheet import (
     is_in_the_middle,
     is_ranks,
     is_summary,
-    is_summary_name,
     share_of,
     tagged,
     told_places,
@@ -63,6 +63,8 @@ def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
     pairs = _paired(sheet, across)
     columns = [facts for facts in across if facts.at not in pairs.used] if pairs else across
     columns = _without_summaries(sheet, columns)
+    if sheet.given.columns:
+        pairs, columns = None, _told(sheet, down)
     if pairs is None and len(columns) < 2 and sheet.given.layout is None:
         raise missing_columns(["assessor"], sheet.table.names, sheet.source)
     if pairs is None and not columns:
@@ -102,6 +104,17 @@ def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
     )
 
 
+def _told(sheet: Sheet, down: Facts) -> list[Facts]:
+    """Return the columns of scores that the user named, whatever they look like."""
+    named = {facts.at for facts in sheet.columns(sheet.given.columns, "columns")}
+    if down.at in named:
+        message = f"{down.name!r} labels the rows: leave it out of {argument('columns')}."
+        raise InputError(message, kind="bad_option", where=sheet.source)
+    others = [facts.at for facts in sheet.facts if facts.is_scores and facts.at not in named and facts is not down]
+    sheet.left_out |= dict.fromkeys(others, "not among the columns that were named")
+    return [facts for facts in sheet.facts if facts.at in named]
+
+
 def groups(sheet: Sheet) -> Layout | None:
     """Return the layout of a table whose rows name several assessors, each beside a score; None of any other."""
     found: dict[str, dict[str, Facts]] = {}
@@ -135,12 +148,7 @@ def groups(sheet: Sheet) -> Layout | None:
     if down is None:
         raise missing_columns(["object"], sheet.table.names, sheet.source)
     slots = [
-        Slot(
-            one["score"].at,
-            down.at,
-            one["assessor"].at,
-            one["confidence"].at if "confidence" in one else None,
-        )
+        Slot(one["score"].at, down.at, one["assessor"].at, one["confidence"].at if "confidence" in one else None)
         for one in groups.values()
     ]
     form: FormHint = "level_or_confidence" if any(slot.confidence is not None for slot in slots) else "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,24 +15,24 @@ from evenhand.panel.column import NO_CODE, Codes, Column, Table
 from evenhand.panel.confidence import Declared, Form, FormHint, level_words, precision_of_uncertainty
 from evenhand.panel.entries import Entries, settle_duplicates
 from evenhand.panel.headings import plain_text
-from evenhand.panel.portions import (
+from evenhand.panel.portions import Faults, Further, Growing, Place, Portion, RowNumbers, SideLabels
+from evenhand.panel.roles import Roles
+from evenhand.panel.rules import (
     EMPTY,
     FINITE,
     INFINITE,
     LEVEL,
     NO_NUMBER,
-    Found,
-    Further,
-    Growing,
-    Labels,
+    Judged,
     Numbers,
-    Place,
-    Portion,
-    Reading,
-    RowNumbers,
+    Options,
+    is_empty,
+    label_text,
+    no_score,
+    odd_labels,
+    quote,
+    shortened,
 )
-from evenhand.panel.roles import Roles
-from evenhand.panel.rules import Options, is_empty, label_text, no_score, odd_labels, quote, shortened
 from evenhand.words import argument, count_of, name_some
 
 _MOST_NAMED: Final = 7
@@ -69,7 +69,7 @@ class Collector:
         self._hint: FormHint = roles.form if roles.confidence is not None else "none"
         self._powers: Mapping[str, float] = level_words(options.aliases)
         words = frozenset(word.strip() for word in options.missing)
-        self._sides = Labels(words, rows), Labels(words, rows)
+        self._sides = SideLabels(words, rows), SideLabels(words, rows)
         self._score = Growing(np.float64, rows)
         self._precision = Growing(np.float64, rows if self._hint != "none" else 0)
         scores = {plain_text(word): number for word, number in (options.scores or {}).items()}
@@ -79,7 +79,7 @@ class Collector:
         self._covariates = [Further(name, words) for name in covariates]
         self._categories = set() if categories is None else categories
         self._row_numbers = RowNumbers()
-        self._found, self._if_levels, self._if_words, self._if_numbers = (Found(most_problems) for _ in range(4))
+        self._found, self._if_levels, self._if_words, self._if_numbers = (Faults(most_problems) for _ in range(4))
         self.declared = Declared(self._hint, options.level_scale)
         self._first_level: Place | None = None
         self._first_number: Place | None = None
@@ -113,7 +113,7 @@ class Collector:
             kept = np.delete(np.arange(numbers.size), absent)
             columns, numbers = tuple(column.take(kept) for column in columns), numbers[kept]
             headers = None if headers is None else headers.take(kept)
-            score = Reading(score.value[kept], None if score.status is None else score.status[kept])
+            score = Judged(score.value[kept], None if score.status is None else score.status[kept])
         if not numbers.size:
             return
         portion = Portion(columns, numbers, self.size, table.decimal_comma)
@@ -207,7 +207,7 @@ class Collector:
         count, first = self._not_assessed
         self._not_assessed = count + labelled.size, first + labelled[: _MOST_NAMED - len(first)].tolist()
 
-    def _check_scores(self, portion: Portion, score: Reading, headers: Column | None) -> None:
+    def _check_scores(self, portion: Portion, score: Judged, headers: Column | None) -> None:
         column = portion.columns[2]
 
         def no_number(row: int) -> str:
@@ -244,7 +244,7 @@ class Collector:
             self._if_words.add(portion, 3, reading.where(FINITE, INFINITE), "unknown_level", unknown)
             self._precision.extend(reading.value)
             return
-        form = _number_form(hint)
+        form = "uncertainty" if "uncertainty" in hint else "confidence"
 
         def no_number(row: int) -> str:
             is_level = plain_text(label_text(column[row])) in self._powers
@@ -348,7 +348,8 @@ class Collector:
             has = f"1 {unit} has no score and counts" if count == 1 else f"{count:,} {unit}s have no score and count"
             message = f"{has} as not assessed (row{'s' if count > 1 else ''} {more})."
             if self._said:
-                message = f"{message[:-1]}; cells say {_tally(self._said)}."
+                said = [f"{text!r} ({times:,})" for text, times in self._said.most_common()]
+                message = f"{message[:-1]}; cells say {name_some(said)}."
             notes.append(Problem("not_assessed", message, f"column {self._score_name}"))
         sides = ("object", objects, self._sides[0]), ("assessor", assessors, self._sides[1])
         for role, _, side in sides:
@@ -359,12 +360,3 @@ class Collector:
                 notes.append(Problem(f"unassessed_{role}", message, f"{role} {lost[0]}"))
         odd = [odd_labels(role, labels) for role, labels, _ in sides]
         return [*notes, *(note for some in zip(*odd, strict=True) for one in some for note in one)]
-
-
-def _tally(said: Counter[str]) -> str:
-    """Return texts with how often each stands."""
-    return name_some([f"{text!r} ({count:,})" for text, count in said.most_common()])
-
-
-def _number_form(hint: FormHint) -> Literal["uncertainty", "confidence"]:
-    return "uncertainty" if "uncertainty" in hint else "confidence"

@@ -6,15 +6,15 @@ import datetime
 import decimal
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
-from evenhand.errors import Problem
+from evenhand.errors import InputError, Problem
 
 Cell = str | float | decimal.Decimal | datetime.date | datetime.time | datetime.timedelta | None
 """One cell: text, a number, a truth value, a date or time, or None where the cell is empty."""
@@ -107,6 +107,27 @@ class Table:
     def cells(self) -> Sequence[Sequence[Cell]]:
         """All cells, one by one, by column."""
         return tuple(map(list, self.columns))
+
+    def corrected(self, corrections: Mapping[str, str]) -> Table:
+        """Return the table with other cells: ``{"26:Ito": "80"}`` is row 26 under the heading Ito, empty if blank."""
+        rows = {number: at for at, number in enumerate(self.row_numbers.tolist())}
+        columns = [list(column) for column in self.columns] if corrections else []
+        changed = set()
+        for place, text in corrections.items():
+            row, _, name = place.partition(":")
+            if not row.isdecimal() or int(row) not in rows or name not in self.names:
+                message = f"There is no cell in row {row} under {name!r} to correct: a place is ROW:COLUMN."
+                raise InputError(message, kind="bad_option", where=self.source)
+            column = self.names.index(name)
+            columns[column][rows[int(row)]] = text.strip() or None
+            changed.add(column)
+        return replace(
+            self,
+            columns=tuple(
+                factorise(one.name, columns[at], is_categorical=one.is_categorical) if at in changed else one
+                for at, one in enumerate(self.columns)
+            ),
+        )
 
     def where(self, row: int, column: str | None = None) -> str:
         """Say where a cell is, in words that can be followed in the file, such as ``"row 5, column Score"``.

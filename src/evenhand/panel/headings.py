@@ -55,9 +55,6 @@ Words for objects and assessors are also recognised in the plural and followed b
 EITHER_SD_OR_LEVEL: Final = ("confidence std dev", "confidence sd", "confidence stdev", "confidence or std dev")
 """Names of a column of levels if its cells are text and of standard deviations if they are numbers."""
 
-EITHER_WEIGHT_OR_LEVEL: Final = lexicon.CONFIDENCES
-"""Names of a column of levels if its cells are words or steps of a small scale, and of weights if they are not."""
-
 _FOLDED: Final = re.compile(r"[\s_\-/.:?*!]+")
 _LETTERS: Final = str.maketrans({"œ": "oe", "æ": "ae", "ı": "i", "’": "'", "`": "'"})
 
@@ -126,74 +123,6 @@ class Meaning(NamedTuple):
     strength: int
 
 
-_OF: Final = frozenset(
-    [
-        "of",
-        "for",
-        "by",
-        "on",
-        "in",
-        "der",
-        "des",
-        "fur",
-        "von",
-        "du",
-        "de",
-        "des",
-        "del",
-        "della",
-        "dei",
-        "di",
-        "do",
-        "da",
-        "van",
-        "voor",
-        "per",
-        "sur",
-        "a",
-    ]
-)
-_FILLERS: Final = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "your",
-        "this",
-        "each",
-        "my",
-        "our",
-        "their",
-        "die",
-        "das",
-        "den",
-        "le",
-        "la",
-        "les",
-        "l",
-        "el",
-        "los",
-        "lo",
-        "il",
-        "o",
-        "os",
-        "het",
-        "een",
-    ]
-)
-_OWN: Final = (
-    "your name",
-    "ihr name",
-    "dein name",
-    "votre nom",
-    "su nombre",
-    "tu nombre",
-    "tuo nome",
-    "seu nome",
-    "uw naam",
-    "your email",
-    "your e mail",
-)
 _BRACKETS: Final = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
 _LAST_BRACKETS: Final = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 _NUMBERED: Final = re.compile(r"^(.*?)[\s#.]*(\d+)$")
@@ -242,12 +171,12 @@ def meaning_of(name: str) -> Meaning | None:
             return Meaning(kinds[text], 3)
         if text in roles:
             return Meaning(roles[text], 3)
-    words = [word.removesuffix("'s") for word in re.split(r"[\s,;]+", whole) if word not in _FILLERS]
+    words = [word.removesuffix("'s") for word in re.split(r"[\s,;]+", whole) if word not in lexicon.FILLERS]
     text = f" {' '.join(words)} "
     for phrase in ("how confident", "how sure", "how certain", "wie sicher", "hoe zeker"):
         if f" {phrase} " in text:
             return Meaning("confidence", 2)
-    if any(f" {phrase} " in f" {whole} " for phrase in _OWN):
+    if any(f" {phrase} " in f" {whole} " for phrase in lexicon.OWN_NAMES):
         return Meaning("self", 2)
     if (
         len(words) > 1
@@ -261,7 +190,7 @@ def meaning_of(name: str) -> Meaning | None:
         return Meaning("remark", 2)
     if any(word in lexicon.EXPERTISE for word in words):
         return Meaning("expertise", 2)
-    at = next((at for at, word in enumerate(words) if word in _OF and at), len(words))
+    at = next((at for at, word in enumerate(words) if word in lexicon.OF and at), len(words))
     return _governing(words[:at]) or _governing(words[at:])
 
 
@@ -395,6 +324,32 @@ BESIDE: Final = {
     "remark": "text",
 }
 """Kinds of columns that are told of in a word where they are not read."""
+
+# --- names of what is computed ---
+
+COMPUTED: Final = {"mean": "a mean", "sum": "a sum", "rank": "a rank", "spread": "a spread", "summary": "a summary"}
+
+
+def is_summary_name(name: str, is_loose: bool = False) -> bool:
+    """Say whether a name is of something computed; ``is_loose`` where one word of it suffices."""
+    meaning = meaning_of(name) if len(name) < 60 else None
+    is_meant = meaning is not None and meaning.kind in COMPUTED and meaning.strength >= (2 if is_loose else 3)
+    return is_meant or fold(name) in lexicon.SUMS
+
+
+def is_computed(cell: object, is_loose: bool = False) -> bool:
+    """Say whether the label of a row is of something computed, and no row of an object or a person.
+
+    What can be reached counts, too, and what columns count: ``Max. points``, ``Weight``.
+    """
+    if not isinstance(cell, str) or fold(cell) in lexicon.PERSONAL:
+        return False
+    words = fold(cell).split()
+    is_possible = 0 < len(words) < 4 and not lexicon.POSSIBLE.isdisjoint(words)
+    return is_summary_name(cell, is_loose) or (
+        is_possible and all(word in lexicon.POSSIBLE or word in lexicon.SCORES for word in words)
+    )
+
 
 # --- headings of two parts ---
 

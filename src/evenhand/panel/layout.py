@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from evenhand.panel.column import NO_CODE, Cell, Column, Table, factorise
 from evenhand.panel.confidence import FormHint
 from evenhand.panel.headings import BESIDE, FORMS, fold, meaning_of, without_number
 from evenhand.panel.roles import Roles, find_column, listed_names, recognise
-from evenhand.panel.rules import Options, is_empty, label_text, no_score, parse_score, score_words
+from evenhand.panel.rules import Options, is_empty, label_text, no_score, parse_score
 
 Kind = Literal["long", "wide", "across", "groups"]
 """One assessment a row; objects down and assessors across; assessors down and objects across; several assessors a row,
@@ -59,6 +60,7 @@ class Given:
     criterion: str | None = None
     covariates: tuple[str, ...] = ()
     criteria: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     layout: Kind | None = None
 
     @property
@@ -219,7 +221,8 @@ def joined_names(top: Sequence[Cell], below: Sequence[Cell]) -> list[str]:
     return names
 
 
-def by_names(names: Sequence[str], given: Given, source: str) -> Roles | None:
+@lru_cache(maxsize=4)
+def by_names(names: tuple[str, ...], given: Given, source: str) -> Roles | None:
     """Return the columns of one assessment a row where the very names settle them; None where more must be looked at.
 
     What the user said is held against the names at once.
@@ -360,8 +363,3 @@ def _gathered(
 
 def _cell(table: Table, place: int | str | None, row: int) -> Cell:
     return table.columns[place][row] if isinstance(place, int) else place
-
-
-def words_of(table: Table, slots: Sequence[Slot]) -> dict[str, float] | None:
-    """Return what words for scores stand for, where the scores of a table are words in a known order."""
-    return score_words(cell for slot in slots for cell in table.columns[slot.score].cells)

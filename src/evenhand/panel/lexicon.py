@@ -1,7 +1,7 @@
 """Words of seven languages by which columns, scores, confidences and empty cells are recognised: nothing but words.
 
-English, German, French, Spanish, Italian, Portuguese and Dutch, folded as by :func:`evenhand.panel.roles.fold`: lower
-case, without accents.
+English, German, French, Spanish, Italian, Portuguese and Dutch, folded as by :func:`evenhand.panel.headings.fold`:
+lower case, without accents.
 """
 
 from __future__ import annotations
@@ -380,6 +380,22 @@ LOWER_IS_BETTER: Final = _words(
     "lower_is_better lowest_is_best less_is_better smaller_is_better niedriger_ist_besser kleiner_ist_besser "
     "weniger_ist_besser moins_c'est_mieux menor_es_mejor minore_e_meglio menor_e_melhor lager_is_beter"
 )
+
+# --- words between words ---------------------------------------------------------------------------
+
+OF: Final = frozenset(_words("of for by on in der des fur von du de del della dei di do da van voor per sur a"))
+"""Words before which a heading says what it is about."""
+
+FILLERS: Final = frozenset(
+    _words("the a an your this each my our their die das den le la les l el los lo il o os het een")
+)
+"""Words that say nothing in a heading."""
+
+OWN_NAMES: Final = _words(
+    "your_name your_email your_e_mail ihr_name dein_name votre_nom su_nombre tu_nombre tuo_nome seu_nome uw_naam"
+)
+"""Phrases in a heading that ask for the name of whoever fills in the form."""
+
 
 # --- scores in words -------------------------------------------------------------------------------
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import memory
-from evenhand.compiled import Floats
 from evenhand.errors import Problem
 from evenhand.panel.column import NO_CODE, Cell, Codes, Column, Vocabulary
-from evenhand.panel.headings import plain_text
-from evenhand.panel.rules import is_empty, label_text, parse_number, parse_score, says_nothing
-
-FINITE, EMPTY, NO_NUMBER, INFINITE, LEVEL = range(5)
-"""What a cell of a column of numbers turns out to be."""
+from evenhand.panel.rules import FINITE, INFINITE, NO_NUMBER, Judged, Numbers, is_empty, label_text
 
 
 class Growing:
@@ -94,83 +88,7 @@ class Portion(NamedTuple):
         return self.place(position, int(rows[0])) if rows.size else None
 
 
-class Reading(NamedTuple):
-    """A column of numbers: the number of each row, NaN where there is none, and what it is; None if all are finite."""
-
-    value: Floats
-    status: NDArray[np.uint8] | None
-
-    def where(self, *kinds: int) -> NDArray[np.int64]:
-        """Return the positions of the cells of some kinds."""
-        if self.status is None:
-            return np.arange(self.value.size) if FINITE in kinds else np.zeros(0, np.int64)
-        return np.flatnonzero(self.status == kinds[0] if len(kinds) == 1 else np.isin(self.status, kinds))
-
-
-class Numbers:
-    """What the distinct cells of a column of numbers say, found out once for each of them."""
-
-    def __init__(
-        self,
-        words: frozenset[str],
-        powers: Mapping[str, float] | None = None,
-        *,
-        scores: Mapping[str, float] | None = None,
-        truth: bool = False,
-        as_written: bool = False,
-    ) -> None:
-        self._words, self._powers, self._truth = words, powers or {}, truth
-        self._scores, self._as_written = scores or {}, as_written
-        self.scales: set[float | str | None] = set()
-        self.said: dict[str, float] = {}
-        self._status: list[int] = []
-        self._value: list[float] = []
-
-    def read(self, column: Column, decimal_comma: bool) -> Reading:
-        """Read a portion of the column."""
-        for cell in column.cells[len(self._status) :]:
-            kind, number = self._judge(cell, decimal_comma)
-            self._status.append(kind)
-            self._value.append(number)
-        is_plain = column.codes == NO_CODE
-        if column.numbers is not None and is_plain.any():
-            self.scales.add(None)
-        if column.numbers is not None and is_plain.all():
-            return Reading(column.numbers, None)
-        at = np.where(is_plain, len(self._status), column.codes)
-        without = EMPTY if column.numbers is None else FINITE
-        status = np.array([*self._status, without], np.uint8)[at]
-        value = np.array([*self._value, math.nan])[at]
-        if column.numbers is not None:
-            value = np.where(is_plain, column.numbers, value)
-        return Reading(value, status if status.any() else None)
-
-    def _judge(self, cell: Cell, decimal_comma: bool) -> tuple[int, float]:
-        if is_empty(cell, self._words):
-            return EMPTY, math.nan
-        if self._powers or self._scores:
-            written = label_text(cell).strip()
-            text = plain_text(written)
-            for kind, meanings in ((LEVEL, self._powers), (FINITE, self._scores)):
-                if text in meanings:
-                    self.said[written] = float(meanings[text])
-                    return kind, meanings[text]
-        is_truth = self._truth and type(cell) in (bool, np.bool_)
-        number = float(cell) if is_truth else parse_number(cell, decimal_comma=decimal_comma)  # type: ignore[arg-type]
-        if number is None and self._as_written:
-            if says_nothing(cell):
-                return EMPTY, math.nan
-            if (score := parse_score(cell, decimal_comma=decimal_comma)) is not None:
-                number = score.number
-                self.scales.add(score.out_of)
-        elif number is not None:
-            self.scales.add(None)
-        if number is None:
-            return NO_NUMBER, math.nan
-        return (FINITE if math.isfinite(number) else INFINITE), number
-
-
-class Labels:
+class SideLabels:
     """Labels of one side: which cells are empty, which label each other cell is, and the codes of all assessments."""
 
     _UNSEEN, _LEFT_OUT, _BLANK = NO_CODE, NO_CODE - 1, NO_CODE - 2
@@ -275,14 +193,14 @@ class Further:
         self.has_numbers = False
         self.is_lost = False
         self.word: Place | None = None
-        self.if_numbers = Found(None)
+        self.if_numbers = Faults(None)
         self.numbers = Growing(np.float64)
         self._cells_read = Numbers(words, truth=True)
         self._cells: Sequence[Cell] = ()
         self._codes = Growing(np.uint32)
         self._has_plain = False
 
-    def take(self, portion: Portion, position: int) -> Reading:
+    def take(self, portion: Portion, position: int) -> Judged:
         """Take a portion of the column; ``is_lost`` says that it is one of categories whose texts were not kept."""
         column = portion.columns[position]
         reading = self._cells_read.read(column, portion.decimal_comma)
@@ -306,7 +224,7 @@ class Further:
         )
 
 
-class Found:
+class Faults:
     """Problems found: the first of them with their order, all of them counted."""
 
     def __init__(self, most: int | None) -> None:

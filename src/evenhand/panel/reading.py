@@ -66,6 +66,9 @@ class Reading:
         What criteria count, where headings said so.
     turned
         Where the lowest score was the best, the number of which scores were taken away, so that higher is better.
+    slots
+        The columns of scores, each after the object, assessor and criterion that all its scores are of; None where rows
+        say so.
     """
 
     layout: Kind
@@ -86,6 +89,7 @@ class Reading:
     saved: str | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
     turned: float | None = None
+    slots: tuple[tuple[str | None, str | None, str | None, str], ...] = ()
 
     def __str__(self) -> str:
         return self.sentence()
@@ -127,6 +131,16 @@ class Reading:
     def noun(self) -> str:
         """What the file calls its objects, where that is a word to speak of them by: ``"proposal"``; or object."""
         return next((word for word in re.findall("[a-z]+", fold(self.object or "")) if word in NOUNS), "object")
+
+    def column_of(self, object_: str, assessor: str, criterion: str | None = None) -> str | None:
+        """Return the column in which a score stands; None where more than one may hold it."""
+        wanted = (object_, assessor, criterion)
+        found = [
+            column
+            for *known, column in self.slots
+            if all(one in (None, it) for one, it in zip(known, wanted, strict=True))
+        ]
+        return found[0] if len(found) == 1 else None
 
     def _words(self) -> str:
         if not self.scores:
@@ -208,7 +222,16 @@ def reading_of(table: Table, layout: Layout, entries: Entries, options: Options,
         why=layout.why,
         weights=layout.weights,
         turned=entries.turned,
+        slots=tuple(
+            (_label(slot.object), _label(slot.assessor), _label(slot.criterion), table.names[slot.score])
+            for slot in layout.slots
+        ),
     )
+
+
+def _label(place: int | str | None) -> str | None:
+    """Return the label that holds for all rows; None where they say it."""
+    return place if isinstance(place, str) else None
 
 
 def _ask_for_the_best(table: Table, layout: Layout, entries: Entries) -> None:

@@ -66,17 +66,12 @@ def find_column(names: Sequence[str], wanted: str, *, option: str, source: str) 
 def recognise(
     names: Sequence[str],
     *,
-    object: str | None = None,
-    assessor: str | None = None,
-    score: str | None = None,
-    uncertainty: str | None = None,
-    confidence: str | None = None,
-    level: str | None = None,
+    source: str,
     criterion: str | None = None,
     covariates: Sequence[str] = (),
-    source: str,
+    **named: str | None,
 ) -> Roles:
-    """Find the columns of a panel by their names, or take those that the user named.
+    """Find the columns of a panel by their names, or take those that the user ``named`` for a role.
 
     At most one of ``uncertainty``, ``confidence`` and ``level`` may be named. Criterion and covariates are never
     guessed, and a column that is named for them is read as nothing else; ``source`` is what to call the table in
@@ -87,15 +82,7 @@ def recognise(
     >>> recognise(["Objects", "Assessors", "Score", "Confidence/ Std Dev"], source="workbook.xlsx")
     Roles(object=0, assessor=1, score=2, confidence=3, form='level_or_uncertainty', criterion=None, covariates=())
     """
-    asked: dict[Role, str | None] = {
-        "object": object,
-        "assessor": assessor,
-        "score": score,
-        "uncertainty": uncertainty,
-        "confidence": confidence,
-        "level": level,
-    }
-    forms = [role for role in FORMS if asked[role] is not None]
+    forms = [role for role in FORMS if named.get(role) is not None]
     if len(forms) > 1:
         raise InputError(
             f"Both {argument(forms[0])} and {argument(forms[1])} are given: give the one that says how sure the "
@@ -104,7 +91,9 @@ def recognise(
             where=source,
         )
     given = {
-        role: find_column(names, name, option=role, source=source) for role, name in asked.items() if name is not None
+        role: find_column(names, name, option=role, source=source)
+        for role in SYNONYMS
+        if (name := named.get(role)) is not None
     }
     about = None if criterion is None else find_column(names, criterion, option="criterion", source=source)
     further = [find_column(names, name, option="covariates", source=source) for name in listed_names(covariates)]

@@ -11,13 +11,15 @@ from decimal import Decimal
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem, bad_option
-from evenhand.panel.column import Cell
+from evenhand.panel.column import NO_CODE, Cell, Column
 from evenhand.panel.confidence import FACTOR, check_factor
 from evenhand.panel.headings import plain_text
 from evenhand.panel.lexicon import NOT_ASSESSED, SCORE_FAMILIES
-from evenhand.words import count_of
+from evenhand.words import count_of, is_or_are
 
 Duplicates = Literal["error", "keep", "combine", "last"]
 """What to do where an assessor scored an object twice: refuse, keep both, take their weighted mean, or the last one."""
@@ -89,6 +91,19 @@ def parse_number(cell: object, *, decimal_comma: bool = False) -> float | None:
     return float(text) if _NUMBER.fullmatch(text) or _INFINITY.fullmatch(text) else None
 
 
+def probably_meant(cell: str) -> str | None:
+    """Return the number that a cell was probably meant to be: with a letter for a digit, or signs that slipped in.
+
+    Examples
+    --------
+    >>> probably_meant("8O"), probably_meant("l2"), probably_meant("7..5"), probably_meant("late")
+    ('80', '12', '7.5', None)
+    """
+    text = cell.strip().translate(str.maketrans("OoIl|", "00111")) if any(map(str.isdigit, cell)) else ""
+    text = re.sub(r"([.,])[.,]+", r"\1", text).strip("'`´.,;: ")
+    return text if text != cell.strip() and parse_number(text) is not None else None
+
+
 class Score(NamedTuple):
     """A score as it was written: its number, and what it is out of, or ``"%"``; None where that is not said."""
 
@@ -148,9 +163,10 @@ def score_words(cells: Iterable[Cell]) -> dict[str, float] | None:
     >>> round(score_words(["A", "B+", "F"])["b+"], 2)
     3.33
     """
-    written = [cell for cell in cells if not is_empty(cell) and not says_nothing(cell)]
-    words = {plain_text(cell) for cell in written if isinstance(cell, str) and parse_score(cell) is None}
-    if not words or len(words) < len({plain_text(label_text(cell)) for cell in written}):
+    filled = [cell for cell in cells if not is_empty(cell)]
+    texts = [cell for cell in filled if isinstance(cell, str) and parse_score(cell) is None]
+    words = {plain_text(cell) for cell in texts if not says_nothing(cell)}
+    if not words or len(words) < len({plain_text(label_text(cell)) for cell in filled if not says_nothing(cell)}):
         return None  # a word among numbers is a mistake
     for family in SCORE_FAMILIES:
         if words <= family.keys():
@@ -190,6 +206,88 @@ def quote(cell: object) -> str:
     """Return a cell as it stands in a message, shortened where it is long."""
     text = label_text(cell)
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+# --- a column of numbers -------------------------------------------------------------------------
+
+FINITE, EMPTY, NO_NUMBER, INFINITE, LEVEL = range(5)
+"""What a cell of a column of numbers turns out to be."""
+
+
+class Judged(NamedTuple):
+    """A column of numbers: the number of each row, NaN where there is none, and what it is; None if all are finite."""
+
+    value: Floats
+    status: NDArray[np.uint8] | None
+
+    def where(self, *kinds: int) -> NDArray[np.int64]:
+        """Return the positions of the cells of some kinds."""
+        if self.status is None:
+            return np.arange(self.value.size) if FINITE in kinds else np.zeros(0, np.int64)
+        return np.flatnonzero(self.status == kinds[0] if len(kinds) == 1 else np.isin(self.status, kinds))
+
+
+class Numbers:
+    """What the distinct cells of a column of numbers say, found out once for each of them."""
+
+    def __init__(
+        self,
+        words: frozenset[str],
+        powers: Mapping[str, float] | None = None,
+        *,
+        scores: Mapping[str, float] | None = None,
+        truth: bool = False,
+        as_written: bool = False,
+    ) -> None:
+        self._words, self._powers, self._truth = words, powers or {}, truth
+        self._scores, self._as_written = scores or {}, as_written
+        self.scales: set[float | str | None] = set()
+        self.said: dict[str, float] = {}
+        self._status: list[int] = []
+        self._value: list[float] = []
+
+    def read(self, column: Column, decimal_comma: bool) -> Judged:
+        """Read a portion of the column."""
+        for cell in column.cells[len(self._status) :]:
+            kind, number = self._judge(cell, decimal_comma)
+            self._status.append(kind)
+            self._value.append(number)
+        is_plain = column.codes == NO_CODE
+        if column.numbers is not None and is_plain.any():
+            self.scales.add(None)
+        if column.numbers is not None and is_plain.all():
+            return Judged(column.numbers, None)
+        at = np.where(is_plain, len(self._status), column.codes)
+        without = EMPTY if column.numbers is None else FINITE
+        status = np.array([*self._status, without], np.uint8)[at]
+        value = np.array([*self._value, math.nan])[at]
+        if column.numbers is not None:
+            value = np.where(is_plain, column.numbers, value)
+        return Judged(value, status if status.any() else None)
+
+    def _judge(self, cell: Cell, decimal_comma: bool) -> tuple[int, float]:
+        if is_empty(cell, self._words):
+            return EMPTY, math.nan
+        if self._powers or self._scores:
+            written = label_text(cell).strip()
+            text = plain_text(written)
+            for kind, meanings in ((LEVEL, self._powers), (FINITE, self._scores)):
+                if text in meanings:
+                    self.said[written] = float(meanings[text])
+                    return kind, meanings[text]
+        is_truth = self._truth and type(cell) in (bool, np.bool_)
+        number = float(cell) if is_truth else parse_number(cell, decimal_comma=decimal_comma)  # type: ignore[arg-type]
+        if number is None and self._as_written:
+            if says_nothing(cell):
+                return EMPTY, math.nan
+            if (score := parse_score(cell, decimal_comma=decimal_comma)) is not None:
+                number = score.number
+                self.scales.add(score.out_of)
+        elif number is not None:
+            self.scales.add(None)
+        if number is None:
+            return NO_NUMBER, math.nan
+        return (FINITE if math.isfinite(number) else INFINITE), number
 
 
 # --- what is told and said -----------------------------------------------------------------------
@@ -238,8 +336,8 @@ def shortened(problems: Sequence[Problem], total: int, most: int | None = MOST_P
     listed = list(problems[:most])
     if total > len(listed):
         more = total - len(listed)
-        are = "is" if more == 1 else "are"
-        listed.append(Problem("more_problems", f"{count_of(more, 'further problem')} {are} not listed."))
+        message = f"{count_of(more, 'further problem')} {is_or_are(more)} not listed."
+        listed.append(Problem("more_problems", message))
     return InputError(listed)
 
 

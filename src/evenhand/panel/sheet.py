@@ -18,7 +18,17 @@ from evenhand.errors import InputError, Problem
 from evenhand.panel import lexicon
 from evenhand.panel.column import Cell, Column, Table, comparable, factorise
 from evenhand.panel.confidence import LEVELS, FormHint
-from evenhand.panel.headings import BESIDE, SCALE, Meaning, fold, meaning_of, plain_text, weights_in
+from evenhand.panel.headings import (
+    BESIDE,
+    COMPUTED,
+    SCALE,
+    Meaning,
+    fold,
+    is_computed,
+    meaning_of,
+    plain_text,
+    weights_in,
+)
 from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot
 from evenhand.panel.roles import find_column, listed_names, quoted
 from evenhand.panel.rules import is_empty, parse_score, says_nothing, score_words, split_uncertain
@@ -53,12 +63,11 @@ class Facts:
     def kinds(self) -> tuple[list[Cell], NDArray[np.intp]]:
         """The distinct cells, of which the first is None for an empty one, and for each row which of them it has."""
         column = self._column if self._column.numbers is None else factorise(self.name, list(self._column))
+        filled = [(code, cell) for code, cell in enumerate(column.cells) if not is_empty(cell)]
         found: list[Cell] = [None]
         known: dict[object, int] = {}
         place = np.zeros(len(column.cells) + 1, np.intp)  # the last for cells without a code
-        for code, cell in enumerate(column.cells):
-            if is_empty(cell):
-                continue
+        for code, cell in filled:
             place[code] = known.setdefault(comparable(cell), len(found))
             if place[code] == len(found):
                 found.append(cell)
@@ -104,7 +113,7 @@ class Facts:
     @cached_property
     def is_scores(self) -> bool:
         """Whether the cells can be scores: numbers, what says that there is none, or words in a known order."""
-        if not self.distinct or self.share(says_nothing) == 1 or self.share(_is_date) > 0.5:
+        if all(map(says_nothing, self.distinct)) or self.share(_is_date) > 0.5:
             return False
         if self.words is not None:
             return True
@@ -198,9 +207,12 @@ class Sheet:
     def named(self, role: str) -> Facts | None:
         """Return the column that the user named for a role; None where none was."""
         name = getattr(self.given, role)
-        return (
-            None if name is None else self.facts[find_column(self.table.names, name, option=role, source=self.source)]
-        )
+        return None if name is None else self.columns([name], role)[0]
+
+    def columns(self, names: Sequence[str], option: str) -> list[Facts]:
+        """Return the columns that the user named with an option."""
+        named = listed_names(names)
+        return [self.facts[find_column(self.table.names, one, option=option, source=self.source)] for one in named]
 
     def follows(self, one: Facts, other: Facts) -> bool:
         """Say whether a cell of one column follows from that of the other."""
@@ -235,9 +247,9 @@ class Sheet:
         ``others`` label the rows, too, where each has an assessor: then nothing is computed there.
         """
         is_sum = self._computed_rows(labels, scores, others)
-        bare = ~labels.filled
-        no_score = np.all([~one.filled | one.rows_where(says_nothing) for one in scores], axis=0) if scores else ~bare
-        is_signed = labels.rows_where(lambda cell: str(cell).endswith(":")) & no_score  # such as ``Signed: ____``
+        is_signed = labels.rows_where(lambda cell: str(cell).endswith(":"))  # such as ``Signed: ____``
+        if is_signed.any():
+            is_signed &= np.all([~one.filled | one.rows_where(says_nothing) for one in scores], axis=0)
         again = np.sum([one.rows_where(functools.partial(_is_name, one.name)) for one in self.facts], axis=0)
         full = np.sum([one.filled for one in self.facts], axis=0)
         is_rule = (full > 0) & (full == np.sum([one.rows_where(_is_rule) for one in self.facts], axis=0))
@@ -275,12 +287,12 @@ class Sheet:
         is_alone = np.ones(len(self.table), np.bool_)
         both = [labels] if others is None else sorted((labels, others), key=lambda one: len(one.kinds[0]))
         for side in both:  # the one with fewer labels first, which mostly settles it
-            is_alone &= ~side.filled | side.rows_where(_is_computed)
+            is_alone &= ~side.filled | side.rows_where(is_computed)
             if not is_alone.any():
                 return is_alone
         texts = [column for column in self.facts[:4] if column.can_label and column not in scores] or [labels]
-        strict = np.any([facts.rows_where(_is_computed) for facts in texts], axis=0)
-        loose = np.any([facts.rows_where(_may_be_computed) for facts in texts], axis=0)
+        strict = np.any([facts.rows_where(is_computed) for facts in texts], axis=0)
+        loose = np.any([facts.rows_where(functools.partial(is_computed, is_loose=True)) for facts in texts], axis=0)
         return np.asarray(np.where(labels.filled, strict, loose) & is_alone)
 
     def _is_remark(self, labels: Facts, row: int) -> bool:
@@ -298,10 +310,7 @@ class Sheet:
     ) -> Layout:
         """Return the layout, with what is told beside and what is left out."""
         if not covariates and self.given.covariates:
-            covariates = [
-                find_column(self.table.names, name, option="covariates", source=self.source)
-                for name in listed_names(self.given.covariates)
-            ]
+            covariates = [facts.at for facts in self.columns(self.given.covariates, "covariates")]
         slots, form = self._with_spreads(slots, form)
         read = {place for slot in slots for place in slot if isinstance(place, int)} | set(covariates)
         details = self._details(slots, read)
@@ -410,8 +419,6 @@ def told_places(labels: Sequence[str], reason: str, is_ragged: bool, option: str
 
 # --- what is computed ---
 
-COMPUTED: Final = {"mean": "a mean", "sum": "a sum", "rank": "a rank", "spread": "a spread", "summary": "a summary"}
-
 
 def computed(facts: Facts, others: Sequence[Facts]) -> str | None:
     """Return what a column was computed as from others, if it was.
@@ -488,42 +495,9 @@ def is_ranks(facts: Facts) -> bool:
     return found.size > 1 and any(np.array_equal(found, way) for way in ways)
 
 
-def is_summary_name(name: str, is_loose: bool = False) -> bool:
-    """Say whether a name is of something computed; ``is_loose`` where one word of it suffices."""
-    meaning = meaning_of(name) if len(name) < 60 else None
-    least = 2 if is_loose else 3
-    return (meaning is not None and meaning.kind in COMPUTED and meaning.strength >= least) or fold(
-        name
-    ) in lexicon.SUMS
-
-
-def _is_possible(label: str) -> bool:
-    """Say whether a label is of what can be reached, or of what columns count: ``Max. points``, ``Weight``."""
-    words = fold(label).split()
-    if not 0 < len(words) < 4 or lexicon.POSSIBLE.isdisjoint(words):
-        return False
-    return fold(label) not in lexicon.PERSONAL and all(
-        word in lexicon.POSSIBLE or word in lexicon.SCORES for word in words
-    )
-
-
 def tagged(found: Sequence[Facts]) -> list[Facts]:
     """Return columns whose names say that they are numbers or codes."""
     return [one for one in found if set(fold(one.name).split()) & (set(lexicon.TAGS) - {"name"})]
-
-
-def _is_computed(cell: Cell) -> bool:
-    """Say whether a cell names something computed."""
-    if not isinstance(cell, str):
-        return False
-    return (is_summary_name(cell) and fold(cell) not in lexicon.PERSONAL) or _is_possible(cell)
-
-
-def _may_be_computed(cell: Cell) -> bool:
-    """Say whether a word of a cell names something computed."""
-    if not isinstance(cell, str):
-        return False
-    return (is_summary_name(cell, True) and fold(cell) not in lexicon.PERSONAL) or _is_possible(cell)
 
 
 def _is_name(name: str, cell: Cell) -> bool:

@@ -158,7 +158,7 @@ def _all_of(source: Source) -> Table:
 
 def _joined(parts: Sequence[Column]) -> Column:
     """Return the portions of a column as one."""
-    last, begins = parts[-1], np.cumsum([0, *map(len, parts)])
+    last, begins = parts[-1], np.cumsum([0, *(part.codes.size for part in parts)])
 
     def written(row: int) -> Cell:
         at = int(np.searchsorted(begins, row, "right")) - 1

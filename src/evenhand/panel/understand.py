@@ -16,6 +16,7 @@ from evenhand.panel.across import columns_across, groups, matrix, rows_label
 from evenhand.panel.column import Cell, Table, factorise
 from evenhand.panel.confidence import FormHint
 from evenhand.panel.headings import (
+    COMPUTED,
     FORMS,
     WEIGHT,
     bare_name,
@@ -28,9 +29,9 @@ from evenhand.panel.headings import (
     without_number,
 )
 from evenhand.panel.layout import Given, Layout, Slot, by_names
-from evenhand.panel.roles import Roles, find_column, listed_names, missing_columns, quoted
+from evenhand.panel.roles import Roles, missing_columns, quoted
 from evenhand.panel.rules import label_text, parse_score
-from evenhand.panel.sheet import COMPUTED, Facts, Sheet, another, computed, is_summary, told_places
+from evenhand.panel.sheet import Facts, Sheet, another, computed, is_summary, told_places
 from evenhand.words import argument, count_of
 
 
@@ -249,10 +250,7 @@ def _is_numbered(sheet: Sheet, facts: Facts) -> bool:
 def _long(sheet: Sheet, objects: Facts, assessors: Facts) -> Layout:
     """Return the layout of a table whose rows have an object and an assessor."""
     sheet.why.append(f"{objects.name!r} and {assessors.name!r} name an object and an assessor in each row.")
-    covariates = [
-        find_column(sheet.table.names, name, option="covariates", source=sheet.source)
-        for name in listed_names(sheet.given.covariates)
-    ]
+    covariates = [facts.at for facts in sheet.columns(sheet.given.covariates, "covariates")]
     taken = {objects.at, assessors.at, *covariates}
     sure, form = _sureness(sheet, taken)
     taken |= {sure} if sure is not None else set()
@@ -327,10 +325,7 @@ def _criterion(sheet: Sheet, objects: Facts, assessors: Facts, taken: set[int]) 
 def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Facts) -> list[Facts]:
     """Return the column of scores, or several that are criteria."""
     if sheet.given.criteria:
-        names = listed_names(sheet.given.criteria)
-        return [
-            sheet.facts[find_column(sheet.table.names, one, option="criteria", source=sheet.source)] for one in names
-        ]
+        return sheet.columns(sheet.given.criteria, "criteria")
     if (named := sheet.named("score")) is not None:
         return [named]
     free = [

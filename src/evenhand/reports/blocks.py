@@ -29,6 +29,9 @@ FIRST, AROUND = 4, 10
 LISTED: Final = 12
 """Up to this many names of a status are shown before they are folded."""
 
+_LONG: Final = 16
+"""Labels of more characters than this get more room."""
+
 BARS: Final = 120
 """Up to this many bars stand in a profile of chances."""
 
@@ -230,6 +233,8 @@ class Object:
 
 def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None) -> list[Object]:
     """Return what a page says about each object, in the order of the table."""
+    if not standings:
+        return []
     panel = fit.panel
     try:
         explanations = {one.object: one for one in explain(fit)}
@@ -253,7 +258,7 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
             )
         )
     position = {label: at for at, label in enumerate(panel.objects)}
-    changes, counts = _changes_of(standings, decision), Counter(one.group for one in standings)
+    changes, counts = _changes_of(standings, decision), Counter(fit.values.component.tolist())
     found = []
     for one in standings[:ROWS]:
         told = explanations.get(one.object)
@@ -397,8 +402,10 @@ def values_words(fit: Fit, table: Table, decision: Decision | None) -> str:
     return f"{said}, {number(gap, table.digits)} points apart"
 
 
-def context(fit: Fit, decision: Decision | None, standings: Sequence[Standing]) -> dict[str, Any]:
-    """Return what the templates of the decision show."""
+def context(
+    fit: Fit, decision: Decision | None, standings: Sequence[Standing], shown: Sequence[Standing] | None = None
+) -> dict[str, Any]:
+    """Return what the templates of the decision show; of the objects only some in full, where that is said."""
     table = table_of(fit, standings, decision)
     assessors = assessors_of(fit)
     reach = [end for one in assessors for end in (one.bias, one.lower, one.upper)]
@@ -407,10 +414,17 @@ def context(fit: Fit, decision: Decision | None, standings: Sequence[Standing]) 
         "table": table,
         "table_words": values_words(fit, table, decision),
         "profile": None if decision is None else profile_of(decision),
-        "objects": objects_of(fit, standings, decision),
+        "objects": objects_of(fit, standings if shown is None else shown, decision),
         "assessors": assessors,
         "assessors_axis": axis([*reach, 0.0], about=0.0),
         "assessors_words": assessors_words(assessors, table.digits),
         "noun": fit.panel.noun,
         "nouns": plural(fit.panel.noun),
+        "words_of": STATUS,
+        "listed": LISTED,
+        "share": percent(fit.values.interval),
+        "titled": any(one.title for one in standings),
+        "is_long": any(len(one.object) > _LONG for one in standings),
+        "grouped": any(one.group for one in standings),
+        "sides": {one.assessor: one.side for one in assessors if one.side},
     }

@@ -76,9 +76,6 @@ _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 _PANEL: Final = 290
 """How wide the panels of charts are drawn, in pixels and but for names beside them: as a phone has room."""
 
-_LONG: Final = 16
-"""Labels of more characters than this get more room."""
-
 _CUT, _END = 22, 8
 """Labels of more characters than this are cut short where there is no room, before so many at their end."""
 
@@ -449,22 +446,13 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     rows = standings(fit, report.ranks, verdict)
     written = datetime.now(UTC) if made is None else made
     laid_out = blocks.context(fit, verdict, rows)
-    environment.globals |= {
-        **laid_out,
-        "words_of": look.STATUS,
-        "listed": blocks.LISTED,
-        "share": percent(fit.values.interval),
-        "titled": any(one.title for one in rows),
-        "is_long": any(len(one.object) > _LONG for one in rows),
-        "grouped": any(one.group for one in rows),
-        "sides": {one.assessor: one.side for one in laid_out["assessors"] if one.side},
-    }
+    environment.globals |= laid_out
     return environment.get_template("report.html").render(
         report=report,
         fit=fit,
         method_name=method_name,
         rows=ROWS,
-        anchors={one.standing.object: f"o{at}" for at, one in enumerate(laid_out["objects"])},
+        anchors={one.standing.object: f"#o{at}" for at, one in enumerate(laid_out["objects"])},
         stops=stops,
         checks=[one for one in report.alerts if one.level == "check"],
         remarks=[one for one in report.alerts if one.level == "note"],

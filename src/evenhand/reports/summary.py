@@ -125,13 +125,13 @@ def summarise_fit(
 
 def find_alerts(fit: Fit, decision: Decision | None = None) -> list[Alert]:
     """Return what may be wrong with a result; of a decision on a panel of some hundred scores, by other methods too."""
-    from evenhand.answers.compare import compare
-
     found = alerts(fit, decision, deletions=())
     if decision is None or provisional(found) is not None:
         return found
     compared = None
     if fit.panel.n_assessments <= COMPARED and fit.model.why_not("refit") is None:
+        from evenhand.answers.compare import compare
+
         compared = compare(fit.panel, per_component=fit.per_component)
     return alerts(fit, decision, comparison=compared)
 

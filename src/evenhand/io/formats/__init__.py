@@ -8,18 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from evenhand.errors import InputError
-from evenhand.io.formats import (
-    cmt,
-    easychair,
-    facets,
-    forms,
-    hotcrp,
-    indico,
-    judges,
-    moodle,
-    openreview,
-    pretalx,
-)
+from evenhand.io.formats import cmt, easychair, facets, forms, hotcrp, indico, judges, moodle, openreview, pretalx
 from evenhand.io.formats.found import Found
 from evenhand.io.records import to_table
 from evenhand.panel.column import Table

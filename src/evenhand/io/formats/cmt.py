@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from evenhand.errors import InputError, Problem
-from evenhand.io.formats.found import Found, column_named, listed, refusal, settle_fields
+from evenhand.io.formats.found import Found, column_named, listed, with_fields
 from evenhand.io.formats.markup import is_markup, is_workbook, read_markup, workbook_sheets
 from evenhand.io.table import arrange
 from evenhand.panel.column import Cell, Table
@@ -35,13 +35,11 @@ def from_table(table: Table) -> Found | None:
             "This is CMT's export of reviews without the reviewers: reviewers numbered anew for each paper have "
             "no standard that could be told. Export it as a chair who may see them; then it has Reviewer Email."
         )
-        raise refusal(message, kind="anonymous_assessors", source=table.source)
+        raise InputError(message, kind="anonymous_assessors", where=table.source)
     valued = {match["asked"].strip() for match in questions.values() if match["value"]}
     words = [name for name, match in questions.items() if not match["value"] and match["asked"].strip() in valued]
     fields = [name for name in questions if name not in words]
     asked = {name: questions[name]["asked"] for name in fields}
-    system = "CMT's export of reviews"
-    settled = settle_fields(table, fields, system=system, labels=asked)
     details = [
         (name, _DETAILS.get(fold(name), "not needed"))
         for name in table.names
@@ -50,23 +48,20 @@ def from_table(table: Table) -> Found | None:
         and fold(name) not in ("paper id", "paper title", "reviewer name", fold(assessor))
     ]
     name = column_named(table, "reviewer name")
-    notes = list(settled.notes)
-    if name == assessor:
-        message = "there is no Reviewer Email: reviewers are told apart by their names."
-        notes.append(Problem("names_only", message, f"column {name}"))
-    return Found(
-        system,
+    found = Found(
+        "CMT's export of reviews",
         table,
         object=column_named(table, "paper id") or "",
         assessor=assessor,
-        score=settled.score,
-        confidence=settled.confidence,
         title=column_named(table, "paper title"),
         assessor_details=(name,) if name is not None and name != assessor else (),
-        left_out=listed(details, [(word, "the words for a value that is read") for word in words], settled.left_out),
-        notes=tuple(notes),
-        question=settled.question,
+        left_out=listed(details, [(word, "the words for a value that is read") for word in words]),
     )
+    found = with_fields(found, fields, labels=asked)
+    if name != assessor:
+        return found
+    message = "there is no Reviewer Email: reviewers are told apart by their names."
+    return replace(found, notes=(*found.notes, Problem("names_only", message, f"column {name}")))
 
 
 def from_text(text: str, source: str) -> Found | None:
@@ -81,7 +76,7 @@ def from_text(text: str, source: str) -> Found | None:
             f"These are {what} from CMT, without scores: to calibrate, export Reviews (Actions, Export to Excel); "
             "evenhand design reads this file."
         )
-        raise refusal(message, kind="not_scores", source=source)
+        raise InputError(message, kind="not_scores", where=source)
     return None
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.errors import Problem
+from evenhand.errors import InputError, Problem
 from evenhand.io.formats.found import (
     Found,
     cells_of,
@@ -17,10 +17,9 @@ from evenhand.io.formats.found import (
     listed,
     of_rows,
     per_cell,
-    refusal,
-    settle_fields,
     text_of,
     with_columns,
+    with_fields,
 )
 from evenhand.panel.column import Cell, Table, factorise
 from evenhand.panel.headings import fold
@@ -28,15 +27,7 @@ from evenhand.panel.rules import parse_number
 
 _HEADER: Final = (
     *("#", "submission #", "member #", "member name", "number", "version", "text", "scores", "total score"),
-    *(
-        "reviewer first name",
-        "reviewer last name",
-        "reviewer email",
-        "reviewer person #",
-        "date",
-        "time",
-        "attachment",
-    ),
+    *("reviewer first name", "reviewer last name", "reviewer email", "reviewer person #", "date", "time", "attachment"),
 )
 _WITHOUT_TOTAL: Final = tuple(name for name in _HEADER if name != "total score")
 _OTHER_FILES: Final = {"bid": "bids", "recommendation": "metareviews", "role": "the programme committee"}
@@ -53,24 +44,18 @@ def from_table(table: Table) -> Found | None:
     table, notes = _kept(table)
     table, labels = _unfolded(table)
     table = _with_assessors(table)
-    total = column_named(table, "total score")
-    settled = settle_fields(table, [*labels, *([] if total is None else [total])], system="EasyChair's review.csv")
-    score = settled.score
-    chosen = {score} if isinstance(score, str) else set(score)
-    further = {name: _reason(name) for name in table.names if name and fold(name) in _HEADER and name != total}
-    used = {column_named(table, "submission #"), *chosen, settled.confidence}
-    return Found(
+    total, submission = column_named(table, "total score"), column_named(table, "submission #") or ""
+    further = [name for name in table.names if name and fold(name) in _HEADER and name not in (total, submission)]
+    found = Found(
         "EasyChair's review.csv",
         table,
-        object=column_named(table, "submission #") or "",
+        object=submission,
         assessor="assessor",
-        score=score,
-        confidence=settled.confidence,
         assessor_details=("assessor name", "assessor email"),
-        left_out=listed([one for one in further.items() if one[0] not in used], settled.left_out),
-        notes=(*notes, *settled.notes),
-        question=settled.question,
+        left_out=listed((name, _reason(name)) for name in further),
+        notes=notes,
     )
+    return with_fields(found, [*labels, *([] if total is None else [total])])
 
 
 def _reason(name: str) -> str:
@@ -90,7 +75,7 @@ def _refuse_others(table: Table, names: set[str]) -> None:
             f"This is a file of {what} from EasyChair, without scores: to calibrate, give review.csv of the same "
             "download; evenhand design reads bids and assignments."
         )
-        raise refusal(message, kind="not_scores", source=table.source)
+        raise InputError(message, kind="not_scores", where=table.source)
 
 
 def _without_header(table: Table) -> Table | None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from evenhand.errors import InputError, Problem
-from evenhand.io.formats.found import Found, refusal
+from evenhand.io.formats.found import Found
 from evenhand.io.records import records_table
 from evenhand.panel.column import Cell
-from evenhand.words import count_of, name_some
+from evenhand.words import count_of, is_or_are, name_some
 
 _RATERS: Final = re.compile(
     r"\b(rater|judge|assessor|reviewer|marker|grader|examiner|referee|evaluator|scorer|interviewer|panell?ist)s?\b",
@@ -59,7 +59,7 @@ def from_text(text: str, source: str) -> Found | None:
         return None
     if not any(re.match(r"\s*data\s*=", line, re.I) for _, line in bare):
         message = "This is a control file of FACETS without Data=: put the ratings below a line Data=."
-        raise refusal(message, kind="no_scores", source=source)
+        raise InputError(message, kind="no_scores", where=source)
     file = _taken_apart(bare, source)
     rater, object_, others = _settled(file, source)
     records: list[dict[str, Cell]] = []
@@ -86,13 +86,13 @@ def from_text(text: str, source: str) -> Found | None:
             )
             numbers.append(number)
             if len(records) > _MAX_ROWS:
-                raise refusal("The file of FACETS holds too many ratings.", kind="too_large", source=source)
+                raise InputError("The file of FACETS holds too many ratings.", kind="too_large", where=source)
     if not records:
-        raise refusal("This is a file of FACETS without a single rating.", kind="no_scores", source=source)
+        raise InputError("This is a file of FACETS without a single rating.", kind="no_scores", where=source)
     notes = []
     if unread:
-        are = "is" if unread == 1 else "are"
-        message = f"{count_of(unread, 'rating')} {are} missing to FACETS: no number, negative, or above the scale."
+        reason = "no number, negative, or above the scale"
+        message = f"{count_of(unread, 'rating')} {is_or_are(unread)} missing to FACETS: {reason}."
         notes.append(Problem("not_assessed", message, source))
     if without:
         notes.append(Problem("left_out", f"{count_of(without, 'rating')} of nobody or by nobody left out.", source))

@@ -20,10 +20,9 @@ from evenhand.io.formats.found import (
     listed,
     nature,
     of_rows,
-    refusal,
-    settle_fields,
     text_of,
     with_columns,
+    with_fields,
 )
 from evenhand.io.records import records_table
 from evenhand.panel import lexicon
@@ -98,7 +97,7 @@ def across_from_table(table: Table) -> Found | None:
     graded = [name for name in asked if nature(cells_of(table, name)) in ("score", "choice")]
     left_out = [(name, "no score in it") for name in asked if name not in graded]
     if not graded:
-        raise refusal("No question of this form was answered by a score.", kind="no_scores", source=table.source)
+        raise InputError("No question of this form was answered by a score.", kind="no_scores", where=table.source)
     return _unfolded(table, form, assessor, [("score", name, name) for name in graded], left_out, notes)
 
 
@@ -155,11 +154,11 @@ def _with_assessor(table: Table, form: _Form) -> tuple[Table, _Form, str, tuple[
         if known.any():
             notes = left_out_rows(int(np.count_nonzero(~known)), "answers of nobody who is named")
             return of_rows(table, known), form, name, notes
-    raise refusal(
+    raise InputError(
         f"This is a file of {form.system} whose answers are anonymous: nobody's standard can be told without knowing "
         "which answers are the same person's. Collect e-mail addresses, or ask for the assessor's name in the form.",
         kind="anonymous_assessors",
-        source=table.source,
+        where=table.source,
     )
 
 
@@ -210,21 +209,18 @@ def _of_reviews(table: Table, form: _Form, assessor: str, object_: str, notes: t
         notes=table.notes,
     )
     fields = [name for name in form.questions if name not in (object_, assessor)]
-    settled = settle_fields(table, fields, system=f"a file of {form.system}")
-    return Found(
+    found = Found(
         f"{form.system}, sent once for each assessment",
         table,
         object=object_,
         assessor=assessor,
-        score=settled.score,
-        confidence=settled.confidence,
         assessor_details=_details(form, assessor),
-        left_out=listed(form.left_out, settled.left_out),
-        notes=(*notes, *settled.notes),
+        left_out=tuple(form.left_out),
+        notes=notes,
         duplicates="last",
         time=form.time,
-        question=settled.question,
     )
+    return with_fields(found, fields, called=f"a file of {form.system}")
 
 
 def _of_grids(table: Table, form: _Form, assessor: str, notes: tuple[Problem, ...]) -> Found:
@@ -264,27 +260,22 @@ def _unfolded(
                 records.append(head | {question: columns[question, label][row] for question, _ in keys})
                 rows.append(int(table.row_numbers[row]))
     if not records:
-        raise refusal("No question of this form was answered.", kind="no_scores", source=table.source)
+        raise InputError("No question of this form was answered.", kind="no_scores", where=table.source)
     long = records_table(records, table.source, rows=rows)
     missing = {question: [None] * len(long) for question in questions if question not in long.names}
     long = with_columns(long, missing) if missing else long
     long = Table(
-        *(long.names, long.columns, long.row_numbers, long.source),
-        decimal_comma=table.decimal_comma,
-        notes=table.notes,
+        *(long.names, long.columns, long.row_numbers, long.source), decimal_comma=table.decimal_comma, notes=table.notes
     )
-    settled = settle_fields(long, list(questions), system=f"a file of {form.system}")
-    return Found(
+    found = Found(
         f"{form.system}, objects down a grid" if any("[" in name for _, _, name in parts) else f"{form.system}, across",
         long,
         object="object",
         assessor=assessor,
-        score=settled.score,
-        confidence=settled.confidence,
         assessor_details=details,
-        left_out=listed(form.left_out, left_out, settled.left_out),
-        notes=(*notes, *settled.notes),
+        left_out=listed(form.left_out, left_out),
+        notes=notes,
         duplicates="last",
         time=form.time,
-        question=settled.question,
     )
+    return with_fields(found, list(questions), called=f"a file of {form.system}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenhand.errors import InputError, Problem
 from evenhand.panel.column import NO_CODE, Cell, Column, Table, factorise
 from evenhand.panel.headings import fold
-from evenhand.panel.rules import label_text
+from evenhand.panel.rules import is_empty, label_text
 from evenhand.panel.sheet import Facts, Nature
 from evenhand.panel.understand import answers
 from evenhand.words import argument, count_of, name_some
@@ -30,7 +30,7 @@ class Found:
     object: str
     """Name of the column of objects in the table; all the names below are such names too."""
     assessor: str
-    score: str | tuple[str, ...]
+    score: str | tuple[str, ...] = ()
     """One column, or a column for each criterion."""
     confidence: str | None = None
     """The column that says how sure the assessor was, whatever its form."""
@@ -55,22 +55,6 @@ class Found:
     """What the system's own symbols for confidence stand for, such as ``("X", "high")``."""
     question: Problem | None = None
     """What the file leaves open: to be asked unless an option has said it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """Which of the fields of a review are what."""
-
-    score: str | tuple[str, ...]
-    confidence: str | None
-    left_out: tuple[tuple[str, str], ...]
-    notes: tuple[Problem, ...] = ()
-    question: Problem | None = None
-
-
-def refusal(message: str, *, kind: str, source: str) -> InputError:
-    """Return the error for a file of a known system that cannot be calibrated."""
-    return InputError(message, kind=kind, where=source)
 
 
 # --- columns -------------------------------------------------------------------------------------
@@ -99,16 +83,12 @@ def kinds_of(column: Column) -> list[Cell]:
     found = [column.cells[code] for code in codes.tolist() if code != NO_CODE]
     if column.numbers is not None and codes.size and int(codes[-1]) == NO_CODE:
         found += np.unique(column.numbers[column.codes == NO_CODE]).tolist()
-    return [cell for cell in found if not _is_empty(cell)]
-
-
-def _is_empty(cell: Cell) -> bool:
-    return cell is None or cell != cell or (isinstance(cell, str) and not cell.strip())
+    return [cell for cell in found if not is_empty(cell)]
 
 
 def is_filled(column: Column) -> NDArray[np.bool_]:
     """Say for each row whether its cell is filled."""
-    filled = np.array([not _is_empty(cell) for cell in column.cells] or [False], np.bool_)
+    filled = np.array([not is_empty(cell) for cell in column.cells] or [False], np.bool_)
     plain = column.codes == NO_CODE
     return np.where(plain, column.numbers is not None, filled[np.where(plain, 0, column.codes)])
 
@@ -140,7 +120,7 @@ def with_columns(table: Table, further: Mapping[str, Sequence[Cell]]) -> Table:
 
 def text_of(cell: Cell) -> str:
     """Return a cell as text without outer white space; empty where it is."""
-    return "" if _is_empty(cell) else label_text(cell).strip()
+    return "" if is_empty(cell) else label_text(cell).strip()
 
 
 def left_out_rows(count: int, what: str) -> tuple[Problem, ...]:
@@ -158,41 +138,41 @@ def nature(column: Column) -> Nature:
     return Facts(0, column, False).nature
 
 
-def settle_fields(
-    table: Table, names: Sequence[str], *, system: str, labels: Mapping[str, str] | None = None
-) -> Fields:
-    """Tell overall score, criteria and confidence among the fields of a review.
+def with_fields(
+    found: Found, names: Sequence[str], *, labels: Mapping[str, str] | None = None, called: str | None = None
+) -> Found:
+    """Return what was found with overall score, criteria and confidence told among the fields of a review.
 
     Parameters
     ----------
-    table
-        The table that they stand in.
+    found
+        What is known so far; what it leaves out and notes stands before what is left out of the fields.
     names
-        Its columns that are fields of the review.
-    system
-        What to call the file in messages.
+        Columns of its table that are fields of the review.
     labels
         What a column asks, where its name does not say it plainly.
+    called
+        What to call the file in messages, where that is not the name of the system.
     """
-    asked = {table.names.index(name): (labels or {}).get(name, name) for name in names}
-    found = answers(table, asked)
-    said = table.names
-    if not found.scores:
+    table, said = found.table, found.table.names
+    told = answers(table, {said.index(name): (labels or {}).get(name, name) for name in names})
+    if not told.scores:
         columns = f"The columns are {name_some(said, 12)}" if said else "There are no columns"
-        message = f"This is {system} without a field that holds scores. {columns}: export it with the scores."
-        raise refusal(message, kind="no_scores", source=table.source)
+        lacks = f"This is {called or found.system} without a field that holds scores"
+        raise InputError(f"{lacks}. {columns}: export it with the scores.", kind="no_scores", where=table.source)
     question = None
-    if found.several:
-        shown = ", ".join(repr(said[at]) for at in found.several)
+    if told.several:
+        shown = ", ".join(repr(said[at]) for at in told.several)
         message = f"The columns {shown} could each hold the overall score: say which one with {argument('score')}."
         question = Problem("ambiguous_column", message, table.source)
-    scores = tuple(said[at] for at in found.scores)
-    return Fields(
-        scores[0] if len(scores) == 1 else scores,
-        None if found.confidence is None else said[found.confidence],
-        tuple((said[at], reason) for at, reason in sorted(found.left_out.items())),
-        tuple(found.notes),
-        question,
+    scores = tuple(said[at] for at in told.scores)
+    return replace(
+        found,
+        score=scores[0] if len(scores) == 1 else scores,
+        confidence=None if told.confidence is None else said[told.confidence],
+        left_out=listed(found.left_out, [(said[at], reason) for at, reason in sorted(told.left_out.items())]),
+        notes=(*found.notes, *told.notes),
+        question=question,
     )
 
 

@@ -17,9 +17,8 @@ from evenhand.io.formats.found import (
     listed,
     of_rows,
     per_cell,
-    refusal,
-    settle_fields,
     text_of,
+    with_fields,
 )
 from evenhand.io.records import record_of, records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
@@ -82,7 +81,7 @@ def from_table(table: Table) -> Found | None:
             f"This is a file of {other} from HotCRP, without scores: to calibrate, download Scores (CSV) or Reviews "
             "(CSV); evenhand design reads this one."
         )
-        raise refusal(message, kind="not_scores", source=table.source)
+        raise InputError(message, kind="not_scores", where=table.source)
     has_keywords = any(_KEYWORD.fullmatch(name) for name in table.names)
     if {"reviewername", "email"} <= names or ("email" in names and ("review" in names or has_keywords)):
         return _reviews(table)
@@ -105,7 +104,7 @@ def _anonymous(source: str) -> InputError:
         "letter (12A), which says nothing of who wrote it, so nobody's standard can be told. Download it as a chair or "
         "an administrator who may see the reviewers' names; then it has a column email."
     )
-    return refusal(message, kind="anonymous_assessors", source=source)
+    return InputError(message, kind="anonymous_assessors", where=source)
 
 
 def _reviews(table: Table) -> Found:
@@ -113,24 +112,20 @@ def _reviews(table: Table) -> Found:
     fields = [name for name in table.names if name and fold(name) not in _DETAILS]
     short = any(_KEYWORD.fullmatch(name) for name in fields)
     system = "HotCRP's scores.csv" if short or "decision" in map(fold, table.names) else "HotCRP's reviews.csv"
-    settled = settle_fields(table, fields, system=system, labels={name: _in_words(name) for name in fields})
     review, decision = column_named(table, "review"), column_named(table, "decision")
     name = column_named(table, "reviewername")
-    return Found(
+    found = Found(
         system,
         table,
         object=column_named(table, "paper") or "",
         assessor=column_named(table, "email") or "",
-        score=settled.score,
-        confidence=settled.confidence,
         title=column_named(table, "title"),
         object_details=() if decision is None else (decision,),
         assessor_details=() if name is None else (name,),
-        left_out=listed([] if review is None else [(review, "number of the review")], settled.left_out),
-        notes=settled.notes,
+        left_out=() if review is None else ((review, "number of the review"),),
         levels=EXPERTISE,
-        question=settled.question,
     )
+    return with_fields(found, fields, labels={name: _in_words(name) for name in fields})
 
 
 def _in_words(name: str) -> str:
@@ -151,7 +146,6 @@ def _in_words(name: str) -> str:
 
 def _bulk(table: Table) -> Found:
     """Return what batch/reviewcsv.php says, wide or long."""
-    system = "HotCRP's bulk reviews"
     status = column_named(table, "status")
     notes: tuple[Problem, ...] = ()
     if status is not None:
@@ -161,23 +155,18 @@ def _bulk(table: Table) -> Found:
     if {"field", "format", "data"} <= {fold(name) for name in table.names}:
         table = _pivoted(table)
     fields = [name for name in table.names if name and fold(name) not in _DETAILS]
-    settled = settle_fields(table, fields, system=system)
     described = {"review": "number of the review", "submitted at": "time", "vtag": "version", "status": "complete"}
     described["round"] = "round of reviewing"
-    return Found(
-        system,
+    found = Found(
+        "HotCRP's bulk reviews",
         table,
         object=column_named(table, "pid") or "",
         assessor=column_named(table, "email") or "",
-        score=settled.score,
-        confidence=settled.confidence,
-        left_out=listed(
-            [(name, described[fold(name)]) for name in table.names if fold(name) in described], settled.left_out
-        ),
-        notes=(*notes, *settled.notes),
+        left_out=listed((name, described[fold(name)]) for name in table.names if fold(name) in described),
+        notes=notes,
         levels=EXPERTISE,
-        question=settled.question,
     )
+    return with_fields(found, fields)
 
 
 def _pivoted(table: Table) -> Table:
@@ -200,11 +189,11 @@ def _pivoted(table: Table) -> Table:
 
 def from_data(data: object, source: str) -> Found | None:
     """Return the reviews of rqc.json or of HotCRP's interface for programs."""
-    found = list(_json_reviews(data, source))
-    if not found:
+    reviews = list(_json_reviews(data, source))
+    if not reviews:
         return None
     kept, drafts, meta = [], 0, 0
-    for review in found:
+    for review in reviews:
         status = review.get("status")
         if (status is not None and status != "complete") or review.get("draft") is True:
             drafts += 1
@@ -216,25 +205,17 @@ def from_data(data: object, source: str) -> Found | None:
         raise _anonymous(source)
     table = records_table(kept, source)
     fields = [name for name in table.names if name not in ("paper", "email", "title", "round")]
-    system = "HotCRP's reviews in JSON"
-    settled = settle_fields(table, fields, system=system, labels={name: _in_words(name) for name in fields})
-    return Found(
-        system,
+    found = Found(
+        "HotCRP's reviews in JSON",
         table,
         object="paper",
         assessor="email",
-        score=settled.score,
-        confidence=settled.confidence,
         title="title" if "title" in table.names else None,
-        left_out=listed([("round", "round of reviewing")] if "round" in table.names else [], settled.left_out),
-        notes=(
-            *left_out_rows(drafts, "reviews that are not complete"),
-            *left_out_rows(meta, "metareviews"),
-            *settled.notes,
-        ),
+        left_out=(("round", "round of reviewing"),) if "round" in table.names else (),
+        notes=(*left_out_rows(drafts, "reviews that are not complete"), *left_out_rows(meta, "metareviews")),
         levels=EXPERTISE,
-        question=settled.question,
     )
+    return with_fields(found, fields, labels={name: _in_words(name) for name in fields})
 
 
 def _json_reviews(data: object, source: str) -> Iterator[Mapping[str, Any]]:

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from evenhand.errors import Problem
-from evenhand.io.formats.found import (
-    Found,
-    cells_of,
-    column_named,
-    left_out_rows,
-    refusal,
-    settle_fields,
-)
+from evenhand.errors import InputError, Problem
+from evenhand.io.formats.found import Found, cells_of, column_named, left_out_rows, with_fields
 from evenhand.io.records import record_of, records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
 from evenhand.panel.headings import fold
-from evenhand.words import count_of
+from evenhand.words import count_of, is_or_are
 
 _OF_ABSTRACTS: Final = frozenset({"submitted for tracks", "reviewed for tracks", "accepted track"})
 _HEAD: Final = ("friendly_id", "reviewer", "title", "reviewer name", "track", "revision")
@@ -31,7 +24,7 @@ def from_table(table: Table) -> Found | None:
             "This is Indico's table of abstracts, which has only the mean score of each, and without its sign where it "
             "is negative: export the abstracts as JSON, which has every review."
         )
-        raise refusal(message, kind="aggregates", source=table.source)
+        raise InputError(message, kind="aggregates", where=table.source)
     return None
 
 
@@ -66,38 +59,32 @@ def from_data(data: object, source: str) -> Found | None:
             records.append({**_head(thing, review), **ratings})
     system = f"Indico's {'abstracts' if 'abstracts' in data else 'papers'}.json"
     if not records:
-        raise refusal(f"This is {system} without any review.", kind="no_scores", source=source)
+        raise InputError(f"This is {system} without any review.", kind="no_scores", where=source)
     if any(record["reviewer"] is None for record in records):
         message = f"This is {system} without the reviewers: export it as a manager who may see them."
-        raise refusal(message, kind="anonymous_assessors", source=source)
+        raise InputError(message, kind="anonymous_assessors", where=source)
     table = records_table(records, source)
     asked_there = [
         name for name in table.names if name not in _HEAD and any(cell is not None for cell in cells_of(table, name))
     ]
     if not asked_there:
-        raise refusal(f"This is {system} without any rating that is a number.", kind="no_scores", source=source)
-    settled = settle_fields(table, asked_there, system=system)
+        raise InputError(f"This is {system} without any rating that is a number.", kind="no_scores", where=source)
     tracks = "track" in table.names and len({cell for cell in cells_of(table, "track") if cell is not None}) > 1
     notes = [*left_out_rows(older, "reviews of earlier revisions")]
     if odd:
-        notes.append(Problem("left_out", f"{count_of(odd, 'rating')} that {_are(odd)} no number left out."))
-    return Found(
+        notes.append(Problem("left_out", f"{count_of(odd, 'rating')} that {is_or_are(odd)} no number left out."))
+    found = Found(
         system,
         table,
         object="friendly_id",
         assessor="reviewer",
-        score=settled.score,
-        confidence=settled.confidence,
         title="title" if "title" in table.names else None,
         assessor_details=("reviewer name",) if "reviewer name" in table.names else (),
-        left_out=tuple(
-            [(name, "where it was reviewed") for name in ("track", "revision") if name in table.names]
-            + list(settled.left_out)
-        ),
-        notes=(*notes, *settled.notes),
-        question=settled.question,
+        left_out=tuple((name, "where it was reviewed") for name in ("track", "revision") if name in table.names),
+        notes=tuple(notes),
         duplicates="keep" if tracks else None,
     )
+    return with_fields(found, asked_there)
 
 
 def _is_rated(thing: Mapping[str, Any]) -> bool:
@@ -105,10 +92,6 @@ def _is_rated(thing: Mapping[str, Any]) -> bool:
     places = thing.get("revisions") if isinstance(thing.get("revisions"), list) else [thing]
     reviews = [record_of(place).get("reviews") for place in places or ()]
     return any("ratings" in record_of(one) for part in reviews if isinstance(part, list) for one in part)
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _questions(data: Mapping[str, Any]) -> Iterator[tuple[object, str | None]]:

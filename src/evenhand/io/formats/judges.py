@@ -6,45 +6,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from evenhand.errors import InputError, Problem
-from evenhand.io.formats.found import (
-    Found,
-    cells_of,
-    column_named,
-    left_out_rows,
-    refusal,
-    text_of,
-    with_columns,
-)
+from evenhand.io.formats.found import Found, cells_of, column_named, left_out_rows, text_of, with_columns
 from evenhand.io.records import record_of, records_in, records_table, scalar, to_table
 from evenhand.panel.column import Cell, Table
 from evenhand.panel.headings import SYNONYMS, fold
-from evenhand.words import count_of, name_some
+from evenhand.words import count_of, is_or_are, name_some
 
 _JUDGES: Final = ("judge", "judge model", "judge name", "judge id", "grader", "grader model", "evaluator", "annotator")
 _ITEMS: Final = (
-    *(
-        "item",
-        "item id",
-        "question id",
-        "prompt id",
-        "sample id",
-        "task id",
-        "example id",
-        "doc id",
-        "question",
-        "prompt",
-    ),
-    *("sample", "task", "example", "id"),
+    *("item", "item id", "question id", "prompt id", "sample id", "task id", "example id", "doc id", "question"),
+    *("prompt", "sample", "task", "example", "id"),
 )
 _MODELS: Final = (
-    "model",
-    "model id",
-    "model name",
-    "generator",
-    "system",
-    "candidate model",
-    "response model",
-    "answer by",
+    *("model", "model id", "model name", "generator", "system", "candidate model", "response model", "answer by"),
 )
 _SCORES: Final = ("score", "rating", "grade", "mark", "overall score", "overall")
 _SURE: Final = ("confidence", "certainty", "uncertainty", "judge confidence")
@@ -115,14 +89,8 @@ def _repeats(table: Table, object_: str, assessor: str) -> tuple[Problem, ...]:
     again = len(pairs) - len(set(pairs))
     if not again:
         return ()
-    message = (
-        f"{count_of(again, 'assessment')} by a judge who had assessed the object before {_is(again)} kept as repeats."
-    )
-    return (Problem("repeated", message, table.source),)
-
-
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"
+    told = f"{count_of(again, 'assessment')} by a judge who had assessed the object before"
+    return (Problem("repeated", f"{told} {is_or_are(again)} kept as repeats.", table.source),)
 
 
 def _refuse_pairs(names: Iterable[str], source: str) -> None:
@@ -137,7 +105,7 @@ def _comparisons(source: str) -> InputError:
         "These are comparisons, which of two answers is better, and not scores of single answers: evenhand calibrates "
         "scores. Let the judges score each answer on its own (single-answer grading), and give that file."
     )
-    return refusal(message, kind="comparisons", source=source)
+    return InputError(message, kind="comparisons", where=source)
 
 
 def from_data(data: object, source: str) -> Found | None:
@@ -195,7 +163,7 @@ def _found(
     """Return rows with the columns object, assessor and score, and perhaps criterion, as what was found."""
     if not records:
         message = f"This is {system} without a single score: run the judges first."
-        raise refusal(message, kind="no_scores", source=source)
+        raise InputError(message, kind="no_scores", where=source)
     table = records_table(records, source)
     criteria = len(set(cells_of(table, "criterion"))) > 1 if "criterion" in table.names else False
     judges = set(cells_of(table, "assessor"))
@@ -258,7 +226,9 @@ def _mt_bench(records: Sequence[Mapping[str, Any]], source: str) -> Found:
         )
     notes = []
     if unread:
-        message = f"{count_of(unread, 'score')} of -1 {_is(unread)} no score: the judge's answer could not be read."
+        message = (
+            f"{count_of(unread, 'score')} of -1 {is_or_are(unread)} no score: the judge's answer could not be read."
+        )
         notes.append(Problem("not_assessed", message, source))
     return _found("MT-bench's single scores", rows, source, notes, object_details=("model", "question_id"))
 
@@ -344,7 +314,7 @@ def _promptfoo(results: Sequence[Any], source: str) -> Found:
             rows.append({"object": label, "assessor": who, "score": None if is_failed else _score(part.get("score"))})
     notes = left_out_rows(without, "answers without a score of any assertion")
     if failed:
-        message = f"{count_of(failed, 'score')} {_is(failed)} no score: the grader failed."
+        message = f"{count_of(failed, 'score')} {is_or_are(failed)} no score: the grader failed."
         notes += (Problem("not_assessed", message, source),)
     return _found("results of promptfoo", rows, source, notes)
 
@@ -372,7 +342,7 @@ def _deepeval(data: Mapping[str, Any], source: str) -> Found:
             )
     notes = []
     if failed:
-        message = f"{count_of(failed, 'score')} {_is(failed)} no score: the metric failed."
+        message = f"{count_of(failed, 'score')} {is_or_are(failed)} no score: the metric failed."
         notes.append(Problem("not_assessed", message, source))
     if rows and not _several(rows, "assessor"):
         rows = [{"object": row["object"], "assessor": row["criterion"], "score": row["score"]} for row in rows]

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from evenhand.io.formats.found import Found, left_out_rows, refusal
+from evenhand.errors import InputError
+from evenhand.io.formats.found import Found, left_out_rows
 from evenhand.io.formats.markup import is_markup, read_markup
 from evenhand.io.records import records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
@@ -28,7 +29,7 @@ def from_table(table: Table) -> Found | None:
             "This is Moodle's gradebook, which has only the combined grade of each submission: single assessments are "
             "not in it. Take workshop.xml from a backup of the activity, or the report of grades as JSON."
         )
-        raise refusal(message, kind="aggregates", source=table.source)
+        raise InputError(message, kind="aggregates", where=table.source)
     return None
 
 
@@ -73,13 +74,13 @@ def _found(system: str, records: Iterable[Mapping[str, Any]], source: str, field
     kept = list(records)
     if not kept:
         message = f"This is {system} without any assessment: export it once there are some."
-        raise refusal(message, kind="no_scores", source=source)
+        raise InputError(message, kind="no_scores", where=source)
     if any(str(record["userid"]) in ("0", "None") for record in kept):
         message = (
             f"This is {system} in which assessors are hidden ({field} 0): nobody's standard can be told. Export it as "
             "a teacher who may see the names of reviewers."
         )
-        raise refusal(message, kind="anonymous_assessors", source=source)
+        raise InputError(message, kind="anonymous_assessors", where=source)
     table = records_table(kept, source)
     return Found(
         system,

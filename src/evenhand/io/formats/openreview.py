@@ -18,10 +18,9 @@ from evenhand.io.formats.found import (
     listed,
     of_rows,
     per_cell,
-    refusal,
-    settle_fields,
     text_of,
     with_columns,
+    with_fields,
 )
 from evenhand.io.records import record_of, records_in, records_table, scalar
 from evenhand.panel.column import Cell, Table
@@ -46,7 +45,7 @@ def from_table(table: Table) -> Found | None:
             "paper: who gave which score is not in it, so nothing can be calibrated. Get the reviews themselves as "
             "notes (JSON) through OpenReview's interface for programs, with the reviewers' profiles."
         )
-        raise refusal(message, kind="aggregates", source=table.source)
+        raise InputError(message, kind="aggregates", where=table.source)
     signature = column_named(table, "signatures", "signature")
     forum = column_named(table, "forum", "forum id", "paper id", "submission")
     if signature is not None and forum is not None and _is_signed(table, signature):
@@ -88,7 +87,7 @@ def _pseudonymous(source: str, example: str) -> InputError:
         "somebody else on every paper, so no two papers share an assessor and nobody's standard can be told. As a "
         "chair, get the profiles (~Name1) behind them from the groups of reviewers, and give these as the assessors."
     )
-    return refusal(message, kind="pseudonyms", source=source)
+    return InputError(message, kind="pseudonyms", where=source)
 
 
 def _of_signed(table: Table, forum: str, signature: str) -> Found:
@@ -110,20 +109,17 @@ def _of_signed(table: Table, forum: str, signature: str) -> Found:
     known = {"id", "forum", "replyto", "number", "cdate", "mdate", "tcdate", "tmdate", "ddate", "title", "assessor"}
     details = [name for name in table.names if fold(name) in known or name in (forum, signature, invitation)]
     fields = [name for name in table.names if name and name not in details]
-    settled = settle_fields(table, fields, system="a table of OpenReview's notes", labels=_labels(fields))
     unread = [name for name in details if name not in (forum, "assessor", column_named(table, "title"))]
-    return Found(
+    found = Found(
         "a table of OpenReview's notes",
         table,
         object=forum,
         assessor="assessor",
-        score=settled.score,
-        confidence=settled.confidence,
         title=column_named(table, "title"),
-        left_out=listed([(name, "about the note") for name in unread], settled.left_out),
-        notes=(*_left_out(gone, others), *hidden, *settled.notes),
-        question=settled.question,
+        left_out=listed((name, "about the note") for name in unread),
+        notes=(*_left_out(gone, others), *hidden),
     )
+    return with_fields(found, fields, labels=_labels(fields))
 
 
 def _listed(cell: Cell) -> list[str]:
@@ -163,7 +159,7 @@ def from_data(data: object, source: str) -> Found | None:
     if not official:
         if any("replyto" in note and "signatures" in note for note in notes):
             message = "These are notes of OpenReview without any review: get those of the invitation Official_Review."
-            raise refusal(message, kind="no_scores", source=source)
+            raise InputError(message, kind="no_scores", where=source)
         return None
     people = dict(_members(data))
     titles = {
@@ -183,24 +179,19 @@ def from_data(data: object, source: str) -> Found | None:
         fields = {name: _value(part) for name, part in _content(note).items() if name != "title"}
         records.append({**head, **fields})
     if not records:
-        raise refusal("All reviews in these notes of OpenReview were deleted.", kind="no_scores", source=source)
+        raise InputError("All reviews in these notes of OpenReview were deleted.", kind="no_scores", where=source)
     table = records_table(records, source)
     fields_there = [name for name in table.names if name not in ("forum", "assessor", "paper title")]
-    system = "notes of OpenReview"
-    settled = settle_fields(table, fields_there, system=system, labels=_labels(fields_there))
     others = sum(note.get("id") != note.get("forum") for note in notes) - len(official)
-    return Found(
-        system,
+    found = Found(
+        "notes of OpenReview",
         table,
         object="forum",
         assessor="assessor",
-        score=settled.score,
-        confidence=settled.confidence,
         title="paper title" if "paper title" in table.names else None,
-        left_out=settled.left_out,
-        notes=(*_left_out(len(official) - len(kept), max(others, 0)), *hidden, *settled.notes),
-        question=settled.question,
+        notes=(*_left_out(len(official) - len(kept), max(others, 0)), *hidden),
     )
+    return with_fields(found, fields_there, labels=_labels(fields_there))
 
 
 def _notes(data: object, source: str) -> Iterator[Mapping[str, Any]]:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
-from evenhand.errors import Problem
-from evenhand.io.formats.found import (
-    Found,
-    column_named,
-    listed,
-    refusal,
-    settle_fields,
-)
+from evenhand.errors import InputError, Problem
+from evenhand.io.formats.found import Found, column_named, with_fields
 from evenhand.panel.column import Table
 from evenhand.panel.headings import FORMS, fold, meaning_of
 from evenhand.panel.sheet import another
@@ -33,7 +28,7 @@ def from_table(table: Table) -> Found | None:
         return None
     if fold(proposal) not in ("proposal id", "vorschlags id", "einreichungs id") and not has_own:
         return None
-    if any((found := meaning_of(one)) and found.kind in (*FORMS, "expertise") for one in table.names):
+    if any((meaning := meaning_of(one)) and meaning.kind in (*FORMS, "expertise") for one in table.names):
         return None  # pretalx does not ask for it
     assessor = mail or name
     if assessor is None:
@@ -41,31 +36,28 @@ def from_table(table: Table) -> Found | None:
             "This is pretalx's export of reviews without the reviewers: tick Reviewer email, Proposal ID and Score "
             "when exporting."
         )
-        raise refusal(message, kind="anonymous_assessors", source=table.source)
+        raise InputError(message, kind="anonymous_assessors", where=table.source)
     title = column_named(table, *_TITLES)
     left_out = [
         (one, "always empty here: its category has a column of its own") for one in table.names if _EMPTY.fullmatch(one)
     ]
     others = [one for one in table.names if one and one not in (proposal, mail, name, title, *dict(left_out))]
     fields = [one for one in others if not _is_detail(one)]
-    settled = settle_fields(table, fields, system="pretalx's export of reviews")
     left_out += [(one, "not a score") for one in others if one not in fields]
-    notes = []
-    if isinstance(settled.score, str) and another() in dict(settled.left_out).values():
-        message = f"{settled.score!r} is pretalx's weighted sum of the categories."
-        notes.append(Problem("weighted_sum", message, f"column {settled.score}"))
-    return Found(
+    found = Found(
         "pretalx's export of reviews",
         table,
         object=proposal,
         assessor=assessor,
-        score=settled.score,
         title=title,
         assessor_details=(name,) if mail and name else (),
-        left_out=listed(left_out, settled.left_out),
-        notes=tuple(notes),
-        question=settled.question,
+        left_out=tuple(left_out),
     )
+    found = with_fields(found, fields)
+    if not isinstance(found.score, str) or another() not in dict(found.left_out).values():
+        return found
+    message = f"{found.score!r} is pretalx's weighted sum of the categories."
+    return replace(found, notes=(*found.notes, Problem("weighted_sum", message, f"column {found.score}")))
 
 
 def _is_detail(name: str) -> bool:

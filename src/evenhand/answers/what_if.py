@@ -1,0 +1,170 @@
+"""What if: a fit with some scores changed or left out, and what its decision says beside the one that stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, Literal
+
+import numpy as np
+
+from evenhand.answers.decision import Decision, Standing, Status
+from evenhand.answers.update import update
+from evenhand.errors import InputError
+from evenhand.models.fit import Fit
+from evenhand.words import count_of, is_or_are, name_some
+
+_NAMED: Final = 6
+
+
+def changed(
+    fit: Fit,
+    *,
+    put: Iterable[tuple[str, str, float]] = (),
+    remove: Iterable[tuple[str, str]] = (),
+    without: Iterable[str] = (),
+) -> Fit:
+    """Return a fit with some scores changed or left out: by updating it where that is exact, else by fitting again.
+
+    Parameters
+    ----------
+    fit
+        The fit that stands.
+    put
+        Scores that are others: (object, assessor, score).
+    remove
+        Scores that are left out: (object, assessor).
+    without
+        Assessors all of whose scores are left out.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> fit = eh.calibrate(eh.demo())
+    >>> changed(fit, without=["Kaur"]).panel.n_assessors
+    10
+    """
+    panel, put, gone = fit.panel, list(put), set(without)
+    unknown = [one for one in gone if one not in set(panel.assessors)]
+    if unknown:
+        raise InputError(f"There is no assessor {unknown[0]!r} to leave out.", kind="bad_change")
+    labels = list(zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True))
+    pairs = [(str(panel.objects[o]), str(panel.assessors[a])) for o, a in labels]
+    dropped = {pair for pair in pairs if pair[1] in gone} | set(remove)
+    put = [one for one in put if (one[0], one[1]) not in dropped]
+    if fit.model.why_not("update") is None and not panel.covariates and panel.criterion is None:
+        return update(fit, put=put, remove=dropped)
+    for pair in [*dropped, *((o, a) for o, a, _ in put)]:
+        if pair not in set(pairs):
+            raise InputError(f"{pair[1]} has not scored {pair[0]}.", kind="bad_change")
+    score, known = np.array(panel.score), {(o, a): value for o, a, value in put}
+    for at, pair in enumerate(pairs):
+        score[at] = known.get(pair, score[at])
+    kept = np.array([pair not in dropped for pair in pairs])
+    return fit.refit(replace(panel, score=score).restrict(kept), per_component=fit.per_component)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One object before and after: where it stood and where it would; None where it is not there."""
+
+    object: str
+    before: Standing | None
+    after: Standing | None
+    place: Literal["enters", "leaves", "stays", ""]
+
+    @property
+    def statuses(self) -> tuple[Status | None, Status | None]:
+        """Its status before and after."""
+        return (None if self.before is None else self.before.status, None if self.after is None else self.after.status)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it takes or loses a place, or its status is another."""
+        return self.place in ("enters", "leaves") or self.statuses[0] != self.statuses[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """A decision beside the one that stands."""
+
+    saved: Decision
+    scenario: Decision
+
+    @cached_property
+    def moves(self) -> tuple[Move, ...]:
+        """Every object, those first that take or lose a place or change their status."""
+        before = {one.object: one for one in self.saved.standings}
+        after = {one.object: one for one in self.scenario.standings}
+        had = {one.object for one in self.saved.standings[: self.saved.places]}
+        has = {one.object for one in self.scenario.standings[: self.scenario.places]}
+        found = []
+        for label in dict.fromkeys([*after, *before]):
+            place: Literal["enters", "leaves", "stays", ""] = "stays" if label in has else ""
+            if (label in had) != (label in has):
+                place = "enters" if label in has else "leaves"
+            found.append(Move(label, before.get(label), after.get(label), place))
+        order = {"enters": 0, "leaves": 1, "stays": 2, "": 3}
+
+        def rank(one: Move) -> tuple[bool, int, int]:
+            standing = one.before if one.place == "leaves" else one.after or one.before
+            return not one.is_shown, order[one.place] if one.is_shown else 0, standing.place if standing else 0
+
+        return tuple(sorted(found, key=rank))
+
+    @property
+    def shown(self) -> tuple[Move, ...]:
+        """The moves that matter."""
+        return tuple(one for one in self.moves if one.is_shown)
+
+    @property
+    def entering(self) -> tuple[str, ...]:
+        """Who would take a place."""
+        return tuple(one.object for one in self.moves if one.place == "enters")
+
+    @property
+    def leaving(self) -> tuple[str, ...]:
+        """Who would lose one."""
+        return tuple(one.object for one in self.moves if one.place == "leaves")
+
+    @property
+    def kept(self) -> int:
+        """How many places stay with those who had them."""
+        return min(self.saved.places, len(self.saved.standings)) - len(self.leaving)
+
+    def headline(self, changes: Sequence[str] = ()) -> str:
+        """Return what happens under some changes, each in words such as ``"without Kaur"``."""
+        lead = _and(changes)
+        lead = f"{lead[:1].upper()}{lead[1:]}, " if lead else ""
+        hands = max(len(self.entering), len(self.leaving))
+        if not hands:
+            words = "nobody takes or loses a place"
+        elif self.saved.places == self.scenario.places:
+            verb = "changes" if hands == 1 else "change"
+            words = f"{hands:,} of the {count_of(self.saved.places, 'place')} {verb} hands"
+        else:
+            words = f"{len(self.entering):,} enter and {len(self.leaving):,} leave"
+        return f"{lead}{words}" if lead else f"{words[:1].upper()}{words[1:]}"
+
+    def meaning(self) -> str:
+        """Return who enters, who leaves, and whose status is another."""
+        said = [
+            f"{_and(labels)} {verb if len(labels) > 1 else f'{verb}s'}"
+            for labels, verb in ((self.entering, "enter"), (self.leaving, "leave"))
+            if labels
+        ]
+        words = {"in": "in", "undecided": "open", "out": "out"}
+        for status, word in words.items():
+            now = [one.object for one in self.shown if one.place in ("stays", "") and one.statuses[1] == status]
+            if now:
+                said.append(f"{_and(now)} {is_or_are(len(now))} now {word}")
+        return f"{'; '.join(said)}." if said else "Every place and every status is as it stands."
+
+
+def _and(labels: Sequence[str]) -> str:
+    """Return labels in a sentence; of many, the first and how many more."""
+    if len(labels) > _NAMED:
+        return name_some(list(labels), _NAMED)
+    *most, last = labels or [""]
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,127 @@
+"""What people may send, checked by Django before anything is made of it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from evenhand.panel.reading import LAYOUTS
+from evenhand.web.work import METHODS, REFINEMENTS
+
+_NAME: Final = 200
+_CELL: Final = 2000
+
+ROLES: Final = {
+    "": _("Left out"),
+    "object": _("Object"),
+    "assessor": _("Assessor"),
+    "score": _("Score"),
+    "level": _("Confidence, in levels"),
+    "confidence": _("Confidence, as weight"),
+    "uncertainty": _("Uncertainty, in points"),
+    "criterion": _("Criterion"),
+}
+"""What a column may be."""
+
+
+class Upload(forms.Form):
+    """A file, or cells that were pasted."""
+
+    file = forms.FileField(required=False, allow_empty_file=True)
+    cells = forms.CharField(required=False, max_length=5_000_000, strip=False)
+
+
+class Named(forms.Form):
+    """A name."""
+
+    name = forms.CharField(max_length=_NAME)
+
+
+class Settings(forms.Form):
+    """How a file is read, apart from the roles of its columns."""
+
+    layout = forms.ChoiceField(required=False, choices=[("", _("find out")), *LAYOUTS.items()])
+    sheet = forms.CharField(required=False, max_length=_NAME)
+    format = forms.CharField(required=False, max_length=_NAME)
+    best = forms.ChoiceField(
+        required=False, choices=[("", _("ask me")), ("highest", _("the highest")), ("lowest", _("the lowest"))]
+    )
+    duplicates = forms.ChoiceField(
+        required=False,
+        choices=[
+            ("", _("ask me")),
+            ("keep", _("keep both")),
+            ("combine", _("take their mean")),
+            ("last", _("take the last")),
+        ],
+    )
+    missing = forms.CharField(required=False, max_length=_CELL)
+    aliases = forms.CharField(required=False, max_length=_CELL)
+    level_scale = forms.CharField(required=False, max_length=50)
+    factor = forms.FloatField(required=False, min_value=1.0001, max_value=1000)
+    read_layout = forms.ChoiceField(required=False, choices=[("", ""), *LAYOUTS.items()])
+
+    def options(self) -> dict[str, Any]:
+        """Return them as arguments of :func:`evenhand.read_panel`."""
+        given = self.cleaned_data
+        found = {name: given[name] for name in ("layout", "sheet", "format", "best", "duplicates", "factor")}
+        found["missing"] = [one.strip() for one in given["missing"].split(",") if one.strip()]
+        found["aliases"] = dict(given["aliases"])
+        found["level_scale"] = given["level_scale"]
+        return {name: value for name, value in found.items() if value}
+
+    def clean_aliases(self) -> dict[str, str]:
+        """Return words for levels: ``hoch=high, tief=low``."""
+        pairs = [one.split("=", 1) for one in self.cleaned_data["aliases"].split(",") if one.strip()]
+        if any(len(pair) != 2 or not pair[0].strip() for pair in pairs):
+            raise forms.ValidationError(_("Write each word as word=high, word=medium or word=low."))
+        return {word.strip(): level.strip() for word, level in pairs}
+
+    def clean_level_scale(self) -> list[float]:
+        """Return the two ends of a scale: ``1,5``."""
+        text = self.cleaned_data["level_scale"].replace("–", ",").replace("-", ",").replace(" ", ",")
+        try:
+            found = [float(one) for one in text.split(",") if one]
+        except ValueError:
+            found = [0.0]
+        if found and (len(found) != 2 or not all(abs(one) < 1e6 for one in found)):
+            raise forms.ValidationError(_("Write the two ends of the scale, the least sure first: 1,5."))
+        return found
+
+
+class Corrected(forms.Form):
+    """A cell, and what it is to be read as."""
+
+    row = forms.IntegerField(min_value=1, max_value=2**31 - 1)
+    column = forms.CharField(max_length=1000, strip=False)
+    text = forms.CharField(required=False, max_length=_CELL)
+    reason = forms.CharField(required=False, max_length=_CELL)
+
+
+class Places(forms.Form):
+    """How many places there are, and how values are found."""
+
+    places = forms.IntegerField(required=False, min_value=1, max_value=1_000_000)
+    method = forms.ChoiceField(required=False, choices=list(METHODS.items()))
+    refinement = forms.ChoiceField(
+        required=False, choices=[(name, words) for name, (words, _assumed) in REFINEMENTS.items()]
+    )
+    gauge = forms.CharField(required=False, max_length=1000)
+
+
+class Change(Places):
+    """A change that is tried: an assessor or a score left out, a score that is another, another choice."""
+
+    without = forms.CharField(required=False, max_length=1000)
+    score_of = forms.CharField(required=False, max_length=3000)
+    score = forms.FloatField(required=False)
+    drop = forms.BooleanField(required=False)
+    factor = forms.FloatField(required=False, min_value=1.0001, max_value=1000)
+
+
+class Saved(forms.Form):
+    """Why a scenario becomes what stands."""
+
+    reason = forms.CharField(max_length=_CELL)

@@ -1,0 +1,85 @@
+"""How a page is made: the templates of the report and our own, one frame for all, and what is shown while work runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils import translation
+from django.utils.formats import date_format
+from django.utils.translation import gettext, ngettext
+
+from evenhand import __version__, look
+from evenhand.reports.page import filters
+from evenhand.web.jobs import SOON, Job, Stopped
+
+if TYPE_CHECKING:
+    from evenhand.web.models import Panel
+
+
+def environment(**options: Any) -> jinja2.Environment:
+    """Return the environment of all templates: the report's filters, addresses, and words in the reader's language."""
+    made = jinja2.Environment(  # noqa: S701  Django asks for escaping in its options
+        **options | {"undefined": jinja2.StrictUndefined, "trim_blocks": True, "lstrip_blocks": True},
+        extensions=["jinja2.ext.i18n"],
+    )
+    made.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
+    made.filters |= filters() | {"day": _day, "hour": lambda when: _day(when, ", H:i")}
+    made.globals |= {
+        "static": static,
+        "url": lambda name, *given: reverse(name, args=given),
+        "words_of": look.STATUS,
+        "version": __version__,
+        "language": translation.get_language,
+    }
+    return made
+
+
+def _day(when: datetime, further: str = "") -> str:
+    """Return a date by the clock of this machine, which is the reader's."""
+    return date_format(when.astimezone(), f"j N Y{further}")
+
+
+@cache
+def style() -> str:
+    """Return the style sheet: the colours, the report's, and what the application adds."""
+    report = files("evenhand.reports").joinpath("templates/page.css").read_text("utf-8")
+    own = files("evenhand.web").joinpath("static/evenhand/app.css").read_text("utf-8")
+    return look.style_sheet() + report + own
+
+
+def page(
+    request: HttpRequest, template: str, panel: Panel | None = None, status: int = 200, **context: Any
+) -> TemplateResponse:
+    """Return a page within the frame."""
+    section = request.resolver_match.url_name if request.resolver_match else ""
+    return TemplateResponse(request, template, {"panel": panel, "section": section, **context}, status=status)
+
+
+def when_done(
+    request: HttpRequest,
+    job: Job,
+    show: Callable[[Any], HttpResponse],
+    panel: Panel | None = None,
+    *,
+    file: bool = False,
+) -> HttpResponse:
+    """Return the page of a piece of work: what came out where it ends soon, else how far it is.
+
+    The page that waits asks again; a ``file`` is fetched when it is ready, and the page stays.
+    """
+    if not job.wait(SOON):
+        return page(request, "waiting.html", panel, job=job, is_file=file)
+    if isinstance(job.error, Stopped):
+        return page(request, "stopped.html", panel, job=job)
+    if job.error is not None:
+        raise job.error
+    return show(job.result)

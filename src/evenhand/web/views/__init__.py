@@ -1,0 +1,1 @@
+"""The pages, a file each: start, reading, decision, what if, record, design."""

@@ -1,0 +1,216 @@
+"""The decision: alerts first, then who is in, open and out; each object, the assessors, and what it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from evenhand.models.fit import method_name
+from evenhand.reports import blocks
+from evenhand.web.forms import Places
+from evenhand.web.jobs import jobs
+from evenhand.web.models import Panel, mark
+from evenhand.web.pages import page, when_done
+from evenhand.web.work import METHODS, REFINEMENTS, Answer, answering
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.answers.alerts import Alert
+    from evenhand.answers.decision import Standing
+
+_SEARCHED: Final = 20
+"""From this many objects on, the table has a field to search in."""
+
+
+def shown(panel: Panel, answer: Answer, objects: Sequence[Standing] = ()) -> dict[str, Any]:
+    """Return what every page of a result has."""
+    known = answer.known()
+    if panel.known != known:
+        Panel.objects.filter(pk=panel.pk).update(known=known)  # without a new date: nothing was changed
+    laid_out = blocks.context(answer.fit, answer.decision, answer.standings, objects)
+    position = {label: at for at, label in enumerate(answer.fit.panel.objects)}
+    of_assessor = {label: at for at, label in enumerate(answer.fit.panel.assessors)}
+    return laid_out | {
+        "answer": answer,
+        "fit": answer.fit,
+        "anchors": {label: reverse("object", args=[panel.pk, at]) for label, at in position.items()},
+        "assessor_links": {label: reverse("assessor", args=[panel.pk, at]) for label, at in of_assessor.items()},
+        "method_name": method_name,
+        "methods": METHODS,
+        "refinements": REFINEMENTS,
+        "stops": [replace(one, remedy="") for one in answer.stops],
+        "slips": _slips(answer),
+        "checks": [replace(one, remedy=_remedy(one)) for one in answer.alerts if one.level == "check"],
+        "remarks": [one for one in answer.alerts if one.level == "note"],
+        "is_provisional": bool(answer.stops),
+        "has_search": len(answer.standings) > _SEARCHED,
+    }
+
+
+def _slips(answer: Answer) -> list[dict[str, Any]]:
+    """Return the cells of the scores that must be checked first."""
+    scores = answer.found.combined.panel
+    if scores.rows is None or scores.reading is None:
+        return []
+    found = []
+    for at in [at for one in answer.stops for at in one.scores][:5]:
+        pair = (str(scores.objects[scores.object_index[at]]), str(scores.assessors[scores.assessor_index[at]]))
+        column = scores.reading.column_of(*pair, None if scores.criterion is None else str(scores.criterion[at]))
+        if column is not None:
+            row = int(scores.rows[at])
+            found.append({"object": pair[0], "assessor": pair[1], "row": row, "column": column})
+    return found
+
+
+def _remedy(alert: Alert) -> str:
+    """Return what to do about an alert on these pages, which have no command line."""
+    pages = {
+        "hangs_on_assessor": _("The page What if shows what would change without an assessor."),
+        "other_method": _("The page Evidence shows the methods side by side."),
+    }
+    return pages.get(alert.kind, "" if "`" in alert.remedy else alert.remedy)
+
+
+@require_GET
+def decision(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show the decision, or the order by value where nobody has said how many places there are."""
+    panel = get_object_or_404(Panel, pk=pk)
+
+    def show(answer: Answer) -> HttpResponse:
+        return page(request, "decision.html", panel, **shown(panel, answer))
+
+    return when_done(request, answering(panel), show, panel)
+
+
+@require_POST
+def choose(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take how many places there are, and how values are found."""
+    panel, form = get_object_or_404(Panel, pk=pk), Places(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("The number of places is a whole number from 1 on."))
+        return redirect("decision", pk)
+    given = {name: form.cleaned_data[name] for name in request.POST if name in form.cleaned_data}
+    choices = {name: value for name, value in (panel.choices | given).items() if value not in (None, "")}
+    if choices != panel.choices:
+        panel.choices = choices
+        panel.save()
+        panel.say(_("Chosen: %(what)s") % {"what": ", ".join(f"{name} {value}" for name, value in given.items())})
+    return redirect("decision", pk)
+
+
+@require_GET
+def one_object(request: HttpRequest, pk: int, at: int) -> HttpResponse:
+    """Show one object: where it stands, why, its scores, and what would change its status."""
+    panel = get_object_or_404(Panel, pk=pk)
+
+    def show(answer: Answer) -> HttpResponse:
+        labels = answer.fit.panel.objects
+        if at >= len(labels):
+            raise Http404
+        order = [one.object for one in answer.standings]
+        place = order.index(str(labels[at]))
+        context = shown(panel, answer, answer.standings[place : place + 1])
+        near = [answer.standings[one] for one in (place - 1, place + 1) if 0 <= one < len(order)]
+        return page(request, "object.html", panel, one=context["objects"][0], near=near, **context)
+
+    return when_done(request, answering(panel), show, panel)
+
+
+@require_GET
+def assessors(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show the assessors from generous to strict, and how each fits in with the others."""
+    panel = get_object_or_404(Panel, pk=pk)
+
+    def show(answer: Answer) -> HttpResponse:
+        return page(request, "assessors.html", panel, reliability=_reliability(answer), **shown(panel, answer))
+
+    return when_done(request, answering(panel), show, panel)
+
+
+def _reliability(answer: Answer) -> dict[str, Any] | None:
+    from evenhand.answers.reliability import LARGEST
+    from evenhand.errors import EvenhandError
+    from evenhand.reports.summary import summarise_reliability
+
+    if answer.fit.panel.n_assessments > LARGEST:
+        return None
+    try:
+        return summarise_reliability(answer.found)
+    except EvenhandError:
+        return None
+
+
+@require_GET
+def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
+    """Show one assessor: bias, and each score beside what it is expected to be."""
+    panel = get_object_or_404(Panel, pk=pk)
+
+    def show(answer: Answer) -> HttpResponse:
+        scores = answer.fit.panel
+        if at >= len(scores.assessors):
+            raise Http404
+        label = str(scores.assessors[at])
+        context = shown(panel, answer)
+        one = next((one for one in context["assessors"] if one.assessor == label), None)
+        said, fitted = blocks.declared_words(scores), answer.fit.fitted
+        rows = [
+            {
+                "object": str(scores.objects[scores.object_index[row]]),
+                "score": float(scores.score[row]),
+                "declared": said[row],
+                "expected": float(fitted[row]),
+                "left": float(scores.score[row] - fitted[row]),
+            }
+            for row in (scores.assessor_index == at).nonzero()[0].tolist()
+        ]
+        return page(request, "assessor.html", panel, label=label, one=one, rows=rows, **context)
+
+    return when_done(request, answering(panel), show, panel)
+
+
+@require_GET
+def evidence(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show what the decision rests on: who shares work with whom, and what other methods say."""
+    panel = get_object_or_404(Panel, pk=pk)
+    base = answering(panel)
+
+    def work() -> dict[str, Any]:
+        from evenhand import plots
+        from evenhand.answers.compare import compare
+        from evenhand.reports.page import picture, why_no_charts
+        from evenhand.reports.summary import summarise_check, summarise_comparison
+
+        base.ended.wait()
+        if base.error is not None:
+            raise base.error
+        answer: Answer = base.result
+        scores = answer.fit.panel
+        compared = None
+        if answer.fit.model.why_not("refit") is None and scores.criterion is None:
+            compared = compare(scores, per_component=answer.fit.per_component)
+        charts = {}
+        if why_no_charts() is None:
+            charts = {
+                "graph": picture("graph", plots.assessor_graph(scores)),
+                "design": picture("design", plots.design(scores)),
+            }
+        return {
+            "answer": answer,
+            "charts": charts,
+            "check": summarise_check(scores, answer.alerts),
+            "comparison": None if compared is None else summarise_comparison(compared, answer.alerts),
+        }
+
+    def show(found: dict[str, Any]) -> HttpResponse:
+        context = shown(panel, found["answer"])
+        return page(request, "evidence.html", panel, **context | found)
+
+    return when_done(request, jobs.start(f"evidence-{mark(panel.state())}", "comparing", work), show, panel)

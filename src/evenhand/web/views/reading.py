@@ -1,0 +1,329 @@
+"""How a file was read: its first rows with the role of each column, what is wrong in it, and what was corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from evenhand.errors import Problem
+from evenhand.io.formats import FORMATS
+from evenhand.panel.reading import LAYOUTS
+from evenhand.panel.rules import label_text, probably_meant
+from evenhand.web.forms import ROLES, Corrected, Settings
+from evenhand.web.models import Correction, Panel
+from evenhand.web.pages import page, when_done
+from evenhand.web.work import Looked, cells_in, looking
+
+if TYPE_CHECKING:
+    from evenhand.panel.column import Table
+    from evenhand.panel.reading import Reading
+
+ROWS: Final = 12
+"""Rows that are shown at once."""
+
+_COLUMNS: Final = 60
+_OF_ROLES: Final = (*(role for role in ROLES if role), "criteria", "columns")
+_LISTED: Final = 25
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A problem, and the cell in which it is, where it is one."""
+
+    problem: Problem
+    row: int | None = None
+    column: str | None = None
+    cell: str = ""
+    meant: str | None = None
+
+
+@require_GET
+def reading(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show how the file was read."""
+    panel = get_object_or_404(Panel, pk=pk)
+
+    def show(looked: Looked) -> HttpResponse:
+        wrong = [_wrong(looked.table, one) for one in looked.problems[:_LISTED]]
+        told = None if looked.scores is None else looked.scores.reading
+        return page(
+            request,
+            "reading.html",
+            panel,
+            looked=looked,
+            scores=looked.scores,
+            told=told,
+            wrong=wrong,
+            more=len(looked.problems) - len(wrong),
+            sheet=_shown(request, looked.table, wrong),
+            roles=_roles(looked.table, told, panel.options),
+            role_words=ROLES,
+            layouts=LAYOUTS,
+            systems=list(FORMATS),
+            form=Settings(initial=_initial(panel.options)),
+            options=panel.options,
+            notes=() if looked.scores is None else looked.scores.notes,
+            corrections=panel.corrections.filter(undone=None),
+            undone=panel.corrections.exclude(undone=None).count(),
+        )
+
+    return when_done(request, looking(panel), show, panel)
+
+
+def _initial(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as the fields of the form have them."""
+    given = dict(options)
+    given["missing"] = ", ".join(options.get("missing", ()))
+    given["aliases"] = ", ".join(f"{word}={level}" for word, level in options.get("aliases", {}).items())
+    given["level_scale"] = ",".join(f"{end:g}" for end in options.get("level_scale", ()))
+    return given
+
+
+def _wrong(table: Table | None, problem: Problem) -> Wrong:
+    """Return a problem with its cell."""
+    for row, column in cells_in([problem], table).values():
+        text = text_at(table, row, column)
+        return Wrong(problem, row, column, text, probably_meant(text))
+    return Wrong(problem)
+
+
+def text_at(table: Table | None, row: int, column: str) -> str:
+    """Return what stands in a cell; nothing where there is none."""
+    rows = [] if table is None else table.row_numbers.tolist()
+    if table is None or row not in rows or column not in table.names:
+        return ""
+    cell = table.columns[table.names.index(column)][rows.index(row)]
+    return "" if cell is None else label_text(cell)[:2000]
+
+
+def _shown(request: HttpRequest, table: Table | None, wrong: list[Wrong]) -> dict[str, Any] | None:
+    """Return some rows of the table: those that were asked for, or those about the first problem."""
+    if table is None:
+        return None
+    rows = table.row_numbers.tolist()
+    given = request.GET.get("row", "")
+    asked = int(given) if given.isdecimal() and len(given) < 10 else None
+    first = next((one.row for one in wrong if one.row in rows), None) if asked is None else asked
+    at = 0
+    if first is not None:
+        at = max(0, min(next((at for at, row in enumerate(rows) if row >= first), 0) - ROWS // 2, len(rows) - ROWS))
+    bad = {(one.row, one.column) for one in wrong}
+    names = table.names[:_COLUMNS]
+    shown = [
+        {
+            "number": rows[row],
+            "cells": [
+                {
+                    "column": name,
+                    "text": "" if table.columns[column][row] is None else label_text(table.columns[column][row]),
+                    "is_wrong": (rows[row], name) in bad,
+                }
+                for column, name in enumerate(names)
+            ],
+        }
+        for row in range(at, min(at + ROWS, len(rows)))
+    ]
+    return {
+        "names": names,
+        "more_columns": len(table.names) - len(names),
+        "rows": shown,
+        "count": len(rows),
+        "before": rows[max(0, at - ROWS // 2)] if at else None,
+        "after": rows[min(len(rows) - 1, at + ROWS + ROWS // 2)] if at + ROWS < len(rows) else None,
+        "edited": asked,
+    }
+
+
+def _roles(table: Table | None, told: Reading | None, options: Mapping[str, Any]) -> list[str]:
+    """Return the role of each column, as it was read or, where it could not be, as it was told."""
+    if table is None:
+        return []
+    found = dict.fromkeys(table.names, "")
+    if told is None:
+        for name in options.get("columns", ()) or options.get("criteria", ()):
+            found[name] = "score"
+        found |= {str(options[role]): role for role in ROLES if role and options.get(role) in found}
+        return [found[name] for name in table.names]
+    for *_known, name in told.slots:
+        found[name] = "score"
+    form = "level" if told.form == "level" else told.form
+    for role, column in (
+        ("object", told.object),
+        ("assessor", told.assessor),
+        ("criterion", told.criterion),
+        (form, told.confidence),
+    ):
+        if column in found and role != "none":
+            found[column] = role
+    return [found[name] for name in table.names]
+
+
+@require_POST
+def settle(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take how the file is to be read, or that it is read well."""
+    panel = get_object_or_404(Panel, pk=pk)
+    if "go" in request.POST:
+        _confirm(panel)
+        return redirect("decision", pk)
+    if "reset" in request.POST:
+        return _settled(panel, {})
+    form = Settings(request.POST)
+    if not form.is_valid():
+        for field, errors in form.errors.items():
+            messages.error(request, f"{field}: {' '.join(map(str, errors))}")
+        return redirect("reading", pk)
+    options = form.options()
+    sent = {key: value for key, value in request.POST.items() if key.startswith("role-")}
+    if any(value != request.POST.get(f"was-{key.removeprefix('role-')}", "") for key, value in sent.items()):
+        options["layout"] = options.get("layout") or form.cleaned_data["read_layout"] or "long"
+        options |= dict(_by_roles(options["layout"], request.POST))
+    elif "layout" in options and options["layout"] == panel.options.get("layout"):
+        options |= {name: value for name, value in panel.options.items() if name in _OF_ROLES}
+    words = _words(request.POST)
+    return _settled(panel, options | ({"scores": words} if words else {}))
+
+
+def _confirm(panel: Panel) -> None:
+    """Take it that the file is read well; cells that are wrong and were not settled are empty from now on."""
+    job = looking(panel)
+    job.ended.wait()
+    looked: Looked | None = job.result
+    with transaction.atomic():
+        if looked is not None:
+            for row, column in cells_in(looked.problems, looked.table).values():
+                before = text_at(looked.table, row, column)
+                save_correction(panel, row, column, before, "", _("It is not a number and was left empty."))
+        panel.is_read = True
+        panel.save()
+        panel.say(_("Reading confirmed"))
+
+
+def _settled(panel: Panel, options: dict[str, Any]) -> HttpResponse:
+    if options != panel.options:
+        panel.options = options
+        panel.save()
+        said = "; ".join(f"{name}: {value}" for name, value in options.items())
+        panel.say(_("Read otherwise: %(how)s") % {"how": said or _("as found out")})
+    return redirect("reading", panel.pk)
+
+
+def _by_roles(layout: str | None, given: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """Yield the arguments of :func:`evenhand.read_panel` that the roles of columns come to."""
+    names = {key.removeprefix("role-"): value for key, value in given.items() if key.startswith("role-")}
+    named = [(given.get(f"name-{at}", ""), role) for at, role in names.items() if role in ROLES]
+    columns = [name for name, role in named if role == "score"]
+    firsts = {role: name for name, role in reversed(named) if role}
+    if layout == "long":
+        yield from ((role, name) for role, name in firsts.items() if role != "score")
+        yield ("score", columns[0]) if len(columns) == 1 else ("criteria", columns)
+    elif layout in ("wide", "across"):
+        side = "object" if layout == "wide" else "assessor"
+        if side in firsts:
+            yield side, firsts[side]
+        if len(columns) > 1:
+            yield "columns", columns
+    elif layout == "groups" and "object" in firsts:
+        yield "object", firsts["object"]
+
+
+def _words(given: Mapping[str, str]) -> dict[str, float]:
+    """Return what scores in words stand for."""
+    found = {}
+    for key, value in given.items():
+        if key.startswith("word-") and value.strip():
+            try:
+                number = float(value.replace(",", ".").replace("−", "-"))
+            except ValueError:
+                continue
+            if abs(number) < 1e12:
+                found[key.removeprefix("word-")[:200]] = number
+    return found
+
+
+@require_POST
+def correct(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take a cell, or several, to be read as something else; the file itself stays as it is."""
+    panel = get_object_or_404(Panel, pk=pk)
+    job = looking(panel)
+    job.wait(60)
+    table: Table | None = None if job.result is None else job.result.table
+    number = 0
+    for text_of, column in _cells(request.POST):
+        form = Corrected(
+            {
+                "row": request.POST.get("row"),
+                "column": column,
+                "text": text_of,
+                "reason": request.POST.get("reason", ""),
+            }
+        )
+        if table is None or not form.is_valid():
+            messages.error(request, _("This cell cannot be corrected."))
+            continue
+        given = form.cleaned_data
+        if given["row"] not in table.row_numbers or column not in table.names:
+            messages.error(request, _("There is no such cell in this file."))
+            continue
+        before = text_at(table, given["row"], column)
+        if before != given["text"]:
+            save_correction(panel, given["row"], column, before, given["text"], given["reason"])
+            number += 1
+    if number:
+        panel.save()
+    row = request.POST.get("row", "")
+    if request.POST.get("back") == "decision":
+        return redirect("decision", pk)
+    return redirect(f"{reverse('reading', args=[pk])}{f'?row={row}' if row.isdecimal() else ''}#sheet")
+
+
+def save_correction(panel: Panel, row: int, column: str, before: str, after: str, reason: str = "") -> None:
+    """Keep what a cell is to be read as, in place of what was said of it before."""
+    panel.corrections.filter(row=row, column=column, undone=None).update(undone=timezone.now())
+    Correction.objects.create(panel=panel, row=row, column=column, before=before, after=after, reason=reason)
+    said = {"row": row, "column": column, "before": before or "–", "after": after or "–"}
+    panel.say(_("Row %(row)s, %(column)s: %(before)s read as %(after)s") % said, reason)
+
+
+def _cells(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the texts that were sent, each with its column."""
+    if "column" in given:
+        yield ("" if "empty" in given else given.get("meant") or given.get("text", "")), given["column"]
+    for key, value in list(given.items())[: _COLUMNS * 3]:
+        if key.startswith("cell-"):
+            yield value, given.get(f"name-{key.removeprefix('cell-')}", "")
+
+
+@require_POST
+def undo(request: HttpRequest, pk: int, at: int) -> HttpResponse:
+    """Read a cell again as it stands in the file."""
+    panel = get_object_or_404(Panel, pk=pk)
+    one = get_object_or_404(Correction, pk=at, panel=panel, undone=None)
+    one.undone = timezone.now()
+    one.save()
+    panel.save()
+    panel.say(_("Row %(row)s, %(column)s: read again as it stands") % {"row": one.row, "column": one.column})
+    return redirect(f"{reverse('reading', args=[pk])}?row={one.row}#sheet")
+
+
+@require_GET
+def original(request: HttpRequest, pk: int) -> HttpResponse:
+    """Return the file as it came."""
+    panel = get_object_or_404(Panel, pk=pk)
+    response = HttpResponse(bytes(panel.content), content_type="application/octet-stream")
+    response.headers["Content-Disposition"] = _attachment(panel.file_name)
+    return response
+
+
+def _attachment(name: str) -> str:
+    from django.utils.http import content_disposition_header
+
+    return content_disposition_header(as_attachment=True, filename=name) or "attachment"

@@ -1,0 +1,270 @@
+"""What goes out: report, workbook, tables and pictures; frozen decisions, and the record of all that was done."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from django.contrib import messages
+from django.db import connection
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from evenhand.web.jobs import Job, jobs
+from evenhand.web.models import Frozen, Panel, mark
+from evenhand.web.pages import page, when_done
+from evenhand.web.work import Answer, answering, fit_by, typed
+from evenhand.words import spoken
+
+if TYPE_CHECKING:
+    from evenhand.models.criteria import CriteriaFit
+    from evenhand.models.fit import Fit
+
+_TYPES: Final = {
+    "html": "text/html; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "zip": "application/zip",
+}
+_PICTURES: Final = ("values", "biases", "assessor-graph", "design", "residuals")
+
+
+@require_GET
+def record(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show what can be taken along, what was frozen, and what was done."""
+    panel = get_object_or_404(Panel, pk=pk)
+    return page(
+        request,
+        "record.html",
+        panel,
+        frozen=panel.frozen.defer("archive", "page"),
+        entries=panel.entries.all(),
+        corrections=panel.corrections.all(),
+        pictures=_PICTURES,
+    )
+
+
+def sent(name: str, content: bytes, *, download: bool = True) -> HttpResponse:
+    """Return a file."""
+    response = HttpResponse(content, content_type=_TYPES[name.rsplit(".", 1)[-1]])
+    header = content_disposition_header(as_attachment=download, filename=name)
+    if header:
+        response.headers["Content-Disposition"] = header
+    return response
+
+
+@require_GET
+def out(request: HttpRequest, pk: int, what: str) -> HttpResponse:
+    """Make a file of the result, and send it."""
+    panel = get_object_or_404(Panel, pk=pk)
+    name, _dot, ending = what.rpartition(".")
+    known = ("report.html", "results.xlsx", "results.csv", "result.json")
+    if what not in known and not (name in _PICTURES and ending in ("svg", "png")):
+        raise Http404
+    base, choices, title = answering(panel), dict(panel.choices), panel.name
+
+    def work() -> bytes:
+        answer = _finished(base)
+        with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+            if what == "results.csv":
+                return _tables(answer, choices, Path(folder))
+            return _made(answer.found, choices, title, Path(folder) / what).read_bytes()
+
+    job = jobs.start(f"out-{what}-{mark([panel.state(), title])}", "writing", work)
+    file = "results.zip" if what == "results.csv" else what
+    return when_done(request, job, lambda content: sent(file, content), panel, file=True)
+
+
+def _finished(base: Job) -> Answer:
+    base.ended.wait()
+    if base.error is not None:
+        raise base.error
+    found: Answer = base.result
+    return found
+
+
+def _made(found: Fit | CriteriaFit, choices: dict[str, Any], title: str, place: Path) -> Path:
+    """Write a file about a result, of the kind that its name says, and return where."""
+    from evenhand import plots
+    from evenhand.io.results import write_text
+    from evenhand.reports import report
+    from evenhand.reports.summary import summarise_fit
+    from evenhand.reports.workbook import workbook
+
+    top = choices.get("places")
+    top = None if top is None else min(top, found.combined.panel.n_objects)
+    makers: dict[str, Callable[[], object]] = {
+        ".html": lambda: report(found, place, top=top, title=title),
+        ".xlsx": lambda: workbook(found, place, **({} if top is None else {"top": top})),
+        ".json": lambda: write_text(
+            place, json.dumps(summarise_fit(found, top=top), default=float, ensure_ascii=False, indent=1)
+        ),
+    }
+    maker = makers.get(place.suffix)
+    if maker is None:
+        fit = found.combined
+        charts: dict[str, Callable[[], Any]] = {
+            "values": lambda: plots.values(fit),
+            "biases": lambda: plots.biases(fit),
+            "assessor-graph": lambda: plots.assessor_graph(fit.panel),
+            "design": lambda: plots.design(fit.panel),
+            "residuals": lambda: plots.residuals(fit),
+        }
+        from evenhand.plots.drawing import save
+
+        save(charts[place.stem](), place)
+    else:
+        maker()
+    return place
+
+
+def _tables(answer: Answer, choices: dict[str, Any], folder: Path) -> bytes:
+    """Return the tables of a result as csv files in an archive."""
+    from evenhand.io.results import write_summary
+    from evenhand.reports.summary import summarise_fit
+
+    top = choices.get("places")
+    summary = summarise_fit(answer.found, top=None if top is None else min(top, answer.fit.panel.n_objects))
+    files = write_summary(folder / "results.csv", summary, ["objects", "assessors"])
+    return _archive({file.name: file.read_bytes() for file in files})
+
+
+def _archive(parts: dict[str, bytes]) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in parts.items():
+            made.writestr(name, content)
+    return held.getvalue()
+
+
+# --- frozen ------------------------------------------------------------------------------------------
+
+
+@require_POST
+def freeze(request: HttpRequest, pk: int) -> HttpResponse:
+    """Keep the decision as it stands: what is done later does not change it."""
+    panel = get_object_or_404(Panel, pk=pk)
+    state, base, content, title = panel.state(), answering(panel), bytes(panel.content), panel.name
+    number = panel.frozen.count()
+
+    def work() -> tuple[bool, str]:
+        answer = _finished(base)
+        try:
+            _frozen(panel, answer, state, content, title)
+            return True, _("The decision is frozen. Later edits do not change it.")
+        finally:
+            connection.close()  # of this thread alone
+
+    job = jobs.start(f"freeze-{pk}-{number}-{mark(state)}", "freezing", work)
+    return redirect("working", pk, job.key)
+
+
+@require_GET
+def working(request: HttpRequest, pk: int, key: str) -> HttpResponse:
+    """Wait for work whose outcome the record shows."""
+    panel, job = get_object_or_404(Panel, pk=pk), jobs.find(key)
+
+    def show(words: tuple[bool, str]) -> HttpResponse:
+        (messages.success if words[0] else messages.error)(request, words[1])
+        jobs.forget(key)
+        return redirect("record", pk)
+
+    return redirect("record", pk) if job is None else when_done(request, job, show, panel)
+
+
+def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes, title: str) -> Frozen:
+    """Keep an archive of data, settings, report and workbook, with the command that confirms it."""
+    from evenhand.answers.fingerprint import fingerprint
+    from evenhand.answers.ranking import DRAWS
+    from evenhand.io.settled import save
+
+    choices, found = state["choices"], answer.found
+    top = choices.get("places")
+    top = None if top is None else min(top, found.combined.panel.n_objects)
+    with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+        place = Path(folder)
+        data = place / state["name"]
+        data.write_bytes(content)
+        options = dict(state["options"]) | ({"corrections": state["corrections"]} if state["corrections"] else {})
+        parts = {data.name: content}
+        if options:
+            settled = save(data, options)
+            parts[settled.name] = settled.read_bytes()
+        page_ = _made(found, choices, title, place / "report.html").read_bytes()
+        book = _made(found, choices, title, place / "results.xlsx").read_bytes()
+        summary = _made(found, choices, title, place / "result.json").read_bytes()
+    made = fingerprint(found.combined, top=top, seed=0, draws=DRAWS, lottery_seed=None)
+    command = shlex.join(["evenhand", "report", state["name"], *typed(found, choices), "--verify", made.whole])
+    headline = answer.decision.headline() if answer.decision is not None and not answer.stops else title
+    words = f"{title}\n{headline}\n\nFingerprint {made.whole}, evenhand {made.version}\n\nTo confirm it:\n{command}\n"
+    parts |= {"report.html": page_, "results.xlsx": book, "result.json": summary}
+    parts |= {"choices.json": json.dumps(choices).encode(), "README.txt": words.encode()}
+    frozen = Frozen.objects.create(
+        panel=panel,
+        fingerprint=made.whole,
+        headline=headline[:500],
+        command=command,
+        version=made.version,
+        archive=_archive(parts),
+        page=page_,
+    )
+    panel.say(_("Frozen: %(headline)s (%(mark)s)") % {"headline": headline, "mark": made.whole[:16]})
+    return frozen
+
+
+@require_GET
+def frozen(request: HttpRequest, pk: int, at: int) -> HttpResponse:
+    """Send the archive of a frozen decision, or its report to look at."""
+    one = get_object_or_404(Frozen, pk=at, panel=pk)
+    if request.GET.get("show") == "report":
+        response = sent("report.html", bytes(one.page), download=False)
+        # the report has a policy of its own, which allows its styles and its one script and nothing else
+        response.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
+        return response
+    return sent(f"decision-{one.fingerprint[:16]}.zip", bytes(one.archive))
+
+
+@require_POST
+def verify(request: HttpRequest, pk: int, at: int) -> HttpResponse:
+    """Compute a frozen decision again from its archive, and say whether it is the same."""
+    one = get_object_or_404(Frozen, pk=at, panel=pk)
+    archive, expected = bytes(one.archive), one.fingerprint
+
+    def work() -> tuple[bool, str]:
+        if _mark_of(archive) == expected:
+            return True, _("Unchanged: data, settings and version give the same fingerprint.")
+        return False, _("Changed: this version does not give the same fingerprint.")
+
+    return redirect("working", pk, jobs.start(f"verify-{at}-{mark(expected)}", "verifying", work).key)
+
+
+def _mark_of(archive: bytes) -> str:
+    """Return the fingerprint of what stands in an archive."""
+    from evenhand.answers.fingerprint import fingerprint
+    from evenhand.answers.ranking import DRAWS
+    from evenhand.io.panels import read_panel
+
+    with zipfile.ZipFile(io.BytesIO(archive)) as held, tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+        first = held.namelist()[0]
+        for name in (first, f"{first}.evenhand.toml"):
+            if name in held.namelist():
+                (Path(folder) / name).write_bytes(held.read(name))
+        choices = json.loads(held.read("choices.json"))
+        with spoken(None):
+            panel = read_panel(Path(folder) / first)
+    found = fit_by(panel, choices).combined
+    top = choices.get("places")
+    top = None if top is None else min(top, panel.n_objects)
+    return fingerprint(found, top=top, seed=0, draws=DRAWS, lottery_seed=None).whole

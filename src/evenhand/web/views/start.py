@@ -1,0 +1,143 @@
+"""Where a panel comes in: a file dropped, cells pasted, the demo; and the panels that are there already."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from django.contrib import messages
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_GET, require_POST
+
+from evenhand.web.forms import Named, Upload
+from evenhand.web.jobs import jobs
+from evenhand.web.models import Panel, Plan
+from evenhand.web.pages import page, style
+from evenhand.web.work import safe_name
+
+_SHOWN: Final = 100
+
+
+@require_GET
+def start(request: HttpRequest) -> HttpResponse:
+    """Show where to drop a file, and the panels that are there."""
+    panels = Panel.objects.defer("content")[:_SHOWN]
+    return page(request, "start.html", panels=panels, plans=Plan.objects.all()[:_SHOWN])
+
+
+@require_POST
+def upload(request: HttpRequest) -> HttpResponse:
+    """Take in a file or pasted cells, as they are."""
+    form = Upload(request.POST, request.FILES)
+    if not form.is_valid():
+        messages.error(request, _("That is too much to paste: save it as a file and drop that."))
+        return redirect("start")
+    file, cells = form.cleaned_data["file"], form.cleaned_data["cells"].strip("\r\n")
+    if file is not None:
+        return redirect(taken_in(safe_name(file.name), file.read()))
+    if cells.strip():
+        return redirect(taken_in("pasted.tsv", f"{cells}\n".encode(), name=_("Pasted cells")))
+    messages.error(request, _("Choose a file, or paste cells, first."))
+    return redirect("start")
+
+
+def taken_in(file_name: str, content: bytes, name: str | None = None, **options: object) -> Panel:
+    """Keep a file as a new panel."""
+    digest = hashlib.sha256(content).hexdigest()
+    title = name or file_name.rsplit(".", 1)[0]
+    panel = Panel.objects.create(name=title, file_name=file_name, content=content, digest=digest, **options)
+    panel.say(_("Taken in: %(file)s, %(bytes)s bytes") % {"file": file_name, "bytes": f"{len(content):,}"})
+    return panel
+
+
+@require_POST
+def demo(request: HttpRequest) -> HttpResponse:
+    """Open the panel that is shipped, ready to look at."""
+    return redirect(open_demo())
+
+
+def open_demo() -> Panel:
+    """Return a new panel with the scores that are shipped."""
+    from evenhand.data import DEMO, demo_path
+
+    content = demo_path().read_bytes()
+    return taken_in(DEMO, content, _("Grant competition (demo)"), choices={"places": 10}, is_read=True)
+
+
+@require_GET
+def template(request: HttpRequest) -> FileResponse:
+    """Return an empty workbook to fill in."""
+    from evenhand.reports.template import template as write
+
+    with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+        place = Path(folder) / "scores.xlsx"
+        write(place)
+        content = place.open("rb")
+    return FileResponse(content, as_attachment=True, filename="scores.xlsx")
+
+
+@require_GET
+def help_page(request: HttpRequest) -> HttpResponse:
+    """Show what the words mean and what to do when."""
+    return page(request, "help.html")
+
+
+@require_GET
+@cache_control(max_age=3600, private=True)
+def style_sheet(request: HttpRequest) -> HttpResponse:
+    """Return the style of all pages."""
+    return HttpResponse(style(), content_type="text/css; charset=utf-8")
+
+
+@require_GET
+def job(request: HttpRequest, key: str) -> HttpResponse:
+    """Say how far work is; where it has ended, have the page loaded again."""
+    found = jobs.find(key)
+    if found is None or found.ended.is_set():
+        response = HttpResponse(status=200)
+        if request.GET.get("file"):
+            response = page(request, "ready.html", address=safe_address(request.GET.get("at", "/")))
+            response.headers["HX-Redirect"] = safe_address(request.GET.get("at", "/"))
+        else:
+            response.headers["HX-Refresh"] = "true"
+        return response
+    return page(request, "progress.html", job=found)
+
+
+def safe_address(given: str) -> str:
+    """Return an address on this server; the start page for any other."""
+    return given if given.startswith("/") and not given.startswith(("//", "/\\")) else "/"
+
+
+@require_POST
+def stop(request: HttpRequest, key: str) -> HttpResponse:
+    """Stop work at its next step."""
+    jobs.stop(key)
+    messages.info(request, _("Stopped. Nothing was changed."))
+    return redirect(safe_address(request.POST.get("back", "/")))
+
+
+@require_POST
+def rename(request: HttpRequest, pk: int) -> HttpResponse:
+    """Give a panel another name."""
+    panel, form = get_object_or_404(Panel, pk=pk), Named(request.POST)
+    if form.is_valid():
+        panel.name = form.cleaned_data["name"]
+        panel.save()
+    return redirect("record", pk)
+
+
+@require_POST
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    """Delete a panel with all that belongs to it, once that is confirmed."""
+    panel = get_object_or_404(Panel, pk=pk)
+    if request.POST.get("sure") != "yes":
+        return page(request, "delete.html", panel=panel)
+    panel.delete()
+    messages.info(request, _("“%(name)s” is deleted.") % {"name": panel.name})
+    return redirect("start")

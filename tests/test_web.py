@@ -1,0 +1,364 @@
+"""The web application without a browser: the journey of a chair, what is kept, who may come in."""
+
+import io
+import json
+import os
+import re
+import shlex
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from evenhand.cli import main
+from evenhand.data import demo_path
+from web import application, client, opened, settled
+
+WIDE = b"Proposal,Adeyemi,Brandt,Ito,Average\nP1,60,70,8O,65\nP2,50,,55,52\nP3,40,42,41,41\nP4,,52,51,51\n"
+
+
+@pytest.fixture(scope="module")
+def chair() -> Any:
+    return client()
+
+
+@pytest.fixture
+def demo(chair: Any) -> int:
+    return int(chair.post("/demo").url.split("/")[2])
+
+
+def seen(one: Any, place: str) -> Any:
+    return settled(lambda: one.get(place))
+
+
+def heading(page: Any) -> str:
+    found = re.search(r"<h1[^>]*>(.*?)</h1>", page.content.decode(), re.DOTALL)
+    assert found is not None, page.content[:2000]
+    return " ".join(re.sub(r"<[^>]*>", " ", found[1]).split())
+
+
+def text(page: Any) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page.content.decode()))
+
+
+# --- the journey -------------------------------------------------------------------------------------
+
+
+def test_the_decision_is_that_of_the_command_line(chair: Any, demo: int) -> None:
+    page = seen(chair, f"/panels/{demo}/")
+    assert heading(page) == "3 proposals are in; 18 compete for the other 7 places"
+    told = json.loads(CliRunner().invoke(main, ["rank", str(demo_path()), "--top", "10", "--json"]).stdout)
+    for one in told["objects"]:
+        assert one["object"] in text(page)
+    for alert in told["alerts"]:
+        assert alert["headline"] in page.content.decode()
+
+
+def test_a_cell_that_is_no_number_is_settled_on_the_page(chair: Any) -> None:
+    panel = opened(chair, "wide.csv", WIDE)
+    page = seen(chair, f"/panels/{panel}/reading")
+    assert heading(page) == "Read: 9 scores by 3 assessors on 4 proposals"
+    assert "It is 80" in text(page)
+    sent = {"row": 2, "column": "Ito", "meant": "80"}
+    assert chair.post(f"/panels/{panel}/reading/correct", sent).status_code == 302
+    page = seen(chair, f"/panels/{panel}/reading")
+    assert heading(page) == "Read: 10 scores by 3 assessors on 4 proposals"
+    assert "Row 2, Ito 8O 80" in text(page)
+    assert chair.get(f"/panels/{panel}/original").content == WIDE
+    number = re.search(r"/reading/undo/(\d+)", page.content.decode())
+    assert number is not None
+    chair.post(f"/panels/{panel}/reading/undo/{number[1]}")
+    assert heading(seen(chair, f"/panels/{panel}/reading")).startswith("Read: 9 scores")
+
+
+def test_who_goes_on_leaves_cells_that_are_wrong_empty_and_the_record_says_so(chair: Any) -> None:
+    panel = opened(chair, "wide.csv", WIDE)
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    seen(chair, f"/panels/{panel}/")
+    assert "Row 2, Ito: 8O read as –" in text(chair.get(f"/panels/{panel}/record"))
+
+
+def test_roles_of_columns_can_be_changed(chair: Any) -> None:
+    panel = opened(chair, "wide.csv", WIDE.replace(b"8O", b"80"))
+    page = seen(chair, f"/panels/{panel}/reading").content.decode()
+    sent = dict(re.findall(r'name="((?:name|was)-\d+)" value="([^"]*)"', page)) | {"read_layout": "wide"}
+    roles = {"role-0": "object", "role-1": "score", "role-2": "score", "role-3": "", "role-4": "score"}
+    chair.post(f"/panels/{panel}/reading/settings", sent | roles)
+    page = text(seen(chair, f"/panels/{panel}/reading"))
+    assert "Read: 10 scores by 3 assessors on 4 proposals" in page
+    assert "Not among the columns that were named" in page
+    chair.post(f"/panels/{panel}/reading/settings", {"reset": "1"})
+    assert "Looks like the mean" in text(seen(chair, f"/panels/{panel}/reading"))
+
+
+def test_pasted_cells_are_a_panel(chair: Any) -> None:
+    page = chair.post("/upload", {"cells": "proposal\tassessor\tscore\nA\tx\t6\nA\ty\t7\nB\tx\t4\nB\ty\t6\n"})
+    assert heading(seen(chair, page.url)) == "Read: 4 scores by 2 assessors on 2 proposals"
+
+
+def test_a_mistyped_score_stops_and_is_corrected_where_it_is_named(chair: Any) -> None:
+    panel = opened(chair, "typo.csv", demo_path().read_bytes().replace(b"P32,Farouk,44", b"P32,Farouk,440"))
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    chair.post(f"/panels/{panel}/choices", {"places": "10"})
+    page = seen(chair, f"/panels/{panel}/")
+    assert "No decision yet" in heading(page)
+    row = re.search(r'name="row" value="(\d+)"', page.content.decode())
+    assert row is not None
+    sent = {"row": row[1], "column": "score", "text": "44", "reason": "a slip", "back": "decision"}
+    assert chair.post(f"/panels/{panel}/reading/correct", sent).url == f"/panels/{panel}/"
+    page = seen(chair, f"/panels/{panel}/")
+    assert heading(page).startswith("3 proposals are in")
+
+
+def test_what_if_shows_who_moves_and_undo_takes_it_back(chair: Any, demo: int) -> None:
+    scenario = chair.post(f"/panels/{demo}/what-if/new").url
+    chair.post(f"{scenario}/change", {"without": "Kaur"})
+    chair.post(f"{scenario}/change", {"score_of": "P32\x1fJansen", "score": "61"})
+    page = seen(chair, scenario)
+    assert heading(page) == "Without Kaur and with Jansen’s 61 for P32, 2 of the 10 places change hands"
+    assert "P39 and P32 enter; P25 and P16 leave; P05 is now open." in text(page)
+    chair.post(f"{scenario}/undo", {"which": "0"})
+    assert "Kaur" not in heading(seen(chair, scenario))
+    chair.post(f"{scenario}/redo")
+    assert "without Kaur" in heading(seen(chair, scenario))
+    assert heading(seen(chair, f"/panels/{demo}/")).startswith("3 proposals are in")
+
+
+def test_saving_a_scenario_asks_why_and_makes_it_what_stands(chair: Any, demo: int) -> None:
+    scenario = chair.post(f"/panels/{demo}/what-if/new").url
+    chair.post(f"{scenario}/change", {"without": "Kaur", "places": "12"})
+    assert chair.post(f"{scenario}/save", {"reason": ""}).url == scenario
+    assert chair.post(f"{scenario}/save", {"reason": "a conflict"}).url == f"/panels/{demo}/"
+    page = text(seen(chair, f"/panels/{demo}/"))
+    assert "12 of 40 proposals can be chosen" in page
+    record = text(chair.get(f"/panels/{demo}/record"))
+    assert "Saved: without Kaur; with 12 places a conflict" in record
+    assert "read as –" in record
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {},
+        {"method": "iba"},
+        {"method": "sa"},
+        {"method": "medians"},
+        {"refinement": "shrink"},
+        {"refinement": "student"},
+        {"gauge": "zero_sum"},
+        {"gauge": "anchor:Kaur"},
+    ],
+    ids=str,
+)
+def test_a_frozen_decision_is_confirmed_by_the_command_line_and_not_changed_by_later_edits(
+    chair: Any, demo: int, choices: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chair.post(f"/panels/{demo}/reading/correct", {"row": 9, "column": "score", "text": "50"})
+    chair.post(f"/panels/{demo}/choices", choices)
+    settled(lambda: chair.get(chair.post(f"/panels/{demo}/freeze").url, follow=True))
+    page = chair.get(f"/panels/{demo}/record").content.decode()
+    found = re.search(r"/frozen/(\d+)", page)
+    assert found is not None
+    chair.post(f"/panels/{demo}/choices", {"places": "3"})
+    with zipfile.ZipFile(io.BytesIO(chair.get(f"/panels/{demo}/frozen/{found[1]}").content)) as archive:
+        archive.extractall(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    command = (tmp_path / "README.txt").read_text("utf-8").splitlines()[-1]
+    done = CliRunner().invoke(main, shlex.split(command)[1:])
+    assert done.exit_code == 0, done.output
+    assert "Unchanged" in done.output
+    mark = shlex.split(command)[-1]
+    assert mark in (tmp_path / "report.html").read_text("utf-8")
+    verified = chair.post(f"/panels/{demo}/frozen/{found[1]}/verify").url
+    assert "Unchanged" in text(settled(lambda: chair.get(verified, follow=True)))
+
+
+@pytest.mark.parametrize("what", ["report.html", "results.xlsx", "results.csv", "result.json", "values.svg"])
+def test_files_can_be_taken_along(chair: Any, demo: int, what: str) -> None:
+    page = seen(chair, f"/panels/{demo}/out/{what}")
+    assert page.headers["Content-Disposition"].startswith("attachment")
+    begins = {"html": b"<!DOCTYPE html>", "xlsx": b"PK", "csv": b"PK", "json": b"{", "svg": b"<svg"}
+    assert page.content.startswith(begins[what.rpartition(".")[2]])
+
+
+@pytest.mark.parametrize("place", ["assessors", "assessors/3", "objects/5", "evidence", "what-if", "record", "reading"])
+def test_every_page_of_a_panel_can_be_seen(chair: Any, demo: int, place: str) -> None:
+    page = seen(chair, f"/panels/{demo}/{place}")
+    assert page.status_code == 200
+    assert heading(page)
+
+
+def test_a_panel_is_deleted_with_all_that_belongs_to_it_once_that_is_confirmed(chair: Any, demo: int) -> None:
+    assert "cannot be undone" in text(chair.post(f"/panels/{demo}/delete"))
+    chair.post(f"/panels/{demo}/delete", {"sure": "yes"})
+    assert chair.get(f"/panels/{demo}/").status_code == 404
+
+
+def test_a_panel_in_groups_a_tiny_one_and_one_with_criteria_are_shown(chair: Any) -> None:
+    apart = b"object,assessor,score\na,x,1\nb,x,2\na,y,2\nb,y,4\nc,u,5\nd,u,6\nc,v,7\nd,v,9\n"
+    tiny = b"object,assessor,score\na,x,1\n"
+    criteria = b"object,assessor,quality,impact\na,x,1,2\nb,x,2,4\na,y,2,3\nb,y,4,5\nc,x,3,3\nc,y,5,5\n"
+    for content in (apart, tiny, criteria):
+        panel = opened(chair, "scores.csv", content)
+        for place in ("reading", "", "assessors", "evidence", "objects/0", "record"):
+            page = seen(chair, f"/panels/{panel}/{place}")
+            assert page.status_code == 200, (content, place, text(page)[:500])
+
+
+# --- who may come in ---------------------------------------------------------------------------------
+
+
+def test_without_the_link_nothing_is_shown_and_it_works_once() -> None:
+    application()
+    from django.test import Client
+
+    from evenhand.web.guard import new_token
+
+    stranger = Client(SERVER_NAME="localhost")
+    assert stranger.get("/").status_code == 403
+    assert stranger.get("/panels/1/").status_code == 403
+    assert stranger.get("/?token=guess").status_code == 403
+    token = new_token()
+    assert Client(SERVER_NAME="localhost").get("/", {"token": token}).status_code == 302
+    assert stranger.get("/", {"token": token}).status_code == 403
+
+
+def test_other_hosts_and_forged_forms_are_refused() -> None:
+    one = client(enforce_csrf_checks=True)
+    assert one.get("/", headers={"host": "evil.example"}).status_code == 400
+    assert one.post("/demo").status_code == 403
+    page = one.get("/").content.decode()
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+    assert token is not None
+    sent = {"csrfmiddlewaretoken": token[1]}
+    assert one.post("/demo", sent, headers={"origin": "http://evil.example"}).status_code == 403
+    assert one.post("/demo", sent, headers={"origin": "http://localhost"}).status_code == 302
+
+
+def test_what_a_page_may_do_is_said_with_every_answer(chair: Any, demo: int) -> None:
+    for place in ("/", f"/panels/{demo}/", "/nowhere", "/look.css"):
+        page = chair.get(place)
+        policy = page.headers["Content-Security-Policy"]
+        assert "unsafe" not in policy
+        assert "default-src 'none'" in policy
+        assert page.headers["X-Frame-Options"] == "DENY"
+        assert page.headers["Referrer-Policy"] == "same-origin"
+        assert page.headers["X-Content-Type-Options"] == "nosniff"
+    cookies = chair.cookies["evenhand"]
+    assert cookies["httponly"]
+    assert cookies["samesite"] == "Strict"
+
+
+def test_no_page_has_a_style_or_a_script_of_its_own(chair: Any, demo: int) -> None:
+    scenario = chair.post(f"/panels/{demo}/what-if/new").url
+    for place in (
+        "/",
+        "/help",
+        "/designs",
+        scenario,
+        *(f"/panels/{demo}/{one}" for one in ("", "reading", "evidence")),
+    ):
+        page = seen(chair, place).content.decode()
+        assert not re.search(r"<[a-z][^>]*\sstyle=|<style|\son[a-z]+=|javascript:", page), place
+        assert not re.search(r"<script(?![^>]*\ssrc=)", page), place
+
+
+def test_what_is_kept_is_for_its_owner_alone(chair: Any, demo: int) -> None:
+    assert chair.get(f"/panels/{demo}/").status_code == 200
+    place = application()
+    assert place.stat().st_mode & 0o077 == 0
+    for file in place.iterdir():
+        assert file.stat().st_mode & 0o077 == 0, file
+
+
+def test_failures_are_pages_with_a_sentence_and_the_log_has_no_scores(
+    chair: Any, demo: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evenhand.web.views import record
+
+    def fail(*_given: object) -> None:
+        raise RuntimeError("P32 has 98765")
+
+    monkeypatch.setattr(record, "_made", fail)
+    page = seen(chair, f"/panels/{demo}/out/report.html")
+    assert page.status_code == 500
+    assert "98765" not in text(page)
+    name = re.search(r"number ([0-9a-f]{8})", text(page))
+    assert name is not None
+    log = (application() / "log.txt").read_text("utf-8")
+    assert name[1] in log
+    assert "98765" not in log
+
+
+def test_what_is_too_large_is_refused_in_a_sentence(chair: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from django.conf import settings
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    monkeypatch.setattr(settings, "MAX_UPLOAD", 1000)
+    page = chair.post("/upload", {"file": SimpleUploadedFile("a.csv", b"1," * 200_000)})
+    assert page.status_code == 413
+    assert "too large" in text(page)
+
+
+@pytest.mark.parametrize(
+    "given", ["../../etc/passwd", "..\\..\\x.csv", "a\x00b.csv", "CON", " .csv", "x" * 400 + ".xlsx", "a/b.csv", ""]
+)
+def test_names_of_files_are_made_harmless(given: str) -> None:
+    application()
+    from evenhand.web.work import safe_name
+
+    name = safe_name(given)
+    assert 0 < len(name) <= 120
+    assert not set(name) & set('/\\\x00:*?"<>|')
+    assert name not in (".", "..")
+
+
+def test_labels_are_shown_as_text(chair: Any) -> None:
+    bad = (
+        b"object,assessor,score\n<script>alert(1)</script>,=cmd|x,1\nb,=cmd|x,2\n<script>alert(1)</script>,y,2\nb,y,5\n"
+    )
+    panel = opened(chair, "a<b>.csv", bad)
+    chair.post(f"/panels/{panel}/choices", {"places": "1"})
+    for place in ("reading", "", "assessors", "objects/0", "evidence", "record"):
+        page = seen(chair, f"/panels/{panel}/{place}").content.decode()
+        assert "<script>alert" not in page
+
+
+# --- the whole of it ---------------------------------------------------------------------------------
+
+
+def test_settings_pass_the_checks_of_a_server_behind_an_encrypted_line(tmp_path: Path) -> None:
+    pytest.importorskip("django")
+    import subprocess
+    import sys
+
+    environment = os.environ | {"EVENHAND_DATA": str(tmp_path), "EVENHAND_SECURE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "evenhand.web", "check", "--deploy", "--fail-level", "WARNING"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_command_line_does_without_django() -> None:
+    import subprocess
+    import sys
+
+    program = (
+        "import sys; import evenhand.cli.commands; print(any(name.split('.')[0] == 'django' for name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout.strip() == "False"
+
+
+def test_migrations_are_complete() -> None:
+    application()
+    from django.core.management import call_command
+
+    call_command("makemigrations", "--check", "--dry-run", verbosity=0)

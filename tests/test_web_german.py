@@ -1,0 +1,133 @@
+"""Every sentence of the web application has its German; run this file to renew the compiled catalogue.
+
+``python tests/test_web_german.py`` lists what is missing, and writes ``django.mo`` from ``django.po``.
+"""
+
+import ast
+import re
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WEB = Path(__file__).parent.parent / "src" / "evenhand" / "web"
+CATALOGUE = WEB / "locale" / "de" / "LC_MESSAGES" / "django.po"
+
+Message = tuple[str, str | None]
+"""A sentence, and its plural where it has one."""
+
+
+def in_templates() -> Iterator[Message]:
+    """Yield the sentences of all templates."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        extensions=["jinja2.ext.i18n"], autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    for place in sorted((WEB / "templates").glob("*.html")):
+        for _line, function, found in environment.extract_translations(place.read_text("utf-8")):  # type: ignore[attr-defined]
+            texts = [found] if isinstance(found, str) else [one for one in found if isinstance(one, str)]
+            if function == "ngettext":
+                yield texts[0], texts[1]
+            else:
+                yield texts[0], None
+
+
+def in_python() -> Iterator[Message]:
+    """Yield the sentences of all modules."""
+    for place in sorted(WEB.rglob("*.py")):
+        for node in ast.walk(ast.parse(place.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("_", "gettext"):
+                assert isinstance(node.args[0], ast.Constant), f"{place.name}, line {node.lineno}: not a plain text"
+                yield str(node.args[0].value), None
+
+
+def messages() -> dict[str, str | None]:
+    """Return all sentences, with their plurals."""
+    return dict([*in_templates(), *in_python()])
+
+
+def catalogue() -> dict[Message, list[str]]:
+    """Return the German of each sentence, and of its plural."""
+    found: dict[Message, list[str]] = {}
+    for block in CATALOGUE.read_text("utf-8").split("\n\n"):
+        fields: dict[str, str] = {}
+        name = ""
+        for line in block.splitlines():
+            if line.startswith("#") or not line.strip():
+                continue
+            told = re.fullmatch(r'(?:(msg\w+(?:\[\d\])?) )?(".*")', line)
+            assert told is not None, line
+            name = told[1] or name
+            fields[name] = fields.get(name, "") + ast.literal_eval(told[2])
+        if "msgid" in fields:
+            key = (fields["msgid"], fields.get("msgid_plural"))
+            assert key not in found, f"twice: {key[0]}"
+            found[key] = [fields[one] for one in sorted(fields) if one.startswith("msgstr")]
+    return found
+
+
+def compiled() -> bytes:
+    """Return the catalogue as gettext reads it: two tables of lengths and places, then the texts."""
+    pairs = sorted(
+        ("\0".join(part for part in key if part is not None).encode(), "\0".join(texts).encode())
+        for key, texts in catalogue().items()
+    )
+    start = 28 + 16 * len(pairs)
+    tables, texts = [b"", b""], b""
+    for side in (0, 1):
+        for pair in pairs:
+            tables[side] += struct.pack("<II", len(pair[side]), start + len(texts))
+            texts += pair[side] + b"\0"
+    head = struct.pack("<7I", 0x950412DE, 0, len(pairs), 28, 28 + 8 * len(pairs), 0, 0)
+    return head + tables[0] + tables[1] + texts
+
+
+def holes(text: str) -> list[str]:
+    """Return what is filled into a text."""
+    return sorted(re.findall(r"%\(\w+\)[sd]", text))
+
+
+def test_every_sentence_has_its_german() -> None:
+    known = {key[0]: (key[1], texts) for key, texts in catalogue().items()}
+    missing = [text for text in messages() if text not in known]
+    assert missing == []
+    for text, plural in messages().items():
+        assert known[text][0] == plural, text
+        originals = [text] if plural is None else [text, plural]
+        for one, original in zip(known[text][1], originals, strict=True):
+            assert one.strip(), text
+            assert holes(one) == holes(original), text
+    assert [text for text in known if text and text not in messages()] == []
+
+
+def test_the_compiled_catalogue_is_that_of_the_text() -> None:
+    assert CATALOGUE.with_suffix(".mo").read_bytes() == compiled()
+
+
+@pytest.mark.parametrize("place", ["/", "/help", "/designs"])
+def test_pages_are_german_for_whoever_prefers_that(place: str) -> None:
+    from web import client
+
+    page: Any = client(headers={"accept-language": "de-CH,de;q=0.9"}).get(place)
+    assert '<html lang="de">' in page.content.decode()
+    assert "Sprache" in page.content.decode()
+
+
+def test_the_language_can_be_chosen() -> None:
+    from web import client
+
+    one = client()
+    assert "Language" in one.get("/").content.decode()
+    one.post("/language", {"language": "de", "next": "/"})
+    assert "Sprache" in one.get("/").content.decode()
+
+
+if __name__ == "__main__":
+    sys.stdout.writelines(
+        f"{text!r} {plural!r}\n" for text, plural in messages().items() if (text, plural) not in catalogue()
+    )
+    CATALOGUE.with_suffix(".mo").write_bytes(compiled())
