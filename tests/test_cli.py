@@ -469,7 +469,9 @@ def test_ties_under_perfect_agreement_are_left_to_the_lottery(tmp_path: Path) ->
 
 
 def test_compare_refuses_wrong_options_and_recommends_nothing_for_groups(scores: Path, apart: Path) -> None:
-    assert run("compare", scores, "--gauge", "anchor:Nobody").exit_code == 2
+    refused = run("compare", scores, "--gauge", "zero-sum")
+    assert refused.exit_code == 2
+    assert "--gauge has no effect here" in refused.stderr
     assert run("compare", scores, "--known", "nothing=5").exit_code == 2
     found = answer("compare", apart)
     assert found["recommendation"]["method"] is None

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -161,13 +162,34 @@ def test_a_score_that_must_be_checked_leaves_no_decision(typo: Path) -> None:
         "88, two zeros too many",
         "left out",
         "Ask Castellano",
-        "\nProvisional: No proposal is in",
+        "\nProvisional: if the score is left out, ",
     )
     places = [told.index(one) for one in words]
     assert places == sorted(places)
     outcome = next(line for line in told.splitlines() if line.startswith("88, two zeros"))
     decision = eh.decide(eh.rank(eh.calibrate(eh.demo()), top=10), 10)
     assert outcome.split()[-3:] == [str(len(one)) for one in (decision.inside, decision.undecided, decision.outside)]
+
+
+def test_until_a_score_is_checked_every_door_shows_the_decision_without_it(typo: Path, tmp_path: Path) -> None:
+    from python_calamine import CalamineWorkbook
+
+    panel = eh.demo()
+    at = 6  # row 8 of the file
+    decision = eh.decide(eh.rank(eh.calibrate(panel.restrict(np.arange(panel.n_assessments) != at)), top=10), 10)
+    headline = f"if the score is left out, {decision.headline()}"
+    told = run("rank", typo, "--top", "10", "--out", tmp_path / "x.xlsx", "--report", tmp_path / "x.html")
+    assert f"Provisional: {headline}." in told
+    page = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", (tmp_path / "x.html").read_text(encoding="utf-8")))
+    assert f"I{headline[1:]}" in page
+    rows = CalamineWorkbook.from_path(tmp_path / "x.xlsx").get_sheet_by_name("decision").to_python()
+    text = [str(row[0]) for row in rows]
+    assert any(one.startswith(f"Provisional: {headline}. ") for one in text)
+    for case in ("8800, as entered: P03 ranks 1", "88, two zeros too many: P03 ranks", "Left out: P03 ranks"):
+        assert sum(one.startswith(case) for one in text) == 1
+    table = rows[text.index("Rank") + 1 :][: panel.n_objects]
+    assert [row[1] for row in table] == [one.object for one in decision.standings]
+    assert np.allclose([float(str(row[2])) for row in table], [one.value for one in decision.standings])
 
 
 @pytest.mark.parametrize("command", ["check", "calibrate", "compare", "influence", "next"])

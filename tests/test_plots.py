@@ -528,7 +528,7 @@ def test_objects_taken_together_in_a_large_graph_lose_no_assessment() -> None:
     links = rows(spec("graph", "large"), "rule")
     assert sum(row["count"] for row in links) == large().n_assessments
     assert len(links) <= 300
-    assert "about 4 assessors and about 84 objects to a mark" in words(spec("graph", "large"))
+    assert "about 5 assessors and about 125 objects to a mark" in words(spec("graph", "large"))
 
 
 def test_a_design_of_more_objects_than_pixels_counts_every_assessment_in_blocks() -> None:

@@ -186,10 +186,12 @@ def test_where_nothing_can_be_ranked_the_reason_comes_first() -> None:
         "No decision can be given. Ranks have no uncertainties here: the scores are just enough to fix the values and "
         "leave nothing over to estimate the noise from (no degrees of freedom): no uncertainties; more assessments or "
         "declared uncertainties would give them.",
-        "By value alone, and nobody can say how surely, the first 2 are 1, 2.",
+        "By value alone, and nobody can say how surely, the first 2 are objects 1, 2.",
     ]
     level = eh.calibrate(Panel.from_arrays([0, 1, 2], [0, 0, 0], [50.0, 60.0, 50.0]))
-    assert make_report(level, top=2, comparison=False).decision[1].endswith("are 1, 0, 2, of whom some are level.")
+    assert (
+        make_report(level, top=2, comparison=False).decision[1].endswith("are objects 1, 0, 2, of whom some are level.")
+    )
     text = Page(render(one)).text
     assert "One assessor gave all scores" in text
     assert "The 0 scores" not in text

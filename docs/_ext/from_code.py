@@ -20,6 +20,8 @@ from panel_picture import OF_THE_PAGE, draw
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from evenhand.look import in_variables
+
 MADE_BY_USERS = frozenset(
     {"Affine", "Anchor", "Bounded", "Logarithm", "NoisePrior", "Priors", "Reference", "Refinements"}
 )
@@ -142,7 +144,7 @@ class PictureDirective(SphinxDirective):
         if name in ("graph", "assessor_graph", "design"):
             given = (panel,)
         elif name in ("top", "rankogram"):
-            given = (eh.rank(fit, top=10, seed=1),)
+            given = (eh.rank(fit, top=10),)
         elif name in ("methods", "bland_altman"):
             given = eh.simple_average(panel), fit
         with TemporaryDirectory() as folder:
@@ -177,8 +179,9 @@ def made_by(page: Path) -> dict[str, str]:
 
 
 def shown(drawn: str) -> list[nodes.Node]:
-    """Return a drawing as part of a page."""
-    return [nodes.raw("", f'<div class="picture" tabindex="0">{own_names(drawn)}</div>', format="html")]
+    """Return a drawing as part of a page, in its colours."""
+    themed = in_variables(own_names(drawn)).replace("var(--", "var(--eh-")
+    return [nodes.raw("", f'<div class="picture" tabindex="0">{themed}</div>', format="html")]
 
 
 def own_names(drawn: str) -> str:
@@ -204,8 +207,8 @@ class ReportDirective(SphinxDirective):
         """Link to the files, and show the report in a frame."""
         up = "../" * self.env.docname.count("/")
         html = (
-            f'<p><a href="{up}{REPORT}">The report by itself</a> · '
-            f'<a href="{up}{WORKBOOK}" download>the workbook</a></p>'
+            f'<p><a class="opens" href="{up}{REPORT}">Open the whole report</a> '
+            f'<a class="opens" href="{up}{WORKBOOK}" download>Download the workbook</a></p>'
             f'<iframe class="report" src="{up}{REPORT}" title="Report of the demo panel" loading="lazy"></iframe>'
         )
         return [nodes.raw("", html, format="html")]

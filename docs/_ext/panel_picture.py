@@ -6,7 +6,8 @@ keep their size on a narrow screen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -92,7 +93,7 @@ class Drawing:
 def draw(colours: Mapping[str, str]) -> str:
     """Return the drawing as SVG in the given colours."""
     fit = eh.calibrate(eh.demo())
-    ranking = eh.rank(fit, top=PLACES, seed=1)
+    ranking = eh.rank(fit, top=PLACES)
     drawing = Drawing(colours)
     below = draw_values(drawing, ranking)
     height = draw_biases(drawing, fit, below + 34)
@@ -109,7 +110,8 @@ def draw_values(drawing: Drawing, ranking: eh.Ranking) -> int:
     values = ranking.fit.values.columns()
     chance = ranking.columns()["p_top"]
     average = eh.simple_average(ranking.fit.panel).values.estimate
-    status = eh.decide(ranking, PLACES).status
+    decision = eh.decide(ranking, PLACES)
+    status = decision.status
     order = (-ranking.fit.values.estimate).argsort(kind="stable").tolist()
     lost = max((-average).argsort(kind="stable")[:PLACES].tolist(), key=order.index)
 
@@ -120,7 +122,7 @@ def draw_values(drawing: Drawing, ranking: eh.Ranking) -> int:
     drawing.text(across(70), TOP - 32, "Value", "ink-2", how="middle bold small")
     drawing.text(80, TOP - 32, "Chance", "ink-2", how="end bold small")
     drawing.text(84, TOP - 32, "Status", "ink-2", how="bold small")
-    rows = list(rows_of(order, lost))
+    rows = list(rows_of(order, lost, status, decision.line_words()))
     end = TOP + ROW * len(rows)
     for points in range(40, 101, 10):
         drawing.text(across(points), TOP - 12, str(points), "ink-3", how="middle small")
@@ -129,6 +131,8 @@ def draw_values(drawing: Drawing, ranking: eh.Ranking) -> int:
         y = TOP + ROW * at + ROW / 2
         if o is None:
             drawing.text(6, y, rank, "ink-3", how="small")
+            if at == PLACES:
+                drawing.line(0, y - ROW / 2, 100, y - ROW / 2, "ink", 2)
             continue
         colour, fill, soft = COLOURS[status[o]]
         lower, upper, mean = values["lower"][o], values["upper"][o], float(average[o])
@@ -141,19 +145,27 @@ def draw_values(drawing: Drawing, ranking: eh.Ranking) -> int:
         drawing.text(80, y, percent(chance[o]), colour, how="end")
         drawing.mark(85, y, status[o])
         drawing.text(87.5, y, STATUS[status[o]][0], colour, how="bold")
-        if at == PLACES - 1:
-            drawing.line(0, y + ROW / 2, 100, y + ROW / 2, "ink", 2)
     drawing.text(0, end + 16, "Dot: value. Bar: 90% interval. Tick: plain average.", "ink-3", how="small")
     return end + 28
 
 
-def rows_of(order: list[int], lost: int) -> Iterator[tuple[str, int | None]]:
-    """Yield rank and object for each row; a row without an object says how many are left out."""
+def rows_of(order: list[int], lost: int, status: Sequence[str], line: str) -> Iterator[tuple[str, int | None]]:
+    """Yield rank and object for each row; a row without an object says where the line is, or who is left out."""
     place = order.index(lost)
-    yield from ((str(at + 1), o) for at, o in enumerate(order[:STORY]))
-    yield f"{place - STORY} more", None
+    rows = [(str(at + 1), o) for at, o in enumerate(order[:STORY])]
+    yield from rows[:PLACES]
+    yield line, None
+    yield from rows[PLACES:]
+    yield more(order[STORY:place], status), None
     yield str(place + 1), lost
-    yield f"{len(order) - place - 1} more", None
+    yield more(order[place + 1 :], status), None
+
+
+def more(objects: list[int], status: Sequence[str]) -> str:
+    """Return how many are left out of each status."""
+    counts = Counter(status[o] for o in objects)
+    told = [f"{counts[name]} {word.lower()}" for name, (word, _) in STATUS.items() if counts[name]]
+    return f"{len(objects)} more: {', '.join(told)}" if len(told) > 1 else f"{told[0].replace(' ', ' more, all ')}"
 
 
 def percent(chance: float) -> str:

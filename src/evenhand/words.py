@@ -154,6 +154,30 @@ def name_some(labels: Sequence[object], most: int = NAMED, of: int | None = None
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
+def called(label: object, noun: str) -> str:
+    """Return a label for a sentence: a bare number with the noun for what it is.
+
+    Examples
+    --------
+    >>> called("290", "proposal"), called("P290", "proposal")
+    ('proposal 290', 'P290')
+    """
+    return f"{noun} {label}" if str(label).isdigit() else str(label)
+
+
+def called_some(labels: Sequence[object], noun: str, most: int = NAMED) -> str:
+    """Return labels in a line of a sentence: bare numbers with the noun for what they are.
+
+    Examples
+    --------
+    >>> called_some(["5", "78"], "proposal"), called_some(["A", "78"], "proposal")
+    ('proposals 5, 78', 'A, 78')
+    """
+    are_bare = labels and all(str(label).isdigit() for label in labels)
+    named = name_some(labels, most)
+    return f"{noun if len(labels) == 1 else plural(noun)} {named}" if are_bare else named
+
+
 _JOINERS: Final = "\u200c\u200d"
 """Invisible signs that make one picture of several, or keep letters of Persian and Hindi names as they are written."""
 

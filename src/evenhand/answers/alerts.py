@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -19,7 +19,19 @@ from evenhand.models.additive import CWC
 from evenhand.models.fit import Fit, method_name
 from evenhand.models.noise import noise_floor
 from evenhand.panel.panel import Panel
-from evenhand.words import argument, count_of, decimals, is_or_are, lowered, name_some, number, plural, sentence
+from evenhand.words import (
+    argument,
+    called,
+    called_some,
+    count_of,
+    decimals,
+    is_or_are,
+    lowered,
+    name_some,
+    number,
+    plural,
+    sentence,
+)
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison, MethodRow
@@ -66,13 +78,17 @@ class Outcome:
         In words: ``"6000, as entered"``.
     object, place
         The object, and its place by value; None where it would have none.
-    decision
-        The decision that would come out; None where none was asked for.
+    assuming
+        What it takes for granted: ``"if the score is left out"``.
+    fit, decision
+        The fit and the decision that would come out; no decision where none was asked for.
     """
 
     case: str
     object: str
     place: int | None
+    assuming: str
+    fit: Fit
     decision: Decision | None = None
 
     def record(self) -> dict[str, Any]:
@@ -159,6 +175,8 @@ def alerts(
     ['Check 2 statuses: each hangs on one assessor']
     """
     found = [*_groups(fit), *_far_scores(fit, decision)]
+    if provisional(found) is not None:  # all else would be said of scores that must be checked first
+        return found
     if decision is not None:
         found += _hanging(decision, deletions)
         found += _supported(decision, comparison)
@@ -169,6 +187,11 @@ def alerts(
     found += _beyond(fit)
     order = ("stop", "check", "note")
     return sorted(found, key=lambda one: order.index(one.level))
+
+
+def provisional(alerted: Sequence[Alert]) -> Outcome | None:
+    """Return what people are shown until what must be checked is settled: what comes out without it."""
+    return next((one.outcomes[-1] for one in alerted if len(one.outcomes) > 1), None)
 
 
 # --- a panel in pieces -----------------------------------------------------------------------------
@@ -277,8 +300,14 @@ def _written(panel: Panel, score: float) -> str:
 
 
 def _place(panel: Panel, at: int) -> str:
-    who = f"{panel.assessors[panel.assessor_index[at]]} on {panel.objects[panel.object_index[at]]}"
+    who = " on ".join(_named(panel, at))
     return who if panel.rows is None else f"row {panel.rows[at]:,}, {who}"
+
+
+def _named(panel: Panel, at: int) -> tuple[str, str]:
+    """Return who gave a score, and to what."""
+    assessor, label = panel.assessors[panel.assessor_index[at]], panel.objects[panel.object_index[at]]
+    return called(assessor, "assessor"), called(label, panel.noun)
 
 
 def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Alert:
@@ -288,7 +317,7 @@ def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Aler
     lines = [_slip_line(panel, at) for at in slips[:_LINES]]
     ends = [_written(panel, end) for end in sorted((rest.min(), rest.max()), reverse=panel.turned is not None)]
     lines.append(("", f"All other scores lie between {ends[0]} and {ends[1]}."))
-    who = name_some(list(dict.fromkeys(str(panel.assessors[panel.assessor_index[at]]) for at in slips)), 3)
+    who = name_some(list(dict.fromkeys(_named(panel, at)[0] for at in slips)), 3)
     it = "it" if len(slips) == 1 else "them"
     return Alert(
         "stop",
@@ -303,7 +332,7 @@ def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Aler
 
 
 def _slip_line(panel: Panel, at: int) -> tuple[str, str]:
-    label, assessor = panel.objects[panel.object_index[at]], panel.assessors[panel.assessor_index[at]]
+    assessor, label = _named(panel, at)
     row = "" if panel.rows is None else f"Row {panel.rows[at]:,}: "
     same = panel.object_index == panel.object_index[at]
     same[at] = False
@@ -312,7 +341,8 @@ def _slip_line(panel: Panel, at: int) -> tuple[str, str]:
     if others:
         beside = f"The other {'score' if len(others) == 1 else 'scores'} of {label} {is_or_are(len(others))} "
         beside += f"{name_some(others)}."
-    return f"{row}{assessor} gave {label} {_written(panel, panel.score[at])}.", beside
+    who = assessor if row else called(panel.assessors[panel.assessor_index[at]], "Assessor")
+    return f"{row}{who} gave {label} {_written(panel, panel.score[at])}.", beside
 
 
 def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iterator[Outcome]:
@@ -327,16 +357,14 @@ def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iter
     if len(known) == len(slips):
         score = np.array(panel.score)
         score[list(slips)] = [number for number, _ in known]
-        words = (
-            f"{_written(panel, known[0][0])}, {known[0][1]}" if len(slips) == 1 else "with the point where it was meant"
-        )
+        words = f"{_written(panel, known[0][0])}, {known[0][1]}" if len(slips) == 1 else "corrected"
         cases.append((words, lambda: fit.refit(replace(panel, score=score))))
     kept = np.ones(panel.n_assessments, dtype=bool)
     kept[list(slips)] = False
     cases.append(("left out", lambda: fit.refit(panel.restrict(kept))))
     for case, made in cases:
         try:
-            yield _outcome(case, label, made(), decision)
+            yield _outcome(case, label, made(), decision, "the score is" if len(slips) == 1 else "the scores are")
         except EvenhandError:  # the panel does not hang together without it
             continue
 
@@ -356,17 +384,20 @@ def _meant(panel: Panel, at: int, rest: Floats) -> tuple[float, str] | None:
     return None
 
 
-def _outcome(case: str, label: str, fit: Fit, decision: Decision | None) -> Outcome:
+def _outcome(case: str, label: str, fit: Fit, decision: Decision | None, it_is: str) -> Outcome:
     order = [fit.values.labels[at] for at in in_order(fit)]
     place = order.index(label) + 1 if label in order else None
-    return Outcome(case, label, place, None if decision is None else _again(fit, decision))
+    assuming = f"if {it_is} {case}"
+    made = None if decision is None else replace(_again(fit, decision), assuming=assuming)
+    return Outcome(case, label, place, assuming, fit, made)
 
 
 def _again(fit: Fit, decision: Decision) -> Decision:
     """Return the decision that another fit leads to, asked in the same way."""
     ranking = decision.ranking
     places = min(decision.places, fit.panel.n_objects)
-    return decide(rank(fit, top=places, draws=ranking.draws, seed=ranking.seed, interval=ranking.interval), places)
+    again = rank(fit, top=places, draws=ranking.draws, seed=ranking.seed, interval=ranking.interval)
+    return decide(again, places, lottery_seed=decision.lottery_seed)
 
 
 def _far_line(fit: Fit, at: int) -> tuple[str, str]:
@@ -408,7 +439,7 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
     lines = [_hanging_line(fit, one, held[one.object], surprise) for one in found[:_LINES]]
     if len(found) > _LINES:
         lines = [
-            (f"{word}:", f"{name_some([f'{one.object} ({_names(held[one.object])})' for one in some], 6)}.")
+            (f"{word}:", f"{name_some([_held(one, held, panel.noun) for one in some], 6)}.")
             for word, some in (
                 ("In, but not without", [one for one in found if one.status == "in"]),
                 ("Out, but not without", [one for one in found if one.status == "out"]),
@@ -426,16 +457,18 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
     )
 
 
-def _names(held: Sequence[tuple[str, int]]) -> str:
-    return name_some([assessor for assessor, _ in held], 2)
+def _held(one: Standing, held: Mapping[str, Sequence[tuple[str, int]]], noun: str) -> str:
+    who = [assessor for assessor, _ in held[one.object]]
+    return f"{called(one.object, noun)} ({called_some(who, 'assessor', 2)})"
 
 
 def _hanging_line(
     fit: Fit, standing: Standing, held: Sequence[tuple[str, int]], surprise: Floats | None
 ) -> tuple[str, str]:
     who, place = max(held, key=lambda one: abs(one[1] - standing.place))
+    its, name = called(who, "assessor"), called(standing.object, sentence(fit.panel.noun))
     verb, way = ("in", "falls") if standing.status == "in" else ("out", "rises")
-    said = f"Without {_genitive(who)} scores it {way} from rank {standing.place:,} to {place:,}."
+    said = f"Without {_genitive(its)} scores it {way} from rank {standing.place:,} to {place:,}."
     panel = fit.panel
     own = (panel.object_index == fit.values.index_of(standing.object)) & (
         panel.assessor_index == panel.assessors.index(who)
@@ -445,11 +478,11 @@ def _hanging_line(
         error = float(fit.residuals[at] / (1.0 - leverages(fit)[at]))
         off = number(abs(error), 1, in_sentence=True)
         said = (
-            f"{_genitive(who)} {_written(panel, panel.score[at])} is {off} points "
+            f"{_genitive(called(who, 'Assessor'))} {_written(panel, panel.score[at])} is {off} points "
             f"{'above' if error > 0 else 'below'} what all other scores predict; "
-            f"without {who} it {way} from rank {standing.place:,} to {place:,}."
+            f"without {its} it {way} from rank {standing.place:,} to {place:,}."
         )
-    return f"{standing.object} is {verb} only with {who}.", said
+    return f"{name} is {verb} only with {its}.", said
 
 
 def _genitive(name: str) -> str:
@@ -473,7 +506,7 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
         for one, before in zip(_by_label(again), _by_label(decision), strict=True)
         if one.status != before.status
     ]
-    name = method_name(advised)
+    name, noun = method_name(advised), fit.panel.noun
     if not changed:
         headline = f"The scores support another method, {name}, and it decides the same"
         yield Alert(
@@ -487,10 +520,12 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
         one.object for one in decision.standings[: decision.places]
     }
     told = (
-        [f"No longer in: {name_some(leaving, 6)}."] if (leaving := [x for x in changed if x in decision.inside]) else []
+        [f"No longer in: {called_some(leaving, noun, 6)}."]
+        if (leaving := [x for x in changed if x in decision.inside])
+        else []
     )
     if crossing:
-        told.append(f"Other than now in the first {decision.places:,}: {name_some(sorted(crossing), 6)}.")
+        told.append(f"Other than now in the first {decision.places:,}: {called_some(sorted(crossing), noun, 6)}.")
     lines = [(f"By it {lowered(again.headline())}.", " ".join(told))]
     yield Alert(
         "check",
@@ -556,7 +591,12 @@ def _thin(decision: Decision) -> Iterator[Alert]:
             "thin",
             f"{sentence(count_of(len(thin), panel.noun))} that may have a place {'has' if one else 'have'} one score "
             "only",
-            ((f"{name_some(thin, 12)}.", "Nothing else checks it." if one else "Nothing else checks them."),),
+            (
+                (
+                    f"{called_some(thin, sentence(panel.noun), 12)}.",
+                    "Nothing else checks it." if one else "Nothing else checks them.",
+                ),
+            ),
             where=name_some(thin),
             remedy="`evenhand next FILE` says who should read what.",
         )
@@ -576,7 +616,12 @@ def _tie(decision: Decision) -> Iterator[Alert]:
         "check",
         "tie",
         f"{count_of(len(level), decision.fit.panel.noun)} share the value at the line",
-        ((f"{name_some(level, 12)}.", "The order among them is that of the file, and says nothing."),),
+        (
+            (
+                f"{called_some(level, sentence(decision.fit.panel.noun), 12)}.",
+                "The order among them is that of the file, and says nothing.",
+            ),
+        ),
         where=name_some(level),
         remedy=f"Draw lots ({argument('lottery_seed', 1)}), or decide by what the scores do not say.",
     )
@@ -657,7 +702,7 @@ def _beyond(fit: Fit) -> Iterator[Alert]:
             f"{sentence(count_of(len(sides), 'value'))} {'lies' if one else 'lie'} beyond the ends of the scale",
             (
                 (
-                    f"{name_some(sides, 12)}.",
+                    f"{called_some(sides, sentence(fit.panel.noun), 12)}.",
                     f"Scores end at {low:g} and {high:g}, and {several} read by strict assessors may be "
                     "worth more than those could give.",
                 ),

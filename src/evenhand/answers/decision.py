@@ -16,7 +16,18 @@ from evenhand.compiled import Floats
 from evenhand.errors import InputError, NotRankableError
 from evenhand.models.average import SA, simple_average
 from evenhand.models.fit import Fit
-from evenhand.words import count_of, decimals, is_or_are, name_some, number, percent, plural, sentence
+from evenhand.words import (
+    called,
+    called_some,
+    count_of,
+    decimals,
+    is_or_are,
+    lowered,
+    number,
+    percent,
+    plural,
+    sentence,
+)
 
 _NAMED: Final = 12
 """Up to this many objects are named in a sentence."""
@@ -107,6 +118,8 @@ class Decision(frames.Shown):
         Seed of the lottery: anyone can repeat the draw.
     caution
         Why nobody is called in or out, whatever the rank intervals; None where they decide.
+    assuming
+        What it takes for granted where that is not so as the file stands: ``"if the score is left out"``.
     """
 
     ranking: Ranking
@@ -117,6 +130,7 @@ class Decision(frames.Shown):
     drawn: tuple[str, ...] | None = None
     lottery_seed: int | None = None
     caution: str | None = None
+    assuming: str = ""
 
     @property
     def fit(self) -> Fit:
@@ -181,6 +195,9 @@ class Decision(frames.Shown):
         >>> eh.decide(eh.rank(eh.calibrate(eh.demo())), 10).headline()
         '3 proposals are in; 18 compete for the other 7 places'
         """
+        return f"{sentence(self.assuming)}, {lowered(self._finding())}" if self.assuming else self._finding()
+
+    def _finding(self) -> str:
         noun, inside, open_, left = self.fit.panel.noun, len(self.inside), len(self.undecided), self._left
         if not open_:
             if not self.outside:
@@ -217,27 +234,38 @@ class Decision(frames.Shown):
         """Return who stands on both sides of the line, and how far apart; empty where there is no line."""
         if self.line is None:
             return ""
-        last, first = self.line
+        noun = self.fit.panel.noun
+        last, first = called(self.line[0].object, sentence(noun)), called(self.line[1].object, noun)
         end = "1 place ends here" if self.places == 1 else f"{self.places:,} places end here"
-        gap = last.value - first.value
+        gap = self.line[0].value - self.line[1].value
         apart = number(gap, self.digits, in_sentence=True)
         if round(gap, self.digits) == 0:
-            return f"{end}. {last.object} and {first.object} are level, as far as is shown."
-        return f"{end}. {last.object} and {first.object} are {apart} {'point' if apart == '1' else 'points'} apart."
+            return f"{end}. {last} and {first} are level, as far as is shown."
+        return f"{end}. {last} and {first} are {apart} {'point' if apart == '1' else 'points'} apart."
+
+    def uneven_words(self) -> str:
+        """Return who is open although others above are out, and why; empty where nobody is."""
+        first = next((one.place for one in self.standings if one.status == "out"), self.places)
+        found = [one.object for one in self.standings if one.status == "undecided" and one.place > first]
+        if not found:
+            return ""
+        named = called_some(found, sentence(self.fit.panel.noun), _NAMED)
+        known = "its value is" if len(found) == 1 else "their values are"
+        return f"{named} {is_or_are(len(found))} open below others that are out: {known} less certain."
 
     def averages_words(self) -> str:
         """Return what plain averages would have decided."""
         if self.fit.model == SA:
             return ""
-        entering, leaving = self.unlike_averages
+        (entering, leaving), noun = self.unlike_averages, self.fit.panel.noun
         if not entering:
             same = "the place to the same" if self.places == 1 else f"the {self.places:,} places to the same"
             return f"Plain averages would give {same}."
         given = f"{len(entering):,} of the {self.places:,} places" if self.places > 1 else "the place"
         others = "another" if len(entering) == 1 else "others"
         return (
-            f"Calibration gives {given} to {others} than plain averages would: {name_some(entering, _NAMED)} instead "
-            f"of {name_some(leaving, _NAMED)}."
+            f"Calibration gives {given} to {others} than plain averages would: "
+            f"{called_some(entering, noun, _NAMED)} instead of {called_some(leaving, noun, _NAMED)}."
         )
 
     @property

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenhand.compiled import Floats, sum_by
 from evenhand.frames import Shown
 from evenhand.models.fit import Fit
-from evenhand.words import chance, count_of, decimals, number
+from evenhand.words import called, chance, count_of, decimals, number
 
 MOST_PARTS: Final = 6
 """An explanation has no more parts than this: the smallest standards of assessors are taken together."""
@@ -235,7 +235,8 @@ class _Work:
 
     def _standard(self, assessor: int, weight: float, amount: float) -> Part:
         if assessor not in self.said:
-            label, bias = self.fit.panel.assessors[assessor], float(self.fit.biases.estimate[assessor])
+            label = called(self.fit.panel.assessors[assessor], "assessor")
+            bias = float(self.fit.biases.estimate[assessor])
             side: Kind = "strict" if bias < 0 else "generous"
             brief = f"{label} is {side}"
             if self.like_panel[assessor]:

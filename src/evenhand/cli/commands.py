@@ -39,6 +39,7 @@ from evenhand.words import spoken
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evenhand.answers.alerts import Alert
     from evenhand.answers.decision import Decision
     from evenhand.io.sheets import Sheet
     from evenhand.models.criteria import CriteriaFit
@@ -221,18 +222,34 @@ def calibrate(options: CalibrateOptions) -> None:
     Refinements assume more, or less: that few scores are not to be trusted far (--shrink), that a few are far off
     (--tails), that marks have ends (--bounds). The command compare says which of them the scores support.
     """
+    from evenhand.answers.alerts import provisional
     from evenhand.answers.decision import decision_for
-    from evenhand.reports.summary import summarise_fit
+    from evenhand.reports.summary import find_alerts, summarise_fit
 
     def detailed() -> Summary:
         from evenhand.reports.workbook import with_details
 
         return with_details(summary, found, **draws)
 
+    def summarise(found: Fit | CriteriaFit, decision: Decision | None) -> Summary:
+        return summarise_fit(
+            found,
+            **draws,
+            decision=decision,
+            alerted=alerted,
+            grades=options.grades,
+            with_evidence=options.output.is_full,
+            with_reliability=options.reliability,
+        )
+
     def show(summary: Summary) -> None:
         from evenhand.cli import terminal
 
-        terminal.show_fit(summary, options.rows, decision, calibrated=found.model.is_calibrated)
+        shown, made = summary, decision
+        if without is not None:
+            made = without.decision
+            shown = summarise(without.fit, made) | {"assuming": without.assuming}
+        terminal.show_fit(shown, options.rows, made, calibrated=found.model.is_calibrated)
 
     if options.cluster is not None:
         _calibrate_on_cluster(options, options.cluster)
@@ -240,21 +257,14 @@ def calibrate(options: CalibrateOptions) -> None:
     found = options.fitting.fit()
     draws = vars(options.drawing)
     decision = decision_for(found.combined, **draws)
-    summary = summarise_fit(
-        found,
-        **draws,
-        decision=decision,
-        grades=options.grades,
-        with_evidence=options.output.is_full,
-        with_reliability=options.reliability,
-    )
+    alerted = find_alerts(found.combined, decision)
+    without = provisional(alerted)
+    summary = summarise(found, decision)
     pages = options.reporting.write(found, **draws)
-    options.output.give(summary, show, detailed, pages, lambda: _sheets(found, decision, summary["alerts"]))
+    options.output.give(summary, show, detailed, pages, lambda: _sheets(found, decision, alerted))
 
 
-def _sheets(
-    found: Fit | CriteriaFit, decision: Decision | None, alerted: Sequence[Summary] | None = None
-) -> list[Sheet]:
+def _sheets(found: Fit | CriteriaFit, decision: Decision | None, alerted: Sequence[Alert] | None = None) -> list[Sheet]:
     """Return the first sheets of a workbook."""
     from evenhand.reports.decision_sheets import decision_sheets
 
@@ -369,8 +379,9 @@ class CompareOptions(Input):
     output: Output = part(Output, tables=("methods", "r2"))
 
     def check(self) -> None:
-        """Refuse criteria, and refinements where none are wanted."""
+        """Refuse criteria, gauges, and refinements where none are wanted."""
         self.refuse_criteria()
+        ask.refuse("has no effect here: nothing compared depends on where zero bias lies.", "gauge", "reference")
         for option in typed("covariates", *Scores.names()) if self.quick else ():
             raise click.UsageError(f"--quick leaves out refinements, and so {option}: leave one of the two out.")
         if self.priors and len(self.priors) != 5:
@@ -428,23 +439,29 @@ def rank(options: RankOptions) -> None:
     With --top K also says who is in, who is out, and who is open because the data cannot tell: objects whose rank
     interval crosses the line. --lottery-seed draws the open places among those by lot, in a way that anyone can repeat.
     """
+    from evenhand.answers.alerts import provisional
     from evenhand.answers.decision import decide
     from evenhand.answers.ranking import rank as rank_fit
     from evenhand.cli import terminal
-    from evenhand.reports.summary import summarise_ranking
+    from evenhand.reports.summary import find_alerts, summarise_ranking
+
+    def show(summary: Summary) -> None:
+        if without is None:
+            terminal.show_ranking(summary, options.rows, decision)
+            return
+        again = rank_fit(without.fit, top=lottery.top, draws=lottery.draws, seed=lottery.seed)
+        other = summarise_ranking(again, without.decision, alerted) | {"assuming": without.assuming}
+        terminal.show_ranking(other, options.rows, without.decision)
 
     lottery = options.lottery
     found = options.fitting.fit()
     ranking = rank_fit(found.combined, top=lottery.top, draws=lottery.draws, seed=lottery.seed)
     decision = None if lottery.top is None else decide(ranking, lottery.top, lottery_seed=lottery.lottery_seed)
+    alerted = find_alerts(found.combined, decision)
+    without = provisional(alerted)
     pages = options.reporting.write(found, **vars(lottery))
-    summary = summarise_ranking(ranking, decision)
-    options.output.give(
-        summary,
-        lambda shown: terminal.show_ranking(shown, options.rows, decision),
-        also=pages,
-        front=lambda: _sheets(found, decision, summary["alerts"]),
-    )
+    summary = summarise_ranking(ranking, decision, alerted)
+    options.output.give(summary, show, also=pages, front=lambda: _sheets(found, decision, alerted))
 
 
 class InfluenceOptions(Options):

@@ -10,7 +10,7 @@ from evenhand.cli.bars import bars
 from evenhand.cli.layout import cut
 from evenhand.cli.showing import Summary, knows, make_table, say, say_list, show_table, width
 from evenhand.look import STATUS
-from evenhand.words import chance, count_of, number, percent
+from evenhand.words import chance, count_of, lowered, number, percent
 
 if TYPE_CHECKING:
     from evenhand.answers.decision import Decision, Standing, Status
@@ -32,14 +32,14 @@ _SPARE: Final = ("lot", "plain", "interval", "ranks", "title")
 
 
 @contextmanager
-def alerted(alerts: Sequence[Summary], *, decides: bool = False) -> Iterator[bool]:
+def alerted(alerts: Sequence[Summary], *, decides: bool = False, assuming: str = "") -> Iterator[bool]:
     """Print alerts around an answer: those to act upon before it, notes after; say within whether it is provisional."""
     for alert in alerts:
         if alert["level"] != "note":
             _show_alert(alert, decides=decides)
     is_stopped = any(alert["level"] == "stop" for alert in alerts)
     if is_stopped and not decides:
-        say("What follows is provisional, until that is settled.", "")
+        say(f"What follows is provisional{f': {assuming}' if assuming else ', until that is settled'}.", "")
     yield is_stopped
     for alert in alerts:
         if alert["level"] == "note":
@@ -95,7 +95,7 @@ def show_decision(decision: Decision, rows: int, *, is_provisional: bool = False
     """Print the finding, the table with the line drawn, who is in, open and out, and what averages would decide."""
     room = width()
     finding = decision.headline() if room is None or room >= _NARROW else decision.brief()
-    say(f"Provisional: {finding}." if is_provisional else f"{finding}.", style="bold")
+    say(f"Provisional: {lowered(finding)}." if is_provisional else f"{finding}.", style="bold")
     _show_standings(decision, rows)
     for status, labels in zip(STATUSES, (decision.inside, decision.undecided, decision.outside), strict=True):
         say_list(STATUSES[status][1], labels)

@@ -102,16 +102,19 @@ def width_of(text: str) -> int:
     return sum(2 if _PICTURE in one else max(map(_columns, one)) for one in clusters(text))
 
 
-def cut(text: str, width: int, end: str = "…") -> str:
-    """Return text that takes at most so many columns, with an ellipsis where some is missing.
+def cut(text: str, width: int, end: str = "…", tail: int = 0) -> str:
+    """Return text that takes at most so many columns, with an ellipsis where some is missing: before the last signs.
 
     Examples
     --------
-    >>> cut("Maria Anders", 8), cut("山田太郎", 5), cut("Ana", 8)
-    ('Maria A…', '山田…', 'Ana')
+    >>> cut("Maria Anders", 8), cut("山田太郎", 5), cut("Ana", 8), cut("Maria Anders", 8, tail=3)
+    ('Maria A…', '山田…', 'Ana', 'Mari…ers')
     """
     if width_of(text) <= width:
         return text
+    last = "".join(clusters(text)[-tail:]) if tail else ""
+    if last:
+        return cut(text, width - width_of(last), end) + last
     kept, room = "", width - len(end)
     for one in clusters(text):
         if width_of(one) > room:
@@ -253,11 +256,12 @@ class Table:
         """Return the table in lines of at most so many columns, None for any, and the headings left out."""
         kept, sizes, left_out = self.fit(width)
         total = _total(sizes)
+        tails = {at: self._tail(at, size) for at, size in zip(kept, sizes, strict=True)}
 
         def line(cells: Sequence[Cell], style: str = "") -> Line:
             found: Line = []
             for place, (at, size) in enumerate(zip(kept, sizes, strict=True)):
-                text = cut(_text(cells[at]), size, self.ellipsis)
+                text = cut(_text(cells[at]), size, self.ellipsis, tails[at])
                 blank = " " * (size - width_of(text))
                 text = (text if width is None else guarded(text)) + blank if self._is_text(at) else blank + text
                 found.append((text, style or _style(cells[at])))
@@ -271,6 +275,12 @@ class Table:
             lines += [[(cut(f"   {self.folds[at]}", width or total, self.ellipsis), "dim")]] if at in self.folds else []
             lines += [line(self.rows[at])] if at < len(self.rows) else []
         return lines, left_out
+
+    def _tail(self, at: int, size: int) -> int:
+        """Return how much of the ends of texts must be seen, so that those cut short do not look the same."""
+        texts = {_text(row[at]) for row in self.rows} if self._is_text(at) else set()
+        alike = len({cut(text, size, self.ellipsis) for text in texts}) < len(texts)
+        return size // 3 if alike else 0
 
     def _line_across(self, words: str, width: int) -> str:
         return f"{self.rule * max(width - width_of(words) - 3, 1)} {words} {self.rule}"

@@ -55,7 +55,8 @@ _VERDICTS: Final = ("other ranking", "erratic", "bunched", "too few scores to te
 
 def show_fit(summary: Summary, rows: int, decision: Decision | None = None, *, calibrated: bool = True) -> None:
     """Print the decision where places were asked for, values, biases where they were fitted, and what they rest on."""
-    with alerted(summary["alerts"], decides=decision is not None) as is_provisional:
+    assuming = summary.get("assuming", "")
+    with alerted(summary["alerts"], decides=decision is not None, assuming=assuming) as is_provisional:
         if decision is not None:
             show_decision(decision, rows, is_provisional=is_provisional)
             say("")
@@ -406,7 +407,8 @@ def _behind(record: Summary) -> str:
 
 def show_ranking(summary: Summary, rows: int, decision: Decision | None = None) -> None:
     """Print the decision, or without places the ranks with their uncertainty."""
-    with alerted(summary["alerts"], decides=decision is not None) as is_provisional:
+    assuming = summary.get("assuming", "")
+    with alerted(summary["alerts"], decides=decision is not None, assuming=assuming) as is_provisional:
         if decision is None:
             _show_ranks(summary, rows)
             say(drawn_from(summary["draws"], summary["seed"]))

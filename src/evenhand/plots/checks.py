@@ -220,8 +220,8 @@ def _assessment(panel: Panel, at: int) -> str:
 
 def _on(panel: Panel, chosen: Codes) -> list[str]:
     """Return names of assessments, all different: who on what."""
-    objects = [style.clip(name, 18) for name in style.drawable(panel.objects)]
-    assessors = [style.clip(name, 18) for name in style.drawable(panel.assessors)]
+    objects = [style.clip(name, 13) for name in style.drawable(panel.objects)]
+    assessors = [style.clip(name, 13) for name in style.drawable(panel.assessors)]
     whom = style.chosen(assessors, panel.assessor_index[chosen]), style.chosen(objects, panel.object_index[chosen])
     return [style.from_the_left(name) for name in style.drawable(" on ".join(pair) for pair in zip(*whom, strict=True))]
 

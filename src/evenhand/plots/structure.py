@@ -27,7 +27,7 @@ _SWEEPS: Final = 12
 _MOST_LINES: Final = 300
 """Up to this many assessments of a graph are drawn one by one."""
 
-_BUNDLES: Final = 12
+_BUNDLES: Final = 8
 """Of more, neighbours are taken together to about this many bundles on either side."""
 
 _MOST_LINKS: Final = 60
@@ -111,7 +111,7 @@ def assessments_drawn(panel: Panel, parts: Connectivity) -> tuple[Any, list[str]
             weak=cut,
         ),
         width=_APART,
-        height=min(max((18 if every else 40) * max(y_left.size, y_right.size), 160), 1080),
+        height=min(max((18 if every else 52) * max(y_left.size, y_right.size), 160), 1080),
     ).encode(
         x=_flat("x", "start", [0, 1]),
         x2="end:Q",
@@ -123,7 +123,10 @@ def assessments_drawn(panel: Panel, parts: Connectivity) -> tuple[Any, list[str]
         ),
     )
     most = int(count.max())
-    width = alt.StrokeWidth("count:Q", scale=alt.Scale(domain=[0, most], range=[0, min(most, 4)]), legend=None)
+    widths = alt.Scale(domain=[0, most], range=[0, min(most, 4)])
+    if not every:  # what stands out is the order, not the crossings
+        widths = alt.Scale(domain=[0, most], range=[0, 14], type="pow", exponent=1.6)
+    width = alt.StrokeWidth("count:Q", scale=widths, legend=None)
     layers = [links.mark_rule(color=GREY, strokeOpacity=0.6 if every else 0.4).encode(strokeWidth=width)]
     if cut.any():
         layers.append(links.transform_filter("datum.weak").mark_rule(color=ALERT, strokeWidth=2.5))

@@ -66,7 +66,7 @@ _MOST_KINDS: Final = 6
 
 _GREYS: Final = (*(LIGHT[f"level-{at}"] for at in range(1, 6)), LIGHT["ink"])
 
-_LONGEST: Final = 40
+_LONGEST: Final = 26
 _CONTROL: Final = {"Cc", "Cs", "Co", "Zl", "Zp"}
 _TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _TO_THE_RIGHT: Final = "\u200e"
@@ -307,7 +307,7 @@ def clip(name: str, most: int) -> str:
         head -= 1
     while tail < len(name) and _is_joined(name, tail):
         tail += 1
-    return f"{name[:head]}…{name[tail:]}"
+    return f"{name[:head]}…{name[tail:].rstrip()}"
 
 
 def _is_joined(name: str, at: int) -> bool:
@@ -320,7 +320,7 @@ def named(name: str, side: str) -> str:
 
     After a name that is read from the right a mark that takes no room turns the sentence round again.
     """
-    return f"{side} {name}" if name.isdigit() else f"{name}{_TO_THE_RIGHT}" if _is_turned(name) else name
+    return f"{name}{_TO_THE_RIGHT}" if _is_turned(name) else words.called(name, side)
 
 
 def chosen(names: Sequence[str], at: NDArray[np.integer[Any]]) -> list[str]:

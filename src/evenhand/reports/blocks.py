@@ -18,7 +18,7 @@ from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
 from evenhand.reports.decision_sheets import declared
 from evenhand.reports.drawing import Axis, axis
-from evenhand.words import chance, count_of, decimals, number, percent, plural
+from evenhand.words import called, chance, count_of, decimals, number, percent, plural, sentence
 
 FOLDED: Final = 60
 """Up to this many objects only the tail of a table is folded away."""
@@ -76,6 +76,11 @@ class Table:
     digits: int
     left_out: int = 0
 
+    @property
+    def is_ranked(self) -> bool:
+        """Whether ranks can be told."""
+        return all(one.rank_lower is not None for part in self.parts for rows in part for one in rows.rows)
+
 
 def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None) -> Table:
     """Return the table of all objects, with what is far from the line folded away."""
@@ -110,7 +115,7 @@ def _parts(blocks: Sequence[tuple[Sequence[Standing], bool]], noun: str = "", di
     found = []
     for rows, is_folded in blocks:
         if rows and is_folded and len(rows) > 2:  # a fold takes as much room as a row
-            found.append(Rows(tuple(rows), _summary(rows, noun), _paper(rows, digits)))
+            found.append(Rows(tuple(rows), _summary(rows, noun), _paper(rows, noun, digits)))
         elif rows:
             found.append(Rows(tuple(rows)))
     return tuple(found)
@@ -125,11 +130,11 @@ def _summary(rows: Sequence[Standing], noun: str) -> str:
     return f"Ranks {rows[0].place:,} to {rows[-1].place:,}: {_statuses(rows)}"
 
 
-def _paper(rows: Sequence[Standing], digits: int) -> str:
+def _paper(rows: Sequence[Standing], noun: str, digits: int) -> str:
     first, last = rows[0], rows[-1]
     what = "" if first.status is None else f" are {_statuses(rows)}"
-    ends = f"from {first.object} at {number(first.value, digits)} to {last.object} at {number(last.value, digits)}"
-    return f"Ranks {first.place:,} to {last.place:,}{what}, {ends} points; the annex has them."
+    ends = " to ".join(f"{called(one.object, noun)} at {number(one.value, digits)}" for one in (first, last))
+    return f"Ranks {first.place:,} to {last.place:,}{what}, from {ends} points; the annex has them."
 
 
 def _statuses(rows: Sequence[Standing]) -> str:
@@ -210,6 +215,17 @@ class Object:
     changes: Changes | None = None
 
     @property
+    def spread(self) -> float | None:
+        """How far apart its scores are once biases are taken out; None where there is nothing to tell apart."""
+        less = [one.less for one in self.scores if one.bias is not None]
+        return max(less) - min(less) if len(less) > 1 else None
+
+    @property
+    def mean(self) -> float:
+        """The weighted mean of its scores once biases are taken out."""
+        return sum(one.share * one.less for one in self.scores)
+
+    @property
     def scale(self) -> Axis:
         """The scale of scores, for what would change its status."""
         return axis([0.0, 1.0] if self.changes is None else self.changes.ends)
@@ -251,7 +267,7 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
         found.append(
             Object(
                 standing=one,
-                finding=_finding(one, decision, counts, digits),
+                finding=_finding(one, decision, counts, panel.noun, digits),
                 move=_move(told, digits),
                 explanation=told,
                 steps=steps,
@@ -283,20 +299,20 @@ def _steps(told: Explanation | None) -> tuple[tuple[float, float], ...]:
     return tuple(found)
 
 
-def _finding(one: Standing, decision: Decision | None, counts: Counter[int], digits: int) -> str:
-    value = number(one.value, digits)
+def _finding(one: Standing, decision: Decision | None, counts: Counter[int], noun: str, digits: int) -> str:
+    value, name = number(one.value, digits), called(one.object, sentence(noun))
     if decision is None or one.status is None or one.chance is None:
         within = f" in group {one.group + 1}" if len(counts) > 1 else ""
-        return f"{one.object} has rank {one.place:,} of {counts[one.group]:,}{within}, with a value of {value}"
+        return f"{name} has rank {one.place:,} of {counts[one.group]:,}{within}, with a value of {value}"
     likely = f"a chance of {chance(one.chance)} of a place"
     if decision.line is not None and one.status == "undecided":
         last, first = decision.line
         if one.object == first.object:
-            return f"{one.object} is the first below the line, with {likely}"
+            return f"{name} is the first below the line, with {likely}"
         if one.object == last.object:
-            return f"{one.object} is the last above the line, with {likely}"
+            return f"{name} is the last above the line, with {likely}"
     word = STATUS[one.status][0].lower()
-    return f"{one.object} is {word} at rank {one.place:,}, with {likely}"
+    return f"{name} is {word} at rank {one.place:,}, with {likely}"
 
 
 def _move(told: Explanation | None, digits: int) -> str:
@@ -362,12 +378,12 @@ def assessors_words(assessors: Sequence[Assessor], digits: int) -> str:
         return "No assessor is clearly stricter or more generous than the panel"
     told = []
     if first.side == "generous":
-        told.append(f"{first.assessor} gives {number(first.bias, digits)} points more than the panel")
+        who = called(first.assessor, "Assessor")
+        told.append(f"{who} gives {number(first.bias, digits)} points more than the panel")
     if last.side == "strict":
         less = number(-last.bias, digits)
-        told.append(
-            f"{last.assessor} {less} less" if told else f"{last.assessor} gives {less} points less than the panel"
-        )
+        who = called(last.assessor, "assessor" if told else "Assessor")
+        told.append(f"{who} {less} less" if told else f"{who} gives {less} points less than the panel")
     return ", ".join(told)
 
 
@@ -378,11 +394,12 @@ def values_words(fit: Fit, table: Table, decision: Decision | None) -> str:
         return f"Values of the {plural(fit.panel.noun)}{within}"
     last, first = decision.line
     gap = last.value - first.value
+    said = f"The line falls between {' and '.join(called(one.object, fit.panel.noun) for one in decision.line)}"
     if last.lower is None or first.upper is None:
-        return f"The line falls between {last.object} and {first.object}"
+        return said
     if gap < 0.25 * (first.upper - last.lower):
-        return f"The line falls between {last.object} and {first.object}, which the scores hardly separate"
-    return f"The line falls between {last.object} and {first.object}, {number(gap, table.digits)} points apart"
+        return f"{said}, which the scores hardly separate"
+    return f"{said}, {number(gap, table.digits)} points apart"
 
 
 def context(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from evenhand.answers.alerts import Alert, provisional
 from evenhand.answers.decision import Decision, Standing, in_order
 from evenhand.io.sheets import Cell, Chart, Column, Formula, Line, Link, Series, Sheet
 from evenhand.look import LIGHT, STATUS
@@ -18,7 +19,7 @@ from evenhand.models.fit import Fit
 from evenhand.panel.confidence import precision_of_level
 from evenhand.panel.panel import Panel
 from evenhand.reports.summary import Summary, alert_records, find_alerts
-from evenhand.words import argument, count_of, decimals, percent, plural, printable, sentence
+from evenhand.words import argument, count_of, decimals, lowered, name_some, percent, plural, printable, sentence
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
@@ -64,15 +65,17 @@ _MOST_LOOKED_UP: Final = 100_000_000
 
 
 def decision_sheets(
-    found: Fit | CriteriaFit, decision: Decision | None = None, alerted: Sequence[Summary] | None = None
+    found: Fit | CriteriaFit, decision: Decision | None = None, alerts: Sequence[Alert] | None = None
 ) -> list[Sheet]:
     """Return what people read first: the decision, or values without places; charts; scores by object; biases.
 
-    Alerts are found unless their records are given.
+    Alerts are found unless they are given. Until what must be checked is settled, these sheets are without it.
     """
+    alerts = find_alerts(found.combined, decision) if alerts is None else alerts
+    alerted, without = alert_records(alerts), provisional(alerts)
+    if without is not None:
+        found, decision = without.fit, without.decision
     fit = found.combined
-    if alerted is None:
-        alerted = alert_records(find_alerts(fit, decision))
     standings = _by_value(fit) if decision is None else decision.standings
     form = points_form(fit)
     first = Sheet(DECISION, [], fixed=2, above=_above(fit, decision, alerted), below=_below(fit, decision, alerted))
@@ -141,16 +144,33 @@ def _above(fit: Fit, decision: Decision | None, alerted: Sequence[Summary]) -> l
         headline, meaning = decision.headline(), decision.meaning()
     alerts = alert_lines(alerted)
     if alerts and alerts[0].kind == "stop":
-        return [Line("No decision yet", "title"), *alerts, Line(f"Provisional: {headline}. {meaning}"), Line("")]
+        return [
+            Line("No decision yet", "title"),
+            *alerts,
+            Line(f"Provisional: {lowered(headline)}. {meaning}"),
+            Line(""),
+        ]
     return [Line(headline, "title"), *alerts, Line(meaning), Line("")]
 
 
 def alert_lines(alerted: Sequence[Summary]) -> list[Line]:
     """Return a line for each alert that stands before the answer: what it is, where, and what to do."""
     serious = [one for one in alerted if one["level"] != "note"]
-    lines = [Line(alert_words(one), one["level"]) for one in serious[:_ALERTS]]
-    more = len(serious) - len(lines)
-    return [*lines, Line(f"{more:,} more: see the sheet notes.", "check")] if more else lines
+    lines = []
+    for one in serious[:_ALERTS]:
+        lines.append(Line(alert_words(one), one["level"]))
+        lines += [Line(_outcome_words(case), "check") for case in one["outcomes"]]
+    more = len(serious) - _ALERTS
+    return [*lines, Line(f"{more:,} more: see the sheet notes.", "check")] if more > 0 else lines
+
+
+def _outcome_words(case: Summary) -> str:
+    """Return what would come out if a score were another."""
+    place = "has no place" if case["place"] is None else f"ranks {case['place']:,}"
+    groups = [f"{len(case[status]):,} {word.lower()}" for status, word in STATUS_WORDS.items() if status in case]
+    inside = f" ({name_some(case['in'], 5)})" if case.get("in") else ""
+    counts = f"; {groups[0]}{inside}, {', '.join(groups[1:])}" if groups else ""
+    return f"{sentence(case['case'])}: {case['object']} {place}{counts}."
 
 
 def alert_words(alert: Summary) -> str:
@@ -159,7 +179,8 @@ def alert_words(alert: Summary) -> str:
     start = alert["headline"] if alert["headline"].startswith(level) else f"{level}: {alert['headline']}"
     where = f" ({alert['where']})" if alert["where"] else ""
     remedy = sentence(alert["remedy"]).rstrip(".")
-    return f"{start}{where}. {remedy}." if remedy else f"{start}{where}."
+    said = f"{start}{where}. {remedy}." if remedy else f"{start}{where}."
+    return said.replace("`", "")
 
 
 def _below(fit: Fit, decision: Decision | None, alerted: Sequence[Summary]) -> list[Line]:
@@ -171,6 +192,8 @@ def _below(fit: Fit, decision: Decision | None, alerted: Sequence[Summary]) -> l
         ranks = "" if decision is None else ", Best rank and Worst rank those of the range of ranks"
         how = f"From and To are the ends of the {percent(fit.values.interval)} interval{ranks}. {how}"
     said.append(how)
+    if any(one["outcomes"] for one in alerted):
+        said.append("The sheets after biases are of the file as it stands, with what must be checked.")
     return [Line(text) for text in said if text]
 
 
@@ -461,8 +484,8 @@ def _bars_columns(bars: Sequence[tuple[str, float, float | None, float | None, i
 
 def _short(label: str) -> str:
     """Return a name for a chart: without control characters, which its file cannot hold, and cut where it is long."""
-    shown = "".join(one if unicodedata.category(one) == "Cf" else printable(one) for one in label[: _LONGEST + 1])
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
+    shown = "".join(one if unicodedata.category(one) == "Cf" else printable(one) for one in label)
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST // 2]}…{shown[-_LONGEST // 2 + 1 :]}"
 
 
 def _around(numbers: Sequence[float]) -> tuple[float, float, float]:

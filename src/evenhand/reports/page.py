@@ -6,7 +6,8 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from evenhand import look
-from evenhand.answers.alerts import Alert, alerts
+from evenhand.answers.alerts import Alert, alerts, provisional
 from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Decision, decide, standings, why_unsafe
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
@@ -43,7 +44,7 @@ from evenhand.reports.summary import (
     summarise_ranking,
     summarise_reliability,
 )
-from evenhand.words import chance, count_of, lowered, name_some, number, percent, sentence
+from evenhand.words import called, called_some, chance, count_of, lowered, name_some, number, percent, sentence
 
 if TYPE_CHECKING:
     import altair as alt
@@ -72,6 +73,12 @@ _ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
 _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 """Coordinates of a drawing with more than two decimals, at the end of those."""
 
+_PANEL: Final = 290
+"""How wide the panels of charts are drawn, in pixels and but for names beside them: as a phone has room."""
+
+_CUT, _END = 22, 8
+"""Labels of more characters than this are cut short where there is no room, before so many at their end."""
+
 _NAMED: Final = 30
 """Up to this many objects are named in a sentence."""
 
@@ -87,9 +94,11 @@ _CONFIDENCE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A chart of the annex: drawn as SVG, and in words."""
+    """A chart of the annex: its finding, its panels drawn as SVG, what they show, and all of it in words."""
 
-    drawing: str
+    title: str
+    drawings: list[str]
+    notes: str
     words: str
 
 
@@ -144,7 +153,8 @@ def make_report(
         without = provisional(stops)
         if without is not None:  # what follows is of the panel without what must be checked, all of it
             found = fit = without.fit
-            ranking, decision = without.ranking, without
+            decision = without.decision
+            ranking = rank(fit, top=top, seed=seed, draws=draws) if decision is None else decision.ranking
         compared = None if comparison is False or (stops and comparison is not True) else comparison
         if compared is True:
             compared = compare(fit.panel, per_component=fit.per_component, candidates=candidates)
@@ -241,16 +251,48 @@ def _pictures(fit: Fit, compared: Comparison | None, notes: list[Problem]) -> di
 
 
 def picture(name: str, chart: alt.TopLevelMixin) -> Picture:
-    """Return a chart as a report holds it."""
+    """Return a chart as a report holds it: each panel by itself, so that they stand side by side or in a column."""
+    specification = chart.to_dict(validate=False)  # our own charts are valid: the tests of pictures see to that
+    heading = specification.pop("title")
+    common: dict[str, Any] = {
+        key: specification[key] for key in ("$schema", "config", "datasets") if key in specification
+    }
+    # a page names each chart as a whole and has its numbers in tables: words for every single mark double its size
+    common["config"] |= {"aria": False, "background": "transparent"}
+    drawings = [
+        _drawn(f"{name}-{at}", {**_narrow(name, one), **common}) for at, one in enumerate(_panels(specification))
+    ]
+    title, notes = (" ".join(heading.get(part, ())) for part in ("text", "subtitle"))
+    return Picture(title, drawings, notes, str(specification.get("description", name)))
+
+
+def _panels(specification: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the panels of a chart."""
+    parts = [part for way in ("hconcat", "vconcat", "concat") for part in specification.get(way, ())]
+    if not parts:
+        yield specification
+    for part in parts:
+        yield from _panels(part)
+
+
+def _narrow(name: str, panel: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a panel that is not wider than a phone."""
+    width, height = panel.get("width", 0), panel.get("height", 0)
+    if name == "design" or width <= _PANEL:  # cells have a size of their own
+        return dict(panel)
+    if name == "assessor-graph":  # a circle stays round
+        return {**panel, "width": _PANEL, "height": height * _PANEL / width}
+    return {**panel, "width": 1.2 * _PANEL, "autosize": {"type": "fit-x", "contains": "padding"}}
+
+
+def _drawn(name: str, specification: dict[str, Any]) -> str:
+    """Return a panel as SVG, in colours that follow the page."""
     import vl_convert
 
-    specification = chart.to_dict(validate=False)  # our own charts are valid: the tests of pictures see to that
-    # a page names each chart as a whole and has its numbers in tables: words for every single mark double its size
-    specification["config"] = {**specification.get("config", {}), "aria": False}
     drawing = _TAG.sub(_plain_tag, vl_convert.vegalite_to_svg(specification))
     # each drawing numbers its parts from 0, and a page has several
     drawing = re.sub(r'(\bid="|url\(#|href="#)(\w+)', rf"\g<1>{name}-\g<2>", drawing)
-    return Picture(look.in_variables(drawing), str(specification.get("description", name)))
+    return look.in_variables(drawing)
 
 
 def _plain_tag(tag: re.Match[str]) -> str:
@@ -272,14 +314,16 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
     ]
     if groups > 1:
         highest = [
-            f"{labels[order[0]]} ({estimate[order[0]]:.1f}) in group {at + 1}" for at, order in enumerate(firsts)
+            f"{called(labels[order[0]], fit.panel.noun)} ({estimate[order[0]]:.1f}) in group {at + 1}"
+            for at, order in enumerate(firsts)
         ]
         said.append(f"The highest value of each group: {name_some(highest, _GROUPS)}.")
     elif top is not None:
         rank = fit.values.rank  # those who share the last place are all named
         named = [labels[at] for at in firsts[0] if rank[at] <= top]
+        who = _named(named, fit.panel.noun)
         tie = ", of whom some are level" if len(named) > top else ""
-        said.append(f"By value alone, and nobody can say how surely, the first {top:,} are {_named(named)}{tie}.")
+        said.append(f"By value alone, and nobody can say how surely, the first {top:,} are {who}{tie}.")
     else:
         said.append(_highest(fit, firsts[0][0]))
     return said
@@ -291,22 +335,22 @@ def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, stops
         return _leading(fit, ranking)
     said = [f"{decision.headline()}."]
     if stops:
-        said = [f"No decision yet: {lowered(stops[0].headline)}. {stops[0].lines[0][0]}"]
-        said.append(f"Without what must be checked, {lowered(decision.headline())}.")
+        said.insert(0, f"No decision yet: {lowered(stops[0].headline)}. {stops[0].lines[0][0]}")
     said += [decision.meaning(), _lists(decision)]
     if decision.drawn is not None:
-        drawn = _named(decision.drawn)
+        drawn = _named(decision.drawn, fit.panel.noun)
         said.append(f"The open places were drawn by lot with seed {decision.lottery_seed}, in this order: {drawn}.")
     return [one for one in (*said, decision.averages_words()) if one]
 
 
 def _lists(decision: Decision) -> str:
     groups = {"in": decision.inside, "undecided": decision.undecided, "out": decision.outside}
-    return " ".join(f"{look.STATUS[name][0]}: {_named(labels)}." for name, labels in groups.items() if labels)
+    noun = decision.fit.panel.noun
+    return " ".join(f"{look.STATUS[name][0]}: {_named(labels, noun)}." for name, labels in groups.items() if labels)
 
 
-def _named(labels: Sequence[str]) -> str:
-    return name_some(list(labels), _NAMED) if labels else "none"
+def _named(labels: Sequence[str], noun: str) -> str:
+    return called_some(labels, noun, _NAMED) if labels else "none"
 
 
 def _leading(fit: Fit, ranking: Ranking) -> list[str]:
@@ -318,12 +362,14 @@ def _leading(fit: Fit, ranking: Ranking) -> list[str]:
     if caution is not None:
         said = f"{sentence(caution)}."
     elif others:
-        said = f"The scores do not rule out ({share} intervals of ranks) that another is first: {_named(others)}."
+        who = _named(others, fit.panel.noun)
+        said = f"The scores do not rule out ({share} intervals of ranks) that another is first: {who}."
     return [_highest(fit, first), said]
 
 
 def _highest(fit: Fit, at: int) -> str:
-    return f"The highest value is that of {fit.values.labels[at]}, {fit.values.estimate[at]:.1f}."
+    label = called(fit.values.labels[at], fit.panel.noun)
+    return f"The highest value is that of {label}, {fit.values.estimate[at]:.1f}."
 
 
 def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
@@ -411,6 +457,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         checks=[one for one in report.alerts if one.level == "check"],
         remarks=[one for one in report.alerts if one.level == "note"],
         is_provisional=bool(stops),
+        without=provisional(stops),
         has_changes=any(one.changes for one in laid_out["objects"]),
         places={one.object: one.place for one in rows},
         by_error=sorted(
@@ -429,26 +476,41 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     )
 
 
-def provisional(stops: Sequence[Alert]) -> Decision | None:
-    """Return the decision without the scores that must be checked first, where there is one."""
-    outcomes = [one.outcomes[-1].decision for one in stops if one.outcomes]
-    return next((one for one in outcomes if one is not None), None)
-
-
 def filters() -> dict[str, Callable[..., Any]]:
     """Return how templates write numbers, chances, counts and names."""
     return {
         "number": partial(number, in_sentence=True),
         "signed": partial(number, in_sentence=True, signed=True),
         "plain": lambda value: f"{value:g}".replace("-", "−"),
+        "called": called,
         "chance": chance,
         "count_of": count_of,
         "coded": _coded,
         "some": name_some,
         "sentence": sentence,
+        "halves": halves,
         "css": lambda text: "".join(f"\\{ord(one):x} " if not one.isalnum() and one != " " else one for one in text),
         "lowered": lowered,
     }
+
+
+def halves(label: str) -> tuple[str, str]:
+    """Return a long label in two parts, of which the first may be cut short; the second of a short one is empty.
+
+    Labels that begin alike stay different. No sign is torn from the accents and joiners that belong to it.
+
+    Examples
+    --------
+    >>> halves("A long title of a proposal 17"), halves("P17")
+    (('A long title of a', ' proposal 17'), ('P17', ''))
+    """
+    if len(label) <= _CUT:
+        return label, ""
+    at = label.find(" ", len(label) - 2 * _END, -1)  # best between words
+    at = len(label) - _END if at < 0 else at
+    while at < len(label) and (unicodedata.category(label[at])[0] in "MC" or label[at - 1] == "\u200d"):
+        at += 1
+    return label[:at], label[at:]
 
 
 def _coded(text: str) -> Markup:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
 
-from evenhand.answers.alerts import LARGEST, Alert, alerts
+from evenhand.answers.alerts import LARGEST, Alert, alerts, provisional
 from evenhand.answers.decision import Decision, classify, decide
 from evenhand.answers.evidence import Evidence, Priors, default_priors, evidence
 from evenhand.answers.ranking import DRAWS, Ranking, rank
@@ -125,8 +125,11 @@ def summarise_fit(
 
 def find_alerts(fit: Fit, decision: Decision | None = None) -> list[Alert]:
     """Return what may be wrong with a result; of a decision on a panel of some hundred scores, by other methods too."""
+    found = alerts(fit, decision, deletions=())
+    if decision is None or provisional(found) is not None:
+        return found
     compared = None
-    if decision is not None and fit.panel.n_assessments <= COMPARED and fit.model.why_not("refit") is None:
+    if fit.panel.n_assessments <= COMPARED and fit.model.why_not("refit") is None:
         from evenhand.answers.compare import compare
 
         compared = compare(fit.panel, per_component=fit.per_component)

@@ -25,6 +25,7 @@ from evenhand.models.fit import Fit, method_name
 from evenhand.reports.decision_sheets import CHART_DATA, MOST_SCORES, decision_sheets, declared
 from evenhand.reports.summary import (
     Summary,
+    find_alerts,
     problem_records,
     robustness_facts,
     summarise_fit,
@@ -164,8 +165,10 @@ def workbook(
         If there are more objects, or more assessors, than a sheet has rows.
     """
     check_target(path, known=(".xlsx",))
-    summary = summarise_fit(found, top=top, seed=seed, grades=grades, priors=priors)
-    front = decision_sheets(found, decision_for(found.combined, top, seed), summary["alerts"])
+    decision = decision_for(found.combined, top, seed)
+    alerted = find_alerts(found.combined, decision)
+    summary = summarise_fit(found, top=top, seed=seed, grades=grades, priors=priors, decision=decision, alerted=alerted)
+    front = decision_sheets(found, decision, alerted)
     return write_workbook(path, with_details(summary, found, top=top, seed=seed), ("objects", "assessors"), front)[0]
 
 

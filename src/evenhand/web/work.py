@@ -288,9 +288,9 @@ _TYPED: Final[Mapping[str, list[str]]] = {
 
 def conclude(found: Fit | CriteriaFit, places: int | None) -> Answer:
     """Return ranks, decision and alerts of a fit."""
+    from evenhand.answers.alerts import provisional
     from evenhand.answers.decision import decide
     from evenhand.answers.ranking import rank
-    from evenhand.reports.page import provisional
     from evenhand.reports.summary import find_alerts
 
     fit = found.combined
@@ -307,7 +307,8 @@ def conclude(found: Fit | CriteriaFit, places: int | None) -> Answer:
     stops = [one for one in alerts if one.level == "stop"]
     without = provisional(stops)
     if without is not None:
-        return Answer(found, without.fit, without.ranking, without, stops)
+        made = without.decision
+        return Answer(found, without.fit, rank(without.fit) if made is None else made.ranking, made, stops)
     return Answer(found, fit, ranking, decision, alerts, why)
 
 

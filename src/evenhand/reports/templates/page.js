@@ -7,6 +7,14 @@
     for (let one = folded; one; one = one.parentElement.closest("details")) { one.open = true; }
     if (folded) { folded.scrollIntoView(); }
   }
+  const links = all("nav a");
+  function follow() {  // the part of the page that one reads is marked in its contents
+    const at_end = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
+    const read = links.filter((link) => at_end || document.querySelector(link.hash).getBoundingClientRect().top < innerHeight / 3);
+    links.forEach((link) => { link === (read[read.length - 1] || links[0]) ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current"); });
+  }
+  window.addEventListener("scroll", follow, { passive: true });
+  follow();
   window.addEventListener("hashchange", reveal);
   reveal();
   const find = document.querySelector(".find");
@@ -22,7 +30,8 @@
         count += !row.hidden;
       });
       folds.forEach(function (fold) { fold.open = !is_all; });
-      find.querySelector("[role=status]").textContent = is_all ? "" : count + " shown";
+      const told = find.querySelector("[role=status]");
+      told.textContent = is_all ? "" : count ? count + " shown" : told.dataset.none;
       buttons.forEach(function (one) { one.setAttribute("aria-pressed", String(one.dataset.status === wanted)); });
     };
     find.addEventListener("input", show);

@@ -199,7 +199,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
         charts = {}
         if why_no_charts() is None:
             charts = {
-                "graph": picture("graph", plots.assessor_graph(scores)),
+                "graph": picture("assessor-graph", plots.assessor_graph(scores)),
                 "design": picture("design", plots.design(scores)),
             }
         return {
