@@ -104,13 +104,13 @@ def read_members(path: str | os.PathLike[str], side: Side, *, column: str | None
 
 
 def typed_members(text: str, side: Side) -> Members:
-    """Return objects or assessors that somebody typed or pasted: how many, one a line, or a table with headings.
+    r"""Return objects or assessors that somebody typed or pasted: how many, one a line, or a table with headings.
 
     Examples
     --------
-    >>> typed_members("Grant, R\\nHorvat, J", "assessor").labels
+    >>> typed_members("Grant, R\nHorvat, J", "assessor").labels
     ('Grant, R', 'Horvat, J')
-    >>> typed_members("proposal,title\\nP1,On cakes", "object").details
+    >>> typed_members("proposal,title\nP1,On cakes", "object").details
     {'title': {'P1': 'On cakes'}}
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -125,7 +125,7 @@ def typed_members(text: str, side: Side) -> Members:
 
 
 def typed_pairs(text: str, objects: Members, assessors: Members, what: Literal["conflicts", "fixed pairs"]) -> Pairs:
-    """Return pairs that somebody pasted, one a line; headings may be missing where the first line has known labels."""
+    """Return pairs that somebody pasted, one a line; headings may be missing where the first line has a known label."""
     if not text.strip():
         return []
     with _pasted(_headed(text, objects, assessors), what) as file:
@@ -148,7 +148,7 @@ def _headed(text: str, objects: Members, assessors: Members) -> str:
     members = {"assessor": assessors, "object": objects}
     for sides in (_SIDES, _SIDES[::-1]):
         named = list(zip(sides, cells, strict=False))
-        if len(named) == len(sides) and all(members[side].find(cell) >= 0 for side, cell in named):
+        if len(named) == len(sides) and any(members[side].find(cell) >= 0 for side, cell in named):
             return mark.join([*sides, "expertise"][: max(len(cells), 2)]) + "\n" + text.strip("\r\n")
     return text
 
