@@ -14,7 +14,6 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from evenhand.errors import EvenhandError, InputError
@@ -23,10 +22,9 @@ from evenhand.web.jobs import Job, jobs
 from evenhand.web.models import Plan, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.views.record import archive, sent
-from evenhand.words import number
 
 if TYPE_CHECKING:
-    from evenhand.design.result import Design, DesignStep, Outlook, Prospect
+    from evenhand.design.result import Design, DesignStep, Outlook
 
 _FIRST: Final = {"per_object": 3, "uncertainty": 8}
 """What stands in the fields of a new design."""
@@ -141,8 +139,6 @@ def plan(request: HttpRequest, pk: int) -> HttpResponse:
         return when_done(request, job, show)
 
     def show(context: dict[str, Any]) -> HttpResponse:
-        design, now = context["design"], context["now"]
-        context = context | {"headline": _headline(design, now), "why_no_hotcrp": _why_no_hotcrp(design)}
         return page(request, "plan.html", plan=one, **context)
 
     try:
@@ -171,7 +167,7 @@ def _laid_out(one: Plan, found: Found) -> dict[str, Any]:
         "sentences": [] if summary is None else describe_design(summary),
         "notes": [note.message for note in design.notes],
         "not_numbers": not_numbers(task.objects),
-        "digits": _digits(design, now),
+        "digits": 1 if task.in_points and (now.mean_sd or 1.0) >= 1 else 2,  # tables have one more
         "steps": [] if found.ahead is None else found.ahead.steps,
         "curve": [] if found.ahead is None else _curve(found.ahead.steps, found.design.n_assessments),
         "lost": lost_assessors(design),
@@ -179,13 +175,9 @@ def _laid_out(one: Plan, found: Found) -> dict[str, Any]:
         "read_by": _listed(design.assignments, task.assessors),
         "readers_of": _listed([(label, who) for who, label in design.assignments], task.objects),
         "sds": {} if summary is None else {row["object"]: row["sd"] for row in summary["objects"]},
+        "has_addresses": _has_addresses(design),
         "chart": _picture(design) if now.is_whole else None,
     }
-
-
-def _digits(design: Design, now: Prospect) -> int:
-    """Return with how many decimals the headline has a standard deviation; tables have one more."""
-    return 1 if design.task.in_points and (now.mean_sd or 1.0) >= 1 else 2
 
 
 def _listed(pairs: Sequence[Pair], labels: Sequence[str]) -> dict[str, list[str]]:
@@ -194,29 +186,6 @@ def _listed(pairs: Sequence[Pair], labels: Sequence[str]) -> dict[str, list[str]
     for label, other in pairs:
         found[label].append(other)
     return found
-
-
-def _headline(design: Design, now: Prospect) -> str:
-    """Return what to expect, first of all."""
-    if now.unread:
-        words = ngettext("%(count)s object has no reader", "%(count)s objects have no reader", now.unread)
-        return words % {"count": now.unread}
-    if now.mean_sd is None:
-        return _("The plan falls into %(count)s parts that cannot be compared") % {"count": now.parts}
-    readings = design.task.readings(design.chosen)
-    few, many = int(readings.min()), int(readings.max())
-    each = str(few) if few == many else _("%(few)s to %(many)s") % {"few": few, "many": many}
-    sd = number(now.mean_sd, _digits(design, now))
-    words = ngettext(
-        "%(each)s reader each: expect ±%(sd)s points", "%(each)s readers each: expect ±%(sd)s points", many
-    )
-    if not design.task.in_points:
-        words = ngettext(
-            "%(each)s reader each: expect ±%(sd)s times the noise of one score",
-            "%(each)s readers each: expect ±%(sd)s times the noise of one score",
-            many,
-        )
-    return words % {"each": each, "sd": sd}
 
 
 def _curve(steps: Sequence[DesignStep], now: int) -> list[dict[str, Any]]:
@@ -242,15 +211,15 @@ def _picture(design: Design) -> Any:
     return picture("design", plots.design(design)) if why_no_charts() is None else None
 
 
-def _why_no_hotcrp(design: Design) -> str:
-    """Return why there is no file for HotCRP; nothing where there is one."""
+def _has_addresses(design: Design) -> bool:
+    """Say whether HotCRP would find every assessor."""
     from evenhand.reports.designs import addresses_of
 
     try:
         addresses_of(list(design.task.assessors), design.emails)
     except InputError:
-        return _("needs an e-mail address for each assessor: paste them with a column email.")
-    return ""
+        return False
+    return True
 
 
 # --- by hand -----------------------------------------------------------------------------------------
