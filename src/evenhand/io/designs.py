@@ -128,7 +128,8 @@ def typed_pairs(text: str, objects: Members, assessors: Members, what: Literal["
     """Return pairs that somebody pasted, one a line; headings may be missing where the first line has a known label."""
     if not text.strip():
         return []
-    with _pasted(_headed(text, objects, assessors), what) as file:
+    headings = _headings(text, objects, assessors)
+    with _pasted(text, what, headings) as file:
         return read_design_pairs(file, objects, assessors, what)
 
 
@@ -136,12 +137,13 @@ def typed_expertise(text: str, objects: Members, assessors: Members) -> Expected
     """Return what somebody pasted on how well assessors know objects; None where that is nothing."""
     if not text.strip():
         return None
-    with _pasted(_headed(text, objects, assessors), "expertise") as file:
+    headings = _headings(text, objects, assessors)
+    with _pasted(text, "expertise", headings) as file:
         return read_expected(file, objects, assessors)
 
 
-def _headed(text: str, objects: Members, assessors: Members) -> str:
-    """Return pasted pairs with headings, which are put before them where the first line is a pair already."""
+def _headings(text: str, objects: Members, assessors: Members) -> str:
+    """Return the headings that pasted pairs lack: a line where their first one is a pair already, else nothing."""
     first = text.strip("\r\n").partition("\n")[0]
     mark = next((mark for mark in "\t;" if mark in first), ",")
     cells = [cell.strip().strip('"') for cell in first.split(mark)]
@@ -149,21 +151,24 @@ def _headed(text: str, objects: Members, assessors: Members) -> str:
     for sides in (_SIDES, _SIDES[::-1]):
         named = list(zip(sides, cells, strict=False))
         if len(named) == len(sides) and any(members[side].find(cell) >= 0 for side, cell in named):
-            return mark.join([*sides, "expertise"][: max(len(cells), 2)]) + "\n" + text.strip("\r\n")
-    return text
+            return mark.join([*sides, "expertise"][: len(cells)]) + "\n"
+    return ""
 
 
 @contextmanager
-def _pasted(text: str, what: str) -> Iterator[Path]:
-    """Give pasted text as a file to read, of which errors say what it is."""
+def _pasted(text: str, what: str, headings: str = "") -> Iterator[Path]:
+    """Give pasted text as a file to read; errors say what it is, and the row as it was pasted."""
     with TemporaryDirectory(prefix="evenhand-") as folder:
         file = Path(folder) / f"{what}.txt"
-        file.write_text(text.strip("\r\n") + "\n", encoding="utf-8")
+        file.write_text(headings + text.strip("\r\n") + "\n", encoding="utf-8")
         try:
             yield file
         except InputError as error:
-            named = [replace(one, where=(one.where or what).replace(file.name, what, 1)) for one in error.problems]
-            raise InputError(named) from None
+            places = [(one.where or what).replace(file.name, what, 1) for one in error.problems]
+            if headings:
+                places = [re.sub(r"(?<=row )\d+", lambda row: str(int(row[0]) - 1), place) for place in places]
+            pairs = zip(error.problems, places, strict=True)
+            raise InputError([replace(one, where=place) for one, place in pairs]) from None
 
 
 def _aliases(table: Table, side: Side) -> dict[str, str]:

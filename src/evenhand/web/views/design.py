@@ -55,9 +55,8 @@ def designs(request: HttpRequest) -> HttpResponse:
 
 def _form(request: HttpRequest, form: Asked, words: Sequence[str] = (), plan: Plan | None = None) -> HttpResponse:
     """Return the form with all that was typed, and what is wrong with it."""
-    status = 400 if words or form.errors else 200
     plans = Plan.objects.exclude(pairs=[])
-    return page(request, "designs.html", status=status, form=form, plans=plans, words=list(words), plan=plan)
+    return page(request, "designs.html", form=form, plans=plans, words=list(words), plan=plan)
 
 
 def make(request: HttpRequest) -> HttpResponse:
