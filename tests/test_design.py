@@ -424,7 +424,7 @@ def test_a_time_limit_ends_the_search_and_is_said() -> None:
 def test_pairs_chosen_by_hand_are_what_the_design_has_and_what_to_expect_of_them_is_known() -> None:
     made = eh.assign(["P1", "P2", "P3"], ["Ana", "Ben"], per_object=2, conflicts=(), uncertainty=8.0)
     less = with_pairs(made, [pair for pair in made.assignments if pair != ("Ben", "P1")])
-    assert prospect(less.task, less.chosen).mean_sd == pytest.approx(less.mean_sd, rel=1e-9)
+    assert prospect(less.task, less.chosen).mean_sd == pytest.approx(less.mean_sd, rel=1e-7)
     assert less.task.broken(less.chosen) == ["an object is read too little", "the number of assessments differs"]
     apart = with_pairs(made, [("Ana", "P1"), ("Ben", "P2")])
     assert prospect(apart.task, apart.chosen) == Prospect(None, None, unread=1, parts=2)
@@ -434,7 +434,7 @@ def test_pairs_chosen_by_hand_are_what_the_design_has_and_what_to_expect_of_them
 
 def test_pairs_that_must_not_be_are_refused_by_hand_too() -> None:
     made = eh.assign(["P1", "P2", "P3"], ["Ana", "Ben", "Eva"], per_object=2, conflicts=[("Ana", "P1")])
-    with pytest.raises(InputError, match="Ana must not read P1"):
+    with pytest.raises(NoDesignError, match="Ana must not read P1"):
         with_pairs(made, [("Ana", "P1")])
     with pytest.raises(InputError, match="no assessor Nobody"):
         with_pairs(made, [("Nobody", "P1")])

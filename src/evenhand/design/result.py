@@ -457,7 +457,7 @@ def with_pairs(design: Design, pairs: Iterable[tuple[str, str]]) -> Design:
         at = int(task.position(np.array([assessor_at[assessor]]), np.array([object_at[label]]))[0])
         if at < 0:
             message = f"{assessor} must not read {label}: what was asked for rules this pair out."
-            raise InputError(message, kind="conflict")
+            raise NoDesignError(message, kind="fixed", objects=[label], assessors=[assessor])
         chosen[at] = True
     return design if np.array_equal(chosen, design.chosen) else replace(design, chosen=chosen)
 
