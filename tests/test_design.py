@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from designs import all_designs, covariance, mean_variance
 from evenhand.design import find as find_module
-from evenhand.design.result import random_designs
+from evenhand.design.result import Prospect, prospect, random_designs, with_pairs
 from evenhand.design.start import parts_of
 from evenhand.design.task import spectral_gap
 from evenhand.errors import InputError, NoDesignError
@@ -419,3 +419,24 @@ def test_a_time_limit_ends_the_search_and_is_said() -> None:
     assert not design.in_time
     assert [note.kind for note in design.notes] == ["time_limit"]
     assert design.task.broken(design.chosen) == []
+
+
+def test_pairs_chosen_by_hand_are_what_the_design_has_and_what_to_expect_of_them_is_known() -> None:
+    made = eh.assign(["P1", "P2", "P3"], ["Ana", "Ben"], per_object=2, conflicts=(), uncertainty=8.0)
+    less = with_pairs(made, [pair for pair in made.assignments if pair != ("Ben", "P1")])
+    assert prospect(less.task, less.chosen).mean_sd == pytest.approx(less.mean_sd, rel=1e-7)
+    broken = less.task.broken(less.chosen)
+    assert "an object is read too little" in broken
+    assert "an object is read too often" not in broken
+    apart = with_pairs(made, [("Ana", "P1"), ("Ben", "P2")])
+    assert prospect(apart.task, apart.chosen) == Prospect(None, None, unread=1, parts=2)
+    assert not prospect(apart.task, apart.chosen).is_whole
+    assert with_pairs(made, made.assignments) is made
+
+
+def test_pairs_that_must_not_be_are_refused_by_hand_too() -> None:
+    made = eh.assign(["P1", "P2", "P3"], ["Ana", "Ben", "Eva"], per_object=2, conflicts=[("Ana", "P1")])
+    with pytest.raises(NoDesignError, match="Ana must not read P1"):
+        with_pairs(made, [("Ana", "P1")])
+    with pytest.raises(InputError, match="no assessor Nobody"):
+        with_pairs(made, [("Nobody", "P1")])

@@ -11,7 +11,15 @@ import pytest
 import evenhand as eh
 from evenhand.design.inputs import Members, expected_of
 from evenhand.errors import InputError
-from evenhand.io.designs import numbered, read_design_pairs, read_expected, read_members
+from evenhand.io.designs import (
+    numbered,
+    read_design_pairs,
+    read_expected,
+    read_members,
+    typed_expertise,
+    typed_members,
+    typed_pairs,
+)
 
 OBJECTS = Members("object", ("P1", "P2", "P3"), {})
 ASSESSORS = Members("assessor", ("Ana", "Ben"), {})
@@ -149,3 +157,41 @@ def test_mistakes_in_expertise_name_the_file_and_the_pair(tmp_path: Path, text: 
         read_expected(written(tmp_path, text), OBJECTS, ASSESSORS)
     for word in words:
         assert word in str(caught.value)
+
+
+def test_what_is_pasted_says_the_same_with_and_without_headings() -> None:
+    for text in ("Ana\tP1\nBen\tP3", "P1;Ana\nP3;Ben", "object,assessor\nP1,Ana\nP3,Ben\n", '\n"P1","Ana"\n"P3","Ben"'):
+        assert list(typed_pairs(text, OBJECTS, ASSESSORS, "conflicts")) == [("Ana", "P1"), ("Ben", "P3")]
+    assert list(typed_pairs(" \n", OBJECTS, ASSESSORS, "conflicts")) == []
+    known = typed_expertise("Ana\tP1\thigh\nBen\tP3\t0.5", OBJECTS, ASSESSORS)
+    assert known is not None
+    assert known.expertise is not None
+    assert known.expertise.tolist() == [1.0, 0.5]
+    assert typed_expertise("", OBJECTS, ASSESSORS) is None
+
+
+def test_a_mistake_in_what_is_pasted_has_the_row_in_which_it_was_pasted() -> None:
+    for text in ("Ana\tP1\nBen\tP9", "assessor\tobject\nBen\tP9"):
+        with pytest.raises(InputError, match="conflicts, row 2: There is no object P9"):
+            typed_pairs(text, OBJECTS, ASSESSORS, "conflicts")
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("3", ("O1", "O2", "O3")),
+        ("P1\nP2\n", ("P1", "P2")),
+        ("A, or B\nC, D and E", ("A, or B", "C, D and E")),
+        ("proposal\nP1\nP2", ("P1", "P2")),
+        ("Paper ID\tTitle\n7\tCakes\n8\tTea", ("7", "8")),
+        ("123456789012", ("123456789012",)),
+    ],
+)
+def test_members_are_typed_as_a_number_a_list_or_a_table(text: str, labels: tuple[str, ...]) -> None:
+    assert typed_members(text, "object").labels == labels
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\n", "P1\nP1", "a\tb\nc\td", "0"])
+def test_members_that_make_no_sense_are_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        typed_members(text, "object")

@@ -5,7 +5,7 @@ That is, of the values, beside chance, without an assessor, and with more or les
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -19,7 +19,7 @@ from evenhand.design.find import find
 from evenhand.design.inputs import Details, addresses_in
 from evenhand.design.start import least_cost, mix, parts_of
 from evenhand.design.task import Aim, Flags, Task
-from evenhand.errors import NoDesignError, Problem
+from evenhand.errors import InputError, NoDesignError, Problem
 from evenhand.models.additive import calibrate
 from evenhand.models.fit import Fit
 from evenhand.panel.headings import meaning_of
@@ -289,6 +289,31 @@ class LostAssessor:
 
 
 @dataclass(frozen=True, slots=True)
+class Prospect:
+    """What to expect of some pairs, whether they hold together or not.
+
+    Attributes
+    ----------
+    mean_sd, max_sd
+        Mean and largest standard deviation of the values of objects that are read; None where they fall apart.
+    unread
+        Objects that nobody reads.
+    parts
+        Number of parts into which the pairs fall.
+    """
+
+    mean_sd: float | None
+    max_sd: float | None
+    unread: int
+    parts: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all objects can be compared."""
+        return self.parts == 1 and not self.unread
+
+
+@dataclass(frozen=True, slots=True)
 class DesignStep:
     """What another number of assessments per object would give.
 
@@ -394,20 +419,47 @@ def lost_assessors(design: Design) -> tuple[LostAssessor, ...]:
     task, found = design.task, []
     for count, at in enumerate(design.used.tolist()):
         report("without each assessor", count, design.used.size)
-        rest = design.chosen & (task.assessor != at)
-        read = task.readings(rest) > 0
-        parts = parts_of(task, rest)[0] if rest.any() else 0
-        sds = _sds(task, rest, read) if parts == 1 else None
-        found.append(
-            LostAssessor(
-                task.assessors[at],
-                None if sds is None else float(sds.mean()),
-                None if sds is None else float(sds.max()),
-                int((~read).sum()),
-                parts,
-            )
-        )
+        left = prospect(task, design.chosen & (task.assessor != at))
+        found.append(LostAssessor(task.assessors[at], left.mean_sd, left.max_sd, left.unread, left.parts))
     return tuple(sorted(found, key=lambda one: (-one.unread, -one.parts, -(one.mean_sd or np.inf))))
+
+
+def prospect(task: Task, chosen: Flags) -> Prospect:
+    """Return what to expect of some of the pairs of a task."""
+    read = task.readings(chosen) > 0
+    parts = parts_of(task, chosen)[0] if chosen.any() else 0
+    unread = int((~read).sum())
+    if parts != 1:
+        return Prospect(None, None, unread, parts)
+    sds = _sds(task, chosen, read)
+    return Prospect(float(sds.mean()), float(sds.max()), unread, parts)
+
+
+def with_pairs(design: Design, pairs: Iterable[tuple[str, str]]) -> Design:
+    """Return the design that has exactly these pairs (assessor, object), chosen by hand.
+
+    Numbers and loads that were asked for may then be broken, which ``task.broken`` tells; a pair that must not be is
+    refused.
+
+    Examples
+    --------
+    >>> from evenhand.design.assign import assign
+    >>> made = assign(["P1", "P2"], ["Ana", "Ben"], per_object=2)
+    >>> with_pairs(made, [("Ana", "P1"), ("Ana", "P2"), ("Ben", "P2")]).loads
+    {'Ana': 2, 'Ben': 1}
+    """
+    task, chosen = design.task, np.zeros(design.task.n_pairs, dtype=bool)
+    object_at, assessor_at = ({label: at for at, label in enumerate(one)} for one in (task.objects, task.assessors))
+    for assessor, label in pairs:
+        for side, known, name in (("assessor", assessor_at, assessor), ("object", object_at, label)):
+            if name not in known:
+                raise InputError(f"There is no {side} {name} in this design.", kind="unknown_label")
+        at = int(task.position(np.array([assessor_at[assessor]]), np.array([object_at[label]]))[0])
+        if at < 0:
+            message = f"{assessor} must not read {label}: what was asked for rules this pair out."
+            raise NoDesignError(message, kind="fixed", objects=[label], assessors=[assessor])
+        chosen[at] = True
+    return design if np.array_equal(chosen, design.chosen) else replace(design, chosen=chosen)
 
 
 def _sds(task: Task, chosen: Flags, read: Flags | None = None) -> Floats:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, Literal
 
 import numpy as np
@@ -16,6 +18,7 @@ from evenhand.design.inputs import (
     CodedPairs,
     Expected,
     Members,
+    Pairs,
     expected_by_columns,
     expected_from,
     flags_of,
@@ -98,6 +101,74 @@ def read_members(path: str | os.PathLike[str], side: Side, *, column: str | None
         if side == "object":
             flags_of(None, found, "linking")
     return found
+
+
+def typed_members(text: str, side: Side) -> Members:
+    r"""Return objects or assessors that somebody typed or pasted: how many, one a line, or a table with headings.
+
+    Examples
+    --------
+    >>> typed_members("Grant, R\nHorvat, J", "assessor").labels
+    ('Grant, R', 'Horvat, J')
+    >>> typed_members("proposal,title\nP1,On cakes", "object").details
+    {'title': {'P1': 'On cakes'}}
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) == 1 and lines[0].isdecimal() and len(lines[0]) < len(str(_MOST_NUMBERED)) + 2:
+        return numbered(int(lines[0]), side)
+    known = {*SYNONYMS[side], *(WORDS["email"] if side == "assessor" else ())}
+    is_table = "\t" in text or (bool(lines) and any(fold(cell) in known for cell in re.split("[,;|]", lines[0])))
+    if not is_table:
+        return members_from(side, {side: lines}, source=f"{side}s")
+    with _pasted(text, f"{side}s") as file:
+        return read_members(file, side)
+
+
+def typed_pairs(text: str, objects: Members, assessors: Members, what: Literal["conflicts", "fixed pairs"]) -> Pairs:
+    """Return pairs that somebody pasted, one a line; headings may be missing where the first line has a known label."""
+    if not text.strip():
+        return []
+    headings = _headings(text, objects, assessors)
+    with _pasted(text, what, headings) as file:
+        return read_design_pairs(file, objects, assessors, what)
+
+
+def typed_expertise(text: str, objects: Members, assessors: Members) -> Expected | None:
+    """Return what somebody pasted on how well assessors know objects; None where that is nothing."""
+    if not text.strip():
+        return None
+    headings = _headings(text, objects, assessors)
+    with _pasted(text, "expertise", headings) as file:
+        return read_expected(file, objects, assessors)
+
+
+def _headings(text: str, objects: Members, assessors: Members) -> str:
+    """Return the headings that pasted pairs lack: a line where their first one is a pair already, else nothing."""
+    first = text.strip("\r\n").partition("\n")[0]
+    mark = next((mark for mark in "\t;" if mark in first), ",")
+    cells = [cell.strip().strip('"') for cell in first.split(mark)]
+    members = {"assessor": assessors, "object": objects}
+    for sides in (_SIDES, _SIDES[::-1]):
+        named = list(zip(sides, cells, strict=False))
+        if len(named) == len(sides) and any(members[side].find(cell) >= 0 for side, cell in named):
+            return mark.join([*sides, "expertise"][: len(cells)]) + "\n"
+    return ""
+
+
+@contextmanager
+def _pasted(text: str, what: str, headings: str = "") -> Iterator[Path]:
+    """Give pasted text as a file to read; errors say what it is, and the row as it was pasted."""
+    with TemporaryDirectory(prefix="evenhand-") as folder:
+        file = Path(folder) / f"{what}.txt"
+        file.write_text(headings + text.strip("\r\n") + "\n", encoding="utf-8")
+        try:
+            yield file
+        except InputError as error:
+            places = [(one.where or what).replace(file.name, what, 1) for one in error.problems]
+            if headings:
+                places = [re.sub(r"(?<=row )\d+", lambda row: str(int(row[0]) - 1), place) for place in places]
+            pairs = zip(error.problems, places, strict=True)
+            raise InputError([replace(one, where=place) for one, place in pairs]) from None
 
 
 def _aliases(table: Table, side: Side) -> dict[str, str]:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from evenhand.design.result import LARGEST_OUTLOOK
+from evenhand.errors import EvenhandError, InputError
+from evenhand.io.designs import typed_expertise, typed_members, typed_pairs
 from evenhand.panel.reading import LAYOUTS
 from evenhand.web.work import METHODS, REFINEMENTS
 
 _NAME: Final = 200
 _CELL: Final = 2000
+_PASTED: Final = 1_000_000
+_TOO_MANY: Final = _(
+    "Up to %(most)s objects and assessors together are planned here. "
+    "Larger designs are for the command line: evenhand design."
+)
 
 ROLES: Final = {
     "": _("Left out"),
@@ -24,6 +33,11 @@ ROLES: Final = {
     "criterion": _("Criterion"),
 }
 """What a column may be."""
+
+
+def said(error: EvenhandError) -> list[str]:
+    """Return what is wrong, a sentence for each problem."""
+    return [str(one) for one in error.problems] if isinstance(error, InputError) else [str(error)]
 
 
 class Upload(forms.Form):
@@ -125,3 +139,48 @@ class Saved(forms.Form):
     """Why a scenario becomes what stands."""
 
     reason = forms.CharField(max_length=_CELL)
+
+
+class Asked(forms.Form):
+    """What a design is to be: who and what there is, how much is to be read, what must not be."""
+
+    name = forms.CharField(required=False, max_length=_NAME)
+    objects = forms.CharField(max_length=_PASTED, strip=False)
+    assessors = forms.CharField(max_length=_PASTED, strip=False)
+    per_object = forms.IntegerField(min_value=1, max_value=1_000)
+    min_load = forms.IntegerField(required=False, min_value=0, max_value=1_000_000)
+    max_load = forms.IntegerField(required=False, min_value=1, max_value=1_000_000)
+    uncertainty = forms.FloatField(required=False, min_value=1e-6, max_value=1e6)
+    conflicts = forms.CharField(required=False, max_length=_PASTED, strip=False)
+    expertise = forms.CharField(required=False, max_length=_PASTED, strip=False)
+    seed = forms.IntegerField(required=False, min_value=0, max_value=2**31 - 1)
+
+    def clean(self) -> dict[str, Any]:
+        """Read what was pasted once, so that a mistake is said beside its field."""
+        given = self.cleaned_data
+        objects = self._read("objects", lambda: typed_members(given["objects"], "object"))
+        assessors = self._read("assessors", lambda: typed_members(given["assessors"], "assessor"))
+        if objects is not None and assessors is not None:
+            if len(objects.labels) + len(assessors.labels) > LARGEST_OUTLOOK:
+                self.add_error(None, _TOO_MANY % {"most": f"{LARGEST_OUTLOOK:,}"})
+            self._read("conflicts", lambda: typed_pairs(given["conflicts"], objects, assessors, "conflicts"))
+            self._read("expertise", lambda: typed_expertise(given["expertise"], objects, assessors))
+        return given
+
+    def _read(self, name: str, read: Callable[[], Any]) -> Any:
+        """Return what a field says; None, and what is wrong with it beside the field, where it cannot be read."""
+        if name not in self.cleaned_data:
+            return None
+        try:
+            return read()
+        except EvenhandError as error:
+            self.add_error(name, said(error)[:5])
+            return None
+
+
+class Edit(forms.Form):
+    """A pair that comes or goes, or the last such change taken back."""
+
+    do = forms.ChoiceField(choices=[("add", ""), ("remove", ""), ("undo", "")])
+    assessor = forms.CharField(required=False, max_length=1000, strip=False)
+    object = forms.CharField(required=False, max_length=1000, strip=False)

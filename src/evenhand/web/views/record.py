@@ -138,10 +138,11 @@ def _tables(answer: Answer, choices: dict[str, Any], folder: Path) -> bytes:
     top = choices.get("places")
     summary = summarise_fit(answer.found, top=None if top is None else min(top, answer.fit.panel.n_objects))
     files = write_summary(folder / "results.csv", summary, ["objects", "assessors"])
-    return _archive({file.name: file.read_bytes() for file in files})
+    return archive({file.name: file.read_bytes() for file in files})
 
 
-def _archive(parts: dict[str, bytes]) -> bytes:
+def archive(parts: dict[str, bytes]) -> bytes:
+    """Return files as one archive."""
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as made:
         for name, content in parts.items():
@@ -217,7 +218,7 @@ def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes,
         headline=headline[:500],
         command=command,
         version=made.version,
-        archive=_archive(parts),
+        archive=archive(parts),
         page=page_,
     )
     panel.say(_("Frozen: %(headline)s (%(mark)s)") % {"headline": headline, "mark": made.whole[:16]})
