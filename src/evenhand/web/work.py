@@ -50,6 +50,25 @@ REFINEMENTS: Final[Mapping[str, tuple[Any, Mapping[str, Any]]]] = {
 }
 """Refinements, each in words and as assumptions of :func:`evenhand.refine`."""
 
+ROLES: Final[Mapping[str, Any]] = {
+    "": _("Left out"),
+    "object": _("Object"),
+    "assessor": _("Assessor"),
+    "score": _("Score"),
+    "level": _("Confidence, in levels"),
+    "confidence": _("Confidence, as weight"),
+    "uncertainty": _("Uncertainty, in points"),
+    "criterion": _("Criterion"),
+}
+"""What a column may be, in words."""
+
+CHOICES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "layout": LAYOUTS,
+    "best": {"highest": _("the highest"), "lowest": _("the lowest")},
+    "duplicates": {"keep": _("keep both"), "combine": _("take their mean"), "last": _("take the last")},
+}
+"""What menus about reading offer, in words."""
+
 _CELL: Final = re.compile(r"row (\d+), column (.+)", re.DOTALL)
 _UNPACKED: Final = (".csv", ".tsv", ".txt", ".parquet")
 _SHEETS: Final = (".xlsx", ".xlsm", ".ods", ".xls")
@@ -73,11 +92,13 @@ _MENUS: Final[Mapping[str, str]] = {
 
 def in_menus(name: str, value: object) -> str:
     """Return how a setting is given on the page, for messages."""
-    menu = _MENUS.get(name, f"the role “{name}” above a column")
-    if value is None or value is True:
-        return menu
-    shown = LAYOUTS.get(value, value) if name == "layout" else value  # type: ignore[call-overload]
-    return f"“{shown}” in {menu}"
+    if name == "criteria":
+        return f"the role “{ROLES['score']}” above each of them"
+    if name in ROLES:
+        return f"the role “{ROLES[name]}” above {'a column' if value in (None, 'NAME') else f'“{value}”'}"
+    name, value = ("layout", "wide") if name == "wide" else (name, value)
+    menu = _MENUS.get(name, f"“{name}”")
+    return f"“{CHOICES.get(name, {}).get(value, value)}” in {menu}" if isinstance(value, str) else menu
 
 
 _UNFIT: Final = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|]+")
