@@ -344,7 +344,7 @@ def test_a_frozen_decision_outlasts_a_change_and_is_verified(
     page.locator(".message", has_text="The decision is frozen").wait_for()
     page.click("nav >> text=Decision")
     tab.decide(3)
-    page.click("nav >> text=Record")
+    page.click("nav >> text=Report")
     box = page.locator(".panel-box", has_text="3 proposals are in; 18 compete for the other 7 places")
     box.get_by_text("Verify it here").click()
     page.locator(".message", has_text="Unchanged").wait_for()
@@ -413,12 +413,12 @@ def whole_way(tab: Walk, folder: Path, look: Callable[[], None]) -> bytes:
     page.click("table >> nth=-1 >> text=Kaur")
     tab.heading("Kaur gives")
     look()
-    page.click("nav >> text=Record")
+    page.click("nav >> text=Report")
     page.click("text=Freeze the decision as it stands")
     page.locator(".message", has_text="The decision is frozen").wait_for()
     look()
     with page.expect_download() as download:
-        page.click("main >> text=/^Report$/")
+        page.click("text=Download the report")
     return Path(download.value.path()).read_bytes()
 
 

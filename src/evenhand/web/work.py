@@ -42,11 +42,11 @@ METHODS: Final[Mapping[str, Any]] = {
 
 REFINEMENTS: Final[Mapping[str, tuple[Any, Mapping[str, Any]]]] = {
     "": (_("none"), {}),
-    "shrink": (_("draw thin evidence towards the mean"), {"shrink": True}),
-    "student": (_("let scores that are far off pull less"), {"shrink": True, "tails": "student"}),
-    "scale": (_("assessors have scales of their own"), {"shrink": True, "scale": True}),
-    "noise": (_("find how noisy each assessor is"), {"shrink": True, "calibrate_confidence": True}),
-    "ordinal": (_("scores are ordered categories"), {"ordinal": "probit"}),
+    "shrink": (_("shrunk to the mean: thin evidence counts less"), {"shrink": True}),
+    "student": (_("heavy tails: scores that are far off pull less"), {"shrink": True, "tails": "student"}),
+    "scale": (_("assessors’ own scales"), {"shrink": True, "scale": True}),
+    "noise": (_("calibrated confidences: how noisy each assessor is"), {"shrink": True, "calibrate_confidence": True}),
+    "ordinal": (_("ordered categories"), {"ordinal": "probit"}),
 }
 """Refinements, each in words and as assumptions of :func:`evenhand.refine`."""
 
@@ -264,6 +264,30 @@ def fit_by(panel: Scores, choices: Mapping[str, Any]) -> Fit | CriteriaFit:
         return fit()
     except NotConnectedError:
         return fit(per_component=True)
+
+
+_REFINED: Final = {
+    "": "",
+    "shrunk": "shrink",
+    "shrunk+student": "student",
+    "shrunk+scaled": "scale",
+    "shrunk+confidences": "noise",
+}
+"""Refinements by the names that fits have for them."""
+
+
+def choices_for(method: str) -> dict[str, str] | None:
+    """Return the choices that come to a method, such as ``"cwc+shrunk"``; None where the menus do not offer it.
+
+    Examples
+    --------
+    >>> choices_for("cwc+shrunk"), choices_for("sa"), choices_for("iba+shrunk")
+    ({'method': 'cwc', 'refinement': 'shrink'}, {'method': 'sa', 'refinement': ''}, None)
+    """
+    base, _plus, refined = method.partition("+")
+    if refined not in _REFINED or base not in METHODS or (refined and base != "cwc"):
+        return None
+    return {"method": base, "refinement": _REFINED[refined]}
 
 
 def _gauge(name: str) -> Any:
