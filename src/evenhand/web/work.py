@@ -63,7 +63,7 @@ ROLES: Final[Mapping[str, Any]] = {
 """What a column may be, in words."""
 
 CHOICES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "layout": LAYOUTS,
+    "layout": {str(name): words for name, words in LAYOUTS.items()},
     "best": {"highest": _("the highest"), "lowest": _("the lowest")},
     "duplicates": {"keep": _("keep both"), "combine": _("take their mean"), "last": _("take the last")},
 }
