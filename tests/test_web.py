@@ -281,6 +281,7 @@ def test_failures_are_pages_with_a_sentence_and_the_log_has_no_scores(
     def fail(*_given: object) -> None:
         raise RuntimeError("P32 has 98765")
 
+    chair.post(f"/panels/{demo}/choices", {"places": "7"})  # so that no report on it is kept from before
     monkeypatch.setattr(record, "_made", fail)
     page = seen(chair, f"/panels/{demo}/out/report.html")
     assert page.status_code == 500

@@ -12,7 +12,7 @@ from evenhand.design.result import LARGEST_OUTLOOK
 from evenhand.errors import EvenhandError, InputError
 from evenhand.io.designs import typed_expertise, typed_members, typed_pairs
 from evenhand.panel.reading import LAYOUTS
-from evenhand.web.work import METHODS, REFINEMENTS
+from evenhand.web.work import CHOICES, METHODS, REFINEMENTS
 
 _NAME: Final = 200
 _CELL: Final = 2000
@@ -21,18 +21,6 @@ _TOO_MANY: Final = _(
     "Up to %(most)s objects and assessors together are planned here. "
     "Larger designs are for the command line: evenhand design."
 )
-
-ROLES: Final = {
-    "": _("Left out"),
-    "object": _("Object"),
-    "assessor": _("Assessor"),
-    "score": _("Score"),
-    "level": _("Confidence, in levels"),
-    "confidence": _("Confidence, as weight"),
-    "uncertainty": _("Uncertainty, in points"),
-    "criterion": _("Criterion"),
-}
-"""What a column may be."""
 
 
 def said(error: EvenhandError) -> list[str]:
@@ -59,18 +47,8 @@ class Settings(forms.Form):
     layout = forms.ChoiceField(required=False, choices=[("", _("find out")), *LAYOUTS.items()])
     sheet = forms.CharField(required=False, max_length=_NAME)
     format = forms.CharField(required=False, max_length=_NAME)
-    best = forms.ChoiceField(
-        required=False, choices=[("", _("ask me")), ("highest", _("the highest")), ("lowest", _("the lowest"))]
-    )
-    duplicates = forms.ChoiceField(
-        required=False,
-        choices=[
-            ("", _("ask me")),
-            ("keep", _("keep both")),
-            ("combine", _("take their mean")),
-            ("last", _("take the last")),
-        ],
-    )
+    best = forms.ChoiceField(required=False, choices=[("", _("ask me")), *CHOICES["best"].items()])
+    duplicates = forms.ChoiceField(required=False, choices=[("", _("ask me")), *CHOICES["duplicates"].items()])
     missing = forms.CharField(required=False, max_length=_CELL)
     aliases = forms.CharField(required=False, max_length=_CELL)
     level_scale = forms.CharField(required=False, max_length=50)

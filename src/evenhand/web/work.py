@@ -42,13 +42,32 @@ METHODS: Final[Mapping[str, Any]] = {
 
 REFINEMENTS: Final[Mapping[str, tuple[Any, Mapping[str, Any]]]] = {
     "": (_("none"), {}),
-    "shrink": (_("draw thin evidence towards the mean"), {"shrink": True}),
-    "student": (_("let scores that are far off pull less"), {"shrink": True, "tails": "student"}),
-    "scale": (_("assessors have scales of their own"), {"shrink": True, "scale": True}),
-    "noise": (_("find how noisy each assessor is"), {"shrink": True, "calibrate_confidence": True}),
-    "ordinal": (_("scores are ordered categories"), {"ordinal": "probit"}),
+    "shrink": (_("shrunk to the mean: thin evidence counts less"), {"shrink": True}),
+    "student": (_("heavy tails: scores that are far off pull less"), {"shrink": True, "tails": "student"}),
+    "scale": (_("assessors’ own scales"), {"shrink": True, "scale": True}),
+    "noise": (_("calibrated confidences: how noisy each assessor is"), {"shrink": True, "calibrate_confidence": True}),
+    "ordinal": (_("ordered categories"), {"ordinal": "probit"}),
 }
 """Refinements, each in words and as assumptions of :func:`evenhand.refine`."""
+
+ROLES: Final[Mapping[str, Any]] = {
+    "": _("Left out"),
+    "object": _("Object"),
+    "assessor": _("Assessor"),
+    "score": _("Score"),
+    "level": _("Confidence, in levels"),
+    "confidence": _("Confidence, as weight"),
+    "uncertainty": _("Uncertainty, in points"),
+    "criterion": _("Criterion"),
+}
+"""What a column may be, in words."""
+
+CHOICES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "layout": {str(name): words for name, words in LAYOUTS.items()},
+    "best": {"highest": _("the highest"), "lowest": _("the lowest")},
+    "duplicates": {"keep": _("keep both"), "combine": _("take their mean"), "last": _("take the last")},
+}
+"""What menus about reading offer, in words."""
 
 _CELL: Final = re.compile(r"row (\d+), column (.+)", re.DOTALL)
 _UNPACKED: Final = (".csv", ".tsv", ".txt", ".parquet")
@@ -73,11 +92,13 @@ _MENUS: Final[Mapping[str, str]] = {
 
 def in_menus(name: str, value: object) -> str:
     """Return how a setting is given on the page, for messages."""
-    menu = _MENUS.get(name, f"the role “{name}” above a column")
-    if value is None or value is True:
-        return menu
-    shown = LAYOUTS.get(value, value) if name == "layout" else value  # type: ignore[call-overload]
-    return f"“{shown}” in {menu}"
+    if name == "criteria":
+        return f"the role “{ROLES['score']}” above each of them"
+    if name in ROLES:
+        return f"the role “{ROLES[name]}” above {'a column' if value in (None, 'NAME') else f'“{value}”'}"
+    name, value = ("layout", "wide") if name == "wide" else (name, value)
+    menu = _MENUS.get(name, f"“{name}”")
+    return f"“{CHOICES.get(name, {}).get(value, value)}” in {menu}" if isinstance(value, str) else menu
 
 
 _UNFIT: Final = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|]+")
@@ -243,6 +264,30 @@ def fit_by(panel: Scores, choices: Mapping[str, Any]) -> Fit | CriteriaFit:
         return fit()
     except NotConnectedError:
         return fit(per_component=True)
+
+
+_REFINED: Final = {
+    "": "",
+    "shrunk": "shrink",
+    "shrunk+student": "student",
+    "shrunk+scaled": "scale",
+    "shrunk+confidences": "noise",
+}
+"""Refinements by the names that fits have for them."""
+
+
+def choices_for(method: str) -> dict[str, str] | None:
+    """Return the choices that come to a method, such as ``"cwc+shrunk"``; None where the menus do not offer it.
+
+    Examples
+    --------
+    >>> choices_for("cwc+shrunk"), choices_for("sa"), choices_for("iba+shrunk")
+    ({'method': 'cwc', 'refinement': 'shrink'}, {'method': 'sa', 'refinement': ''}, None)
+    """
+    base, _plus, refined = method.partition("+")
+    if refined not in _REFINED or base not in METHODS or (refined and base != "cwc"):
+        return None
+    return {"method": base, "refinement": _REFINED[refined]}
 
 
 def _gauge(name: str) -> Any:

@@ -18,7 +18,7 @@ from evenhand.web.forms import Places
 from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
-from evenhand.web.work import METHODS, REFINEMENTS, Answer, answering
+from evenhand.web.work import METHODS, REFINEMENTS, Answer, answering, choices_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ def _remedy(alert: Alert) -> str:
     """Return what to do about an alert on these pages, which have no command line."""
     pages = {
         "hangs_on_assessor": _("The page What if shows what would change without an assessor."),
-        "other_method": _("The page Evidence shows the methods side by side."),
+        "other_method": _("The page Evidence shows the methods side by side, and takes another at a click."),
     }
     return pages.get(alert.kind, "" if "`" in alert.remedy else alert.remedy)
 
@@ -211,6 +211,9 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
 
     def show(found: dict[str, Any]) -> HttpResponse:
         context = shown(panel, found["answer"])
-        return page(request, "evidence.html", panel, **context | found)
+        comparison, used = found["comparison"], found["answer"].fit.method
+        advised = comparison and comparison["recommendation"]["method"]
+        supported = choices_for(advised) if advised and advised != used else None
+        return page(request, "evidence.html", panel, supported=supported, **context | found)
 
     return when_done(request, jobs.start(f"evidence-{mark(panel.state())}", "comparing", work), show, panel)

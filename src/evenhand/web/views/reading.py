@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -19,10 +20,10 @@ from evenhand.errors import Problem
 from evenhand.io.formats import FORMATS
 from evenhand.panel.reading import LAYOUTS
 from evenhand.panel.rules import label_text, probably_meant
-from evenhand.web.forms import ROLES, Corrected, Settings
+from evenhand.web.forms import Corrected, Settings
 from evenhand.web.models import Correction, Panel
 from evenhand.web.pages import page, when_done
-from evenhand.web.work import Looked, cells_in, looking
+from evenhand.web.work import ROLES, Looked, cells_in, looking
 
 if TYPE_CHECKING:
     from evenhand.panel.column import Table
@@ -32,8 +33,10 @@ ROWS: Final = 12
 """Rows that are shown at once."""
 
 _COLUMNS: Final = 60
+_LEVEL: Final = "unknown_level"
 _OF_ROLES: Final = (*(role for role in ROLES if role), "criteria", "columns")
 _LISTED: Final = 25
+_EXAMINED: Final = 500
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,26 @@ class Wrong:
     meant: str | None = None
 
 
+@dataclass(frozen=True)
+class Word:
+    """A word that stands in several cells of a column, and that nobody has said the meaning of."""
+
+    text: str
+    column: str
+    count: int
+    is_level: bool
+
+
 @require_GET
 def reading(request: HttpRequest, pk: int) -> HttpResponse:
     """Show how the file was read."""
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(looked: Looked) -> HttpResponse:
-        wrong = [_wrong(looked.table, one) for one in looked.problems[:_LISTED]]
+        found = [_wrong(looked.table, one) for one in looked.problems[:_EXAMINED]]
+        words = _words_in(found)
+        single = [one for one in found if (one.cell, one.column) not in {(word.text, word.column) for word in words}]
+        wrong = single[:_LISTED]
         told = None if looked.scores is None else looked.scores.reading
         return page(
             request,
@@ -63,10 +79,13 @@ def reading(request: HttpRequest, pk: int) -> HttpResponse:
             scores=looked.scores,
             told=told,
             wrong=wrong,
-            more=len(looked.problems) - len(wrong),
+            words=words,
+            more=len(looked.problems) - len(found) + len(single) - len(wrong),
+            place=lambda where: (where or "").removeprefix(panel.file_name).removeprefix(", "),
             sheet=_shown(request, looked.table, wrong),
             roles=_roles(looked.table, told, panel.options),
-            role_words=ROLES,
+            role_words=_role_words(looked.table, told),
+            meanings=panel.options.get("scores", {}) | (told.scores if told is not None else {}),
             layouts=LAYOUTS,
             systems=list(FORMATS),
             form=Settings(initial=_initial(panel.options)),
@@ -94,6 +113,22 @@ def _wrong(table: Table | None, problem: Problem) -> Wrong:
         text = text_at(table, row, column)
         return Wrong(problem, row, column, text, probably_meant(text))
     return Wrong(problem)
+
+
+def _words_in(found: list[Wrong]) -> list[Word]:
+    """Return the words that stand in several cells instead of scores or levels, so that each is settled once."""
+    count = Counter((one.cell, str(one.column), one.problem.kind) for one in found if one.column is not None)
+    several = [(*key, number) for key, number in count.items() if number > 1 and key[2] in ("bad_score", _LEVEL)]
+    return [Word(text, column, number, kind == _LEVEL) for text, column, kind, number in several if text]
+
+
+def _role_words(table: Table | None, told: Reading | None) -> list[dict[str, Any]]:
+    """Return what the menu above each column offers; the first says what becomes of the column without a role."""
+    if table is None:
+        return []
+    kept = () if told is None else (*told.object_details, *told.assessor_details)
+    none = {name: _("Kept beside") for name in kept} if told is not None else dict.fromkeys(table.names, _("Find out"))
+    return [{**ROLES, "": none.get(name, ROLES[""])} for name in table.names]
 
 
 def text_at(table: Table | None, row: int, column: str) -> str:
@@ -188,8 +223,10 @@ def settle(request: HttpRequest, pk: int) -> HttpResponse:
         options |= dict(_by_roles(options["layout"], request.POST))
     elif "layout" in options and options["layout"] == panel.options.get("layout"):
         options |= {name: value for name, value in panel.options.items() if name in _OF_ROLES}
-    words = _words(request.POST)
-    return _settled(panel, options | ({"scores": words} if words else {}))
+    levels = {key.removeprefix("level-"): value for key, value in request.POST.items() if key.startswith("level-")}
+    options["aliases"] = options.get("aliases", {}) | {word: level for word, level in levels.items() if level}
+    options["scores"] = _words(request.POST)
+    return _settled(panel, {name: value for name, value in options.items() if value})
 
 
 def _confirm(panel: Panel) -> None:

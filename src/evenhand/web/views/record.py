@@ -84,7 +84,16 @@ def out(request: HttpRequest, pk: int, what: str) -> HttpResponse:
 
     job = jobs.start(f"out-{what}-{mark([panel.state(), title])}", "writing", work)
     file = "results.zip" if what == "results.csv" else what
+    if what == "report.html" and request.GET.get("show") == "report":
+        return when_done(request, job, as_page, panel)
     return when_done(request, job, lambda content: sent(file, content), panel, file=True)
+
+
+def as_page(report: bytes) -> HttpResponse:
+    """Return a report to look at; its own policy allows its styles and its one script and nothing else."""
+    response = sent("report.html", report, download=False)
+    response.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
+    return response
 
 
 def _finished(base: Job) -> Answer:
@@ -230,10 +239,7 @@ def frozen(request: HttpRequest, pk: int, at: int) -> HttpResponse:
     """Send the archive of a frozen decision, or its report to look at."""
     one = get_object_or_404(Frozen, pk=at, panel=pk)
     if request.GET.get("show") == "report":
-        response = sent("report.html", bytes(one.page), download=False)
-        # the report has a policy of its own, which allows its styles and its one script and nothing else
-        response.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
-        return response
+        return as_page(bytes(one.page))
     return sent(f"decision-{one.fingerprint[:16]}.zip", bytes(one.archive))
 
 

@@ -1,0 +1,551 @@
+"""The web application in a real browser, as a chair walks it: every page, by mouse, keyboard and without a script."""
+
+import io
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from browser import started
+from corpus import Case, Scores
+from evenhand.cli import main
+from evenhand.data import demo_path
+from test_corpus import CASES
+
+pytestmark = pytest.mark.slow
+
+TYPO = demo_path().read_bytes().replace(b"P32,Farouk,44", b"P32,Farouk,440")
+PASTED = "proposal\tassessor\tscore\nA\tx\t6\nA\ty\t7\nB\tx\t4\nB\ty\t6\nC\tx\t1\nC\ty\t3\n"
+
+
+class Walk:
+    """A tab of a browser that has come in by the link, and all that it complained of."""
+
+    def __init__(self, context: Any, base: str) -> None:
+        self.base = base
+        self.said: list[str] = []
+        self.elsewhere: list[str] = []
+        self.context = context
+        context.route(re.compile(f"^(?!{re.escape(base)}/|data:|blob:)"), self._refuse)
+        self.page = context.new_page()
+        self.page.set_default_timeout(30_000)
+        self.page.on("console", lambda one: self.said.append(one.text) if one.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+
+    def _refuse(self, route: Any) -> None:
+        self.elsewhere.append(route.request.url)
+        route.abort()
+
+    def go(self, path: str) -> None:
+        """Open a page, and wait until it has what it shows."""
+        self.page.goto(self.base + path)
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until nothing is under way."""
+        self.page.locator("main .work").wait_for(state="detached")
+
+    def heading(self, words: str | re.Pattern[str]) -> str:
+        """Wait until the heading of the page says so, and return it."""
+        return " ".join(self.page.locator("h1", has_text=words).inner_text().split())
+
+    def read(self, path: Path) -> None:
+        """Choose a file on the start page, and have it read."""
+        self.go("/")
+        self.page.set_input_files("#file", path)
+        self.page.click("text=Read the file")
+        self.page.wait_for_url("**/reading")
+        self.settle()
+
+    def decide(self, places: int) -> None:
+        """Say how many places there are."""
+        self.page.fill("#decision #places", str(places))
+        self.page.click("text=Decide")
+        self.page.locator(".counts").wait_for()
+
+    @property
+    def panel(self) -> str:
+        """The address of the panel that is shown."""
+        found = re.search(r"/panels/\d+", self.page.url)
+        assert found is not None, self.page.url
+        return found[0]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with started() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the link of a server of its own process."""
+    pytest.importorskip("django", reason="the web application is an extra")
+    data = tmp_path_factory.mktemp("data") / "kept"
+    command = [sys.executable, "-m", "evenhand", "serve", "--no-browser", "--data", str(data)]
+    environment = {key: value for key, value in os.environ.items() if key not in ("EVENHAND_DATA", "EVENHAND_SECURE")}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        link = re.search(r"http://\S+", process.stdout.readline())
+        assert link is not None
+        yield link[0]
+        process.send_signal(signal.SIGINT)
+        assert "Stopped." in process.communicate(timeout=30)[0]
+
+
+@pytest.fixture(scope="module")
+def known(browser: Any, server: str) -> tuple[str, Any]:
+    """Return where the server is, and what a browser keeps that came in by the link, which works once."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(server)
+    assert "token" not in page.url
+    kept = context.storage_state()
+    context.close()
+    return server.partition("/?")[0], kept
+
+
+@pytest.fixture
+def walk(browser: Any, known: tuple[str, Any]) -> Iterator[Callable[..., Walk]]:
+    """Return how to open a tab; at the end, none may have met an error or asked another host."""
+    tabs: list[Walk] = []
+
+    def opened(**options: Any) -> Walk:
+        size = {"viewport": {"width": 1200, "height": 900}}
+        tabs.append(Walk(browser.new_context(storage_state=known[1], **size | options), known[0]))
+        return tabs[-1]
+
+    yield opened
+    for tab in tabs:
+        tab.context.close()
+    assert [one for tab in tabs for one in tab.said] == []
+    assert [one for tab in tabs for one in tab.elsewhere] == []
+
+
+# --- files as people have them -----------------------------------------------------------------------
+
+
+def counted(scores: Scores) -> str:
+    """Return what the heading says of a panel."""
+    objects, assessors = ({key[side] for key in scores} for side in (0, 1))
+    return f"Read: {len(scores)} scores by {len(assessors)} assessors on {len(objects)} "
+
+
+ANSWERED = {
+    "two_rounds.xlsx": "a workbook with two sheets of scores",
+    "peers.csv": "assessors who assess each other",
+    "two_scores.csv": "two columns of scores",
+    "note.csv": "marks of which the lowest is the best",
+    "place_of_wines.csv": "places instead of scores",
+    "twice.csv": "a score given twice",
+    "score_typo.csv": "a word in a column of numbers",
+    "unknown_levels.csv": "words of confidence that nobody knows",
+    "unknown_words.csv": "scores in words that nobody knows",
+}
+READ = {
+    "long.csv": "one assessment a row",
+    "wide.ods": "objects down, assessors across, in OpenDocument",
+    "across.xlsx": "assessors down, objects across, in Excel",
+    "groups.csv": "several named assessors a row",
+    "criteria_columns.csv": "a column for each criterion",
+    "banner_and_two_heading_rows.xlsx": "two rows of headings below a banner",
+    "title_and_average.csv": "titles and averages beside the scores",
+    "words.csv": "scores in words",
+    "german.csv": "German headings",
+    "utf16.csv": "an encoding of Excel's",
+    "hotcrp_reviews.csv": "an export of HotCRP",
+    "openreview_2.json": "an export of OpenReview",
+    "google.csv": "an export of Google Forms",
+    "records.jsonl": "records of a program",
+}
+
+
+def changed(walk: Walk, change: Callable[[], object]) -> None:
+    """Do something after which the settings of the page are made anew, and wait for that."""
+    before = walk.page.query_selector("#settings")
+    change()
+    before.wait_for_element_state("hidden")
+    walk.settle()
+
+
+def answer(walk: Walk, case: Case) -> None:
+    """Answer the question that a file leaves open, with the menus of the page."""
+    page = walk.page
+    for name, value in case.answer.items():
+        if name == "aliases":
+            for word, level in value.items():
+                page.get_by_label(f"{word} means").select_option(level)
+            changed(walk, partial(page.click, ".alert >> text=Read it so"))
+        elif name == "scores":
+            for word, score in value.items():
+                page.get_by_label(f"{word} means").fill(str(score))
+            changed(walk, partial(page.click, ".alert >> text=Read it so"))
+        elif name == "missing":
+            changed(walk, partial(page.click, ".alert >> text=Leave empty"))
+        elif name in ("object", "assessor", "score"):
+            menu = page.get_by_label(f"Role of the column {value}", exact=True)
+            if menu.input_value() != name:
+                changed(walk, partial(menu.select_option, name))
+        else:
+            changed(walk, partial(page.select_option, f"#id_{name}", value))
+
+
+def decided(walk: Walk, case: Case) -> None:
+    """Go on from a file that is read to a decision on it, which is on all of its objects."""
+    assert case.means is not None
+    assert walk.heading(re.compile("^Read: ")).startswith(counted(case.means))
+    walk.page.click("text=/^Calibrate /")
+    walk.heading("How many places are there?")
+    walk.decide(2)
+    counts = [int(one) for one in walk.page.locator(".counts .of b").all_inner_texts()]
+    assert sum(counts) == len({key[0] for key in case.means})
+    assert 0 <= counts[0] <= 2
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_file_is_dropped_in_read_and_decided_on(name: str, walk: Any, tmp_path: Path) -> None:
+    tab = walk()
+    tab.read(CASES[name].write(tmp_path))
+    decided(tab, CASES[name])
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_a_question_that_a_file_leaves_open_is_answered_on_the_page(name: str, walk: Any, tmp_path: Path) -> None:
+    tab, case = walk(), CASES[name]
+    tab.read(case.write(tmp_path))
+    tab.page.locator(".alert h2", has_text="to be settled").wait_for()
+    answer(tab, case)
+    assert tab.page.locator(".alert").count() == 0
+    decided(tab, case)
+
+
+@pytest.mark.parametrize("name", ["empty.csv", "truncated.json", "openreview_console.csv"])
+def test_a_file_that_holds_no_panel_is_refused_in_a_sentence(name: str, walk: Any, tmp_path: Path) -> None:
+    tab = walk()
+    tab.read(CASES[name].write(tmp_path))
+    assert re.search(CASES[name].says, tab.page.locator(".alert .wrong").first.inner_text())
+    assert tab.page.locator("text=/^Calibrate /").count() == 0
+
+
+def test_a_file_that_is_dropped_on_the_page_is_read(walk: Any, tmp_path: Path) -> None:
+    tab, case = walk(), CASES["wide.xlsx"]
+    path = case.write(tmp_path)
+    tab.go("/")
+    box = tab.page.locator("#upload").bounding_box()
+    drag = {
+        "x": box["x"] + box["width"] / 2,
+        "y": box["y"] + 20,
+        "data": {"items": [], "files": [str(path)], "dragOperationsMask": 1},
+    }
+    browser = tab.context.new_cdp_session(tab.page)
+    for kind in ("dragEnter", "dragOver"):
+        browser.send("Input.dispatchDragEvent", {"type": kind, **drag})
+    tab.page.locator("#upload.is-over").wait_for()
+    browser.send("Input.dispatchDragEvent", {"type": "drop", **drag})
+    decided(tab, case)
+
+
+def test_cells_that_are_pasted_are_read(walk: Any) -> None:
+    tab = walk()
+    tab.go("/")
+    tab.page.focus("#cells")
+    tab.page.keyboard.insert_text(PASTED)
+    tab.page.click("text=Read the cells")
+    tab.heading("Read: 6 scores by 2 assessors on 3 proposals")
+    tab.page.click("text=Calibrate 6 scores")
+    tab.decide(1)
+
+
+# --- the journey -------------------------------------------------------------------------------------
+
+
+def mistyped(folder: Path) -> Path:
+    """Return a file with a score that stops the decision."""
+    path = folder / "typo.csv"
+    path.write_bytes(TYPO)
+    return path
+
+
+def test_a_slip_that_the_alert_names_is_corrected_where_it_stands(walk: Any, tmp_path: Path) -> None:
+    tab = walk()
+    tab.read(mistyped(tmp_path))
+    tab.page.click("text=/^Calibrate /")
+    tab.page.locator("h1").wait_for()
+    tab.page.fill("#decision #places", "10")
+    tab.page.click("text=Decide")
+    tab.heading("No decision yet")
+    tab.page.get_by_label("Farouk on P32 is to be").fill("44")
+    tab.page.get_by_label("because").fill("one nought too many")
+    tab.page.click("text=Correct")
+    tab.heading("3 proposals are in; 18 compete for the other 7 places")
+    tab.go(f"{tab.panel}/record")
+    assert "440 read as 44 one nought too many" in tab.page.locator(".history").inner_text()
+
+
+def demo(tab: Walk) -> None:
+    """Open the panel that is shipped."""
+    tab.go("/")
+    tab.page.click("text=Open the demo panel")
+    tab.heading("3 proposals are in")
+
+
+def test_what_if_is_undone_done_again_and_saved_with_a_reason(walk: Any) -> None:
+    tab = walk()
+    demo(tab)
+    page = tab.page
+    page.click("text=What if …")
+    page.click("text=New scenario")
+    tab.heading("Nothing is changed")
+    page.select_option("#without", "Kaur")
+    page.click("text=Apply")
+    tab.heading("Without Kaur, ")
+    page.locator("#score_of").select_option(label="P32, Jansen: 59")
+    page.fill("#score", "61")
+    page.click("text=Apply")
+    tab.heading("Without Kaur and with Jansen’s 61 for P32, 2 of the 10 places change hands")
+    assert "P39 and P32 enter; P25 and P16 leave" in page.locator(".lead").inner_text()
+    page.get_by_label("Undo: without Kaur", exact=True).click()
+    tab.heading(re.compile("^With Jansen’s 61"))
+    page.click("text=Do it again")
+    tab.heading(re.compile("Jansen’s 61 for P32 and without Kaur"))
+    page.fill("#reason", "Kaur has a conflict")
+    page.click("text=Save as a new version")
+    page.locator(".message", has_text="Saved as a new version").wait_for()
+    names = page.locator("#ranks tr[data-status]").all_inner_texts()[:10]
+    assert {"P39", "P32"} <= {one.split()[1] for one in names}
+    tab.go(f"{tab.panel}/record")
+    assert "Kaur has a conflict" in page.locator(".history").inner_text()
+
+
+def test_a_frozen_decision_outlasts_a_change_and_is_verified(
+    walk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tab = walk(accept_downloads=True)
+    demo(tab)
+    page = tab.page
+    page.click("text=Report and workbook")
+    page.click("text=Freeze the decision as it stands")
+    page.locator(".message", has_text="The decision is frozen").wait_for()
+    page.click("nav >> text=Decision")
+    tab.decide(3)
+    page.click("nav >> text=Report")
+    box = page.locator(".panel-box", has_text="3 proposals are in; 18 compete for the other 7 places")
+    box.get_by_text("Verify it here").click()
+    page.locator(".message", has_text="Unchanged").wait_for()
+    with page.expect_download() as download:
+        page.click("text=Archive (zip)")
+    with zipfile.ZipFile(io.BytesIO(Path(download.value.path()).read_bytes())) as archive:
+        archive.extractall(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    command = page.locator(".panel-box code").inner_text()
+    done = CliRunner().invoke(main, shlex.split(command)[1:])
+    assert done.exit_code == 0, done.output
+    assert "Unchanged" in done.output
+
+
+def test_work_goes_on_in_two_tabs(walk: Any) -> None:
+    tab, other = walk(), walk()
+    demo(tab)
+    other.go(tab.panel + "/")
+    other.decide(5)
+    tab.decide(4)
+    other.go(tab.panel + "/")
+    assert other.page.input_value("#decision #places") == "4"
+
+
+# --- every way to use it -----------------------------------------------------------------------------
+
+
+def whole_way(tab: Walk, folder: Path, look: Callable[[], None]) -> bytes:
+    """Go from a file to its report, looking at each page on the way, and return the report."""
+    page = tab.page
+    tab.go("/")
+    look()
+    page.set_input_files("#file", mistyped(folder))
+    page.click("text=Read the file")
+    tab.heading("Read: 101 scores")
+    look()
+    page.click("text=/^Calibrate /")
+    tab.heading("No decision yet")
+    look()
+    page.fill("#decision #places", "10")
+    page.click("text=Decide")
+    page.locator(".counts").wait_for()
+    look()
+    page.get_by_label("Farouk on P32 is to be").fill("44")
+    page.click("text=Correct")
+    tab.heading("3 proposals are in")
+    look()
+    for name, words in (("Assessors", "Adeyemi gives"), ("Evidence", "The scores support"), ("What if", "What if")):
+        page.click(f"nav >> text={name}")
+        tab.heading(words)
+        look()
+    page.click("text=New scenario")
+    tab.heading("Nothing is changed")
+    look()
+    page.select_option("#without", "Kaur")
+    page.click("text=Apply")
+    tab.heading("Without Kaur")
+    look()
+    page.click("nav >> text=Decision")
+    page.click("#ranks >> text=P28")
+    tab.heading("P28 is in")
+    look()
+    page.click("nav >> text=Assessors")
+    page.click("table >> nth=-1 >> text=Kaur")
+    tab.heading("Kaur gives")
+    look()
+    page.click("nav >> text=Report")
+    page.click("text=Freeze the decision as it stands")
+    page.locator(".message", has_text="The decision is frozen").wait_for()
+    look()
+    with page.expect_download() as download:
+        page.click("text=Download the report")
+    return Path(download.value.path()).read_bytes()
+
+
+def is_report(content: bytes) -> bool:
+    """Say whether this is the report on the panel as it was corrected."""
+    return content.startswith(b"<!DOCTYPE html>") and b"18 compete for" in content
+
+
+def fits(tab: Walk) -> None:
+    """Assert that nothing scrolls sideways, and that what is touched is large enough to touch."""
+    page = tab.page
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"], page.url
+    small = page.evaluate(
+        """() => Array.from(document.querySelectorAll(
+               "button, select, nav a, .actions a, summary, input:not([type=hidden]):not([type=checkbox])"))
+           .filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5)
+           .map(one => one.outerHTML.slice(0, 100))"""
+    )
+    assert small == [], page.url
+
+
+def test_nothing_scrolls_sideways_on_a_phone_and_all_can_be_touched(walk: Any, tmp_path: Path) -> None:
+    tab = walk(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True, accept_downloads=True)
+    assert is_report(whole_way(tab, tmp_path, lambda: fits(tab)))
+
+
+def test_it_works_in_the_dark(walk: Any, tmp_path: Path) -> None:
+    tab = walk(color_scheme="dark", accept_downloads=True)
+
+    def dark() -> None:
+        colour = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert max(map(int, re.findall(r"\d+", colour))) < 60, colour
+
+    assert is_report(whole_way(tab, tmp_path, dark))
+
+
+def test_it_works_without_a_script(walk: Any, tmp_path: Path) -> None:
+    tab = walk(java_script_enabled=False, accept_downloads=True)
+    assert is_report(whole_way(tab, tmp_path, lambda: None))
+
+
+class Keys:
+    """A keyboard, and nothing else."""
+
+    def __init__(self, tab: Walk) -> None:
+        self.tab = tab
+        self.keyboard = tab.page.keyboard
+
+    def to(self, selector: str) -> None:
+        """Go on by Tab to an element, which must be seen to have the focus."""
+        for _step in range(200):
+            self.keyboard.press("Tab")
+            if self.tab.page.evaluate("selector => document.activeElement.matches(selector)", selector):
+                style = "getComputedStyle(document.activeElement)"
+                assert self.tab.page.evaluate(f"{style}.outlineStyle") != "none", selector
+                assert self.tab.page.evaluate(f"parseFloat({style}.outlineWidth)") >= 1, selector
+                return
+        raise AssertionError(f"{selector} cannot be reached on {self.tab.page.url}")
+
+    def press(self, selector: str) -> None:
+        """Go to an element and press it."""
+        self.to(selector)
+        self.keyboard.press("Enter")
+
+    def write(self, selector: str, text: str) -> None:
+        """Go to a field and write."""
+        self.to(selector)
+        self.keyboard.press("Control+A")
+        self.keyboard.type(text)
+
+
+def test_the_keyboard_alone_leads_to_the_report(walk: Any, tmp_path: Path) -> None:
+    tab = walk(accept_downloads=True)
+    tab.go("/")
+    keys, page = Keys(tab), tab.page
+    keys.to("#file")
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Enter")
+    chooser.value.set_files(mistyped(tmp_path))
+    keys.press("#upload .button")
+    tab.heading("Read: 101 scores")
+    keys.press("main .headed .button")
+    tab.heading("No decision yet")
+    keys.write("#slip1", "44")
+    keys.press(".settle .button:not(.second)")
+    tab.heading("How many places are there?")
+    keys.write("#decision #places", "10")
+    page.keyboard.press("Enter")
+    tab.heading("3 proposals are in")
+    keys.press('nav a[href$="what-if"]')
+    tab.heading("What if")
+    keys.press("main .button")
+    tab.heading("Nothing is changed")
+    keys.to("#without")
+    page.keyboard.type("Kaur")
+    keys.press("form.column-form .button")
+    tab.heading("Without Kaur")
+    keys.press(".changes .button")
+    tab.heading("Nothing is changed")
+    keys.press('nav a[href$="record"]')
+    tab.heading("Take it along")
+    with page.expect_download() as download:
+        keys.press('main a[href$="report.html"]')
+    assert is_report(Path(download.value.path()).read_bytes())
+
+
+# --- accessibility -----------------------------------------------------------------------------------
+
+
+def test_axe_finds_nothing_serious_on_any_page(walk: Any, tmp_path: Path) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    tab = walk(bypass_csp=True, accept_downloads=True)
+    found: dict[str, list[str]] = {}
+
+    def look() -> None:
+        for scheme in ("light", "dark"):
+            tab.page.emulate_media(color_scheme=scheme)
+            serious = [
+                f"{one['id']}: {one['nodes'][0]['html'][:120]}"
+                for one in Axe().run(tab.page).response["violations"]
+                if one["impact"] in ("serious", "critical")
+            ]
+            if serious:
+                found[f"{tab.page.url} {scheme}"] = serious
+
+    whole_way(tab, tmp_path, look)
+    for name in ("score_typo.csv", "unknown_levels.csv", "two_rounds.xlsx", "empty.csv", "words.csv"):
+        tab.read(CASES[name].write(tmp_path))
+        look()
+    tab.go("/help")
+    look()
+    tab.go("/")
+    look()
+    tab.page.click("button >> text=Delete >> nth=0")
+    tab.heading("Delete “")
+    look()
+    assert found == {}
