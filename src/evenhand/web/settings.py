@@ -122,7 +122,12 @@ LOGGING = {
             "encoding": "utf-8",
             "delay": True,
             "formatter": "plain",
-        }
+        },
+        "nowhere": {"class": "logging.NullHandler"},
     },
-    "loggers": {"evenhand.web": {"handlers": ["file"], "level": "WARNING", "propagate": False}},
+    "loggers": {
+        # what the server itself says may hold addresses and words of errors
+        "waitress": {"handlers": ["nowhere"], "propagate": False},
+        "evenhand.web": {"handlers": ["file"], "level": "WARNING", "propagate": False},
+    },
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
@@ -46,6 +47,7 @@ def upload(request: HttpRequest) -> HttpResponse:
     return redirect("start")
 
 
+@transaction.atomic
 def taken_in(file_name: str, content: bytes, name: str | None = None, **options: object) -> Panel:
     """Keep a file as a new panel."""
     digest = hashlib.sha256(content).hexdigest()
@@ -128,7 +130,7 @@ def rename(request: HttpRequest, pk: int) -> HttpResponse:
     panel, form = get_object_or_404(Panel, pk=pk), Named(request.POST)
     if form.is_valid():
         panel.name = form.cleaned_data["name"]
-        panel.save()
+        panel.keep("name")
     return redirect("record", pk)
 
 
