@@ -12,7 +12,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help browser demo serve test quick lint types tests docs format study case-study bench bench-quick bench-table clean
+.PHONY: help browser demo serve test quick lint types tests docs format study soak case-study bench bench-quick bench-table clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -51,7 +51,7 @@ serve: $(VENV)/.web  ## open the shipped panel in a browser
 test: lint types tests docs  ## everything that must hold: lint, types, tests, documentation
 
 quick: $(VENV)/.developer  ## the fast tests only
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not study"
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not study and not soak"
 
 lint: $(VENV)/.developer  ## ruff: rules and format
 	@echo "== lint"
@@ -70,11 +70,14 @@ browser:  ## Chromium for the tests of pages: Debian's package, where that can b
 
 tests: $(VENV)/.developer browser  ## pytest, slow tests too
 	@echo "== tests"
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not study"
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not study and not soak"
 
 study: $(VENV)/.developer  ## long simulations: coverage of intervals, advice, the table of refinements
 	@$(BIN)/python -m pytest -n $(JOBS) -m study
 	@$(BIN)/python benchmarks/refinements.py --table docs/refinements-study.md
+
+soak: $(VENV)/.developer  ## the web application under fire: 10,000 bad files, hostile forms, 200 kills
+	@$(BIN)/python -m pytest -n $(JOBS) -m soak -s
 
 case-study: $(VENV)/.developer  ## case study 1 of the paper in full, 100 runs of 20 cells, against its published errors
 	@$(BIN)/python -m pytest -q -s -m study tests/test_studies.py

@@ -153,7 +153,10 @@ def _kinds() -> dict[str, Kind]:
     return found
 
 
-@functools.lru_cache(maxsize=4096)
+_LONGEST: Final = 1000
+"""Characters of a heading that are looked at: what is longer is prose, and is neither searched nor kept in memory."""
+
+
 def meaning_of(name: str) -> Meaning | None:
     """Return what a heading means; None where it says nothing that is known.
 
@@ -164,6 +167,12 @@ def meaning_of(name: str) -> Meaning | None:
     >>> meaning_of("Reviewer e-mail"), meaning_of("Overall score (1-10)"), meaning_of("Paper title")
     (Meaning(kind='assessor', strength=2), Meaning(kind='score', strength=3), Meaning(kind='title', strength=2))
     """
+    return _known_meaning(name[:_LONGEST])
+
+
+@functools.lru_cache(maxsize=4096)
+def _known_meaning(name: str) -> Meaning | None:
+    """Return what a heading means, each found once."""
     whole = fold(_BRACKETS.sub(" ", name)).strip(" #,;'\"") or fold(name)
     roles, kinds = roles_by_name(), _kinds()
     for text in (fold(name), whole):

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from evenhand.words import number
 
 _TICKS = 8
+_FINEST, _LARGEST = 1e-9, 1e300
+"""Numbers that differ by less than this share of them count as one, and none counts as larger: there are no ticks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,13 @@ def axis(numbers: Iterable[float | None], *, about: float | None = None) -> Axis
     ((55.0, 60.0, 65.0, 70.0, 75.0, 80.0), '31.13%')
     """
     known = [one for one in numbers if one is not None and math.isfinite(one)] or [0.0, 1.0]
-    low, high = min(known), max(known)
+    low, high = max(-_LARGEST, min(known)), min(_LARGEST, max(known))
     if about is not None:
         reach = max(abs(low - about), abs(high - about))
         low, high = about - reach, about + reach
-    room = 0.04 * (high - low) or max(1.0, abs(high)) * 0.1
+    size = max(abs(low), abs(high))
+    is_wide = high - low > max(_FINEST * size, 1 / _LARGEST)
+    room = 0.04 * (high - low) if is_wide else 0.1 * max(1.0, size)
     low, high = low - room, high + room
     step = _step((high - low) / _TICKS)
     first = math.ceil(low / step)

@@ -60,6 +60,10 @@ class Panel(models.Model):
             "choices": self.choices,
         }
 
+    def keep(self, *fields: str) -> None:
+        """Save some fields alone: what another tab has changed stays, and the file is not written again."""
+        self.save(update_fields=[*fields, "changed"])
+
     def say(self, words: str, reason: str = "") -> None:
         """Write into the record what was done."""
         Entry.objects.create(panel=self, words=words[:2000], reason=reason[:2000])

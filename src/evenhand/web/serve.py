@@ -1,19 +1,31 @@
-"""The server behind ``evenhand serve``: on this machine alone, behind a link that works once."""
+"""The server behind ``evenhand serve``: on this machine alone, behind a link that works once.
+
+In-process state (work that runs, tokens) asks for one process with threads.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import tempfile
+import threading
 import webbrowser
-from contextlib import ExitStack, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from evenhand.errors import MissingPackageError, is_installed
+from evenhand.errors import InputError, MissingPackageError, is_installed
+from evenhand.web.store import DATABASE, default_place, lock, open_store, workshop
 
 HOST: Final = "127.0.0.1"
 _THREADS: Final = 8
+_LINES: Final = 400
+"""Lines that may be open at once; a browser has six, and an idle one is shut after ``_IDLE`` seconds."""
+_IDLE: Final = 60
+_PATIENCE: Final = 0.8
+"""Seconds that work has to end when the server is stopped; what is saved is saved."""
 
 
 def set_up(data: Path) -> None:
@@ -26,10 +38,18 @@ def set_up(data: Path) -> None:
     from django.core.management import call_command
 
     django.setup()
-    call_command("migrate", verbosity=0, interactive=False)
     from django.contrib.sessions.models import Session
+    from django.db import DatabaseError
 
-    Session.objects.all().delete()  # who came in by an earlier link is out
+    try:
+        call_command("migrate", verbosity=0, interactive=False)
+        Session.objects.all().delete()  # who came in by an earlier link is out
+    except DatabaseError as error:
+        raise InputError(
+            f"The database cannot be used ({error}): move it away and a new one is made.",
+            kind="bad_data",
+            where=str(data / DATABASE),
+        ) from None
 
 
 def application() -> Any:
@@ -65,8 +85,6 @@ def serve(
     say
         What is called with each line for the user.
     """
-    from evenhand.web.store import default_place, lock, open_store
-
     os.umask(0o077)  # what is written here is for its owner alone
     with ExitStack() as held:
         if temporary:
@@ -75,15 +93,11 @@ def serve(
             place = (default_place() if data is None else data).absolute()
         open_store(place)
         held.enter_context(lock(place))
+        folder = held.enter_context(workshop(place))
         set_up(place)
-        from waitress.server import create_server
-
         from evenhand.web.guard import new_token
-        from evenhand.web.jobs import jobs
 
-        server = held.enter_context(
-            _closing(create_server(application(), host=HOST, port=port, threads=_THREADS, ident=None))
-        )
+        server = held.enter_context(closing(listen(port)))
         first = ""
         if demo:
             from evenhand.web.views.start import open_demo
@@ -94,47 +108,74 @@ def serve(
         say("The link works once. Nothing leaves this machine.")
         say("Work is not kept." if temporary else f"Work is kept in {place}.")
         say("Stop with Ctrl-C.")
-        held.callback(jobs.close)
+        held.callback(say, "Stopped.")
+        stop = _stopping(held)
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, stop)
         if browser:
-            _open(link, place, held)
-        signal.signal(signal.SIGTERM, _interrupt)
+            _open(link, folder)
         with suppress(KeyboardInterrupt):
             server.run()
-        say("Stopped.")
 
 
-class _closing(ExitStack):  # noqa: N801  a context manager
-    """Close a server at the end."""
+def listen(port: int) -> Any:
+    """Return a server at a port of this machine, a free one if 0."""
+    from django.conf import settings
+    from waitress.server import create_server
 
-    def __init__(self, server: Any) -> None:
-        super().__init__()
-        self._server = server
-        self.callback(server.close)
+    made = application()
+    try:
+        return create_server(
+            made,
+            host=HOST,
+            port=port,
+            threads=_THREADS,
+            ident=None,
+            connection_limit=_LINES,
+            channel_timeout=_IDLE,
+            # a file that is somewhat too large is refused by a page; anything beyond is not even taken in
+            max_request_body_size=4 * settings.MAX_UPLOAD,
+        )
+    except OSError as error:
+        raise InputError(
+            f"Port {port} cannot be used ({error.strerror}): choose another, or none, and a free one is found.",
+            kind="in_use",
+        ) from None
 
-    def __enter__(self) -> Any:
-        super().__enter__()
-        return self._server
+
+def _stopping(held: ExitStack) -> Callable[[int, object], None]:
+    """Return what is done at Ctrl-C: all work is told to end, and is cut off where it does not."""
+    from evenhand.web.jobs import jobs
+
+    def leave() -> None:
+        held.close()
+        sys.stdout.flush()
+        os._exit(0)  # whoever works on is not waited for
+
+    def stop(_signal: int, _frame: object) -> None:
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, signal.SIG_IGN)
+        jobs.close()
+        late = threading.Timer(_PATIENCE, leave)
+        late.daemon = True
+        late.start()
+        raise KeyboardInterrupt
+
+    return stop
 
 
-def _interrupt(_signal: int, _frame: object) -> None:
-    raise KeyboardInterrupt
-
-
-def _open(link: str, place: Path, held: ExitStack) -> None:
+def _open(link: str, folder: Path) -> None:
     """Open a link in a browser by way of a file, since what a process is started with is seen by everybody here."""
-    page = place / "open.html"
+    page = folder / "open.html"
     page.write_text(
         f'<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={link}">', "utf-8"
     )
-    held.callback(lambda: page.unlink(missing_ok=True))
     with suppress(webbrowser.Error):
         webbrowser.open(page.as_uri())
 
 
 def manage(arguments: list[str]) -> None:
     """Run one of Django's own commands, for whoever operates a server: ``python -m evenhand.web check --deploy``."""
-    from evenhand.web.store import default_place
-
     place = Path(os.environ.get("EVENHAND_DATA") or default_place())
     os.environ["EVENHAND_DATA"] = str(place)
     os.environ["DJANGO_SETTINGS_MODULE"] = "evenhand.web.settings"

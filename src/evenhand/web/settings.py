@@ -83,6 +83,8 @@ MAX_UNPACKED = 10 * MAX_UPLOAD
 """Most bytes that it may unpack to."""
 MAX_SCORES = 200_000
 """Most scores of a panel; larger ones are for the command line."""
+MAX_COLUMNS, MAX_CELLS = 1000, 2_000_000
+"""Most columns and cells of a table."""
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
 FILE_UPLOAD_HANDLERS = ["evenhand.web.guard.Limited"]
@@ -120,7 +122,12 @@ LOGGING = {
             "encoding": "utf-8",
             "delay": True,
             "formatter": "plain",
-        }
+        },
+        "nowhere": {"class": "logging.NullHandler"},
     },
-    "loggers": {"evenhand.web": {"handlers": ["file"], "level": "WARNING", "propagate": False}},
+    "loggers": {
+        # what the server itself says may hold addresses and words of errors
+        "waitress": {"handlers": ["nowhere"], "propagate": False},
+        "evenhand.web": {"handlers": ["file"], "level": "WARNING", "propagate": False},
+    },
 }

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import sys
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -13,6 +16,7 @@ from evenhand.errors import InputError
 
 DATABASE: Final = "evenhand.sqlite3"
 LOG: Final = "log.txt"
+_WORK: Final = "work"
 _SECRET: Final = "secret"  # noqa: S105  the name of a file
 
 
@@ -37,11 +41,7 @@ def open_store(place: Path) -> str:
                 file.write(secrets.token_urlsafe(64))
         found = (place / _SECRET).read_text("ascii")
     except OSError as error:
-        raise InputError(
-            f"Work cannot be kept here ({error.strerror}): choose another directory, or none for this time.",
-            kind="unwritable",
-            where=str(place),
-        ) from None
+        raise _unwritable(place, error) from None
     if len(found) < 50:
         raise InputError(
             "The file is damaged: delete it, and a new one is made.", kind="unwritable", where=str(place / _SECRET)
@@ -49,9 +49,34 @@ def open_store(place: Path) -> str:
     return found
 
 
+def _unwritable(place: Path, error: OSError) -> InputError:
+    return InputError(
+        f"Work cannot be kept here ({error.strerror}): choose another directory, or none for this time.",
+        kind="unwritable",
+        where=str(place),
+    )
+
+
+@contextmanager
+def workshop(place: Path) -> Iterator[Path]:
+    """Let temporary files, which hold scores, lie within the directory; what a killed server left is gone."""
+    folder, before = place / _WORK, tempfile.tempdir
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    tempfile.tempdir = str(folder)
+    try:
+        yield folder
+    finally:
+        tempfile.tempdir = before
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def lock(place: Path) -> IO[str]:
     """Return a file that says that this process serves a directory; refuse where another does."""
-    file = (place / "lock").open("a+", encoding="ascii")
+    try:
+        file = (place / "lock").open("a+", encoding="ascii")
+    except OSError as error:
+        raise _unwritable(place, error) from None
     try:
         if sys.platform == "win32":
             import msvcrt

@@ -197,6 +197,8 @@ def look(content: bytes, name: str, options: Mapping[str, Any], corrections: Map
             )
         )
         problems.clear()  # those of the panel say more
+        if table is not None and tried(lambda: _narrow(table)) is None:
+            return Looked(table, None, tuple(problems))
 
         def read(given: Mapping[str, str]) -> Scores:
             return _few(read_panel(place, corrections=dict(given) or None, **told, **packed))
@@ -220,6 +222,19 @@ def cells_in(problems: Sequence[Problem], table: Table | None) -> dict[str, tupl
         if place is not None and place[2] in names:
             found[f"{place[1]}:{place[2]}"] = int(place[1]), place[2]
     return found
+
+
+def _narrow(table: Table) -> Table:
+    """Return a table, unless it has more columns or cells than can be understood while somebody waits.
+
+    Every column is compared with all others, so that the time grows with the square of their number.
+    """
+    columns, cells = len(table.names), len(table.names) * len(table.row_numbers)
+    if columns > settings.MAX_COLUMNS or cells > settings.MAX_CELLS:
+        said = f"It has {columns:,} columns and {cells:,} cells; up to {settings.MAX_COLUMNS:,} columns"
+        said += f" and {settings.MAX_CELLS:,} cells are read here"
+        raise InputError(f"{said}. The command line takes any number.", kind="too_large")
+    return table
 
 
 def _few(scores: Scores) -> Scores:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -91,6 +92,7 @@ def decision(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
+@transaction.atomic
 def choose(request: HttpRequest, pk: int) -> HttpResponse:
     """Take how many places there are, and how values are found."""
     panel, form = get_object_or_404(Panel, pk=pk), Places(request.POST)
@@ -101,7 +103,7 @@ def choose(request: HttpRequest, pk: int) -> HttpResponse:
     choices = {name: value for name, value in (panel.choices | given).items() if value not in (None, "")}
     if choices != panel.choices:
         panel.choices = choices
-        panel.save()
+        panel.keep("choices")
         panel.say(_("Chosen: %(what)s") % {"what": ", ".join(f"{name} {value}" for name, value in given.items())})
     return redirect("decision", pk)
 

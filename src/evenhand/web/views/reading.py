@@ -240,14 +240,15 @@ def _confirm(panel: Panel) -> None:
                 before = text_at(looked.table, row, column)
                 save_correction(panel, row, column, before, "", _("It is not a number and was left empty."))
         panel.is_read = True
-        panel.save()
+        panel.keep("is_read")
         panel.say(_("Reading confirmed"))
 
 
+@transaction.atomic
 def _settled(panel: Panel, options: dict[str, Any]) -> HttpResponse:
     if options != panel.options:
         panel.options = options
-        panel.save()
+        panel.keep("options")
         said = "; ".join(f"{name}: {value}" for name, value in options.items())
         panel.say(_("Read otherwise: %(how)s") % {"how": said or _("as found out")})
     return redirect("reading", panel.pk)
@@ -315,13 +316,14 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
             save_correction(panel, given["row"], column, before, given["text"], given["reason"])
             number += 1
     if number:
-        panel.save()
+        panel.keep()
     row = request.POST.get("row", "")
     if request.POST.get("back") == "decision":
         return redirect("decision", pk)
     return redirect(f"{reverse('reading', args=[pk])}{f'?row={row}' if row.isdecimal() else ''}#sheet")
 
 
+@transaction.atomic
 def save_correction(panel: Panel, row: int, column: str, before: str, after: str, reason: str = "") -> None:
     """Keep what a cell is to be read as, in place of what was said of it before."""
     panel.corrections.filter(row=row, column=column, undone=None).update(undone=timezone.now())
@@ -340,13 +342,14 @@ def _cells(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 @require_POST
+@transaction.atomic
 def undo(request: HttpRequest, pk: int, at: int) -> HttpResponse:
     """Read a cell again as it stands in the file."""
     panel = get_object_or_404(Panel, pk=pk)
     one = get_object_or_404(Correction, pk=at, panel=panel, undone=None)
     one.undone = timezone.now()
     one.save()
-    panel.save()
+    panel.keep()
     panel.say(_("Row %(row)s, %(column)s: read again as it stands") % {"row": one.row, "column": one.column})
     return redirect(f"{reverse('reading', args=[pk])}?row={one.row}#sheet")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from django.contrib import messages
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
@@ -18,6 +19,7 @@ from evenhand.web.forms import Named, Upload
 from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, Plan
 from evenhand.web.pages import page, style
+from evenhand.web.views.record import sent
 from evenhand.web.work import safe_name
 
 _SHOWN: Final = 100
@@ -46,6 +48,7 @@ def upload(request: HttpRequest) -> HttpResponse:
     return redirect("start")
 
 
+@transaction.atomic
 def taken_in(file_name: str, content: bytes, name: str | None = None, **options: object) -> Panel:
     """Keep a file as a new panel."""
     digest = hashlib.sha256(content).hexdigest()
@@ -70,15 +73,14 @@ def open_demo() -> Panel:
 
 
 @require_GET
-def template(request: HttpRequest) -> FileResponse:
+def template(request: HttpRequest) -> HttpResponse:
     """Return an empty workbook to fill in."""
     from evenhand.reports.template import template as write
 
     with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
         place = Path(folder) / "scores.xlsx"
         write(place)
-        content = place.open("rb")
-    return FileResponse(content, as_attachment=True, filename="scores.xlsx")
+        return sent(place.name, place.read_bytes())
 
 
 @require_GET
@@ -128,7 +130,7 @@ def rename(request: HttpRequest, pk: int) -> HttpResponse:
     panel, form = get_object_or_404(Panel, pk=pk), Named(request.POST)
     if form.is_valid():
         panel.name = form.cleaned_data["name"]
-        panel.save()
+        panel.keep("name")
     return redirect("record", pk)
 
 

@@ -17,7 +17,18 @@ from evenhand.web.models import Panel, Scenario
 from evenhand.web.pages import page, when_done
 from evenhand.web.views.decision import shown
 from evenhand.web.views.reading import save_correction, text_at
-from evenhand.web.work import METHODS, REFINEMENTS, Answer, Tried, answering, cells_of, looking, trying, with_choices
+from evenhand.web.work import (
+    METHODS,
+    REFINEMENTS,
+    Answer,
+    Tried,
+    answering,
+    cells_of,
+    looking,
+    scores_of,
+    trying,
+    with_choices,
+)
 
 MOST: Final = 200
 """Changes that a scenario may have."""
@@ -259,15 +270,13 @@ def save(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         return redirect("scenario", pk, at)
     reason = form.cleaned_data["reason"]
     job = looking(panel)
-    job.ended.wait()
-    looked = job.result
-    cells = cells_of(looked.scores, one.changes)
+    cells, table = cells_of(scores_of(job), one.changes), job.result.table
     wanted = with_choices(panel.state(), one.changes)
     with transaction.atomic():
         for row, column, text in cells:
-            save_correction(panel, row, column, text_at(looked.table, row, column), text, reason)
+            save_correction(panel, row, column, text_at(table, row, column), text, reason)
         panel.choices, panel.options = wanted["choices"], wanted["options"]
-        panel.save()
+        panel.keep("choices", "options")
         panel.say(_("Saved: %(changes)s") % {"changes": "; ".join(in_words(change) for change in one.changes)}, reason)
         one.delete()
     messages.success(request, _("Saved as a new version; the record has the reason."))
