@@ -12,7 +12,21 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-SUFFIXES = ("csv", "tsv", "txt", "xlsx", "ods", "xls", "xlsm", "json", "jsonl", "parquet", "csv.gz", "zip", "xml")
+SUFFIXES: tuple[str, ...] = (
+    "csv",
+    "tsv",
+    "txt",
+    "xlsx",
+    "ods",
+    "xls",
+    "xlsm",
+    "json",
+    "jsonl",
+    "parquet",
+    "csv.gz",
+    "zip",
+    "xml",
+)
 SUFFIXES += ("", "exe", "toml", "csv.xlsx", "evenhand.toml", "CSV", "é\u202e")
 
 File = tuple[str, bytes]

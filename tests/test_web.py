@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from evenhand.cli import main
 from evenhand.data import demo_path
-from web import application, client, opened, settled
+from web import application, client, opened, seen, settled
 
 WIDE = b"Proposal,Adeyemi,Brandt,Ito,Average\nP1,60,70,8O,65\nP2,50,,55,52\nP3,40,42,41,41\nP4,,52,51,51\n"
 
@@ -27,10 +27,6 @@ def chair() -> Any:
 @pytest.fixture
 def demo(chair: Any) -> int:
     return int(chair.post("/demo").url.split("/")[2])
-
-
-def seen(one: Any, place: str) -> Any:
-    return settled(lambda: one.get(place))
 
 
 def heading(page: Any) -> str:

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from evenhand.data import demo_path
 from hostile import HOSTILE, File, bombs, malformed
 from servers import Server, serving
-from web import application, client, opened, settled
+from web import application, client, opened, seen
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of numbers at the ends of floating point
 
@@ -80,7 +80,7 @@ class Chair:
             if place is None:
                 answer = self.client.post(f"/panels/{panel}/reading/settings", {"go": "1"})
             else:
-                answer = settled(lambda at=f"/panels/{panel}/{place}": self.client.get(at), SECONDS)
+                answer = seen(self.client, f"/panels/{panel}/{place}", SECONDS)
             if answer.status_code >= 500:
                 self._fault(f"{answer.status_code} at {place}", (name, content))
             if answer.status_code >= 400:
@@ -195,14 +195,14 @@ class Forms(HTMLParser):
 
 def crawled(one: Any, first: str) -> Iterator[Form]:
     """Yield every form that can be reached from a page, each address once."""
-    seen, todo, sent = set(), [first], set()
+    known, todo, sent = set(), [first], set()
     while todo:
         place = todo.pop()
         shape = re.sub(r"\d+", "0", place.partition("#")[0])
-        if shape in seen:
+        if shape in known:
             continue
-        seen.add(shape)
-        page = settled(lambda at=place: one.get(at))
+        known.add(shape)
+        page = seen(one, place)
         assert page.status_code < 500, place
         if not page.headers.get("Content-Type", "").startswith("text/html"):
             continue

@@ -45,6 +45,11 @@ def settled(get: Callable[[], Any], seconds: float = 60.0) -> Any:
         time.sleep(0.1)
 
 
+def seen(one: Any, place: str, seconds: float = 60.0) -> Any:
+    """Return a page of the application once no work is going on."""
+    return settled(lambda: one.get(place), seconds)
+
+
 def opened(one: Any, name: str, content: bytes) -> int:
     """Drop a file, and return the number of the panel that it became."""
     from django.core.files.uploadedfile import SimpleUploadedFile
