@@ -8,6 +8,7 @@ import json
 import random
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -95,8 +96,8 @@ def _members(content: bytes, chance: random.Random) -> bytes:
     """Return an archive one part of which is damaged, so that it can still be unpacked."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as held:
-            parts = {name: held.read(name) for name in held.namelist()}
-    except (zipfile.BadZipFile, NotImplementedError, ValueError):
+            parts = {name: held.read(name) for name in held.namelist()} or {"nothing": b""}
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError):
         return _flipped(content, chance)
     name = chance.choice(sorted(parts))
     parts[name] = chance.choice((_truncated, _flipped, _cut, _strewn, _doubled, lambda *_: b""))(parts[name], chance)

@@ -22,7 +22,7 @@ from evenhand.web.pages import page, when_done
 from evenhand.web.work import METHODS, REFINEMENTS, Answer, answering, choices_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from evenhand.answers.alerts import Alert
     from evenhand.answers.decision import Standing
@@ -37,13 +37,11 @@ def shown(panel: Panel, answer: Answer, objects: Sequence[Standing] = ()) -> dic
     if panel.known != known:
         Panel.objects.filter(pk=panel.pk).update(known=known)  # without a new date: nothing was changed
     laid_out = blocks.context(answer.fit, answer.decision, answer.standings, objects)
-    position = {label: at for at, label in enumerate(answer.fit.panel.objects)}
-    of_assessor = {label: at for at, label in enumerate(answer.fit.panel.assessors)}
     return laid_out | {
         "answer": answer,
         "fit": answer.fit,
-        "anchors": {label: reverse("object", args=[panel.pk, at]) for label, at in position.items()},
-        "assessor_links": {label: reverse("assessor", args=[panel.pk, at]) for label, at in of_assessor.items()},
+        "anchors": _links("object", panel, answer.fit.panel.objects),
+        "assessor_links": _links("assessor", panel, answer.fit.panel.assessors),
         "method_name": method_name,
         "methods": METHODS,
         "refinements": REFINEMENTS,
@@ -54,6 +52,12 @@ def shown(panel: Panel, answer: Answer, objects: Sequence[Standing] = ()) -> dic
         "is_provisional": bool(answer.stops),
         "has_search": len(answer.standings) > _SEARCHED,
     }
+
+
+def _links(name: str, panel: Panel, labels: Iterable[str]) -> dict[str, str]:
+    """Return the address of each object or assessor; that of the first is looked up, as there may be thousands."""
+    first = reverse(name, args=[panel.pk, 0]).removesuffix("0")
+    return {label: f"{first}{at}" for at, label in enumerate(labels)}
 
 
 def _slips(answer: Answer) -> list[dict[str, Any]]:
