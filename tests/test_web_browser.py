@@ -353,6 +353,16 @@ def test_a_frozen_decision_outlasts_a_change_and_is_verified(
     assert "Unchanged" in done.output
 
 
+def test_the_method_that_the_scores_support_is_used_at_a_click(walk: Any) -> None:
+    tab = walk()
+    demo(tab)
+    said = tab.page.locator(".alert", has_text="The scores support another method").locator("b").first.inner_text()
+    tab.page.click("nav >> text=Evidence")
+    tab.page.click("text=Use this method")
+    found = tab.heading("21 compete for 10 places")
+    assert said == f"By it {found[0].lower()}{found[1:]}."
+
+
 def test_work_goes_on_in_two_tabs(walk: Any) -> None:
     tab, other = walk(), walk()
     demo(tab)
@@ -541,10 +551,9 @@ def test_axe_finds_nothing_serious_on_any_page(walk: Any, tmp_path: Path) -> Non
     for name in ("score_typo.csv", "unknown_levels.csv", "two_rounds.xlsx", "empty.csv", "words.csv"):
         tab.read(CASES[name].write(tmp_path))
         look()
-    tab.go("/help")
-    look()
-    tab.go("/")
-    look()
+    for place in ("/help", "/designs", "/"):
+        tab.go(place)
+        look()
     tab.page.click("button >> text=Delete >> nth=0")
     tab.heading("Delete “")
     look()
