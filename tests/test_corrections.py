@@ -95,3 +95,11 @@ def test_the_cells_of_a_file_can_be_looked_at_whatever_they_mean(wide: Path) -> 
     assert table.names == ("Proposal", "Adeyemi", "Brandt", "Ito", "Average")
     assert table.row_numbers.tolist() == [2, 3, 4, 5]
     assert table.columns[3][0] == "80"
+
+
+def test_an_assessor_of_the_name_of_grant_is_one(tmp_path: Path) -> None:
+    place = tmp_path / "wide.csv"
+    place.write_text("proposal,Grant,Horvat,Ito\nP1,63,62,\nP2,70,,81\nP3,,55,60\nP4,44,50,52\n", encoding="utf-8")
+    assert eh.read_panel(place).assessors == ("Grant", "Horvat", "Ito")
+    place.write_text("grant,Anna,Ben\nG1,63,62\nG2,70,60\nG3,50,55\n", encoding="utf-8")
+    assert eh.read_panel(place).objects == ("G1", "G2", "G3")

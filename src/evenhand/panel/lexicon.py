@@ -239,7 +239,7 @@ OTHER_SUMMARIES: Final = frozenset(
 )
 """Names of columns and rows that are computed from scores."""
 
-PERSONAL: Final = frozenset(_words("max min rank mode media n som ave diff range var mark"))
+PERSONAL: Final = frozenset(_words("max min rank mode media n som ave diff range var mark grant"))
 """Words that may as well be names of people: only arithmetic tells."""
 
 TIMES: Final = frozenset(
