@@ -460,10 +460,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         without=provisional(stops),
         has_changes=any(one.changes for one in laid_out["objects"]),
         places={one.object: one.place for one in rows},
-        by_error=sorted(
-            [] if report.comparison is None else report.comparison["methods"],
-            key=lambda row: np.inf if row["loo_rmse"] is None else row["loo_rmse"],
-        ),
+        by_error=by_error(report.comparison),
         pulls=_pulls(report.influence),
         reasons=_reasons(report.influence, fit),
         style=look.style_sheet() + (_TEMPLATES / "page.css").read_text(encoding="utf-8"),
@@ -474,6 +471,12 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         date=f"{written.day} {written.strftime('%B %Y')}",
         all_notes=[*report.summary["notes"], *problem_records(report.notes)],
     )
+
+
+def by_error(comparison: Summary | None) -> list[Summary]:
+    """Return the methods of a comparison, the one with the smallest error first."""
+    methods = [] if comparison is None else comparison["methods"]
+    return sorted(methods, key=lambda row: np.inf if row["loo_rmse"] is None else row["loo_rmse"])
 
 
 def filters() -> dict[str, Callable[..., Any]]:

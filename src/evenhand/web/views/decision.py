@@ -191,8 +191,8 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
     def work() -> dict[str, Any]:
         from evenhand import plots
         from evenhand.answers.compare import compare
-        from evenhand.reports.page import picture, why_no_charts
-        from evenhand.reports.summary import summarise_check, summarise_comparison
+        from evenhand.reports.page import by_error, picture, why_no_charts
+        from evenhand.reports.summary import summarise_comparison
 
         base.ended.wait()
         if base.error is not None:
@@ -208,12 +208,8 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
                 "graph": picture("assessor-graph", plots.assessor_graph(scores)),
                 "design": picture("design", plots.design(scores)),
             }
-        return {
-            "answer": answer,
-            "charts": charts,
-            "check": summarise_check(scores, answer.alerts),
-            "comparison": None if compared is None else summarise_comparison(compared, answer.alerts),
-        }
+        comparison = None if compared is None else summarise_comparison(compared, answer.alerts)
+        return {"answer": answer, "charts": charts, "comparison": comparison, "by_error": by_error(comparison)}
 
     def show(found: dict[str, Any]) -> HttpResponse:
         context = shown(panel, found["answer"])
