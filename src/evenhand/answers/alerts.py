@@ -441,8 +441,8 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         lines = [
             (f"{word}:", f"{name_some([_held(one, held, panel.noun) for one in some], 6)}.")
             for word, some in (
-                ("In, but not without", [one for one in found if one.status == "in"]),
-                ("Out, but not without", [one for one in found if one.status == "out"]),
+                ("In only with one assessor", [one for one in found if one.status == "in"]),
+                ("Out only because of one assessor", [one for one in found if one.status == "out"]),
             )
             if some
         ]
@@ -516,16 +516,17 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
             remedy="Nothing hangs on the choice; say in the minutes which one was made.",
         )
         return
-    crossing = {one.object for one in again.standings[: again.places]} ^ {
-        one.object for one in decision.standings[: decision.places]
-    }
+    then, now = ([one.object for one in made.standings[: made.places]] for made in (again, decision))
+    entering, gone = [one for one in then if one not in now], [one for one in now if one not in then]
     told = (
         [f"No longer in: {called_some(leaving, noun, 6)}."]
         if (leaving := [x for x in changed if x in decision.inside])
         else []
     )
-    if crossing:
-        told.append(f"Other than now in the first {decision.places:,}: {called_some(sorted(crossing), noun, 6)}.")
+    if entering:
+        place = "a place" if len(entering) == 1 else "places"
+        others = called_some(gone, noun, 6)
+        told.append(f"{sentence(called_some(entering, noun, 6))} would take {place} instead of {others}.")
     lines = [(f"By it {lowered(again.headline())}.", " ".join(told))]
     yield Alert(
         "check",

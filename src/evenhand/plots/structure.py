@@ -438,7 +438,7 @@ def design(panel: Panel | Design) -> Chart:
     ]
     word, verb = ("assessment", "makes") if planned else ("score", "gave")
     readings, loads = (_range(counts, word) for counts in (panel.object_assessments, panel.assessor_assessments))
-    title = f"Each object has {readings}; {who} {verb} {loads}"
+    title = f"Each {panel.noun} has {readings}; {who} {verb} {loads}"
     what = f"Matrix of {count_of(panel.n_assessors, 'assessor')} by {count_of(panel.n_objects, 'object')}"
     return style.finish(chart, title, notes, what, width)
 

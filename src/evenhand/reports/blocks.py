@@ -32,6 +32,9 @@ LISTED: Final = 12
 _LONG: Final = 16
 """Labels of more characters than this get more room."""
 
+LEAST: Final = 6
+"""Of fewer objects than this a profile of chances shows nothing that the table does not."""
+
 BARS: Final = 120
 """Up to this many bars stand in a profile of chances."""
 
@@ -160,9 +163,9 @@ class Profile:
 
 def profile_of(decision: Decision) -> Profile | None:
     """Return the profile of chances, as far as there is anything to see; None where there is no line."""
-    if decision.line is None:
-        return None
     every = decision.standings
+    if decision.line is None or len(every) < LEAST:
+        return None
     seen = max((at + 1 for at, one in enumerate(every) if (one.chance or 0) >= 0.02), default=decision.places)
     shown = len(every) if len(every) <= BARS else min(len(every), max(seen, decision.places + AROUND))
     words = "Chance of the place" if decision.places == 1 else f"Chance of one of the {decision.places:,} places"

@@ -79,6 +79,9 @@ _PANEL: Final = 290
 _CUT, _END = 22, 8
 """Labels of more characters than this are cut short where there is no room, before so many at their end."""
 
+_OUT: Final = 100
+"""Up to this many of those who are out stand in the minutes."""
+
 _NAMED: Final = 30
 """Up to this many objects are named in a sentence."""
 
@@ -346,7 +349,12 @@ def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, stops
 def _lists(decision: Decision) -> str:
     groups = {"in": decision.inside, "undecided": decision.undecided, "out": decision.outside}
     noun = decision.fit.panel.noun
-    return " ".join(f"{look.STATUS[name][0]}: {_named(labels, noun)}." for name, labels in groups.items() if labels)
+    most = {"out": _OUT}  # a record names everybody else
+    return " ".join(
+        f"{look.STATUS[name][0]}: {called_some(labels, noun, most.get(name, len(labels)))}."
+        for name, labels in groups.items()
+        if labels
+    )
 
 
 def _named(labels: Sequence[str], noun: str) -> str:
@@ -460,6 +468,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         without=provisional(stops),
         has_changes=any(one.changes for one in laid_out["objects"]),
         places={one.object: one.place for one in rows},
+        standing_of={one.object: one for one in rows},
         by_error=by_error(report.comparison),
         pulls=_pulls(report.influence),
         reasons=_reasons(report.influence, fit),
