@@ -514,7 +514,7 @@ def halves(label: str) -> tuple[str, str]:
     Examples
     --------
     >>> halves("A long title of a proposal 17"), halves("P17")
-    (('A long title of a', ' proposal 17'), ('P17', ''))
+    (('A long title of', ' a proposal 17'), ('P17', ''))
     """
     if len(label) <= _CUT:
         return label, ""
