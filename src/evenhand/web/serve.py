@@ -2,7 +2,7 @@
 
 Work that runs and tokens live in the process, so that it is one process with threads. Of waitress, granian and gunicorn
 with uvicorn, waitress takes least memory and least processor time for a page; a what-if takes the same under each, and
-granian a sixth less for a file of 5 MB (``benchmarks/serving.py --servers``). It is also the only one without compiled
+granian takes a sixth to a quarter less for a file of 5 MB (``benchmarks/serving.py --servers``). It is also the only one without compiled
 parts that runs on every platform.
 """
 
