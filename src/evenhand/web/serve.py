@@ -2,8 +2,8 @@
 
 Work that runs and tokens live in the process, so that it is one process with threads. Of waitress, granian and gunicorn
 with uvicorn, waitress takes least memory and least processor time for a page; a what-if takes the same under each, and
-granian takes a sixth to a quarter less for a file of 5 MB (``benchmarks/serving.py --servers``). It is also the only one without compiled
-parts that runs on every platform.
+a file of 5 MB a sixth to a quarter less under granian (``benchmarks/serving.py --servers``). It has no compiled parts
+and runs on every platform.
 """
 
 from __future__ import annotations
