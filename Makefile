@@ -92,7 +92,7 @@ format: $(VENV)/.developer  ## mend what ruff can mend
 	@$(BIN)/ruff format .
 
 bench: $(VENV)/.bench  ## benchmarks: ratios measured in one run, up to 100 million scores
-	@for part in start_up models ranks case_study_1 design scale files distributed cluster; do \
+	@for part in start_up models ranks case_study_1 design scale files serving distributed cluster; do \
 		[ ! -f benchmarks/$$part.py ] || { echo "== $$part"; $(BIN)/python benchmarks/$$part.py; } || exit 1; \
 	done
 

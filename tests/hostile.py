@@ -14,21 +14,9 @@ from functools import cache
 from pathlib import Path
 
 SUFFIXES: tuple[str, ...] = (
-    "csv",
-    "tsv",
-    "txt",
-    "xlsx",
-    "ods",
-    "xls",
-    "xlsm",
-    "json",
-    "jsonl",
-    "parquet",
-    "csv.gz",
-    "zip",
-    "xml",
+    *("csv", "tsv", "txt", "xlsx", "ods", "xls", "xlsm", "json", "jsonl", "parquet", "csv.gz", "zip", "xml"),
+    *("", "exe", "toml", "csv.xlsx", "evenhand.toml", "CSV", "é\u202e"),
 )
-SUFFIXES += ("", "exe", "toml", "csv.xlsx", "evenhand.toml", "CSV", "é\u202e")
 
 File = tuple[str, bytes]
 

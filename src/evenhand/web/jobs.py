@@ -15,8 +15,8 @@ from evenhand.progress import listening
 SOON: Final = 0.5
 """Seconds after which a page shows how far the work is instead of waiting for it."""
 
-_KEPT: Final = 24
-"""Answers that are kept, so that a page that is opened again does not compute them again."""
+_KEPT: Final = 16
+"""Answers that are kept, so that a page that is opened again does not compute them again; large ones take 5 MB each."""
 
 _WORKERS: Final = 2
 
