@@ -104,6 +104,8 @@ def show_decision(decision: Decision, rows: int, *, is_provisional: bool = False
         say(f"Drawn by lot (seed {decision.lottery_seed}): {drawn}.", hang=2)
     ranking = decision.ranking
     apart = decision.line_words().partition(". ")[2]  # the line itself is in the table
+    if apart and decision.line is not None and not apart.startswith(decision.line[0].object):
+        apart = lowered(apart)  # the noun before a number begins the sentence no more
     said = [f"At the line, {apart}" if apart else "", decision.averages_words()]
     if decision.caution is None:  # else an alert has said why nobody is in or out
         said.append(decision.meaning())
