@@ -299,8 +299,10 @@ def choices_for(method: str) -> dict[str, str] | None:
     >>> choices_for("cwc+shrunk"), choices_for("sa"), choices_for("iba+shrunk")
     ({'method': 'cwc', 'refinement': 'shrink'}, {'method': 'sa', 'refinement': ''}, None)
     """
+    from evenhand.models.additive import CWC
+
     base, _plus, refined = method.partition("+")
-    if refined not in _REFINED or base not in METHODS or (refined and base != "cwc"):
+    if refined not in _REFINED or base not in METHODS or (refined and base != CWC.method):
         return None
     return {"method": base, "refinement": _REFINED[refined]}
 
