@@ -1,4 +1,6 @@
-"""Every sentence of the web application has its German; run this file to renew the compiled catalogue.
+"""Every sentence of the web application, and of results that it shows, has its German.
+
+Run this file to renew the compiled catalogue.
 
 ``python tests/test_web_german.py`` lists what is missing, and writes ``django.mo`` from ``django.po``.
 """
@@ -13,7 +15,8 @@ from typing import Any
 
 import pytest
 
-WEB = Path(__file__).parent.parent / "src" / "evenhand" / "web"
+SOURCES = Path(__file__).parent.parent / "src" / "evenhand"
+WEB = SOURCES / "web"
 CATALOGUE = WEB / "locale" / "de" / "LC_MESSAGES" / "django.po"
 
 Message = tuple[str, str | None]
@@ -27,13 +30,50 @@ def in_templates() -> Iterator[Message]:
     environment = jinja2.Environment(
         extensions=["jinja2.ext.i18n"], autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    for place in sorted((WEB / "templates").glob("*.html")):
+    for place in _templates():
         for _line, function, found in environment.extract_translations(place.read_text("utf-8")):  # type: ignore[attr-defined]
             texts = [found] if isinstance(found, str) else [one for one in found if isinstance(one, str)]
             if function == "ngettext":
                 yield texts[0], texts[1]
             else:
                 yield texts[0], None
+
+
+def _templates() -> list[Path]:
+    return [*sorted((WEB / "templates").glob("*.html")), SOURCES / "reports" / "templates" / "parts.html"]
+
+
+def in_results() -> Iterator[Message]:
+    """Yield the sentences about results, and the nouns in them."""
+    answers = (SOURCES / "answers").glob("*.py")
+    for place in [*sorted(answers), SOURCES / "reports" / "blocks.py", SOURCES / "words.py"]:
+        for node in ast.walk(ast.parse(place.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                first = [one.value for one in node.args[:1] if isinstance(one, ast.Constant)]
+                if node.func.id == "phrase" and first:
+                    yield str(first[0]), None
+
+
+def nouns() -> Iterator[Message]:
+    """Yield what is assessed, and what else is counted, one and several."""
+    from evenhand.panel.lexicon import NOUNS
+    from evenhand.words import plural
+
+    counted = {
+        word for place in _templates() for word in re.findall(r'count_of\("(\w+)"\)', place.read_text("utf-8"))
+    }
+    for word in dict.fromkeys([*NOUNS, *sorted(counted), "degree", "other assessor"]):
+        yield word, None
+        yield plural(word), None
+
+
+def in_tables() -> Iterator[Message]:
+    """Yield texts that are looked up in a table."""
+    from evenhand.answers.explain import _NOISE_WORDS
+    from evenhand.look import STATUS
+
+    yield from ((word, None) for word, _shape in STATUS.values())
+    yield from ((words, None) for words in _NOISE_WORDS.values())
 
 
 def in_python() -> Iterator[Message]:
@@ -47,7 +87,7 @@ def in_python() -> Iterator[Message]:
 
 def messages() -> dict[str, str | None]:
     """Return all sentences, with their plurals."""
-    return dict([*in_templates(), *in_python()])
+    return dict([*in_templates(), *in_python(), *in_results(), *nouns(), *in_tables()])
 
 
 def catalogue() -> dict[Message, list[str]]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from evenhand.words import phrase
+
 _TAG: Final = re.compile(r"<\w[^>]*>")
 _COLOUR: Final = re.compile(r' (fill|stroke)="(#[0-9A-Fa-f]{6})"')
 
@@ -70,6 +72,17 @@ DARK: Final[dict[str, str]] = {
 
 STATUS: Final[dict[str, tuple[str, str]]] = {"in": ("In", "●"), "undecided": ("Open", "◐"), "out": ("Out", "○")}
 """For each status as data has it, the word and the shape that people see."""
+
+
+def status_word(status: str) -> str:
+    """Return the word of a status within a sentence.
+
+    Examples
+    --------
+    >>> status_word("undecided")
+    'open'
+    """
+    return phrase(STATUS[status][0]).lower()
 
 
 def style_sheet() -> str:

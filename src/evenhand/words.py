@@ -22,6 +22,43 @@ Speaker = Callable[[str, object], str]
 
 _speaker: ContextVar[Speaker | None] = ContextVar("evenhand_speaker", default=None)
 
+Translator = Callable[[str], str]
+"""Called with a text or a noun in English: returns it in the reader's language, or as it is where it knows none."""
+
+_translator: ContextVar[Translator | None] = ContextVar("evenhand_translator", default=None)
+
+
+def phrase(text: str, /, **values: object) -> str:
+    """Return a text in the reader's language, English unless whoever shows it translates, with values filled in.
+
+    Examples
+    --------
+    >>> phrase("All {things} are in", things="papers")
+    'All papers are in'
+    >>> with translated({"All {things} are in": "Dabei sind alle {things}"}.get):
+    ...     phrase("All {things} are in", things="Beiträge")
+    'Dabei sind alle Beiträge'
+    """
+    translator = _translator.get()
+    found = text if translator is None else translator(text)
+    return found.format(**values) if values else found
+
+
+def term(noun: str) -> str:
+    """Return a noun, with a capital or without, in the reader's language; as it is where that has no word for it."""
+    found = phrase(lowered(noun))
+    return noun if found == lowered(noun) else found
+
+
+@contextmanager
+def translated(translator: Translator | None) -> Iterator[None]:
+    """Let texts and nouns be in another language; None for English, as what is not translated wholly stays."""
+    token = _translator.set(translator)
+    try:
+        yield
+    finally:
+        _translator.reset(token)
+
 
 def argument(name: str, value: object = None) -> str:
     """Return how an argument is given, for messages: as in Python, unless whoever shows them speaks otherwise.
@@ -108,7 +145,18 @@ def count_of(number: int, word: str) -> str:
     >>> count_of(1, "object"), count_of(2400, "object")
     ('1 object', '2,400 objects')
     """
-    return f"{number:,} {word if number == 1 else plural(word)}"
+    return f"{number:,} {term(word) if number == 1 else plural(word)}"
+
+
+def more_of(number: int, word: str) -> str:
+    """Return a count of those that are left, with their word, as a sentence begins with it.
+
+    Examples
+    --------
+    >>> more_of(1, "entry"), more_of(2400, "entry")
+    ('1 more entry', '2,400 more entries')
+    """
+    return phrase("{count} more {things}", count=f"{number:,}", things=term(word) if number == 1 else plural(word))
 
 
 def plural(word: str) -> str:
@@ -120,10 +168,10 @@ def plural(word: str) -> str:
     ('proposals', 'entries', 'theses', 'dishes')
     """
     if word.endswith("y") and word[-2:-1] not in "aeiou":
-        return f"{word[:-1]}ies"
+        return term(f"{word[:-1]}ies")
     if word.endswith("sis"):
-        return f"{word[:-2]}es"
-    return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
+        return term(f"{word[:-2]}es")
+    return term(f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s")
 
 
 def sentence(words: str) -> str:
@@ -151,7 +199,8 @@ def name_some(labels: Sequence[object], most: int = NAMED, of: int | None = None
     """
     shown = [str(label) for label in labels[:most]]
     more = (len(labels) if of is None else of) - len(shown)
-    return ", ".join(shown) + (f" and {more:,} more" if more else "")
+    names = ", ".join(shown)
+    return phrase("{names} and {more} more", names=names, more=f"{more:,}") if more else names
 
 
 def called(label: object, noun: str) -> str:
@@ -162,7 +211,7 @@ def called(label: object, noun: str) -> str:
     >>> called("290", "proposal"), called("P290", "proposal")
     ('proposal 290', 'P290')
     """
-    return f"{noun} {label}" if str(label).isdigit() else str(label)
+    return f"{term(noun)} {label}" if str(label).isdigit() else str(label)
 
 
 def called_some(labels: Sequence[object], noun: str, most: int = NAMED) -> str:
@@ -175,7 +224,7 @@ def called_some(labels: Sequence[object], noun: str, most: int = NAMED) -> str:
     """
     are_bare = labels and all(str(label).isdigit() for label in labels)
     named = name_some(labels, most)
-    return f"{noun if len(labels) == 1 else plural(noun)} {named}" if are_bare else named
+    return f"{term(noun) if len(labels) == 1 else plural(noun)} {named}" if are_bare else named
 
 
 _JOINERS: Final = "\u200c\u200d"

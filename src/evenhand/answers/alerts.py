@@ -25,10 +25,10 @@ from evenhand.words import (
     called_some,
     count_of,
     decimals,
-    is_or_are,
     lowered,
     name_some,
     number,
+    phrase,
     plural,
     sentence,
 )
@@ -203,8 +203,8 @@ def _groups(fit: Fit) -> Iterator[Alert]:
         yield Alert(
             "stop",
             "groups",
-            f"The panel falls into {groups} groups that cannot be compared",
-            (("", "Nothing says whether one group is better or its assessors more generous."),),
+            phrase("The panel falls into {groups} groups that cannot be compared", groups=groups),
+            (("", phrase("Nothing says whether one group is better or its assessors more generous.")),),
             remedy="`evenhand check FILE` names assessments that would join them.",
         )
 
@@ -227,10 +227,14 @@ def _far_scores(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
         yield Alert(
             "check",
             "far_score",
-            f"{count_of(len(far), 'score')} {is_or_are(len(far))} far from what all others predict",
+            phrase("1 score is far from what all others predict")
+            if len(far) == 1
+            else phrase("{count} scores are far from what all others predict", count=f"{len(far):,}"),
             tuple(_far_line(fit, at) for at in far[:_LINES]),
             where=name_some([_place(panel, at) for at in far]),
-            remedy=f"Ask whether it is meant; {argument('tails', 'student')} lets such scores pull less.",
+            remedy=phrase(
+                "Ask whether it is meant; {option} lets such scores pull less.", option=argument("tails", "student")
+            ),
         )
 
 
@@ -300,8 +304,10 @@ def _written(panel: Panel, score: float) -> str:
 
 
 def _place(panel: Panel, at: int) -> str:
-    who = " on ".join(_named(panel, at))
-    return who if panel.rows is None else f"row {panel.rows[at]:,}, {who}"
+    assessor, label = _named(panel, at)
+    if panel.rows is None:
+        return phrase("{assessor} on {object}", assessor=assessor, object=label)
+    return phrase("row {row}, {assessor} on {object}", row=f"{panel.rows[at]:,}", assessor=assessor, object=label)
 
 
 def _named(panel: Panel, at: int) -> tuple[str, str]:
@@ -316,16 +322,20 @@ def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Aler
     rest = np.delete(panel.score, slips)
     lines = [_slip_line(panel, at) for at in slips[:_LINES]]
     ends = [_written(panel, end) for end in sorted((rest.min(), rest.max()), reverse=panel.turned is not None)]
-    lines.append(("", f"All other scores lie between {ends[0]} and {ends[1]}."))
+    lines.append(("", phrase("All other scores lie between {low} and {high}.", low=ends[0], high=ends[1])))
     who = name_some(list(dict.fromkeys(_named(panel, at)[0] for at in slips)), 3)
-    it = "it" if len(slips) == 1 else "them"
+    is_one = len(slips) == 1
     return Alert(
         "stop",
         "mistyped",
-        "One score must be checked" if len(slips) == 1 else f"{len(slips):,} scores must be checked",
+        phrase("One score must be checked")
+        if is_one
+        else phrase("{count} scores must be checked", count=f"{len(slips):,}"),
         tuple(lines),
         where=name_some([_place(panel, at) for at in slips]),
-        remedy=f"Ask {who}; correct {it} in the file, or leave {it} out.",
+        remedy=phrase("Ask {who}; correct it in the file, or leave it out.", who=who)
+        if is_one
+        else phrase("Ask {who}; correct them in the file, or leave them out.", who=who),
         outcomes=tuple(_outcomes(fit, decision, slips)),
         scores=tuple(slips),
     )
@@ -333,23 +343,28 @@ def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Aler
 
 def _slip_line(panel: Panel, at: int) -> tuple[str, str]:
     assessor, label = _named(panel, at)
-    row = "" if panel.rows is None else f"Row {panel.rows[at]:,}: "
     same = panel.object_index == panel.object_index[at]
     same[at] = False
     others = [_written(panel, score) for score in panel.score[same].tolist()]
-    beside = "It has no other score."
-    if others:
-        beside = f"The other {'score' if len(others) == 1 else 'scores'} of {label} {is_or_are(len(others))} "
-        beside += f"{name_some(others)}."
-    who = assessor if row else called(panel.assessors[panel.assessor_index[at]], "Assessor")
-    return f"{row}{who} gave {label} {_written(panel, panel.score[at])}.", beside
+    beside = phrase("It has no other score.")
+    if len(others) == 1:
+        beside = phrase("The other score of {object} is {score}.", object=label, score=others[0])
+    elif others:
+        beside = phrase("The other scores of {object} are {scores}.", object=label, scores=name_some(others))
+    told = {"who": assessor, "object": label, "score": _written(panel, panel.score[at])}
+    if panel.rows is not None:
+        return phrase("Row {row}: {who} gave {object} {score}.", **told, row=f"{panel.rows[at]:,}"), beside
+    told["who"] = called(panel.assessors[panel.assessor_index[at]], "Assessor")
+    return phrase("{who} gave {object} {score}.", **told), beside
 
 
 def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iterator[Outcome]:
     """Return what comes out as the scores stand, corrected, and without them."""
     panel, first = fit.panel, slips[0]
     label = str(panel.objects[panel.object_index[first]])
-    entered = f"{_written(panel, panel.score[first])}, as entered" if len(slips) == 1 else "as entered"
+    entered = phrase("as entered")
+    if len(slips) == 1:
+        entered = phrase("{score}, as entered", score=_written(panel, panel.score[first]))
     cases: list[tuple[str, Callable[[], Fit]]] = [(entered, lambda: fit)]
     rest = np.delete(panel.score, slips)
     meant = [_meant(panel, at, rest) for at in slips]
@@ -357,14 +372,14 @@ def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iter
     if len(known) == len(slips):
         score = np.array(panel.score)
         score[list(slips)] = [number for number, _ in known]
-        words = f"{_written(panel, known[0][0])}, {known[0][1]}" if len(slips) == 1 else "corrected"
+        words = f"{_written(panel, known[0][0])}, {known[0][1]}" if len(slips) == 1 else phrase("corrected")
         cases.append((words, lambda: fit.refit(replace(panel, score=score))))
     kept = np.ones(panel.n_assessments, dtype=bool)
     kept[list(slips)] = False
-    cases.append(("left out", lambda: fit.refit(panel.restrict(kept))))
+    cases.append((phrase("left out"), lambda: fit.refit(panel.restrict(kept))))
     for case, made in cases:
         try:
-            yield _outcome(case, label, made(), decision, "the score is" if len(slips) == 1 else "the scores are")
+            yield _outcome(case, label, made(), decision, is_one=len(slips) == 1)
         except EvenhandError:  # the panel does not hang together without it
             continue
 
@@ -375,8 +390,9 @@ def _meant(panel: Panel, at: int, rest: Floats) -> tuple[float, str] | None:
         return None
     room = _spread(panel)[2] / 2
     low, high = rest.min() - room, rest.max() + room
-    for power, zeros in enumerate(("a zero", "two zeros", "three zeros", "four zeros"), start=1):
-        for factor, words in ((10.0**-power, "too many"), (10.0**power, "too few")):
+    counted = (phrase("a zero"), phrase("two zeros"), phrase("three zeros"), phrase("four zeros"))
+    for power, zeros in enumerate(counted, start=1):
+        for factor, words in ((10.0**-power, phrase("too many")), (10.0**power, phrase("too few"))):
             guess = float(f"{panel.score[at] * factor:.12g}")
             step = panel.step or 1.0
             if low <= guess <= high and (panel.step is None or guess == round(guess / step) * step):
@@ -384,10 +400,10 @@ def _meant(panel: Panel, at: int, rest: Floats) -> tuple[float, str] | None:
     return None
 
 
-def _outcome(case: str, label: str, fit: Fit, decision: Decision | None, it_is: str) -> Outcome:
+def _outcome(case: str, label: str, fit: Fit, decision: Decision | None, *, is_one: bool) -> Outcome:
     order = [fit.values.labels[at] for at in in_order(fit)]
     place = order.index(label) + 1 if label in order else None
-    assuming = f"if {it_is} {case}"
+    assuming = phrase("if the score is {case}", case=case) if is_one else phrase("if the scores are {case}", case=case)
     made = None if decision is None else replace(_again(fit, decision), assuming=assuming)
     return Outcome(case, label, place, assuming, fit, made)
 
@@ -405,12 +421,11 @@ def _far_line(fit: Fit, at: int) -> tuple[str, str]:
     plain = _plain_fit(fit)
     error = plain.residuals[at] / (1.0 - leverages(plain)[at])
     digits = 1
-    way = "above" if error > 0 else "below"
     off = number(abs(float(error)), digits, in_sentence=True)
-    return (
-        f"{sentence(_place(panel, at))}: {_written(panel, panel.score[at])}.",
-        f"It is {off} points {way} what all other scores predict.",
-    )
+    said = phrase("It is {points} points below what all other scores predict.", points=off)
+    if error > 0:
+        said = phrase("It is {points} points above what all other scores predict.", points=off)
+    return f"{sentence(_place(panel, at))}: {_written(panel, panel.score[at])}.", said
 
 
 # --- what the decision hangs on --------------------------------------------------------------------
@@ -439,18 +454,19 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
     lines = [_hanging_line(fit, one, held[one.object], surprise) for one in found[:_LINES]]
     if len(found) > _LINES:
         lines = [
-            (f"{word}:", f"{name_some([_held(one, held, panel.noun) for one in some], 6)}.")
+            (word, f"{name_some([_held(one, held, panel.noun) for one in some], 6)}.")
             for word, some in (
-                ("In only with one assessor", [one for one in found if one.status == "in"]),
-                ("Out only because of one assessor", [one for one in found if one.status == "out"]),
+                (phrase("In only with one assessor:"), [one for one in found if one.status == "in"]),
+                (phrase("Out only because of one assessor:"), [one for one in found if one.status == "out"]),
             )
             if some
         ]
-    statuses = "1 status: it hangs" if len(found) == 1 else f"{len(found):,} statuses: each hangs"
     yield Alert(
         "check",
         "hangs_on_assessor",
-        f"Check {statuses} on one assessor",
+        phrase("Check 1 status: it hangs on one assessor")
+        if len(found) == 1
+        else phrase("Check {count} statuses: each hangs on one assessor", count=f"{len(found):,}"),
         tuple(lines),
         where=name_some([one.object for one in found]),
         remedy="`evenhand next FILE` says which further scores would settle it.",
@@ -467,9 +483,11 @@ def _hanging_line(
 ) -> tuple[str, str]:
     who, place = max(held, key=lambda one: abs(one[1] - standing.place))
     its, name = called(who, "assessor"), called(standing.object, sentence(fit.panel.noun))
-    verb, way = ("in", "falls") if standing.status == "in" else ("out", "rises")
-    said = f"Without {_genitive(its)} scores it {way} from rank {standing.place:,} to {place:,}."
-    panel = fit.panel
+    is_in, panel = standing.status == "in", fit.panel
+    told = {"who": its, "before": f"{standing.place:,}", "after": f"{place:,}"}
+    said = phrase("Without {who}’s scores it rises from rank {before} to {after}.", **told)
+    if is_in:
+        said = phrase("Without {who}’s scores it falls from rank {before} to {after}.", **told)
     own = (panel.object_index == fit.values.index_of(standing.object)) & (
         panel.assessor_index == panel.assessors.index(who)
     )
@@ -477,16 +495,17 @@ def _hanging_line(
     if surprise is not None and surprise[at] < _ODD:
         error = float(fit.residuals[at] / (1.0 - leverages(fit)[at]))
         off = number(abs(error), 1, in_sentence=True)
-        said = (
-            f"{_genitive(called(who, 'Assessor'))} {_written(panel, panel.score[at])} is {off} points "
-            f"{'above' if error > 0 else 'below'} what all other scores predict; "
-            f"without {its} it {way} from rank {standing.place:,} to {place:,}."
-        )
-    return f"{name} is {verb} only with {its}.", said
-
-
-def _genitive(name: str) -> str:
-    return f"{name}’s"
+        score = {"who": called(who, "Assessor"), "score": _written(panel, panel.score[at]), "points": off}
+        odd = phrase("{who}’s {score} is {points} points below what all other scores predict", **score)
+        if error > 0:
+            odd = phrase("{who}’s {score} is {points} points above what all other scores predict", **score)
+        without = phrase("without {who} it rises from rank {before} to {after}.", **told)
+        if is_in:
+            without = phrase("without {who} it falls from rank {before} to {after}.", **told)
+        said = f"{odd}; {without}"
+    if is_in:
+        return phrase("{object} is in only with {who}.", object=name, who=its), said
+    return phrase("{object} is out only with {who}.", object=name, who=its), said
 
 
 def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Alert]:
@@ -508,30 +527,33 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
     ]
     name, noun = method_name(advised), fit.panel.noun
     if not changed:
-        headline = f"The scores support another method, {name}, and it decides the same"
+        headline = phrase("The scores support another method, {method}, and it decides the same", method=name)
         yield Alert(
             "note",
             "other_method",
             headline,
-            remedy="Nothing hangs on the choice; say in the minutes which one was made.",
+            remedy=phrase("Nothing hangs on the choice; say in the minutes which one was made."),
         )
         return
     then, now = ([one.object for one in made.standings[: made.places]] for made in (again, decision))
     entering, gone = [one for one in then if one not in now], [one for one in now if one not in then]
     told = (
-        [f"No longer in: {called_some(leaving, noun, 6)}."]
+        [phrase("No longer in: {names}.", names=called_some(leaving, noun, 6))]
         if (leaving := [x for x in changed if x in decision.inside])
         else []
     )
     if entering:
-        place = "a place" if len(entering) == 1 else "places"
-        others = called_some(gone, noun, 6)
-        told.append(f"{sentence(called_some(entering, noun, 6))} would take {place} instead of {others}.")
-    lines = [(f"By it {lowered(again.headline())}.", " ".join(told))]
+        names = {"now": sentence(called_some(entering, noun, 6)), "before": called_some(gone, noun, 6)}
+        told.append(
+            phrase("{now} would take a place instead of {before}.", **names)
+            if len(entering) == 1
+            else phrase("{now} would take places instead of {before}.", **names)
+        )
+    lines = [(phrase("By it {headline}.", headline=lowered(again.headline())), " ".join(told))]
     yield Alert(
         "check",
         "other_method",
-        f"The scores support another method: {name}",
+        phrase("The scores support another method: {method}", method=name),
         tuple(lines),
         where=name_some(changed),
         remedy="Choose a method for what it assumes, not for whom it favours, and say so in the minutes; "
@@ -586,16 +608,17 @@ def _thin(decision: Decision) -> Iterator[Alert]:
         return
     thin = [one.object for one in decision.standings if one.assessments == 1 and one.status != "out"]
     if thin:
-        one = len(thin) == 1
+        one, things = len(thin) == 1, count_of(len(thin), panel.noun)
         yield Alert(
             "check",
             "thin",
-            f"{sentence(count_of(len(thin), panel.noun))} that may have a place {'has' if one else 'have'} one score "
-            "only",
+            phrase("{thing} that may have a place has one score only", thing=things)
+            if one
+            else phrase("{things} that may have a place have one score only", things=things),
             (
                 (
                     f"{called_some(thin, sentence(panel.noun), 12)}.",
-                    "Nothing else checks it." if one else "Nothing else checks them.",
+                    phrase("Nothing else checks it.") if one else phrase("Nothing else checks them."),
                 ),
             ),
             where=name_some(thin),
@@ -616,15 +639,17 @@ def _tie(decision: Decision) -> Iterator[Alert]:
     yield Alert(
         "check",
         "tie",
-        f"{count_of(len(level), decision.fit.panel.noun)} share the value at the line",
+        phrase("{things} share the value at the line", things=count_of(len(level), decision.fit.panel.noun)),
         (
             (
                 f"{called_some(level, sentence(decision.fit.panel.noun), 12)}.",
-                "The order among them is that of the file, and says nothing.",
+                phrase("The order among them is that of the file, and says nothing."),
             ),
         ),
         where=name_some(level),
-        remedy=f"Draw lots ({argument('lottery_seed', 1)}), or decide by what the scores do not say.",
+        remedy=phrase(
+            "Draw lots ({option}), or decide by what the scores do not say.", option=argument("lottery_seed", 1)
+        ),
     )
 
 
@@ -638,17 +663,17 @@ def _agreement(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
         yield Alert(
             "check",
             "few_scores",
-            "The scores are too few to tell how far they scatter",
+            phrase("The scores are too few to tell how far they scatter"),
             ((f"{sentence(decision.caution)}.", ""),),
-            remedy="Ask for more assessments of the same objects.",
+            remedy=phrase("Ask for more assessments of the same objects."),
         )
     elif noise.kind == "estimated" and fit.degrees_of_freedom > 0 and noise.is_lifted:
         yield Alert(
             "note",
             "perfect_agreement",
-            "The scores agree better than their own rounding allows",
-            (("", "How far they scatter was taken to be half a step of their scale, and not less."),),
-            remedy="Ask whether the assessors scored independently of each other.",
+            phrase("The scores agree better than their own rounding allows"),
+            (("", phrase("How far they scatter was taken to be half a step of their scale, and not less.")),),
+            remedy=phrase("Ask whether the assessors scored independently of each other."),
         )
 
 
@@ -669,16 +694,23 @@ def _confidence(comparison: Comparison | None) -> Iterator[Alert]:
             yield Alert(
                 "check",
                 "confidence",
-                "Declared confidence misleads here" if upper < 0 else "Declared confidence tells nothing here",
+                phrase("Declared confidence misleads here")
+                if upper < 0
+                else phrase("Declared confidence tells nothing here"),
                 (
                     (
-                        f"Scores given with confidence are {'further' if upper < 0 else 'as far'} off "
-                        f"{'than' if upper < 0 else 'as'} the others.",
-                        f"Its power is {number(estimate)} ({number(lower)} to {number(upper)}; 0 is none, 1 as "
-                        "declared).",
+                        phrase("Scores given with confidence are further off than the others.")
+                        if upper < 0
+                        else phrase("Scores given with confidence are as far off as the others."),
+                        phrase(
+                            "Its power is {power} ({low} to {high}; 0 is none, 1 as declared).",
+                            power=number(estimate),
+                            low=number(lower),
+                            high=number(upper),
+                        ),
                     ),
                 ),
-                remedy=f"Let it count for nothing: {argument('power', 0)}, or method iba.",
+                remedy=phrase("Let it count for nothing: {option}, or method iba.", option=argument("power", 0)),
             )
         return
 
@@ -700,14 +732,21 @@ def _beyond(fit: Fit) -> Iterator[Alert]:
         yield Alert(
             "note",
             "beyond_scale",
-            f"{sentence(count_of(len(sides), 'value'))} {'lies' if one else 'lie'} beyond the ends of the scale",
+            phrase("1 value lies beyond the ends of the scale")
+            if one
+            else phrase("{count} values lie beyond the ends of the scale", count=f"{len(sides):,}"),
             (
                 (
                     f"{called_some(sides, sentence(fit.panel.noun), 12)}.",
-                    f"Scores end at {low:g} and {high:g}, and {several} read by strict assessors may be "
-                    "worth more than those could give.",
+                    phrase(
+                        "Scores end at {low} and {high}, and {things} read by strict assessors may be worth more than "
+                        "those could give.",
+                        low=f"{low:g}",
+                        high=f"{high:g}",
+                        things=several,
+                    ),
                 ),
             ),
             where=name_some(sides),
-            remedy=f"If marks end there, say so: {argument('bounds', (low, high))}.",
+            remedy=phrase("If marks end there, say so: {option}.", option=argument("bounds", (low, high))),
         )

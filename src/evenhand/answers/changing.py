@@ -7,7 +7,7 @@ ranking rests on, moved and scaled, are the draws of the panel with another scor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, floor
@@ -22,10 +22,11 @@ from evenhand.answers.ranking import drawn_values, interval_places
 from evenhand.compiled import Floats
 from evenhand.errors import InputError
 from evenhand.frames import Shown
+from evenhand.look import status_word
 from evenhand.models.fit import Fit
 from evenhand.models.noise import EstimatedNoise, KnownNoise
 from evenhand.panel.panel import Panel
-from evenhand.words import decimals
+from evenhand.words import decimals, phrase
 
 MOST_DRAWN: Final = 2**25
 """Draws times objects that are held, in single precision and twice: 3,300 objects with 10,000 draws."""
@@ -38,8 +39,6 @@ _BYTE: Final = 255
 
 _ON: Final = 1e-9
 """A score closer than this part of a step to a multiple of it is that multiple."""
-
-_STATUS_WORDS: Final = {"in": "in", "undecided": "open", "out": "out"}
 
 Span = tuple[float, float]
 """The lowest and the highest score of a range, both in it."""
@@ -120,10 +119,12 @@ class Changes(Shown):
         if high - low < self.step / 2:
             return self._score(low)
         if from_low and to_high:
-            return "any"
+            return phrase("any")
         if from_low:
-            return f"{self._score(high)} or less"
-        return f"{self._score(low)} or more" if to_high else f"{self._score(low)} to {self._score(high)}"
+            return phrase("{score} or less", score=self._score(high))
+        if to_high:
+            return phrase("{score} or more", score=self._score(low))
+        return phrase("{low} to {high}", low=self._score(low), high=self._score(high))
 
     def status_with(self, one: OtherScore, score: float) -> str:
         """Return the status of the object with another score in place of one of its own."""
@@ -140,15 +141,26 @@ class Changes(Shown):
         low, high = self.ends[0] - self.step / 2, self.ends[1] + self.step / 2
         turns = [turn for one in self.scores for turn in self._turns(one) if low < turn[1] < high]
         if not turns:
-            return f"No other score on the scale would change where {self.object} stands."
+            return phrase("No other score on the scale would change where {object} stands.", object=self.object)
         one, score, effect = min(turns, key=lambda turn: abs(turn[1] - turn[0].score))
-        by, after = abs(score - one.score), _STATUS_WORDS[self.status_with(one, score)]
-        points = "One point" if round(by, 9) == 1 else f"{self._score(by)} points"
-        said = f"{points} {'more' if score > one.score else 'less'} from {one.assessor} would"
+        told = {"points": self._points(one, score), "object": self.object, "place": self.places}
+        after = self.status_with(one, score)
         if effect == "status":
-            return f"{said} {'make' if after == 'open' else 'put'} {self.object} {after}."
-        stays = after == _STATUS_WORDS[self.status]
-        return f"{said} {effect} {self.object} place {self.places}, {'yet leave' if stays else 'and put'} it {after}."
+            return _became(after, told)
+        if effect == "give":
+            return _gained(after, after == self.status, told)
+        return _lost(after, after == self.status, told)
+
+    def _points(self, one: OtherScore, score: float) -> str:
+        """Return how many points more or less of whom make a score another."""
+        by = abs(score - one.score)
+        if round(by, 9) == 1:
+            text = phrase("One point more from {who}") if score > one.score else phrase("One point less from {who}")
+            return text.format(who=one.assessor)
+        many = (
+            phrase("{count} points more from {who}") if score > one.score else phrase("{count} points less from {who}")
+        )
+        return many.format(count=self._score(by), who=one.assessor)
 
     def _turns(self, one: OtherScore) -> Iterator[tuple[OtherScore, float, str]]:
         """Yield the nearest other scores at which something changes: the place by value first, then the status."""
@@ -171,6 +183,37 @@ class Changes(Shown):
             f"in with {self.words(one.inside)}, place {self.places} with {self.words(one.place)}"
             for one in self.scores
         )
+
+
+def _became(status: str, told: Mapping[str, object]) -> str:
+    """Return a sentence for a score that changes the status alone."""
+    if status == "undecided":
+        return phrase("{points} would make {object} open.", **told)
+    if status == "in":
+        return phrase("{points} would put {object} in.", **told)
+    return phrase("{points} would put {object} out.", **told)
+
+
+def _gained(status: str, stays: bool, told: Mapping[str, object]) -> str:
+    """Return a sentence for a score that gives a place by value."""
+    if stays:
+        return phrase(
+            "{points} would give {object} place {place}, yet leave it {status}.", **told, status=status_word(status)
+        )
+    return phrase(
+        "{points} would give {object} place {place}, and put it {status}.", **told, status=status_word(status)
+    )
+
+
+def _lost(status: str, stays: bool, told: Mapping[str, object]) -> str:
+    """Return a sentence for a score that costs a place by value."""
+    if stays:
+        return phrase(
+            "{points} would cost {object} place {place}, yet leave it {status}.", **told, status=status_word(status)
+        )
+    return phrase(
+        "{points} would cost {object} place {place}, and put it {status}.", **told, status=status_word(status)
+    )
 
 
 def what_would_change(decision: Decision, label: str, *, ends: Span | None = None) -> Changes:
@@ -232,18 +275,20 @@ def _why_not(decision: Decision) -> str | None:
     """Return why it cannot be told what would change a decision; None where it can."""
     fit = decision.ranking.fit
     if not fit.model.is_plain:
-        return (
+        return phrase(
             "What another score would change is told for the four methods only, whose values are linear in a score: "
             "with this model, fit again with the score changed."
         )
     if not isinstance(fit.posterior.noise, EstimatedNoise | KnownNoise):
-        return (
+        return phrase(
             "What another score would change is not told with a prior of the noise: fit again with the score changed."
         )
     if fit.panel.n_objects * decision.ranking.draws > MOST_DRAWN:
-        return (
-            f"What another score would change takes all draws at once, and {decision.ranking.draws:,} draws of "
-            f"{fit.panel.n_objects:,} objects are too many: fit again with the score changed."
+        return phrase(
+            "What another score would change takes all draws at once, and {draws} draws of {objects} objects are too "
+            "many: fit again with the score changed.",
+            draws=f"{decision.ranking.draws:,}",
+            objects=f"{fit.panel.n_objects:,}",
         )
     return None
 

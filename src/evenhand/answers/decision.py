@@ -21,12 +21,13 @@ from evenhand.words import (
     called_some,
     count_of,
     decimals,
-    is_or_are,
     lowered,
     number,
     percent,
+    phrase,
     plural,
     sentence,
+    term,
 )
 
 _NAMED: Final = 12
@@ -49,9 +50,11 @@ def why_unsafe(fit: Fit) -> str | None:
     left = max(0, fit.degrees_of_freedom - told)
     if left >= LEAST_DEGREES:
         return None
-    return (
-        f"nobody is called in or out: the scores leave {count_of(left, 'degree')} of freedom to tell how far "
-        f"scores scatter, and that takes at least {LEAST_DEGREES}; more assessments would give them"
+    return phrase(
+        "nobody is called in or out: the scores leave {degrees} of freedom to tell how far scores scatter, and that "
+        "takes at least {least}; more assessments would give them",
+        degrees=count_of(left, "degree"),
+        least=LEAST_DEGREES,
     )
 
 
@@ -195,20 +198,37 @@ class Decision(frames.Shown):
         >>> eh.decide(eh.rank(eh.calibrate(eh.demo())), 10).headline()
         '3 proposals are in; 18 compete for the other 7 places'
         """
-        return f"{sentence(self.assuming)}, {lowered(self._finding())}" if self.assuming else self._finding()
+        if not self.assuming:
+            return self._finding()
+        return phrase("{assuming}, {finding}", assuming=sentence(self.assuming), finding=lowered(self._finding()))
 
     def _finding(self) -> str:
-        noun, inside, open_, left = self.fit.panel.noun, len(self.inside), len(self.undecided), self._left
+        noun, inside, open_ = self.fit.panel.noun, len(self.inside), len(self.undecided)
+        things = count_of(inside, noun)
+        if not open_ and not self.outside:
+            return phrase("All {things} are in", things=things)
+        if not open_ and inside == 1:
+            return phrase("{thing} is in, and no other competes", thing=things)
         if not open_:
-            if not self.outside:
-                return f"All {count_of(inside, noun)} are in"
-            return f"{sentence(count_of(inside, noun))} {is_or_are(inside)} in, and no other competes"
-        verb = "competes" if open_ == 1 else "compete"
+            return phrase("{things} are in, and no other competes", things=things)
         if not inside:
-            every = "" if self.outside or open_ == 1 else "all "
-            return f"No {noun} is in yet; {every}{open_:,} {verb} for {count_of(left, 'place')}"
-        others = "the other place" if left == 1 else f"the other {left:,} places"
-        return f"{count_of(inside, noun)} {is_or_are(inside)} in; {open_:,} {verb} for {others}"
+            return phrase("No {thing} is in yet; {competing}", thing=term(noun), competing=self._competing())
+        others = (
+            phrase("the other place") if self._left == 1 else phrase("the other {left} places", left=f"{self._left:,}")
+        )
+        competing = self._competing(others)
+        if inside == 1:
+            return phrase("{thing} is in; {competing}", thing=things, competing=competing)
+        return phrase("{things} are in; {competing}", things=things, competing=competing)
+
+    def _competing(self, places: str = "") -> str:
+        """Return how many compete for some places: where none are named, for all that are left."""
+        count, for_ = f"{len(self.undecided):,}", places or count_of(self._left, "place")
+        if len(self.undecided) == 1:
+            return phrase("{count} competes for {places}", count=count, places=for_)
+        if self.inside or self.outside:
+            return phrase("{count} compete for {places}", count=count, places=for_)
+        return phrase("all {count} compete for {places}", count=count, places=for_)
 
     def brief(self) -> str:
         """Return the same in a few words, for narrow places."""
@@ -220,15 +240,21 @@ class Decision(frames.Shown):
 
     def meaning(self) -> str:
         """Return how many can be chosen, and what being open means."""
-        several = plural(self.fit.panel.noun)
-        chosen = f"{self.places:,} of {len(self.standings):,} {several} can be chosen."
+        places = f"{self.places:,}"
+        chosen = phrase(
+            "{places} of {all} {things} can be chosen.",
+            places=places,
+            all=f"{len(self.standings):,}",
+            things=plural(self.fit.panel.noun),
+        )
         if self.caution is not None:
             return f"{chosen} {sentence(self.caution)}."
-        share = percent(self.ranking.interval)
-        return (
-            f"{chosen} Open means that the scores cannot tell: the {share} range of ranks reaches both sides of place "
-            f"{self.places:,}."
+        meant = phrase(
+            "Open means that the scores cannot tell: the {share} range of ranks reaches both sides of place {places}.",
+            share=percent(self.ranking.interval),
+            places=places,
         )
+        return f"{chosen} {meant}"
 
     def line_words(self) -> str:
         """Return who stands on both sides of the line, and how far apart; empty where there is no line."""
@@ -236,12 +262,15 @@ class Decision(frames.Shown):
             return ""
         noun = self.fit.panel.noun
         last, first = called(self.line[0].object, sentence(noun)), called(self.line[1].object, noun)
-        end = "1 place ends here" if self.places == 1 else f"{self.places:,} places end here"
+        end = phrase("1 place ends here.")
+        if self.places != 1:
+            end = phrase("{places} places end here.", places=f"{self.places:,}")
         gap = self.line[0].value - self.line[1].value
-        apart = number(gap, self.digits, in_sentence=True)
-        if round(gap, self.digits) == 0:
-            return f"{end}. {last} and {first} are level, as far as is shown."
-        return f"{end}. {last} and {first} are {apart} {'point' if apart == '1' else 'points'} apart."
+        apart = phrase("{last} and {first} are level, as far as is shown.", last=last, first=first)
+        if round(gap, self.digits) != 0:
+            points = number(gap, self.digits, in_sentence=True)
+            apart = phrase("{last} and {first} are {points} points apart.", last=last, first=first, points=points)
+        return f"{end} {apart}"
 
     def uneven_words(self) -> str:
         """Return who is open although others above are out, and why; empty where nobody is."""
@@ -250,22 +279,42 @@ class Decision(frames.Shown):
         if not found:
             return ""
         named = called_some(found, sentence(self.fit.panel.noun), _NAMED)
-        known = "its value is" if len(found) == 1 else "their values are"
-        return f"{named} {is_or_are(len(found))} open below others that are out: {known} less certain."
+        if len(found) == 1:
+            return phrase("{name} is open below others that are out: its value is less certain.", name=named)
+        return phrase("{names} are open below others that are out: their values are less certain.", names=named)
 
     def averages_words(self) -> str:
         """Return what plain averages would have decided."""
         if self.fit.model == SA:
             return ""
         (entering, leaving), noun = self.unlike_averages, self.fit.panel.noun
+        places = f"{self.places:,}"
+        if not entering and self.places == 1:
+            return phrase("Plain averages would give the place to the same.")
         if not entering:
-            same = "the place to the same" if self.places == 1 else f"the {self.places:,} places to the same"
-            return f"Plain averages would give {same}."
-        given = f"{len(entering):,} of the {self.places:,} places" if self.places > 1 else "the place"
-        others = "another" if len(entering) == 1 else "others"
-        return (
-            f"Calibration gives {given} to {others} than plain averages would: "
-            f"{called_some(entering, noun, _NAMED)} instead of {called_some(leaving, noun, _NAMED)}."
+            return phrase("Plain averages would give the {places} places to the same.", places=places)
+        now, before = (called_some(labels, noun, _NAMED) for labels in (entering, leaving))
+        if self.places == 1:
+            return phrase(
+                "Calibration gives the place to another than plain averages would: {now} instead of {before}.",
+                now=now,
+                before=before,
+            )
+        if len(entering) == 1:
+            return phrase(
+                "Calibration gives 1 of the {places} places to another than plain averages would: {now} instead of "
+                "{before}.",
+                places=places,
+                now=now,
+                before=before,
+            )
+        return phrase(
+            "Calibration gives {count} of the {places} places to others than plain averages would: {now} instead of "
+            "{before}.",
+            count=f"{len(entering):,}",
+            places=places,
+            now=now,
+            before=before,
         )
 
     @property

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenhand.compiled import Floats, sum_by
 from evenhand.frames import Shown
 from evenhand.models.fit import Fit
-from evenhand.words import called, chance, count_of, decimals, number
+from evenhand.words import called, chance, count_of, decimals, number, phrase
 
 MOST_PARTS: Final = 6
 """An explanation has no more parts than this: the smallest standards of assessors are taken together."""
@@ -100,7 +100,7 @@ class Explanation(Shown):
 
     def __str__(self) -> str:
         reasons = ", ".join(f"{part.brief} ({_signed(part.amount, self.digits)})" for part in self.parts)
-        return f"{_signed(self.move, self.digits)}: {reasons or 'nothing to undo'}"
+        return f"{_signed(self.move, self.digits)}: {reasons or phrase('nothing to undo')}"
 
 
 @overload
@@ -238,40 +238,50 @@ class _Work:
             label = called(self.fit.panel.assessors[assessor], "assessor")
             bias = float(self.fit.biases.estimate[assessor])
             side: Kind = "strict" if bias < 0 else "generous"
-            brief = f"{label} is {side}"
+            brief = phrase("{who} is strict", who=label) if bias < 0 else phrase("{who} is generous", who=label)
             if self.like_panel[assessor]:
-                side, brief = "other", f"{label} is like the panel"
+                side, brief = "other", phrase("{who} is like the panel", who=label)
             self.said[assessor] = side, brief, _signed(bias, self.digits)
         side, brief, bias_words = self.said[assessor]
-        return Part(f"{brief}: undo {bias_words}, at a weight of {_share(weight)}", brief, amount, side)
+        words = phrase(
+            "{standard}: undo {bias}, at a weight of {weight}", standard=brief, bias=bias_words, weight=_share(weight)
+        )
+        return Part(words, brief, amount, side)
 
     def _said(self, kind: Kind, rows: NDArray[np.int64]) -> tuple[str, str]:
         """Return what a contribution that is no standard is, in full and for a sentence."""
         if kind == "confidence":
             return self._confidence_words(rows)
-        return _noise_words(self.fit.method) if kind == "noise" else _STEP_WORDS[kind]
+        return _noise_words(self.fit.method) if kind == "noise" else _step_words(kind)
 
     def _confidence_words(self, rows: NDArray[np.int64]) -> tuple[str, str]:
         """Return what confidence did: of two scores, which counts more."""
         fit, panel = self.fit, self.fit.panel
         if rows.size != 2:
-            return ("surer scores count more",) * 2
-        brief = "the surer score counts more"
+            return (phrase("surer scores count more"),) * 2
+        brief = phrase("the surer score counts more")
         precision = fit.weight if fit.precision is None else fit.precision
         sure, unsure = sorted(rows.tolist(), key=lambda row: -float(precision[row]))
         first, second = (panel.assessor_index[row] for row in (sure, unsure))
         scores = [f"{panel.score[row]:.10g}".replace("-", "−") for row in (sure, unsure)]
         if first == second:
             return brief, brief
-        surer = f"{panel.assessors[first]} {'was' if fit.model.is_plain else 'counts as'} surer"
-        return f"{surer}, so {scores[0]} counts more than {scores[1]}", brief
+        told = {"who": panel.assessors[first], "more": scores[0], "less": scores[1]}
+        if fit.model.is_plain:
+            return phrase("{who} was surer, so {more} counts more than {less}", **told), brief
+        return phrase("{who} counts as surer, so {more} counts more than {less}", **told), brief
 
 
-_STEP_WORDS: Final[dict[Kind, tuple[str, str]]] = {
-    "prior": ("drawn toward the rest, since few scores say little", "drawn toward the rest"),
-    "covariates": ("covariates are taken out",) * 2,
-    "scales": ("assessors who spread their scores more or less are put on one scale", "spreads are put on one scale"),
-}
+def _step_words(kind: Kind) -> tuple[str, str]:
+    """Return what a step of a refined model is, in full and for a sentence."""
+    if kind == "prior":
+        return phrase("drawn toward the rest, since few scores say little"), phrase("drawn toward the rest")
+    if kind == "covariates":
+        return (phrase("covariates are taken out"),) * 2
+    return (
+        phrase("assessors who spread their scores more or less are put on one scale"),
+        phrase("spreads are put on one scale"),
+    )
 
 
 def _like_panel(fit: Fit) -> NDArray[np.bool_]:
@@ -322,8 +332,8 @@ class _Descent:
 
 def _noise_words(method: str) -> tuple[str, str]:
     """Return what a model does to scores themselves, in full and for a sentence."""
-    found = dict.fromkeys(_NOISE_WORDS[name] for name in method.split("+") if name in _NOISE_WORDS)
-    words = " and ".join(found) or "what else the model assumes"
+    found = dict.fromkeys(phrase(_NOISE_WORDS[name]) for name in method.split("+") if name in _NOISE_WORDS)
+    words = phrase(" and ").join(found) or phrase("what else the model assumes")
     return words, words
 
 
@@ -334,7 +344,8 @@ def _together(standards: Sequence[Part], most: int) -> list[Part]:
     kept, rest = standards[: most - 1], standards[most - 1 :]
     amount = sum(part.amount for part in rest)
     words = count_of(len(rest), "other assessor" if kept else "assessor")
-    return [*kept, Part(f"{words}: undo their standards", words, amount, "strict" if amount > 0 else "generous")]
+    full = phrase("{assessors}: undo their standards", assessors=words)
+    return [*kept, Part(full, words, amount, "strict" if amount > 0 else "generous")]
 
 
 def _shown(parts: Sequence[Part], value: float, average: float, digits: int) -> tuple[tuple[Part, ...], float]:

@@ -13,7 +13,7 @@ from evenhand.answers.decision import Decision, Standing, Status
 from evenhand.answers.update import update
 from evenhand.errors import InputError
 from evenhand.models.fit import Fit
-from evenhand.words import count_of, is_or_are, name_some
+from evenhand.words import name_some, phrase
 
 _NAMED: Final = 6
 
@@ -137,29 +137,42 @@ class Difference:
         """Return what happens under some changes, each in words such as ``"without Kaur"``."""
         lead = _and(changes)
         lead = f"{lead[:1].upper()}{lead[1:]}, " if lead else ""
-        hands = max(len(self.entering), len(self.leaving))
-        if not hands:
-            words = "nobody takes or loses a place"
-        elif self.saved.places == self.scenario.places:
-            verb = "changes" if hands == 1 else "change"
-            words = f"{hands:,} of the {count_of(self.saved.places, 'place')} {verb} hands"
-        else:
-            words = f"{len(self.entering):,} enter and {len(self.leaving):,} leave"
+        words = self._hands()
         return f"{lead}{words}" if lead else f"{words[:1].upper()}{words[1:]}"
+
+    def _hands(self) -> str:
+        """Return how many places change hands."""
+        hands, places = max(len(self.entering), len(self.leaving)), f"{self.saved.places:,}"
+        if not hands:
+            return phrase("nobody takes or loses a place")
+        if self.saved.places != self.scenario.places:
+            entering, leaving = f"{len(self.entering):,}", f"{len(self.leaving):,}"
+            return phrase("{entering} enter and {leaving} leave", entering=entering, leaving=leaving)
+        if self.saved.places == 1:
+            return phrase("1 of the 1 place changes hands")
+        if hands == 1:
+            return phrase("1 of the {places} places changes hands", places=places)
+        return phrase("{count} of the {places} places change hands", count=f"{hands:,}", places=places)
 
     def meaning(self) -> str:
         """Return who enters, who leaves, and whose status is another."""
+        cases = [
+            (self.entering, phrase("{names} enters"), phrase("{names} enter")),
+            (self.leaving, phrase("{names} leaves"), phrase("{names} leave")),
+            (self._now("in"), phrase("{names} is now in"), phrase("{names} are now in")),
+            (self._now("undecided"), phrase("{names} is now open"), phrase("{names} are now open")),
+            (self._now("out"), phrase("{names} is now out"), phrase("{names} are now out")),
+        ]
         said = [
-            f"{_and(labels)} {verb if len(labels) > 1 else f'{verb}s'}"
-            for labels, verb in ((self.entering, "enter"), (self.leaving, "leave"))
+            (one if len(labels) == 1 else several).format(names=_and(labels))
+            for labels, one, several in cases
             if labels
         ]
-        words = {"in": "in", "undecided": "open", "out": "out"}
-        for status, word in words.items():
-            now = [one.object for one in self.shown if one.place in ("stays", "") and one.statuses[1] == status]
-            if now:
-                said.append(f"{_and(now)} {is_or_are(len(now))} now {word}")
-        return f"{'; '.join(said)}." if said else "Every place and every status is as it stands."
+        return f"{'; '.join(said)}." if said else phrase("Every place and every status is as it stands.")
+
+    def _now(self, status: Status) -> tuple[str, ...]:
+        """Return whose status has become this one, places apart."""
+        return tuple(one.object for one in self.shown if one.place in ("stays", "") and one.statuses[1] == status)
 
 
 def _and(labels: Sequence[str]) -> str:
@@ -167,4 +180,4 @@ def _and(labels: Sequence[str]) -> str:
     if len(labels) > _NAMED:
         return name_some(list(labels), _NAMED)
     *most, last = labels or [""]
-    return f"{', '.join(most)} and {last}" if most else last
+    return phrase("{most} and {last}", most=", ".join(most), last=last) if most else last

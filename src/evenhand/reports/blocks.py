@@ -13,12 +13,12 @@ from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
 from evenhand.answers.explain import Explanation, explain
 from evenhand.errors import EvenhandError
-from evenhand.look import STATUS
+from evenhand.look import STATUS, status_word
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
 from evenhand.reports.decision_sheets import declared
 from evenhand.reports.drawing import Axis, axis
-from evenhand.words import called, chance, count_of, decimals, number, percent, plural, sentence
+from evenhand.words import called, chance, decimals, more_of, number, percent, phrase, plural, sentence, term
 
 FOLDED: Final = 60
 """Up to this many objects only the tail of a table is folded away."""
@@ -127,24 +127,40 @@ def _parts(blocks: Sequence[tuple[Sequence[Standing], bool]], noun: str = "", di
 def _summary(rows: Sequence[Standing], noun: str) -> str:
     counts = Counter(one.status for one in rows)
     if set(counts) <= {None}:
-        return f"{count_of(len(rows), f'more {noun}')}"
+        return more_of(len(rows), noun)
     if len(counts) == 1:
-        return f"{count_of(len(rows), f'more {noun}')}, {_statuses(rows)}"
-    return f"Ranks {rows[0].place:,} to {rows[-1].place:,}: {_statuses(rows)}"
+        return f"{more_of(len(rows), noun)}, {_statuses(rows)}"
+    first, last = (f"{one.place:,}" for one in (rows[0], rows[-1]))
+    return phrase("Ranks {first} to {last}: {statuses}", first=first, last=last, statuses=_statuses(rows))
 
 
 def _paper(rows: Sequence[Standing], noun: str, digits: int) -> str:
     first, last = rows[0], rows[-1]
-    what = "" if first.status is None else f" are {_statuses(rows)}"
-    ends = " to ".join(f"{called(one.object, noun)} at {number(one.value, digits)}" for one in (first, last))
-    return f"Ranks {first.place:,} to {last.place:,}{what}, from {ends} points; the annex has them."
+    told = {
+        "first": f"{first.place:,}",
+        "last": f"{last.place:,}",
+        "above": called(first.object, noun),
+        "most": number(first.value, digits),
+        "below": called(last.object, noun),
+        "least": number(last.value, digits),
+    }
+    if first.status is None:
+        return phrase(
+            "Ranks {first} to {last}, from {above} at {most} to {below} at {least} points; the annex has them.", **told
+        )
+    return phrase(
+        "Ranks {first} to {last} are {statuses}, from {above} at {most} to {below} at {least} points; the annex has "
+        "them.",
+        **told,
+        statuses=_statuses(rows),
+    )
 
 
 def _statuses(rows: Sequence[Standing]) -> str:
     counts = Counter(str(one.status) for one in rows)
     if len(counts) == 1:
-        return f"all {STATUS[str(rows[0].status)][0].lower()}"
-    return ", ".join(f"{counts[name]:,} {word.lower()}" for name, (word, _) in STATUS.items() if counts[name])
+        return phrase("all {status}", status=status_word(str(rows[0].status)))
+    return ", ".join(f"{counts[name]:,} {status_word(name)}" for name in STATUS if counts[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +184,13 @@ def profile_of(decision: Decision) -> Profile | None:
         return None
     seen = max((at + 1 for at, one in enumerate(every) if (one.chance or 0) >= 0.02), default=decision.places)
     shown = len(every) if len(every) <= BARS else min(len(every), max(seen, decision.places + AROUND))
-    words = "Chance of the place" if decision.places == 1 else f"Chance of one of the {decision.places:,} places"
-    words += ", in order of rank"
+    words = phrase("Chance of the place, in order of rank")
+    if decision.places != 1:
+        words = phrase("Chance of one of the {places} places, in order of rank", places=f"{decision.places:,}")
     if shown < len(every):
-        rest = max((one.chance or 0.0) for one in every[shown:])
-        words += f". Shown are ranks 1 to {shown:,}; all after are below {percent(max(0.02, rest), 1)}."
+        rest = percent(max(0.02, *((one.chance or 0.0) for one in every[shown:])), 1)
+        last = f"{shown:,}"
+        words += ". " + phrase("Shown are ranks 1 to {last}; all after are below {share}.", last=last, share=rest)
     return Profile(every[:shown], decision.places, words)
 
 
@@ -305,28 +323,43 @@ def _steps(told: Explanation | None) -> tuple[tuple[float, float], ...]:
 def _finding(one: Standing, decision: Decision | None, counts: Counter[int], noun: str, digits: int) -> str:
     value, name = number(one.value, digits), called(one.object, sentence(noun))
     if decision is None or one.status is None or one.chance is None:
-        within = f" in group {one.group + 1}" if len(counts) > 1 else ""
-        return f"{name} has rank {one.place:,} of {counts[one.group]:,}{within}, with a value of {value}"
-    likely = f"a chance of {chance(one.chance)} of a place"
+        told = {"name": name, "rank": f"{one.place:,}", "count": f"{counts[one.group]:,}", "value": value}
+        if len(counts) == 1:
+            return phrase("{name} has rank {rank} of {count}, with a value of {value}", **told)
+        return phrase(
+            "{name} has rank {rank} of {count} in group {group}, with a value of {value}", **told, group=one.group + 1
+        )
+    likely = chance(one.chance)
     if decision.line is not None and one.status == "undecided":
         last, first = decision.line
         if one.object == first.object:
-            return f"{name} is the first below the line, with {likely}"
+            return phrase(
+                "{name} is the first below the line, with a chance of {chance} of a place", name=name, chance=likely
+            )
         if one.object == last.object:
-            return f"{name} is the last above the line, with {likely}"
-    word = STATUS[one.status][0].lower()
-    return f"{name} is {word} at rank {one.place:,}, with {likely}"
+            return phrase(
+                "{name} is the last above the line, with a chance of {chance} of a place", name=name, chance=likely
+            )
+    return phrase(
+        "{name} is {status} at rank {rank}, with a chance of {chance} of a place",
+        name=name,
+        status=status_word(one.status),
+        rank=f"{one.place:,}",
+        chance=likely,
+    )
 
 
 def _move(told: Explanation | None, digits: int) -> str:
     if told is None:
         return ""
     if not told.parts or round(told.difference, digits) == 0:
-        return "It stays where its plain average is"
-    way = "up" if told.difference > 0 else "down"
+        return phrase("It stays where its plain average is")
     points = number(abs(told.move), digits)
-    main = max(told.parts, key=lambda part: part.amount if told.difference > 0 else -part.amount)
-    return f"It moves {way} {points} points, most of all because {main.brief}"
+    if told.difference > 0:
+        main = max(told.parts, key=lambda part: part.amount).brief
+        return phrase("It moves up {points} points, most of all because {reason}", points=points, reason=main)
+    main = min(told.parts, key=lambda part: part.amount).brief
+    return phrase("It moves down {points} points, most of all because {reason}", points=points, reason=main)
 
 
 def declared_words(panel: Panel) -> list[str]:
@@ -358,13 +391,13 @@ def assessors_of(fit: Fit) -> list[Assessor]:
         bias = float(biases.estimate[at])
         lower = None if biases.lower is None else float(biases.lower[at])
         upper = None if biases.upper is None else float(biases.upper[at])
-        side, words = "", "like the panel"
+        side, words = "", phrase("like the panel")
         if lower is None or upper is None:
             words = "–"
         elif lower > 0:
-            side, words = "generous", "generous"
+            side, words = "generous", phrase("generous")
         elif upper < 0:
-            side, words = "strict", "strict"
+            side, words = "strict", phrase("strict")
         label, count = str(biases.labels[at]), int(biases.assessments[at])
         found.append(Assessor(label, bias, lower, upper, count, int(biases.component[at]), side, words))
     return found
@@ -375,34 +408,48 @@ def assessors_words(assessors: Sequence[Assessor], digits: int) -> str:
     if not assessors:
         return ""
     if assessors[-1].group:
-        return "How many points each assessor gives above or below the group"
+        return phrase("How many points each assessor gives above or below the group")
     first, last = assessors[0], assessors[-1]
     if first.side != "generous" and last.side != "strict":
-        return "No assessor is clearly stricter or more generous than the panel"
-    told = []
-    if first.side == "generous":
-        who = called(first.assessor, "Assessor")
-        told.append(f"{who} gives {number(first.bias, digits)} points more than the panel")
-    if last.side == "strict":
-        less = number(-last.bias, digits)
-        who = called(last.assessor, "assessor" if told else "Assessor")
-        told.append(f"{who} {less} less" if told else f"{who} gives {less} points less than the panel")
-    return ", ".join(told)
+        return phrase("No assessor is clearly stricter or more generous than the panel")
+    more, less = number(first.bias, digits), number(-last.bias, digits)
+    most, least = called(first.assessor, "Assessor"), called(last.assessor, "Assessor")
+    if last.side != "strict":
+        return phrase("{who} gives {points} points more than the panel", who=most, points=more)
+    if first.side != "generous":
+        return phrase("{who} gives {points} points less than the panel", who=least, points=less)
+    least = called(last.assessor, "assessor")
+    return phrase(
+        "{most} gives {more} points more than the panel, {least} {less} less",
+        most=most,
+        more=more,
+        least=least,
+        less=less,
+    )
 
 
 def values_words(fit: Fit, table: Table, decision: Decision | None) -> str:
     """Return the finding of the table: how far apart neighbours of the line are beside how sure they are."""
     if decision is None or decision.line is None:
-        within = " within each group" if fit.values.component.max() else ""
-        return f"Values of the {plural(fit.panel.noun)}{within}"
+        things = plural(fit.panel.noun)
+        if fit.values.component.max():
+            return phrase("Values of the {things} within each group", things=things)
+        return phrase("Values of the {things}", things=things)
     last, first = decision.line
     gap = last.value - first.value
-    said = f"The line falls between {' and '.join(called(one.object, fit.panel.noun) for one in decision.line)}"
+    above, below = (called(one.object, fit.panel.noun) for one in decision.line)
     if last.lower is None or first.upper is None:
-        return said
+        return phrase("The line falls between {above} and {below}", above=above, below=below)
     if gap < 0.25 * (first.upper - last.lower):
-        return f"{said}, which the scores hardly separate"
-    return f"{said}, {number(gap, table.digits)} points apart"
+        return phrase(
+            "The line falls between {above} and {below}, which the scores hardly separate", above=above, below=below
+        )
+    return phrase(
+        "The line falls between {above} and {below}, {points} points apart",
+        above=above,
+        below=below,
+        points=number(gap, table.digits),
+    )
 
 
 def context(
@@ -422,6 +469,7 @@ def context(
         "assessors_axis": axis([*reach, 0.0], about=0.0),
         "assessors_words": assessors_words(assessors, table.digits),
         "noun": fit.panel.noun,
+        "heading": sentence(term(fit.panel.noun)),
         "nouns": plural(fit.panel.noun),
         "words_of": STATUS,
         "listed": LISTED,

@@ -44,7 +44,19 @@ from evenhand.reports.summary import (
     summarise_ranking,
     summarise_reliability,
 )
-from evenhand.words import called, called_some, chance, count_of, lowered, name_some, number, percent, sentence
+from evenhand.words import (
+    called,
+    called_some,
+    chance,
+    count_of,
+    lowered,
+    more_of,
+    name_some,
+    number,
+    percent,
+    phrase,
+    sentence,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -446,7 +458,9 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        extensions=["jinja2.ext.i18n"],
     )
+    environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]  # the extension adds it
     environment.filters |= filters()
     fit, verdict = report.fit, report.verdict
     stops = [one for one in report.alerts if one.level == "stop"]
@@ -503,6 +517,8 @@ def filters() -> dict[str, Callable[..., Any]]:
         "halves": halves,
         "css": lambda text: "".join(f"\\{ord(one):x} " if not one.isalnum() and one != " " else one for one in text),
         "lowered": lowered,
+        "more_of": more_of,
+        "phrase": phrase,
     }
 
 

@@ -10,7 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from django.utils import translation
+
 from evenhand.progress import listening
+from evenhand.words import translated
 
 SOON: Final = 0.5
 """Seconds after which a page shows how far the work is instead of waiting for it."""
@@ -75,7 +78,12 @@ class Jobs:
             return self._jobs.get(key)
 
     def start(self, key: str, title: str, work: Callable[[], Any]) -> Job:
-        """Return the work under a key, begun now unless it runs or is known already."""
+        """Return the work under a key, begun now unless it runs or is known already.
+
+        What comes out may hold sentences, and so there is one for each language.
+        """
+        language = translation.get_language() or "en"
+        key = f"{key}-{language}"
         with self._lock:
             found = self._jobs.get(key)
             if found is not None and not found.is_stopped and not (found.ended.is_set() and found.error):
@@ -86,7 +94,7 @@ class Jobs:
             over = [one for one, other in self._jobs.items() if other.ended.is_set()][: max(0, len(self._jobs) - _KEPT)]
             for one in over:
                 del self._jobs[one]
-        self._pool.submit(self._run, job, work)
+        self._pool.submit(self._run, job, work, language)
         return job
 
     def stop(self, key: str) -> None:
@@ -109,9 +117,9 @@ class Jobs:
                 job.is_stopped = True
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _run(self, job: Job, work: Callable[[], Any]) -> None:
+    def _run(self, job: Job, work: Callable[[], Any], language: str) -> None:
         try:
-            with listening(job.hear):
+            with listening(job.hear), translation.override(language), translated(translation.gettext):
                 job.hear("", 0, None)
                 job.result = work()
         except Stopped as stopped:

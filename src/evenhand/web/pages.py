@@ -20,6 +20,7 @@ from django.utils.translation import gettext, ngettext
 from evenhand import __version__, look
 from evenhand.reports.page import filters
 from evenhand.web.jobs import SOON, Job, Stopped
+from evenhand.words import translated
 
 if TYPE_CHECKING:
     from evenhand.web.models import Panel
@@ -54,6 +55,16 @@ def style() -> str:
     report = files("evenhand.reports").joinpath("templates/page.css").read_text("utf-8")
     own = files("evenhand.web").joinpath("static/evenhand/app.css").read_text("utf-8")
     return look.style_sheet() + report + own
+
+
+def in_language(answer: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Let sentences about results be in the reader's language, like the pages around them."""
+
+    def translating(request: HttpRequest) -> HttpResponse:
+        with translated(gettext):
+            return answer(request)
+
+    return translating
 
 
 def page(

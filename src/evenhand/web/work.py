@@ -19,7 +19,7 @@ from evenhand.panel.reading import LAYOUTS
 from evenhand.progress import report as tell
 from evenhand.web.jobs import Job, jobs
 from evenhand.web.models import Panel, Scenario, mark
-from evenhand.words import spoken
+from evenhand.words import spoken, translated
 
 if TYPE_CHECKING:
     from evenhand.answers.alerts import Alert
@@ -170,6 +170,7 @@ def looking(panel: Panel) -> Job:
     return jobs.start(key, "reading", lambda: look(content, state["name"], state["options"], state["corrections"]))
 
 
+@translated(None)
 def look(content: bytes, name: str, options: Mapping[str, Any], corrections: Mapping[str, str]) -> Looked:
     """Read a file, and say what stands in it even where it holds no assessments."""
     from evenhand.io.panels import read_cells, read_panel

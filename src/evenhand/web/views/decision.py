@@ -20,6 +20,7 @@ from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.work import METHODS, REFINEMENTS, Answer, answering, choices_for
+from evenhand.words import translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -141,6 +142,7 @@ def assessors(request: HttpRequest, pk: int) -> HttpResponse:
     return when_done(request, answering(panel), show, panel)
 
 
+@translated(None)
 def _reliability(answer: Answer) -> dict[str, Any] | None:
     from evenhand.answers.reliability import LARGEST
     from evenhand.errors import EvenhandError
@@ -188,6 +190,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
     base = answering(panel)
 
+    @translated(None)
     def work() -> dict[str, Any]:
         from evenhand import plots
         from evenhand.answers.compare import compare

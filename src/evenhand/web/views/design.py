@@ -22,6 +22,7 @@ from evenhand.web.jobs import Job, jobs
 from evenhand.web.models import Plan, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.views.record import archive, sent
+from evenhand.words import translated
 
 if TYPE_CHECKING:
     from evenhand.design.result import Design, DesignStep, Outlook
@@ -146,6 +147,7 @@ def plan(request: HttpRequest, pk: int) -> HttpResponse:
         return _form(request, Asked({**one.given, "name": one.name}), said(error)[:20], one)
 
 
+@translated(None)
 def _laid_out(one: Plan, found: Found) -> dict[str, Any]:
     """Return what the page of a design shows, apart from words of its own."""
     from evenhand.design.result import lost_assessors, prospect
@@ -288,6 +290,7 @@ def out(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     return when_done(request, searching(one), write, file=True)
 
 
+@translated(None)
 def _written(what: str, design: Design) -> bytes:
     """Return a file that a chair hands out."""
     from evenhand.io.results import write_tables

@@ -23,7 +23,7 @@ from evenhand.web.jobs import Job, jobs
 from evenhand.web.models import Frozen, Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.work import Answer, answering, fit_by, typed
-from evenhand.words import spoken
+from evenhand.words import spoken, translated
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
@@ -104,6 +104,7 @@ def _finished(base: Job) -> Answer:
     return found
 
 
+@translated(None)
 def _made(found: Fit | CriteriaFit, choices: dict[str, Any], title: str, place: Path) -> Path:
     """Write a file about a result, of the kind that its name says, and return where."""
     from evenhand import plots
@@ -139,6 +140,7 @@ def _made(found: Fit | CriteriaFit, choices: dict[str, Any], title: str, place: 
     return place
 
 
+@translated(None)
 def _tables(answer: Answer, choices: dict[str, Any], folder: Path) -> bytes:
     """Return the tables of a result as csv files in an archive."""
     from evenhand.io.results import write_summary
