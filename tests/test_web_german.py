@@ -11,7 +11,7 @@ import struct
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -68,10 +68,13 @@ def nouns() -> Iterator[Message]:
 def in_tables() -> Iterator[Message]:
     """Yield texts that are looked up in a table."""
     from evenhand.answers.explain import _NOISE_WORDS
+    from evenhand.answers.verdicts import Verdict
     from evenhand.look import STATUS
+    from evenhand.models.fit import METHOD_NAMES, REFINEMENT_NAMES
 
+    tables = (_NOISE_WORDS.values(), METHOD_NAMES.values(), REFINEMENT_NAMES.values(), get_args(Verdict))
     yield from ((word, None) for word, _shape in STATUS.values())
-    yield from ((words, None) for words in _NOISE_WORDS.values())
+    yield from ((words, None) for table in tables for words in table)
 
 
 def in_python() -> Iterator[Message]:
@@ -191,6 +194,7 @@ ENGLISH = (
     "is now",
     "are now",
     "change hands",
+    "calibration",
 )
 """What an English page about a result says."""
 
@@ -242,7 +246,7 @@ def test_what_if_answers_in_german(demo: tuple[Any, str]) -> None:
     scenario = one.post(f"{place}what-if/new").url
     one.post(f"{scenario}/change", {"without": "Kaur"})
     shown = re.sub(r"\s+", " ", seen_text(one, scenario))
-    assert re.search(r"Ohne Kaur, (niemand gewinnt oder verliert einen Platz|\d+ der 10 Plätze wechsel)", shown)
+    assert re.search(r"Ohne Kaur: (niemand gewinnt oder verliert einen Platz|\d+ der 10 Plätze wechsel)", shown)
     assert [words for words in ENGLISH if words in shown] == []
 
 

@@ -13,7 +13,7 @@ from evenhand.answers.decision import Decision, Standing, Status
 from evenhand.answers.update import update
 from evenhand.errors import InputError
 from evenhand.models.fit import Fit
-from evenhand.words import name_some, phrase
+from evenhand.words import name_some, phrase, sentence
 
 _NAMED: Final = 6
 
@@ -135,10 +135,10 @@ class Difference:
 
     def headline(self, changes: Sequence[str] = ()) -> str:
         """Return what happens under some changes, each in words such as ``"without Kaur"``."""
-        lead = _and(changes)
-        lead = f"{lead[:1].upper()}{lead[1:]}, " if lead else ""
         words = self._hands()
-        return f"{lead}{words}" if lead else f"{words[:1].upper()}{words[1:]}"
+        if not changes:
+            return sentence(words)
+        return phrase("{assuming}, {finding}", assuming=sentence(_and(changes)), finding=words)
 
     def _hands(self) -> str:
         """Return how many places change hands."""

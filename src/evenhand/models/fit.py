@@ -21,7 +21,7 @@ from evenhand.panel.gauge import Gauge, Reference, condition, gauge_name
 from evenhand.panel.panel import Panel
 from evenhand.solve.choose import SolverKind
 from evenhand.solve.connectivity import Connectivity
-from evenhand.words import count_of, name_some, sentence
+from evenhand.words import count_of, name_some, phrase, sentence
 
 if TYPE_CHECKING:
     from evenhand.models.correlation import Correlation
@@ -86,7 +86,8 @@ def method_name(method: str) -> str:
     'calibration with confidence, shrunk to the mean'
     """
     base, *refinements = method.split("+")
-    return ", ".join([METHOD_NAMES.get(base, base), *(REFINEMENT_NAMES.get(name, name) for name in refinements)])
+    words = [METHOD_NAMES.get(base, base), *(REFINEMENT_NAMES.get(name, name) for name in refinements)]
+    return ", ".join(phrase(one) for one in words)
 
 
 class Options(TypedDict, total=False):
