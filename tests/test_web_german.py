@@ -250,6 +250,13 @@ def test_what_if_answers_in_german(demo: tuple[Any, str]) -> None:
     assert [words for words in ENGLISH if words in shown] == []
 
 
+def test_assessors_are_described_in_german(demo: tuple[Any, str]) -> None:
+    shown = re.sub(r"\s+", " ", seen_text(demo[0], f"{demo[1]}assessors"))
+    assert "Adeyemi gibt 16.5 Punkte mehr als das Panel, Farouk 19.4 weniger" in shown
+    assert "Kalibrieren lohnt sich" in shown
+    assert [words for words in (*ENGLISH, "consistent", "too few", "reliability") if words in shown] == []
+
+
 def test_each_reader_has_alerts_and_files_in_one_language(demo: tuple[Any, str]) -> None:
     from web import client, seen
 

@@ -19,7 +19,7 @@ from evenhand.models.additive import CWC, IBA
 from evenhand.models.effects import Table
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
-from evenhand.words import count_of, is_or_are, lowered, name_some, number, sentence
+from evenhand.words import lowered, name_some, number, phrase, sentence
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
@@ -135,21 +135,37 @@ class Reliability(frames.Shown):
     def sentence(self) -> str:
         """What differences between averages are made of, and whether to calibrate, in words for a chair."""
         if self.shares is None:
-            return "How far plain averages are luck cannot be told from these scores."
-        words = _PARTS if "bias" in self.shares.labels else _PARTS | {"noise": "noise or the luck of who read it"}
-        parts = []
-        for at, (name, share) in enumerate(zip(self.shares.labels, _percents(self.shares), strict=True)):
-            ends = self._range(at) if name == "bias" and self.shares.upper[at] > 0 else ""
-            parts.append(f"{share}% is {words[name]}" + (f" (interval{ends})" if ends else ""))
-        made = f"{', '.join(parts[:-1])} and {parts[-1]}"
-        return f"Of the differences between plain averages, {made}{self._advice()}."
+            return phrase("How far plain averages are luck cannot be told from these scores.")
+        *most, last = self._parts(self.shares)
+        return phrase(
+            "Of the differences between plain averages, {parts}: {advice}.",
+            parts=phrase("{most} and {last}", most=", ".join(most), last=last),
+            advice=self._advice(),
+        )
+
+    def _parts(self, shares: Table) -> list[str]:
+        """Return what differences between averages are made of, each part in words."""
+        has_bias, found = "bias" in shares.labels, []
+        for at, (name, share) in enumerate(zip(shares.labels, _percents(shares), strict=True)):
+            ends = self._range(at) if name == "bias" and shares.upper[at] > 0 else ""
+            if name == "value":
+                found.append(phrase("{share}% is value", share=share))
+            elif name == "bias" and ends:
+                found.append(phrase("{share}% is the luck of who read what (interval {ends})", share=share, ends=ends))
+            elif name == "bias":
+                found.append(phrase("{share}% is the luck of who read what", share=share))
+            elif has_bias:
+                found.append(phrase("{share}% is noise", share=share))
+            else:
+                found.append(phrase("{share}% is noise or the luck of who read it", share=share))
+        return found
 
     def _range(self, row: int) -> str:
         """Return the interval of a share in words."""
         if self.shares is None or np.isnan(self.shares.lower[row]):
             return ""
         lower, upper = (round(100 * float(end[row])) for end in (self.shares.lower, self.shares.upper))
-        return f" {lower} to {upper}%"
+        return phrase("{low} to {high}", low=lower, high=f"{upper}%")
 
     @property
     def _shown(self) -> tuple[str, ...]:
@@ -160,23 +176,40 @@ class Reliability(frames.Shown):
     def _advice(self) -> str:
         """Return whether to calibrate, in words."""
         before, after = (self._now[name] for name in self._shown)
-        ends = " and ".join(f"{number(self._now[name])} of {_VALUES[name]}" for name in self._shown)
+        of = {
+            AVERAGES: phrase("{number} of averages"),
+            CALIBRATED: phrase("{number} of calibrated values"),
+            SHRUNK: phrase("{number} of shrunk values"),
+        }
+        ends = phrase(" and ").join(of[name].format(number=number(self._now[name])) for name in self._shown)
         gain = after - before
         if gain >= _WORTH:
-            return f": calibrating is worth while (reliability {ends})"
+            return phrase("calibrating is worth while (reliability {ends})", ends=ends)
         if gain > _WORSE:
-            return f": calibrating makes little difference (reliability {ends})"
-        return f": averages are better than calibration without shrinking (reliability {ends})"
+            return phrase("calibrating makes little difference (reliability {ends})", ends=ends)
+        return phrase("averages are better than calibration without shrinking (reliability {ends})", ends=ends)
 
     def sentences(self) -> list[str]:
         """Return what a report says: what differences are made of, how many assessors are needed, who stands out."""
         said = [self.sentence]
         if self.shares is not None and self.shares.upper[0] - self.shares.lower[0] >= _VAGUE:
-            said.append(f"These scores can hardly tell: the part that is value may be anything from{self._range(0)}.")
+            said.append(
+                phrase(
+                    "These scores can hardly tell: the part that is value may be anything from {ends}.",
+                    ends=self._range(0),
+                )
+            )
         ways = {name: count for name, count in self.needed().items() if count is not None and name in self._shown}
         if ways:
-            listed = " and ".join(f"{count:,} with {_VALUES[name]}" for name, count in ways.items())
-            said.append(f"Assessors per object for a reliability of {TARGET}: {listed}.")
+            by = {
+                AVERAGES: phrase("{count} with averages"),
+                CALIBRATED: phrase("{count} with calibrated values"),
+                SHRUNK: phrase("{count} with shrunk values"),
+            }
+            listed = phrase(" and ").join(by[name].format(count=f"{count:,}") for name, count in ways.items())
+            said.append(
+                phrase("Assessors per object for a reliability of {target}: {listed}.", target=TARGET, listed=listed)
+            )
         return [*said, *self._verdicts()]
 
     def _verdicts(self) -> list[str]:
@@ -187,11 +220,16 @@ class Reliability(frames.Shown):
             who.setdefault(one.verdict, []).append(one.assessor)
         told = []
         if consistent := len(who.pop("consistent", [])):
-            told.append(f"{count_of(consistent, 'assessor')} {is_or_are(consistent)} consistent with the others")
+            told.append(
+                phrase("1 assessor is consistent with the others")
+                if consistent == 1
+                else phrase("{count} assessors are consistent with the others", count=f"{consistent:,}")
+            )
         order = ("erratic", "bunched", "other ranking")
-        told += [f"{verdict}: {name_some(who[verdict])}" for verdict in order if verdict in who]
+        told += [f"{phrase(verdict)}: {name_some(who[verdict])}" for verdict in order if verdict in who]
         if unknown := who.get("too few scores to tell"):
-            told.append(f"for {len(unknown):,} the scores cannot tell: {name_some(unknown)}")
+            names = name_some(unknown)
+            told.append(phrase("for {count} the scores cannot tell: {names}", count=f"{len(unknown):,}", names=names))
         return [f"{sentence('; '.join(told))}."]
 
     def __str__(self) -> str:
@@ -215,10 +253,6 @@ class Reliability(frames.Shown):
         ]
         assessors = frames.html_table("Assessors", self.columns(), of=self.rows) if self.assessors else ""
         return frames.html_lines(self.sentences()) + "".join(tables) + assessors + frames.html_lines(self.remarks())
-
-
-_VALUES: Final = {AVERAGES: "averages", CALIBRATED: "calibrated values", SHRUNK: "shrunk values"}
-_PARTS: Final = {"value": "value", "bias": "the luck of who read what", "noise": "noise"}
 
 
 def _percents(shares: Table) -> list[int]:

@@ -142,7 +142,6 @@ def assessors(request: HttpRequest, pk: int) -> HttpResponse:
     return when_done(request, answering(panel), show, panel)
 
 
-@translated(None)
 def _reliability(answer: Answer) -> dict[str, Any] | None:
     from evenhand.answers.reliability import LARGEST
     from evenhand.errors import EvenhandError
