@@ -359,3 +359,29 @@ def test_migrations_are_complete() -> None:
     from django.core.management import call_command
 
     call_command("makemigrations", "--check", "--dry-run", verbosity=0)
+
+
+def test_what_is_no_number_does_not_lift_a_stop_and_pages_say_that_all_is_provisional(chair: Any) -> None:
+    panel = opened(chair, "typo.csv", demo_path().read_bytes().replace(b"P32,Farouk,44", b"P32,Farouk,440"))
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    chair.post(f"/panels/{panel}/choices", {"places": "10"})
+    page = seen(chair, f"/panels/{panel}/")
+    row = re.search(r'name="row" value="(\d+)"', page.content.decode())
+    assert row is not None
+    sent = {"row": row[1], "column": "score", "text": "sixty", "back": "decision"}
+    chair.post(f"/panels/{panel}/reading/correct", sent)
+    page = seen(chair, f"/panels/{panel}/")
+    assert "No decision yet" in heading(page)
+    assert "“sixty” is not a number" in text(page)
+    for place in ("objects/31", "assessors", "record"):
+        assert "what stands here is provisional" in text(seen(chair, f"/panels/{panel}/{place}"))
+    assert "Freeze it all the same, as provisional" in text(chair.get(f"/panels/{panel}/record"))
+    chair.post(f"/panels/{panel}/reading/correct", sent | {"text": "44"})
+    page = text(seen(chair, f"/panels/{panel}/"))
+    assert "440 read as 44" in page
+    assert "provisional" not in text(chair.get(f"/panels/{panel}/record"))
+
+
+def test_a_cell_that_is_no_score_is_named_beside_the_decision(chair: Any, demo: int) -> None:
+    chair.post(f"/panels/{demo}/reading/correct", {"row": 9, "column": "score", "text": "late"})
+    assert "One cell is no score and is read as empty Row 9, score" in text(seen(chair, f"/panels/{demo}/"))

@@ -354,12 +354,17 @@ def _move(told: Explanation | None, digits: int) -> str:
         return ""
     if not told.parts or round(told.difference, digits) == 0:
         return phrase("It stays where its plain average is")
-    points = number(abs(told.move), digits)
-    if told.difference > 0:
-        main = max(told.parts, key=lambda part: part.amount).brief
-        return phrase("It moves up {points} points, most of all because {reason}", points=points, reason=main)
-    main = min(told.parts, key=lambda part: part.amount).brief
-    return phrase("It moves down {points} points, most of all because {reason}", points=points, reason=main)
+    points, is_up = number(abs(told.move), digits), told.difference > 0
+    main = (max if is_up else min)(told.parts, key=lambda part: part.amount)
+    if main.kind == "other":  # a standard like the panel's is no reason that one would name
+        return (
+            phrase("It moves up {points} points", points=points)
+            if is_up
+            else phrase("It moves down {points} points", points=points)
+        )
+    if is_up:
+        return phrase("It moves up {points} points, most of all because {reason}", points=points, reason=main.brief)
+    return phrase("It moves down {points} points, most of all because {reason}", points=points, reason=main.brief)
 
 
 def declared_words(panel: Panel) -> list[str]:

@@ -19,7 +19,7 @@ from evenhand.web.forms import Places
 from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
-from evenhand.web.work import METHODS, REFINEMENTS, Answer, answering, choices_for
+from evenhand.web.work import METHODS, REFINEMENTS, Answer, Looked, answering, cells_in, choices_for, looking
 from evenhand.words import translated
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def shown(panel: Panel, answer: Answer, objects: Sequence[Standing] = ()) -> dic
     known = answer.known()
     if panel.known != known:
         Panel.objects.filter(pk=panel.pk).update(known=known)  # without a new date: nothing was changed
+        panel.known = known
     laid_out = blocks.context(answer.fit, answer.decision, answer.standings, objects)
     return laid_out | {
         "answer": answer,
@@ -91,7 +92,11 @@ def decision(request: HttpRequest, pk: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(answer: Answer) -> HttpResponse:
-        return page(request, "decision.html", panel, **shown(panel, answer))
+        looked: Looked | None = looking(panel).result
+        unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
+        corrections = list(panel.corrections.filter(undone=None))
+        context = shown(panel, answer) | {"unread": unread, "corrections": corrections}
+        return page(request, "decision.html", panel, **context)
 
     return when_done(request, answering(panel), show, panel)
 

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 from evenhand.errors import Problem
 from evenhand.io.formats import FORMATS
 from evenhand.panel.reading import LAYOUTS
-from evenhand.panel.rules import label_text, probably_meant
+from evenhand.panel.rules import label_text, parse_score, probably_meant
 from evenhand.web.forms import Corrected, Settings
 from evenhand.web.models import Correction, Panel
 from evenhand.web.pages import page, when_done
@@ -310,6 +310,9 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
         given = form.cleaned_data
         if given["row"] not in table.row_numbers or column not in table.names:
             messages.error(request, _("There is no such cell in this file."))
+            continue
+        if request.POST.get("back") == "decision" and given["text"] and parse_score(given["text"]) is None:
+            messages.error(request, _("“%(text)s” is not a number: nothing was changed.") % {"text": given["text"]})
             continue
         before = text_at(table, given["row"], column)
         if before != given["text"]:
