@@ -27,6 +27,7 @@ from browser import open_browser
 from evenhand.cli import main
 from evenhand.panel.headings import known_names
 from test_layers import LAYERS
+from web import application
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -393,6 +394,8 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages(evenhand.__path
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_in_the_docstrings_run(name: str) -> None:
+    if name.startswith("evenhand.web."):
+        application()
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:

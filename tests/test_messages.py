@@ -19,8 +19,9 @@ from evenhand.words import argument, by_door, carried, spoken
 SOURCE = Path(eh.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
 
-ON_PAPER = {"reports/template.py"}
-"""What is written into a workbook to be filled in tells its reader what to type, whoever made it."""
+ON_PAPER = {"reports/template.py", "web/work.py", "web/views/record.py"}
+"""What is written into a workbook to be filled in, or into the archive of a frozen decision, tells its reader what to
+type, whoever made it."""
 
 
 def test_an_argument_is_named_as_in_python_by_default() -> None:

@@ -4,4 +4,5 @@ import sys
 
 from evenhand.web.serve import manage
 
-manage(sys.argv[1:])
+if __name__ == "__main__":
+    manage(sys.argv[1:])

@@ -13,7 +13,7 @@ from evenhand.web.store import DATABASE, LOG, open_store
 
 _HERE = Path(__file__).parent
 
-DATA = Path(os.environ.get("EVENHAND_DATA", "evenhand-data")).absolute()
+DATA = Path(os.environ["EVENHAND_DATA"]).absolute()
 SECRET_KEY = open_store(DATA)
 DEBUG = False
 IS_SECURE = os.environ.get("EVENHAND_SECURE") == "1"
