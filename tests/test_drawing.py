@@ -14,6 +14,7 @@ NUMBERS = st.lists(st.one_of(st.none(), st.floats()), max_size=6)
 @example([-1602969652257129472.0, -1602969652257129216.0], None)
 @example([5e-324, 1e-323], None)
 @example([-1.7e308, 1.7e308], 0.0)
+@example([1.25e300], None)
 def test_any_numbers_have_a_scale_with_ticks_within_it(numbers: list[float | None], about: float | None) -> None:
     found = axis(numbers, about=about)
     assert found.low < found.high

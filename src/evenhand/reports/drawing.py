@@ -58,7 +58,7 @@ def axis(numbers: Iterable[float | None], *, about: float | None = None) -> Axis
     ((55.0, 60.0, 65.0, 70.0, 75.0, 80.0), '31.13%')
     """
     known = [one for one in numbers if one is not None and math.isfinite(one)] or [0.0, 1.0]
-    low, high = max(-_LARGEST, min(known)), min(_LARGEST, max(known))
+    low, high = (min(_LARGEST, max(-_LARGEST, end)) for end in (min(known), max(known)))
     if about is not None:
         reach = max(abs(low - about), abs(high - about))
         low, high = about - reach, about + reach
