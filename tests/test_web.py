@@ -376,6 +376,9 @@ def test_what_is_no_number_does_not_lift_a_stop_and_pages_say_that_all_is_provis
     for place in ("objects/31", "assessors", "record"):
         assert "what stands here is provisional" in text(seen(chair, f"/panels/{panel}/{place}"))
     assert "Freeze it all the same, as provisional" in text(chair.get(f"/panels/{panel}/record"))
+    scenario = chair.post(f"/panels/{panel}/what-if/new").url
+    chair.post(f"{scenario}/change", {"without": "Kaur"})
+    assert "Settle what must be checked first" in text(seen(chair, scenario))
     chair.post(f"/panels/{panel}/reading/correct", sent | {"text": "44"})
     page = text(seen(chair, f"/panels/{panel}/"))
     assert "440 read as 44" in page
@@ -385,3 +388,8 @@ def test_what_is_no_number_does_not_lift_a_stop_and_pages_say_that_all_is_provis
 def test_a_cell_that_is_no_score_is_named_beside_the_decision(chair: Any, demo: int) -> None:
     chair.post(f"/panels/{demo}/reading/correct", {"row": 9, "column": "score", "text": "late"})
     assert "One cell is no score and is read as empty Row 9, score" in text(seen(chair, f"/panels/{demo}/"))
+    settled(lambda: chair.get(chair.post(f"/panels/{demo}/freeze").url, follow=True))
+    at = re.search(r"/frozen/(\d+)", chair.get(f"/panels/{demo}/record").content.decode())
+    assert at is not None
+    verified = chair.post(f"/panels/{demo}/frozen/{at[1]}/verify").url
+    assert "Unchanged" in text(settled(lambda: chair.get(verified, follow=True)))

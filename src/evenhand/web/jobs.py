@@ -57,6 +57,13 @@ class Job:
         """Say whether it ends within so many seconds."""
         return self.ended.wait(seconds)
 
+    def outcome(self) -> Any:
+        """Wait for it, and return what came out or raise what went wrong."""
+        self.ended.wait()
+        if self.error is not None:
+            raise self.error
+        return self.result
+
     def hear(self, task: str, done: float, total: float | None) -> None:
         """Take down how far it is; end it here if somebody stopped it, unless it is just ending."""
         if self.is_stopped and (total is None or done < total):

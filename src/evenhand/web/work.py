@@ -326,7 +326,8 @@ def typed(found: Fit | CriteriaFit, choices: Mapping[str, Any]) -> list[str]:
 
     method, refinement, gauge = (choices.get(name, "") for name in ("method", "refinement", "gauge"))
     plain = PLAIN.get(method)
-    said = [] if not choices.get("places") else ["--top", str(min(choices["places"], found.combined.panel.n_objects))]
+    places = places_of(found, choices)
+    said = [] if places is None else ["--top", str(places)]
     said += _TYPED[refinement]
     said += ["--method", method] if method and method != CWC.method and not refinement else []
     if gauge not in ("", "weighted") and not refinement and (plain is None or plain.is_calibrated):
@@ -349,7 +350,13 @@ _TYPED: Final[Mapping[str, list[str]]] = {
 }
 
 
-def conclude(found: Fit | CriteriaFit, places: int | None) -> Answer:
+def places_of(found: Fit | CriteriaFit, choices: Mapping[str, Any]) -> int | None:
+    """Return how many places there are to give, no more than there are objects; None where nobody has said."""
+    places = choices.get("places")
+    return None if places is None else min(places, found.combined.panel.n_objects)
+
+
+def conclude(found: Fit | CriteriaFit, top: int | None) -> Answer:
     """Return ranks, decision and alerts of a fit."""
     from evenhand.answers.alerts import provisional
     from evenhand.answers.decision import decide
@@ -358,7 +365,6 @@ def conclude(found: Fit | CriteriaFit, places: int | None) -> Answer:
 
     fit = found.combined
     ranking, decision, why = None, None, ""
-    top = None if places is None else min(places, fit.panel.n_objects)
     try:
         tell("ranking", 0, None)
         ranking = rank(fit, top=top)
@@ -381,17 +387,15 @@ def answering(panel: Panel) -> Job:
     choices = state["choices"]
 
     def work() -> Answer:
-        return conclude(fit_by(scores_of(looked), choices), choices.get("places"))
+        found = fit_by(scores_of(looked), choices)
+        return conclude(found, places_of(found, choices))
 
     return jobs.start(f"answer-{mark(state)}", "calibrating", work)
 
 
 def scores_of(looked: Job) -> Scores:
     """Return the assessments of a file, or raise what is wrong with it."""
-    looked.ended.wait()
-    if looked.error is not None:
-        raise looked.error
-    found: Looked = looked.result
+    found: Looked = looked.outcome()
     if found.scores is None:
         raise InputError(found.problems or "There are no scores.")
     return found.scores
@@ -431,10 +435,9 @@ def trying(panel: Panel, scenario: Scenario) -> Job:
         from evenhand.answers.ranking import rank
         from evenhand.answers.what_if import Difference, changed
 
-        base.ended.wait()
-        if base.error is not None:
-            raise base.error
-        answer: Answer = base.result
+        answer: Answer = base.outcome()
+        if answer.stops:  # what is shown then lacks a score that the scenario has
+            return Tried(answer, answer.fit, None, None, str(_("Settle what must be checked first; then try changes.")))
         found = answer.found.combined
         if wanted["options"] != state["options"]:
             looked = look(content, state["name"], wanted["options"], state["corrections"])
@@ -445,11 +448,11 @@ def trying(panel: Panel, scenario: Scenario) -> Job:
             found = fit_by(found.panel, wanted["choices"]).combined
         tell("trying the changes", 0, None)
         fit = changed(found, **changes_of(changes)) if any(one["type"] != "choice" for one in changes) else found
-        places = wanted["choices"].get("places")
+        places = places_of(fit, wanted["choices"])
         if places is None:
             return Tried(answer, fit, None, None, str(_("Say how many places there are, and who has one is compared.")))
         try:
-            decision = decide(rank(fit, top=min(places, fit.panel.n_objects)), min(places, fit.panel.n_objects))
+            decision = decide(rank(fit, top=places), places)
         except NotRankableError as error:
             return Tried(answer, fit, None, None, str(error))
         saved = answer.decision

@@ -201,10 +201,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
         from evenhand.reports.page import by_error, picture, why_no_charts
         from evenhand.reports.summary import summarise_comparison
 
-        base.ended.wait()
-        if base.error is not None:
-            raise base.error
-        answer: Answer = base.result
+        answer: Answer = base.outcome()
         scores = answer.fit.panel
         compared = None
         if answer.fit.model.why_not("refit") is None and scores.criterion is None:

@@ -19,10 +19,10 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from evenhand.web.jobs import Job, jobs
+from evenhand.web.jobs import jobs
 from evenhand.web.models import Frozen, Panel, mark
 from evenhand.web.pages import page, when_done
-from evenhand.web.work import Answer, answering, fit_by, typed
+from evenhand.web.work import Answer, Looked, answering, cells_in, fit_by, looking, places_of, typed
 from evenhand.words import spoken, translated
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def out(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     base, choices, title = answering(panel), dict(panel.choices), panel.name
 
     def work() -> bytes:
-        answer = _finished(base)
+        answer: Answer = base.outcome()
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             if what == "results.csv":
                 return _tables(answer, choices, Path(folder))
@@ -96,14 +96,6 @@ def as_page(report: bytes) -> HttpResponse:
     return response
 
 
-def _finished(base: Job) -> Answer:
-    base.ended.wait()
-    if base.error is not None:
-        raise base.error
-    found: Answer = base.result
-    return found
-
-
 @translated(None)
 def _made(found: Fit | CriteriaFit, choices: dict[str, Any], title: str, place: Path) -> Path:
     """Write a file about a result, of the kind that its name says, and return where."""
@@ -113,11 +105,10 @@ def _made(found: Fit | CriteriaFit, choices: dict[str, Any], title: str, place: 
     from evenhand.reports.summary import summarise_fit
     from evenhand.reports.workbook import workbook
 
-    top = choices.get("places")
-    top = None if top is None else min(top, found.combined.panel.n_objects)
+    top = places_of(found, choices)
     makers: dict[str, Callable[[], object]] = {
         ".html": lambda: report(found, place, top=top, title=title),
-        ".xlsx": lambda: workbook(found, place, **({} if top is None else {"top": top})),
+        ".xlsx": lambda: workbook(found, place, top=top),
         ".json": lambda: write_text(
             place, json.dumps(summarise_fit(found, top=top), default=float, ensure_ascii=False, indent=1)
         ),
@@ -146,8 +137,7 @@ def _tables(answer: Answer, choices: dict[str, Any], folder: Path) -> bytes:
     from evenhand.io.results import write_summary
     from evenhand.reports.summary import summarise_fit
 
-    top = choices.get("places")
-    summary = summarise_fit(answer.found, top=None if top is None else min(top, answer.fit.panel.n_objects))
+    summary = summarise_fit(answer.found, top=places_of(answer.found, choices))
     files = write_summary(folder / "results.csv", summary, ["objects", "assessors"])
     return archive({file.name: file.read_bytes() for file in files})
 
@@ -169,10 +159,12 @@ def freeze(request: HttpRequest, pk: int) -> HttpResponse:
     """Keep the decision as it stands: what is done later does not change it."""
     panel = get_object_or_404(Panel, pk=pk)
     state, base, content, title = panel.state(), answering(panel), bytes(panel.content), panel.name
-    number = panel.frozen.count()
+    looked, number = looking(panel), panel.frozen.count()
 
     def work() -> tuple[bool, str]:
-        answer = _finished(base)
+        answer: Answer = base.outcome()
+        read: Looked = looked.outcome()
+        state["corrections"] |= dict.fromkeys(cells_in(read.problems, read.table), "")  # as they were read
         try:
             _frozen(panel, answer, state, content, title)
             return True, _("The decision is frozen. Later edits do not change it.")
@@ -203,8 +195,7 @@ def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes,
     from evenhand.io.settled import save
 
     choices, found = state["choices"], answer.found
-    top = choices.get("places")
-    top = None if top is None else min(top, found.combined.panel.n_objects)
+    top = places_of(found, choices)
     with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
         place = Path(folder)
         data = place / state["name"]
@@ -274,6 +265,4 @@ def _mark_of(archive: bytes) -> str:
         with spoken(None):
             panel = read_panel(Path(folder) / first)
     found = fit_by(panel, choices).combined
-    top = choices.get("places")
-    top = None if top is None else min(top, panel.n_objects)
-    return fingerprint(found, top=top, seed=0, draws=DRAWS, lottery_seed=None).whole
+    return fingerprint(found, top=places_of(found, choices), seed=0, draws=DRAWS, lottery_seed=None).whole
