@@ -393,3 +393,15 @@ def test_a_cell_that_is_no_score_is_named_beside_the_decision(chair: Any, demo: 
     assert at is not None
     verified = chair.post(f"/panels/{demo}/frozen/{at[1]}/verify").url
     assert "Unchanged" in text(settled(lambda: chair.get(verified, follow=True)))
+
+
+def test_scores_of_several_criteria_are_not_tried_as_if_they_were_one(chair: Any) -> None:
+    rows = [f"P{o},A{a},{o + a},{9 - o}" for o in range(4) for a in range(3)]
+    panel = opened(chair, "criteria.csv", "\n".join(["object,assessor,quality,impact", *rows]).encode())
+    chair.post(f"/panels/{panel}/choices", {"places": "2"})
+    scenario = chair.post(f"/panels/{panel}/what-if/new").url
+    chair.post(f"{scenario}/change", {"without": "A1"})
+    page = seen(chair, scenario)
+    assert page.status_code == 200
+    assert "With several criteria" in text(page)
+    assert "Undo" in text(page)

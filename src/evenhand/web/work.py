@@ -427,7 +427,7 @@ def with_choices(state: Mapping[str, Any], changes: Sequence[Mapping[str, Any]])
 def trying(panel: Panel, scenario: Scenario) -> Job:
     """Return the work of trying a scenario."""
     state, changes = panel.state(), list(scenario.changes)
-    base, content = answering(panel), bytes(panel.content)
+    base, looked_at, content = answering(panel), looking(panel), bytes(panel.content)
     wanted = with_choices(state, changes)
 
     def work() -> Tried:
@@ -447,7 +447,12 @@ def trying(panel: Panel, scenario: Scenario) -> Job:
         elif _unlike(wanted["choices"], state["choices"]):
             found = fit_by(found.panel, wanted["choices"]).combined
         tell("trying the changes", 0, None)
-        fit = changed(found, **changes_of(changes)) if any(one["type"] != "choice" for one in changes) else found
+        told = changes_of(changes)
+        if found.panel.n_assessments != scores_of(looked_at).n_assessments and any(told.values()):
+            # a value is of several scores, which only the file has one by one
+            why = _("With several criteria scores cannot be tried one by one: correct them on the page Reading.")
+            return Tried(answer, found, None, None, str(why))
+        fit = changed(found, **told) if any(told.values()) else found
         places = places_of(fit, wanted["choices"])
         if places is None:
             return Tried(answer, fit, None, None, str(_("Say how many places there are, and who has one is compared.")))
