@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from evenhand.answers.next_best import about_mean, forms, inverted, low_rank
-from evenhand.compiled import Codes, Floats
-from evenhand.design.task import Aim, Flags, Move, Task, spectral_gap
+from evenhand.compiled import Codes, Flags, Floats
+from evenhand.design.task import Aim, Move, Task, spectral_gap
 
 PARTNERS: Final = 1_500
 """Of more exchanges for one assessment, this many are tried, drawn at random."""

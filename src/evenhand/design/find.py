@@ -8,12 +8,12 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.compiled import Codes
+from evenhand.compiled import Codes, Flags
 from evenhand.design.balanced import balanced_blocks, balanced_objects
 from evenhand.design.exchange import Found, Inverse, coarse, search
 from evenhand.design.spread import spread
 from evenhand.design.start import join, least_cost, no_connection, no_design, parts_of
-from evenhand.design.task import Aim, Flags, Task
+from evenhand.design.task import Aim, Task
 from evenhand.errors import LimitError, NoDesignError, Problem
 from evenhand.progress import report
 from evenhand.words import count_of

@@ -13,12 +13,12 @@ from typing import Any, Final
 import numpy as np
 
 from evenhand import frames
-from evenhand.compiled import Codes, Floats
+from evenhand.compiled import Codes, Flags, Floats
 from evenhand.design.exchange import Inverse
 from evenhand.design.find import find
 from evenhand.design.inputs import Details, addresses_in
 from evenhand.design.start import least_cost, mix, parts_of
-from evenhand.design.task import Aim, Flags, Task
+from evenhand.design.task import Aim, Task
 from evenhand.errors import InputError, NoDesignError, Problem
 from evenhand.models.additive import calibrate
 from evenhand.models.fit import Fit

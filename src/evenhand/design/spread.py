@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from evenhand.compiled import Codes, Floats, compiled, is_compiled
-from evenhand.design.task import Flags, Task
+from evenhand.compiled import Codes, Flags, Floats, compiled, is_compiled
+from evenhand.design.task import Task
 
 PASSES: Final = 6
 """Passes over all objects."""

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import maximum_flow
 
-from evenhand.compiled import Codes, Floats
-from evenhand.design.task import Flags, Move, Task
+from evenhand.compiled import Codes, Flags, Floats
+from evenhand.design.task import Move, Task
 from evenhand.errors import NoDesignError
 from evenhand.panel.panel import Panel
 from evenhand.solve.connectivity import connectivity

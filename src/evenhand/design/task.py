@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtr, ndtri, owens_t
 
-from evenhand.compiled import Codes, Floats
+from evenhand.compiled import Codes, Flags, Floats
+from evenhand.design.rules import Rules
 from evenhand.errors import bad_option
-
-Flags = NDArray[np.bool_]
 
 Move = tuple[list[int], tuple[int, ...]]
 """Pairs that come and go, and +1 or -1 for each."""
@@ -61,6 +59,8 @@ class Task:
     """Pairs that must not be made, as sorted keys ``object * n_A + assessor``: for explanations."""
     in_points: bool = False
     """Whether precisions come from uncertainties in points; otherwise sds are in units of a medium assessment's."""
+    rules: Rules = field(default_factory=Rules)
+    """Limits on sets of pairs: who reads together, and what each object must have."""
 
     @property
     def n_objects(self) -> int:
@@ -126,7 +126,7 @@ class Task:
             "an object is read too often": bool((readings > self.most).any()),
             "the number of assessments differs": int(chosen.sum()) != self.total,
         }
-        return [words for words, wrong in checks.items() if wrong]
+        return [words for words, wrong in checks.items() if wrong] + self.rules.broken(chosen)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

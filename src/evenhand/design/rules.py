@@ -1,0 +1,119 @@
+"""Rules on who reads together: limits on sets of pairs, whatever they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from evenhand.compiled import Codes, Flags, Floats
+
+SLACK: Final = 1e-9
+"""How far a sum of weights may be beyond a limit: more than rounding ever amounts to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """Limits: of each of M sets of pairs, those that are chosen have weights whose sum lies between least and most.
+
+    At least one senior for an object is a set, all its pairs with seniors, of weights one and a sum of one or more. At
+    most one of an institution, two who must not read together, two who must not review each other's work, and a floor
+    under the expertise at an object are such sets too.
+
+    Examples
+    --------
+    At most one of the pairs 0 and 1, and at least one of the pairs 1 and 2.
+
+    >>> rules = Rules.of([([0, 1], 0, 1, "one of two"), ([1, 2], 1, np.inf, "a senior")])
+    >>> rules.broken(np.array([True, True, False])), rules.broken(np.array([True, False, False]))
+    (['one of two'], ['a senior'])
+    """
+
+    start: Codes = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    """Where the entries of each set begin (M + 1)."""
+    pair: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """The pair of each entry."""
+    weight: Floats = field(default_factory=lambda: np.empty(0))
+    """The weight of each entry."""
+    least: Floats = field(default_factory=lambda: np.empty(0))
+    most: Floats = field(default_factory=lambda: np.empty(0))
+    """Smallest and largest sum of weights of each set (M)."""
+    kind: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """What each set stands for, a position in ``names`` (M)."""
+    names: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, limits: Sequence[tuple[Sequence[int], float, float, str]]) -> Rules:
+        """Return rules from sets of pairs with their least, most and name, all of weight one."""
+        names = list(dict.fromkeys(name for *_, name in limits))
+        sizes = [len(pairs) for pairs, *_ in limits]
+        return cls(
+            start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            pair=np.array([pair for pairs, *_ in limits for pair in pairs], dtype=np.int64),
+            weight=np.ones(sum(sizes)),
+            least=np.array([least for _, least, _, _ in limits], dtype=np.float64),
+            most=np.array([most for _, _, most, _ in limits], dtype=np.float64),
+            kind=np.array([names.index(name) for *_, name in limits], dtype=np.int64),
+            names=names,
+        )
+
+    def __len__(self) -> int:
+        return self.least.size
+
+    @cached_property
+    def limit(self) -> Codes:
+        """The set of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.start))
+
+    def by_pair(self, n_pairs: int) -> tuple[Codes, Codes]:
+        """Return where the entries of each pair begin in an order by pairs (n_pairs + 1), and that order."""
+        order = np.argsort(self.pair, kind="stable")
+        return np.searchsorted(self.pair[order], np.arange(n_pairs + 1)).astype(np.int64), order
+
+    def sums(self, chosen: Flags) -> Floats:
+        """Return the sum of weights of each set in a design (M)."""
+        taken = self.weight * chosen[self.pair]
+        return np.bincount(self.limit, weights=taken, minlength=len(self)).astype(np.float64)
+
+    def beyond(self, chosen: Flags) -> Floats:
+        """Return by how much each set is below its least (negative) or above its most; 0 for those kept (M)."""
+        sums = self.sums(chosen)
+        over, under = sums - self.most, sums - self.least
+        return np.where(over > SLACK, over, np.where(under < -SLACK, under, 0.0))
+
+    def broken(self, chosen: Flags) -> list[str]:
+        """Return the names of the rules that a design breaks."""
+        return [self.names[at] for at in np.unique(self.kind[self.beyond(chosen) != 0]).tolist()]
+
+    def allow(self, sums: Floats, entries: tuple[Codes, Codes], pairs: Sequence[Codes], signs: Sequence[int]) -> Flags:
+        """Say of some moves of one kind (m) whether no limit is beyond, or further beyond, its bounds after each.
+
+        ``sums`` are those of the design as it stands, and ``entries`` are `by_pair`. Of each move, one pair of each
+        array of ``pairs`` comes (+1) or goes (-1).
+        """
+        count = max(one.size for one in pairs)
+        if not len(self):
+            return np.ones(count, dtype=bool)
+        begin, order = entries
+        moves, entry, rise = [], [], []
+        for one, sign in zip(pairs, signs, strict=True):
+            of_move = np.broadcast_to(one, count)
+            number = begin[of_move + 1] - begin[of_move]
+            move = np.repeat(np.arange(count), number)
+            at = np.arange(move.size) - np.repeat(np.cumsum(number) - number, number) + begin[of_move][move]
+            moves.append(move)
+            entry.append(order[at])
+            rise.append(sign * self.weight[order[at]])
+        move, touched, change = np.concatenate(moves), np.concatenate(entry), np.concatenate(rise)
+        key, place = np.unique(move * len(self) + self.limit[touched], return_inverse=True)
+        change = np.bincount(place, weights=change, minlength=key.size)
+        of_move, limit = np.divmod(key, len(self))
+        after = sums[limit] + change
+        bad = (change > SLACK) & (after > self.most[limit] + SLACK)
+        bad |= (change < -SLACK) & (after < self.least[limit] - SLACK)
+        allowed = np.ones(count, dtype=bool)
+        allowed[of_move[bad]] = False
+        return allowed
