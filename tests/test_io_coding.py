@@ -19,8 +19,8 @@ from evenhand import compiled, memory, progress
 from evenhand.errors import InputError, LimitError, Problem
 from evenhand.io import coding, delimited
 from evenhand.io.coding import Labels
-from evenhand.panel import entries as checked
 from evenhand.panel import collector, source
+from evenhand.panel import entries as checked
 from evenhand.panel.panel import Panel
 from evenhand.panel.rules import Judged, Numbers, label_text, parse_number
 from panels import facts
