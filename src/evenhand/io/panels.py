@@ -21,9 +21,8 @@ from evenhand.io.table import arrange, realigned
 from evenhand.panel.column import Table, factorise
 from evenhand.panel.confidence import FACTOR, FormHint
 from evenhand.panel.headings import FORMS, bare_name, fold, meaning_of, weights_in
-from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names
+from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names, find_column, listed_names
 from evenhand.panel.panel import Panel, refuse_idle
-from evenhand.panel.roles import find_column, listed_names
 from evenhand.panel.rules import Best, Duplicates, Options, score_words
 from evenhand.panel.source import Read, collected, read_source
 from evenhand.panel.understand import understand
@@ -84,7 +83,7 @@ def read_panel(  # noqa: PLR0913
         files with one assessment a row may be as large as memory allows; others may have 20 million cells and
         ``max_unpacked`` bytes.
     object, assessor, score, uncertainty, confidence, level
-        Names of the columns; recognised by their names and cells where not given (see :mod:`evenhand.panel.roles`).
+        Names of the columns; recognised by their names and cells where not given (see :mod:`evenhand.panel.layout`).
     factor
         Ratio of the uncertainties of neighbouring levels; of a longer scale, of its ends and its middle.
     aliases

@@ -18,9 +18,8 @@ from evenhand.frames import MOST_ROWS, html_lines, html_table
 from evenhand.panel.column import Numbered
 from evenhand.panel.confidence import FACTOR, Form
 from evenhand.panel.headings import fold, meaning_of
-from evenhand.panel.layout import Given, Kind
+from evenhand.panel.layout import Given, Kind, listed_names
 from evenhand.panel.reading import Reading
-from evenhand.panel.roles import listed_names
 from evenhand.panel.rules import Best, Duplicates, Options, label_text
 from evenhand.panel.source import Frame, Read, read_source
 from evenhand.words import argument, count_of, name_some
@@ -117,7 +116,7 @@ class Panel:
         frame
             The table. Missing scores mean "not assessed": such rows are counted in ``notes`` and left out.
         object, assessor, score, uncertainty, confidence, level
-            Names of the columns; recognised by their names where not given (see :mod:`evenhand.panel.roles`).
+            Names of the columns; recognised by their names where not given (see :mod:`evenhand.panel.layout`).
         factor
             Ratio of the uncertainties of neighbouring levels.
         aliases
