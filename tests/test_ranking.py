@@ -70,7 +70,7 @@ def test_rows_of_every_length_and_kind_are_ranked_as_a_stable_sort_ranks_them(co
     elif kind == "huge":
         values *= 1e38
     elif kind == "close":  # many within a step, some of them equal in single precision
-        values = 1.0 + np.round(values, 1) + 1e-6 * generator.normal(size=values.shape)
+        values = np.asarray(1 + np.round(values, 1) + 1e-6 * generator.normal(size=values.shape), dtype=np.float64)
     ranks = np.zeros(values.shape, dtype=np.uint16)
     _rank_rows(values, ranks)
     with np.errstate(over="ignore"):

@@ -317,7 +317,7 @@ def _order_by_steps(numbers: NDArray[np.float32]) -> NDArray[np.int64] | None:
     keys <<= shift
     keys |= np.arange(count, dtype=np.uint32)
     keys.sort(axis=1)
-    order = (keys & ((1 << shift) - 1)).astype(np.int64)
+    order: NDArray[np.int64] = (keys & ((1 << shift) - 1)).astype(np.int64)
     keys >>= shift
     row, left = np.nonzero(keys[:, 1:] == keys[:, :-1])
     if row.size > _TIED * numbers.size:
