@@ -62,7 +62,7 @@ def test_rows_of_every_length_and_kind_are_ranked_as_a_stable_sort_ranks_them(co
     if kind == "far":  # all others share a step
         values[:, 0] = 1e9
     elif kind == "few":
-        values = generator.integers(-3, 4, size=values.shape) + 0.5
+        values[:] = generator.integers(-3, 4, size=values.shape) + 0.5
     elif kind == "equal":
         values[:] = 7.0
     elif kind == "tiny":
@@ -70,7 +70,7 @@ def test_rows_of_every_length_and_kind_are_ranked_as_a_stable_sort_ranks_them(co
     elif kind == "huge":
         values *= 1e38
     elif kind == "close":  # many within a step, some of them equal in single precision
-        values = np.asarray(1 + np.round(values, 1) + 1e-6 * generator.normal(size=values.shape), dtype=np.float64)
+        values[:] = 1 + np.round(values, 1) + 1e-6 * generator.normal(size=values.shape)
     ranks = np.zeros(values.shape, dtype=np.uint16)
     _rank_rows(values, ranks)
     with np.errstate(over="ignore"):
