@@ -204,6 +204,7 @@ def _plan(options: SimulateOptions, target_sd: float) -> int:
 
     panels, seed = options.panels, options.work.seed
     output = Output(as_json=options.output.as_json, out=options.output.out, tables=("plans", "steps"))
+    output.check()
     plans = [
         plan(
             target_sd,
