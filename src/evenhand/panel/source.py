@@ -195,16 +195,8 @@ def read_source(
 
     A table of up to ``LOOKED_AT`` rows is looked at as a whole: rows may be sums, and columns be computed, whatever
     their names. Of a larger one only the columns that names settle are read, portion by portion, unless these leave
-    something open, or have cells or labels that may be no assessments.
-
-    Parameters
-    ----------
-    source
-        A file or a frame.
-    given, options
-        What the user said.
-    of_table
-        Returns the assessments of a table that is looked at as a whole: :func:`collected` where not given.
+    something open, or have cells or labels that may be no assessments. ``of_table`` returns the assessments of a table
+    that is looked at as a whole: :func:`collected` where not given.
     """
 
     def whole(table: Table) -> Read:
