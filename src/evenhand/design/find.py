@@ -30,6 +30,9 @@ UNEVEN: Final = 8
 MOST_FILLED: Final = 3_000
 """Up to this many pairs, a design of as many as the rules allow is a start too."""
 
+ORDERS: Final = 200
+"""Random orders of labels in which a balanced design is tried where there are rules."""
+
 TURNS: Final = 10
 """Turns of exchanging and dropping."""
 
@@ -109,8 +112,11 @@ def _built(task: Task, seed: int) -> Flags | None:
         if blocks is None:
             return None
         chosen[np.repeat(np.arange(task.n_objects), readings), blocks.ravel()] = True
-    chosen = chosen[generator.permutation(task.n_objects)][:, generator.permutation(task.n_assessors)]
-    return np.asarray(chosen.ravel(), dtype=bool)
+    for _ in range(ORDERS if len(task.rules) else 1):
+        mixed = chosen[generator.permutation(task.n_objects)][:, generator.permutation(task.n_assessors)]
+        if not task.rules.broken(mixed.ravel()):
+            return np.asarray(mixed.ravel(), dtype=bool)
+    return None
 
 
 def even_loads(task: Task, *, at_least: bool) -> tuple[Task, list[Problem]]:
@@ -164,7 +170,8 @@ def open_pairs(task: Task, chosen: Flags) -> Codes:
     """Return the pairs that could be added without breaking a rule."""
     room = (task.loads(chosen) < task.most_load)[task.assessor]
     room &= (task.readings(chosen) < task.most)[task.object]
-    return np.flatnonzero(room & ~chosen)
+    pairs = np.flatnonzero(room & ~chosen)
+    return pairs[task.allowed(task.rules.sums(chosen), [pairs], (1,))]
 
 
 def cheapest(
@@ -295,6 +302,7 @@ def _thinned(task: Task, chosen: Flags, aim: Aim, target_sd: float) -> Flags:
         free = inverse.chosen & ~task.fixed & (task.cost > 0)
         free &= (loads > task.least_load)[task.assessor] & (readings > task.least)[task.object]
         pairs = np.flatnonzero(free)
+        pairs = pairs[task.allowed(task.rules.sums(inverse.chosen), [pairs], (-1,))]
         if not pairs.size:
             return inverse.chosen.copy()
         rise = inverse.mean_variances([pairs], (-1,)) - inverse.variance
@@ -325,6 +333,8 @@ def _handed_over(task: Task, chosen: Flags, aim: Aim, target_sd: float) -> Flags
             target = np.arange(task.start[object_], task.start[object_ + 1])
             target = target[~inverse.chosen[target] & (task.cost[target] < task.cost[pair])]
             target = target[(loads < task.most_load)[task.assessor[target]]]
+            sums = task.rules.sums(inverse.chosen)
+            target = target[task.allowed(sums, [np.array([pair]), target], (-1, 1))]
             for other in target[np.argsort(task.cost[target], kind="stable")].tolist():
                 if _level(inverse.variances_after([pair, other], (-1, 1)), aim) <= target_sd:
                     inverse.move([pair, other], (-1, 1))
