@@ -95,7 +95,7 @@ def heard(
         raise bad_option(f"There is no signal {unknown[0]!r} to weigh: there are {', '.join(SIGNALS)}.")
     if weights is None and expertise is not None and topics is not None:
         raise bad_option("Say what expertise and topics weigh beside each other, such as expertise=2 and topics=1.")
-    weight = {name: 1.0 for name in SIGNALS} if weights is None else {name: weights.get(name, 0.0) for name in SIGNALS}
+    weight = dict.fromkeys(SIGNALS, 1.0) if weights is None else {name: weights.get(name, 0.0) for name in SIGNALS}
     if not all(np.isfinite(one) and one >= 0 for one in weight.values()):
         raise bad_option("Weights must be numbers that are not negative.")
     said: dict[str, Expected | None] = {
