@@ -34,6 +34,7 @@ SYSTEMS: Final = ("hotcrp", "openreview", "cmt")
 TABLES: Final = ("assignments", "objects", "assessors", "lost", "by_readings")
 
 _NOT_WITH_EXTEND: Final = (
+    *("bids", "weights", "conflict_domains", "coauthors", "floor", "max_probability", "salt", "commitment"),
     *("objects", "assessors", "per_object", "min_load", "fixed", "linking", "expertise", "only_listed"),
     *("expertise_weight", "target_sd", "factor"),
 )
@@ -122,6 +123,73 @@ class _Expected(Options, heading="How well they know it"):
     def is_file(self) -> bool:
         """Whether expected standard deviations stand in a file."""
         return self.uncertainty is not None and self.points is None
+
+
+class _Signals(Options, heading="Bids, and conflicts of authors"):
+    """What assessors would like to read, what it weighs, and what they must not read for who wrote it."""
+
+    bids: Path | None = ask.path(
+        "FILE",
+        "Bids: yes, maybe or no, or whole numbers from -20 to 20, in columns assessor, object and bid, or a column of "
+        "assessors and one for each object. A bid that is not there is neutral.",
+        reads=True,
+    )
+    weights: str | None = ask.text(
+        "NAME=W,...", "What bids, topics and expertise weigh beside each other, such as bids=1,topics=1,expertise=2."
+    )
+    conflict_domains: bool = ask.flag(
+        "Assessors must not read what somebody with an e-mail address of the same domain wrote: needs columns email of "
+        "assessors and authors of objects."
+    )
+    coauthors: Path | None = ask.path(
+        "FILE", "Pairs of people who wrote together: assessors must not read what a co-author wrote.", reads=True
+    )
+
+    @property
+    def shares(self) -> dict[str, float] | None:
+        """The weights by name."""
+        if self.weights is None:
+            return None
+        found: dict[str, float] = {}
+        for one in self.weights.split(","):
+            name, equals, text = one.partition("=")
+            try:
+                found[name.strip()] = float(text)
+            except ValueError:
+                equals = ""
+            if not equals:
+                raise click.UsageError(f"--weights takes names with numbers, such as bids=1,topics=2, not {one!r}.")
+        return found
+
+
+class _Chance(Options, heading="A floor and a draw"):
+    """What every object must have, and what is left to chance."""
+
+    floor: bool = ask.flag(
+        "Make the smallest mean expertise of an object's readers as large as can be, and then the rest; shows the "
+        "price."
+    )
+    max_probability: float | None = ask.option(
+        "Draw the design by lot, no pair being likelier than P, so that nobody can count on reading anything.",
+        type=click.FloatRange(0, 1, min_open=True),
+        metavar="P",
+    )
+    salt: str = ask.option(
+        "Words that go with the seed into the draw and into its commitment.", default="", metavar="TEXT"
+    )
+    commitment: str | None = ask.text(
+        "HASH", "Check that seed and salt are those of a commitment published before: SHA-256 of 'evenhand SEED SALT'."
+    )
+
+    def check_commitment(self, seed: int) -> None:
+        """Refuse a seed and a salt that are not those committed to."""
+        if self.commitment is None:
+            return
+        from evenhand.design.lottery import commitment
+
+        if commitment(seed, self.salt) != self.commitment.strip().casefold():
+            message = "This seed and this salt do not give that commitment: use those that it was made of."
+            raise InputError(message, kind="commitment")
 
 
 class _Aim(Options, heading="What makes it good"):
@@ -278,6 +346,8 @@ class DesignOptions(Options):
     who: _Who = part(_Who)
     loads: _Loads = part(_Loads)
     expected: _Expected = part(_Expected)
+    signals: _Signals = part(_Signals)
+    chance: _Chance = part(_Chance)
     aim: _Aim = part(_Aim)
     search: _Search = part(_Search)
     handouts: _Handouts = part(_Handouts)
@@ -302,6 +372,9 @@ class DesignOptions(Options):
             raise click.UsageError(
                 "--uncertainty FILE and --expertise FILE say the same thing: leave one of the two out."
             )
+        if self.chance.max_probability is None:
+            ask.refuse("goes with --max-probability P.", "salt", "commitment")
+        self.chance.check_commitment(self.search.seed)
         if self.aim.objective != "top":
             ask.refuse("goes with --objective top.", "top", "value_sd")
         elif self.aim.top is None or self.aim.value_sd is None:
@@ -318,7 +391,7 @@ class DesignOptions(Options):
 
     def _check_columns(self) -> None:
         """Refuse names of columns where there is no file that could have them."""
-        pairs = (self.who.conflicts, self.who.fixed, self.expected.expertise)
+        pairs = (self.who.conflicts, self.who.fixed, self.expected.expertise, self.signals.bids)
         if self.expected.is_file or any(one is not None for one in pairs):
             return
         for name, given in (("object_", self.who.objects), ("assessor", self.who.assessors)):
@@ -335,7 +408,7 @@ class DesignOptions(Options):
     def _assigned(self, **further: Any) -> Design:
         """Return a new design."""
         from evenhand.design.assign import assign
-        from evenhand.io.designs import read_design_pairs, read_expected
+        from evenhand.io.designs import read_design_pairs, read_expected, read_people
 
         who, expected = self.who, self.expected
         objects = _members(str(who.objects), "object", who.object_)
@@ -355,7 +428,9 @@ class DesignOptions(Options):
                 if expected.is_file
                 else expected.points
             )
-        if expected.expertise is None and not all("topics" in side.columns for side in sides):
+        if self.signals.bids is not None:
+            further["bids"] = read_expected(self.signals.bids, *sides, form="bids", factor=factor, **names)
+        elif expected.expertise is None and not all("topics" in side.columns for side in sides):
             ask.refuse("is about expertise: use it with --expertise FILE, or topics in both lists.", "factor")
         return assign(
             objects,
@@ -363,6 +438,12 @@ class DesignOptions(Options):
             **vars(self.loads),
             linking=who.linking,
             only_listed=expected.only_listed,
+            weights=self.signals.shares,
+            conflict_domains=self.signals.conflict_domains,
+            coauthors=None if self.signals.coauthors is None else read_people(self.signals.coauthors),
+            floor=self.chance.floor,
+            max_probability=self.chance.max_probability,
+            salt=self.chance.salt,
             expertise_weight=expected.expertise_weight,
             factor=expected.factor,
             **further,

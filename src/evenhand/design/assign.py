@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.compiled import Flags
 from evenhand.design.exchange import Found
 from evenhand.design.find import LARGEST_INVERSE, cheapest, find, grow, require_inverse, searched
+from evenhand.design.floor import floored
 from evenhand.design.inputs import (
     MOST_PAIRS,
     Given,
@@ -27,13 +28,24 @@ from evenhand.design.inputs import (
 )
 from evenhand.design.limits import Asked, limits_of, pairs_within
 from evenhand.design.loads import even_loads, load_levels
-from evenhand.design.result import LARGEST_EXACT, Design
+from evenhand.design.lottery import lottery
+from evenhand.design.result import LARGEST_EXACT, Design, Record
 from evenhand.design.rules import Rules
+from evenhand.design.signals import (
+    Conflict,
+    Signal,
+    bids_notes,
+    derived_conflicts,
+    effects,
+    heard,
+    mixed,
+    with_conflicts,
+)
 from evenhand.design.task import Aim, Objective, Task
 from evenhand.errors import InputError, NoDesignError, Problem, bad_option
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.panel import Panel
-from evenhand.words import count_of, name_some
+from evenhand.words import argument, count_of, name_some
 
 Loads = Literal["even", "free"]
 """How work is shared: evenly, or in the way that makes values most precise."""
@@ -57,6 +69,10 @@ def assign(  # noqa: PLR0913
     authors: Pairs = (),
     expertise: Any = None,
     topics: tuple[Mapping[Any, Any], Mapping[Any, Any]] | None = None,
+    bids: Any = None,
+    weights: Mapping[str, float] | None = None,
+    conflict_domains: bool = False,
+    coauthors: Iterable[tuple[object, object]] | None = None,
     uncertainty: Any = None,
     factor: float = FACTOR,
     only_listed: bool = False,
@@ -67,6 +83,9 @@ def assign(  # noqa: PLR0913
     value_sd: float | None = None,
     expertise_weight: float = 0.0,
     target_sd: float | None = None,
+    floor: bool = False,
+    max_probability: float | None = None,
+    salt: str = "",
     seed: int = 0,
     effort: float = 1.0,
     time_limit: float | None = None,
@@ -82,8 +101,8 @@ def assign(  # noqa: PLR0913
     ----------
     objects, assessors
         Labels, a number of them, or tables with a column ``object`` or ``assessor``. Further columns are recognised: of
-        objects ``per_object``, ``topics``, ``linking``, ``expected``; of assessors ``min_load``, ``max_load``,
-        ``cost``, ``topics``, ``email``.
+        objects ``per_object``, ``topics``, ``linking``, ``expected``, ``authors``; of assessors ``min_load``,
+        ``max_load``, ``cost``, ``topics``, ``email``.
     per_object
         Assessments of each object: one number, or one for each.
     min_load, max_load
@@ -118,6 +137,18 @@ def assign(  # noqa: PLR0913
     topics
         Topics of objects and of assessors, two mappings, instead: expertise is the share of an object's topics
         that an assessor knows.
+    bids
+        What assessors would like to read: yes, maybe or no, or whole numbers from -20 to 20, given as expertise is. A
+        bid that is not there is neutral.
+    weights
+        What ``"bids"``, ``"topics"`` and ``"expertise"`` weigh beside each other: expertise is then their weighted
+        mean, a pair of which one of them says nothing counting one half there. Without weights, bids and
+        expertise count alike, and topics stand in for expertise that is not given.
+    conflict_domains
+        Whether assessors are in conflict with objects by authors whose e-mail address has the same domain; addresses
+        are those of the tables, in columns ``email`` and ``authors``. Providers of e-mail to everybody do not count.
+    coauthors
+        Pairs of people, by name or address, who wrote together: an assessor is in conflict with objects by a co-author.
     uncertainty
         Expected standard deviation of a score in points: one number, or as for expertise, by pair.
     factor
@@ -138,6 +169,14 @@ def assign(  # noqa: PLR0913
     target_sd
         Find the cheapest design whose values have this mean standard deviation (largest, with ``"worst"``);
         ``per_object`` is then the most assessments of an object.
+    floor
+        Whether to make the smallest mean expertise of an object's readers as large as can be first; everything else is
+        then sought among designs that keep this floor.
+    max_probability
+        Draw the design by lot, no pair that is not fixed being likelier than this; of all such lotteries, one of the
+        largest expected expertise.
+    salt
+        Goes with the seed into the draw and into its commitment, so that the seed cannot be guessed from that.
     seed
         Of all random choices.
     effort
@@ -160,6 +199,20 @@ def assign(  # noqa: PLR0913
     sides = members_of(objects, "object"), members_of(assessors, "assessor")
     _check_options(seed, effort, time_limit, target_sd)
     aim = _aim(sides[0], objective, top, expected, value_sd, expertise_weight)
+    _check_lottery(aim, max_probability, target_sd, floor, salt)
+    notes: list[Problem] = []
+    signals: tuple[Signal, ...] = ()
+    if bids is not None or weights is not None:
+        if uncertainty is not None and not isinstance(uncertainty, int | float | np.number):
+            raise bad_option("Give uncertainties by pair, or bids and weights, not both.")
+        signals = heard(*sides, bids=bids, topics=topics, expertise=expertise, weights=weights, factor=factor)
+        expertise, topics = mixed(signals, factor, only_listed=only_listed), None
+        notes += bids_notes(signals)
+    derived: Sequence[Conflict] = ()
+    if conflict_domains or coauthors is not None:
+        derived, found = derived_conflicts(*sides, domains=conflict_domains, coauthors=coauthors)
+        notes += found
+        conflicts = with_conflicts(conflicts, derived, *sides)
     given = Given(
         per_object=per_object,
         min_load=min_load,
@@ -190,9 +243,9 @@ def assign(  # noqa: PLR0913
     task = replace(posed(given), wide=lambda: posed(everyone))
     if loads not in get_args(Loads):
         raise bad_option(f"Loads are {' or '.join(get_args(Loads))}, not {loads}.")
-    notes: list[Problem] = []
     if task.expertise is None and expertise_weight > 0:
         raise bad_option("A weight of expertise needs expertise: give it, or topics.")
+    record = Record(derived=tuple(derived))
     if target_sd is not None:
         require_inverse(task, "The cheapest design")
         task, outcome = cheapest(task, aim, target_sd, seed=seed, effort=effort, time_limit=time_limit)
@@ -200,14 +253,50 @@ def assign(  # noqa: PLR0913
         if loads == "even":
             bounds = (min_load, "min_load"), (max_load, "max_load")
             task = even_loads(task, *(said_of(one, sides[1], role) for one, role in bounds))
-        outcome = find(task, aim, seed=seed, effort=effort, time_limit=time_limit)
+        if floor or max_probability is not None:
+            record = replace(record, freed=task)
+        if floor:
+            task, reached, bound = floored(task, seed=seed)
+            record = replace(record, floor=reached, floor_bound=bound)
+        if max_probability is None:
+            outcome = find(task, aim, seed=seed, effort=effort, time_limit=time_limit)
+        else:
+            drawn = lottery(task, max_probability)
+            record = replace(record, lottery=drawn, salt=salt)
+            outcome = Found(drawn.draw(seed, salt), 0, in_time=True)
+            notes += _guessable(seed, salt)
         if task.n_objects + task.n_assessors > LARGEST_INVERSE and objective != "variance":
             words = (
                 f"designs of this size are made for a small mean variance of values, whatever is asked ({objective})."
             )
             notes.append(Problem("large", words))
     notes += _load_notes(task, outcome, said_of(max_load, sides[1], "max_load"))
-    return _design(task, outcome, aim, seed, notes, *sides)
+    record = replace(record, signals=effects(record.freed or task, outcome.chosen, signals))
+    return _design(task, outcome, aim, seed, notes, *sides, record)
+
+
+def _check_lottery(aim: Aim, max_probability: float | None, target_sd: float | None, floor: bool, salt: str) -> None:
+    """Refuse what has no meaning with a floor or a lottery, or without one."""
+    if (floor or max_probability is not None) and target_sd is not None:
+        raise bad_option(f"{argument('target_sd')} says how few assessments will do: give it without a floor or a cap.")
+    if max_probability is None:
+        if salt:
+            raise bad_option(f"A salt goes with a draw: give {argument('max_probability')} too.")
+        return
+    if aim.objective != "variance" or aim.expertise_weight > 0:
+        raise bad_option(
+            f"A draw is made for expertise alone: give {argument('max_probability')} without an objective and without "
+            "a weight of expertise."
+        )
+
+
+def _guessable(seed: int, salt: str) -> list[Problem]:
+    """Return a note on a draw that others could repeat beforehand."""
+    if salt:
+        return []
+    what = "nothing is secret in it" if seed == 0 else "a seed alone can be guessed by trying"
+    words = f"the draw was made without a salt, and {what}: give {argument('salt')}, some words that nobody knows."
+    return [Problem("guessable", words)]
 
 
 def _load_notes(task: Task, outcome: Found, most_said: Flags) -> list[Problem]:
@@ -360,7 +449,14 @@ def _aim(
 
 
 def _design(
-    task: Task, outcome: Found, aim: Aim, seed: int, notes: Sequence[Problem], objects: Members, assessors: Members
+    task: Task,
+    outcome: Found,
+    aim: Aim,
+    seed: int,
+    notes: Sequence[Problem],
+    objects: Members,
+    assessors: Members,
+    record: Record | None = None,
 ) -> Design:
     said = [*notes]
     if not outcome.in_time:
@@ -379,4 +475,5 @@ def _design(
         backend=objects.backend,
         object_details=objects.details,
         assessor_details=assessors.details,
+        record=Record() if record is None else record,
     )

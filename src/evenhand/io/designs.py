@@ -234,19 +234,20 @@ def read_expected(
     objects: Members,
     assessors: Members,
     *,
-    form: Literal["expertise", "uncertainty"] = "expertise",
+    form: Literal["expertise", "uncertainty", "bids"] = "expertise",
     factor: float = FACTOR,
     object: str | None = None,
     assessor: str | None = None,
 ) -> Expected:
-    """Return what a file says of how well assessors know objects, or how uncertain their scores will be.
+    """Return what a file says of how well assessors know objects, how uncertain their scores will be, or of bids.
 
-    It has columns of assessors, objects and one named expertise, level or uncertainty; or it is wide, with assessors
-    down and objects across, or the other way round, and ``form`` says what its cells are. ``object`` and ``assessor``
-    name columns, where the file has them. Preferences of HotCRP, bids of EasyChair, CMT and OpenReview, and affinities
-    of OpenReview are read as expertise.
+    It has columns of assessors, objects and one named expertise, level, uncertainty or bid; or it is wide, with
+    assessors down and objects across, or the other way round, and ``form`` says what its cells are. ``object`` and
+    ``assessor`` name columns, where the file has them. Preferences of HotCRP, bids of EasyChair, CMT and OpenReview,
+    and affinities of OpenReview are read as expertise.
     """
-    table = _sheet(path, "expertise", assessors, {"assessor": assessor, "object": object})
+    purpose: Purpose = "bids" if form == "bids" else "expertise"
+    table = _sheet(path, purpose, assessors, {"assessor": assessor, "object": object})
     named = [name for name in table.names if name in {*objects.labels, *assessors.labels}]
     twice = next((name for name in named if named.count(name) > 1), None) if len(named) > len(set(named)) else None
     if twice is not None:
@@ -329,6 +330,25 @@ def read_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     if halves:
         raise InputError([Problem("empty_label", message, table.where(row)) for row in halves])
     return [(assessor, object_) for _, (assessor, object_) in rows if assessor is not None and object_ is not None]
+
+
+def read_people(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
+    """Return the pairs of people of a file, co-authors say, by name or by address: its first two columns."""
+    table = _cells(path)
+    if len(table.columns) < 2:
+        message = "Pairs of people stand in two columns, and there is one: write two, such as name and coauthor."
+        raise InputError(message, kind="missing_column", where=table.source)
+    rows = [
+        [None if cell is None else label_text(cell) for cell in cells] for cells in zip(*table.columns[:2], strict=True)
+    ]
+    halves = [row for row, (one, other) in enumerate(rows) if (one is None) != (other is None)]
+    if halves:
+        message = "a pair needs two people: fill in the other."
+        raise InputError([Problem("empty_label", message, table.where(row)) for row in halves])
+    found = [(one, other) for one, other in rows if one is not None and other is not None]
+    if not found:
+        raise InputError("There is no pair of people in it: write one a row.", kind="empty", where=table.source)
+    return found
 
 
 def read_labels(path: str | os.PathLike[str], side: Side) -> list[str]:

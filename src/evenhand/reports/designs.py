@@ -15,6 +15,7 @@ from evenhand.frames import records_of
 from evenhand.io.results import write_tables, write_whole
 from evenhand.io.sheets import Column, Formats, Sheet, check_fits, open_workbook, sheet_name, text_width, write_sheet
 from evenhand.panel.confidence import Form
+from evenhand.reports.design_record import describe_record, record_of
 from evenhand.reports.summary import Summary, bridge_records, problem_records
 from evenhand.reports.template import INSTRUCTIONS, confidence_check, score_check
 from evenhand.words import count_of, name_some
@@ -78,6 +79,7 @@ def summarise_design(
         "efficiency": design.efficiency,
         "objective": design.aim.objective,
         "seed": design.seed,
+        **record_of(design, priced=outlook is not None),
         "notes": problem_records(found),
     }
 
@@ -132,6 +134,7 @@ def describe_design(summary: Summary) -> list[str]:
     lines.append(_holds(summary))
     if summary["mean_expertise"] is not None:
         lines.append(f"Mean expertise of the pairs: {summary['mean_expertise']:.2f}, from 0 (none) to 1.")
+    lines += describe_record(summary)
     if summary["cost"] != sum(readings):
         lines.append(f"Cost of all assessments: {summary['cost']:,.6g}.")
     if summary["random"] is not None:
