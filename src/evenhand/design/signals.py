@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.compiled import Codes, Flags, Floats
 from evenhand.design.inputs import Expected, Members, expected_of, expertise_of, people_in, topics_expertise
-from evenhand.design.start import least_cost
+from evenhand.design.program import least_cost
 from evenhand.design.task import Task
 from evenhand.errors import Problem, bad_option
 from evenhand.panel import lexicon
