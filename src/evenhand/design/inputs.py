@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from evenhand import frames
-from evenhand.compiled import Codes, Floats
+from evenhand.compiled import Codes, Flags, Floats
 from evenhand.design.task import Task
 from evenhand.errors import InputError, NoDesignError, bad_option
 from evenhand.panel import lexicon
@@ -80,6 +80,8 @@ class Members:
     """Labels by what else members are called in further tables, such as e-mail addresses."""
     details: Details = field(default_factory=dict)
     """What goes with them wherever they go, such as titles and addresses: by column, and then by label."""
+    told: Details = field(default_factory=dict)
+    """All that their table says of them, likewise."""
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -191,7 +193,7 @@ def members_from(
         if name != label:
             cells = ((one, columns[name][at]) for one, at in zip(labels, rows, strict=True))
             told[name] = {one: label_text(cell).strip() for one, cell in cells if not _says_nothing(cell)}
-    return Members(side, tuple(labels), found, backend, details=handed_out(side, told))
+    return Members(side, tuple(labels), found, backend, details=handed_out(side, told), told=told)
 
 
 def _is_of_authors(name: str) -> bool:
@@ -340,6 +342,14 @@ def whole_numbers(given: object, members: Members, role: str, default: int) -> C
     return np.asarray(numbers, dtype=np.int64)
 
 
+def said_of(given: object, members: Members, role: str) -> Flags:
+    """Say of which members a number was given (n)."""
+    cells = _cells(given, members, role)
+    if cells is None:
+        return np.zeros(len(members.labels), dtype=bool)
+    return np.array([not _says_nothing(cell) for cell in cells])
+
+
 def floats_of(given: object, members: Members, role: str) -> Floats | None:
     """Return a number for each member, from a mapping, a sequence, or the column of their table; None without any."""
     cells = _cells(given, members, role)
@@ -370,7 +380,7 @@ def pairs_of(given: Pairs, objects: Members, assessors: Members, what: str) -> C
     else:
         raise bad_option(f"Give {what} as pairs (assessor, object) or as a table.")
     keys = [
-        _position(assessor, assessors, what) + _position(object_, objects, what) * len(assessors.labels)
+        position_of(assessor, assessors, what) + position_of(object_, objects, what) * len(assessors.labels)
         for assessor, object_ in listed
     ]
     return np.unique(np.asarray(keys, dtype=np.int64))
@@ -550,7 +560,7 @@ def expected_by_columns(
     for column, members in ((assessor, assessors), (object_, objects)):
         place = members.positions(column)
         if (place < 0).any():
-            _position(column[int(np.argmax(place < 0))], members, form)
+            position_of(column[int(np.argmax(place < 0))], members, form)
         places.append(place)
     words = level_words()
     read = [_rated_cell(cell, form, words, decimal_comma) for cell in ratings.cells] or [np.nan]
@@ -617,7 +627,7 @@ def _positions(labels: Sequence[Any], members: Members, what: str) -> Codes:
     if -1 in found and members.aliases:
         found = [members.find(label_text(label)) if at < 0 else at for at, label in zip(found, labels, strict=True)]
     if -1 in found:
-        _position(labels[found.index(-1)], members, what)
+        position_of(labels[found.index(-1)], members, what)
     return np.asarray(found, dtype=np.int64)
 
 
@@ -695,7 +705,7 @@ def flags_of(given: object, members: Members, role: str) -> Codes:
     """Return the members that are marked: labels that were given, or a column of yes and no."""
     if given is not None and not (isinstance(given, Sequence) and not given):
         chosen = [given] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
-        return np.asarray([_position(one, members, role) for one in chosen], dtype=np.int64)
+        return np.asarray([position_of(one, members, role) for one in chosen], dtype=np.int64)
     cells = members.columns.get(role, ())
     marked = []
     for at, cell in enumerate(cells):
@@ -712,10 +722,11 @@ def flags_of(given: object, members: Members, role: str) -> Codes:
 
 def _known(given: Mapping[Any, Any], members: Members) -> None:
     for label in given:
-        _position(label, members, "An option")
+        position_of(label, members, "An option")
 
 
-def _position(given: object, members: Members, what: str) -> int:
+def position_of(given: object, members: Members, what: str) -> int:
+    """Return where a member stands; ``what`` names it is said where there is none of that label."""
     label = label_text(given)
     at = members.find(label)
     if at < 0:
@@ -744,6 +755,7 @@ class Given:
     factor: float
     only_listed: bool
     cost: Any
+    authors: Pairs = ()
 
 
 def pose(objects: Members, assessors: Members, given: Given, *, is_open: bool, seed: int) -> Task:
@@ -756,7 +768,10 @@ def pose(objects: Members, assessors: Members, given: Given, *, is_open: bool, s
     if (most < 1).any():
         label = objects.labels[int(np.argmin(most))]
         raise bad_option(f"Object {label} needs at least one assessment to have a value.", where=f"object {label}")
-    taken = pairs_of(given.conflicts, objects, assessors, "conflicts")
+    taken = np.union1d(
+        pairs_of(given.conflicts, objects, assessors, "conflicts"),
+        pairs_of(given.authors, objects, assessors, "authors"),
+    )
     must = pairs_of(given.fixed, objects, assessors, "fixed pairs")
     _refuse_both(taken, must, objects, assessors)
     everybody = flags_of(given.linking, objects, "linking")
