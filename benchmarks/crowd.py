@@ -16,9 +16,9 @@ import numpy as np
 from ortools.graph.python import min_cost_flow
 
 import evenhand as eh
-from evenhand.compiled import Codes
+from evenhand.compiled import Codes, Flags
 from evenhand.design.spread import spread
-from evenhand.design.task import Flags, Task
+from evenhand.design.task import Task
 
 OBJECTS: Final = 15_000
 ASSESSORS: Final = 10_000

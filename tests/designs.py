@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from evenhand.compiled import Floats
-from evenhand.design.task import Flags, Task
+from evenhand.compiled import Flags, Floats
+from evenhand.design.task import Task
 
 
 def make_task(

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from designs import covariance, make_task
-from evenhand.compiled import Floats
+from evenhand.compiled import Flags, Floats
 from evenhand.design import exchange as exchange_module
 from evenhand.design.exchange import Inverse
-from evenhand.design.task import Aim, Flags, Task, spectral_gap
+from evenhand.design.task import Aim, Task, spectral_gap
 from evenhand.panel.panel import Panel
 from evenhand.solve.connectivity import connectivity
 

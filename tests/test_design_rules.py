@@ -1,212 +1,141 @@
-"""Rules of a design: a flow keeps them, a connected design is found where there is one, and causes are named."""
+"""Limits on sets of pairs: what a design breaks, and which moves keep them."""
 
-import itertools
-import re
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from designs import all_designs, make_task
-from evenhand.design import start as start_module
-from evenhand.design.start import join, least_cost, no_design, parts_of
-from evenhand.design.task import Task
-from evenhand.errors import NoDesignError
+from designs import make_task
+from evenhand.design.exchange import search
+from evenhand.design.find import open_pairs
+from evenhand.design.rules import SLACK, Rules, Tally
+from evenhand.design.spread import compiled_pass, exchange, one_pass
+from evenhand.design.start import join, mix, parts_of
+from evenhand.design.task import Aim, Task
 
-
-def drawn(seed: int) -> Task:
-    generator = np.random.default_rng(seed)
-    n_objects, n_assessors = int(generator.integers(2, 6)), int(generator.integers(2, 5))
-    per_object = int(generator.integers(1, min(n_assessors, 3) + 1))
-    conflicts = generator.random((n_assessors, n_objects)) < generator.choice([0, 0.2, 0.4, 0.6])
-    loads = int(generator.integers(0, 3)), int(generator.integers(1, n_objects + 1))
-    return make_task(n_objects, n_assessors, per_object, loads=loads, conflicts=conflicts)
+N_PAIRS = 12
 
 
-@pytest.mark.parametrize("seed", range(120))
-def test_a_design_is_found_if_and_only_if_there_is_one_and_joined_if_it_can_be(seed: int) -> None:
-    task, generator = drawn(seed), np.random.default_rng(seed)
-    designs = list(all_designs(task))
-    cost = generator.random(task.n_pairs)
-    found = least_cost(task, cost)
-    if not designs:
-        assert found is None
+@st.composite
+def some_rules(draw: st.DrawFn) -> Rules:
+    """Rules on random sets of pairs, some of them with weights."""
+    limits = []
+    for at in range(draw(st.integers(0, 5))):
+        pairs = draw(st.lists(st.integers(0, N_PAIRS - 1), min_size=1, max_size=6, unique=True))
+        least = draw(st.integers(0, 2))
+        most = draw(st.sampled_from([least, least + 1, np.inf]))
+        limits.append((pairs, float(least), float(most), f"rule {at}"))
+    rules = Rules.of(limits)
+    size = rules.pair.size
+    rules.weight[:] = draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=size, max_size=size))
+    return rules
+
+
+def sums_by_hand(rules: Rules, chosen: np.ndarray) -> list[float]:
+    return [
+        float(sum(rules.weight[at] for at in range(rules.start[one], rules.start[one + 1]) if chosen[rules.pair[at]]))
+        for one in range(len(rules))
+    ]
+
+
+@given(some_rules(), st.lists(st.booleans(), min_size=N_PAIRS, max_size=N_PAIRS))
+def test_rules_that_a_design_breaks_are_named(rules: Rules, flags: list[bool]) -> None:
+    chosen = np.array(flags)
+    sums = sums_by_hand(rules, chosen)
+    assert rules.sums(chosen).tolist() == sums
+    wrong = {
+        rules.names[rules.kind[at]]
+        for at, total in enumerate(sums)
+        if not rules.least[at] - SLACK <= total <= rules.most[at] + SLACK
+    }
+    assert set(rules.broken(chosen)) == wrong
+
+
+@given(some_rules(), st.lists(st.booleans(), min_size=N_PAIRS, max_size=N_PAIRS), st.data())
+def test_a_move_is_allowed_if_it_breaks_nothing_further(rules: Rules, flags: list[bool], data: st.DataObject) -> None:
+    chosen = np.array(flags)
+    gone, come = np.flatnonzero(chosen), np.flatnonzero(~chosen)
+    if not gone.size or not come.size:
         return
-    assert found is not None
-    assert task.broken(found) == []
-    assert cost[found].sum() == pytest.approx(min(cost[one].sum() for one in designs), abs=1e-5)
-    if any(parts_of(task, one)[0] == 1 for one in designs):
-        joined = join(task, found, generator)
-        assert parts_of(task, joined)[0] == 1
-        assert task.broken(joined) == []
-    else:
-        with pytest.raises(NoDesignError):
-            join(task, found, generator)
+    leaving = int(data.draw(st.sampled_from(gone.tolist())))
+    entries = rules.by_pair(N_PAIRS)
+    allowed = rules.allow(rules.sums(chosen), entries, [np.array([leaving]), come], (-1, 1))
+    for arriving, good in zip(come.tolist(), allowed.tolist(), strict=True):
+        after = chosen.copy()
+        after[[leaving, arriving]] = False, True
+        before_sums, after_sums = np.array(sums_by_hand(rules, chosen)), np.array(sums_by_hand(rules, after))
+        worse = (after_sums > rules.most + SLACK) & (after_sums > before_sums)
+        worse |= (after_sums < rules.least - SLACK) & (after_sums < before_sums)
+        assert good == (not worse.any())
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_flows_without_ortools_cost_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = drawn(1000 + seed)
-    cost = np.random.default_rng(seed).random(task.n_pairs)
-    with_it = least_cost(task, cost)
-    monkeypatch.setattr(start_module, "has_ortools", lambda: False)
-    without = least_cost(task, cost)
-    assert (with_it is None) == (without is None)
-    if with_it is not None and without is not None:
-        assert cost[with_it].sum() == pytest.approx(cost[without].sum(), abs=1e-5)
-
-
-@pytest.mark.parametrize("seed", range(80))
-def test_whatever_is_named_as_the_cause_is_one(seed: int) -> None:
-    task = next(
-        one
-        for one in (drawn(2000 + 50 * seed + at) for at in range(50))
-        if least_cost(one, np.zeros(one.n_pairs)) is None
-    )
-    error = no_design(task)
-    assert error.short > 0
-    assert str(error.short) in re.findall(r"\d+", str(error))
-    objects = [task.objects.index(label) for label in error.objects]
-    if error.kind == "object" or (error.kind == "capacity" and objects):
-        concerned = objects[:1] if error.kind == "object" else objects
-        group = np.isin(task.object, concerned)
-        room = np.minimum(task.most_load, np.bincount(task.assessor[group], minlength=task.n_assessors))
-        assert int(task.least[concerned].sum()) > int(room.sum())
-    if error.kind == "capacity" and not objects:
-        assert task.most_load.sum() < task.total or task.least_load.sum() > task.total
-    if error.kind == "load":
-        assert error.assessors
-
-
-def raised(task: Task) -> NoDesignError:
-    found = least_cost(task, np.zeros(task.n_pairs))
-    if found is None:
-        return no_design(task)
-    with pytest.raises(NoDesignError) as caught:
-        join(task, found, np.random.default_rng(0))
-    return caught.value
-
-
-def test_an_object_in_conflict_with_everybody_is_named() -> None:
-    conflicts = np.zeros((4, 6), dtype=bool)
-    conflicts[:3, 2] = True
-    error = raised(make_task(6, 4, 2, conflicts=conflicts))
-    assert str(error).startswith(
-        "Object o2 needs 2 assessments, and only 1 of 4 assessors may read it; 3 assessors of 4 are in conflict with "
-        "it: 1 short."
-    )
-    assert (error.kind, error.objects, error.short) == ("object", ("o2",), 1)
-
-
-def test_missing_capacity_is_counted() -> None:
-    error = raised(make_task(10, 4, 3, loads=(0, 7)))
-    assert str(error).startswith("10 objects need 30 assessments in all, and 4 assessors have room for 28: 2 short.")
-    assert (error.kind, error.short) == ("capacity", 2)
-
-
-def test_a_group_of_objects_that_share_few_assessors_is_named_and_no_larger_than_it_must_be() -> None:
-    conflicts = np.zeros((6, 8), dtype=bool)
-    conflicts[2:, :4] = True  # objects 0 to 3 can be read by assessors 0 and 1 alone, who may read three each
-    error = raised(make_task(8, 6, 2, loads=(0, 3), conflicts=conflicts))
-    assert error.kind == "capacity"
-    assert len(error.objects) == 4
-    assert set(error.objects) == {"o0", "o1", "o2", "o3"}
-    assert error.assessors == ("a0", "a1")
-    assert error.short == 2
-    assert "need 8 assessments together" in str(error)
-    assert "2 short" in str(error)
-
-
-def test_of_two_groups_that_are_short_each_for_itself_one_is_named() -> None:
-    conflicts = np.ones((12, 12), dtype=bool)
-    conflicts[:2, :4] = conflicts[2:4, 4:8] = conflicts[4:, 8:] = False  # two camps of two who may read three each
-    error = raised(make_task(12, 12, 2, loads=(0, 3), conflicts=conflicts))
-    assert len(error.objects) == 4
-    assert len(error.assessors) == 2
-    assert error.short == 2
-
-
-def test_fixed_pairs_over_the_load_are_counted() -> None:
-    fixed = np.zeros((3, 5), dtype=bool)
-    fixed[1, :4] = True
-    error = raised(make_task(5, 3, 2, loads=(0, 3), fixed=fixed))
-    assert str(error).startswith("Assessor a1 has 4 fixed pairs and may read at most 3: 1 too many.")
-    assert (error.kind, error.assessors, error.short) == ("fixed", ("a1",), 1)
-
-
-def test_objects_that_no_assessor_may_read_across_are_named() -> None:
-    conflicts = np.zeros((5, 7), dtype=bool)
-    conflicts[:2, 3:], conflicts[2:, :3] = True, True
-    error = raised(make_task(7, 5, 2, conflicts=conflicts))
-    assert (error.kind, error.objects, error.assessors, error.short) == ("groups", ("o0", "o1", "o2"), ("a0", "a1"), 1)
-
-
-def test_too_few_assessments_to_join_everything_are_counted() -> None:
-    error = raised(make_task(6, 4, 1, loads=(1, 2)))
-    assert (error.kind, error.short) == ("connection", 3)
-    assert "only through 9 assessments or more, and 6 are asked for: 3 short" in str(error)
-
-
-def test_what_only_integer_programming_can_settle_is_settled() -> None:
-    # two triangles of assessors, joined by one object that only two of them may read, who are full without it
-    found = 0
-    for conflicts in itertools.islice(itertools.product([False, True], repeat=8), 3, 200, 9):
-        matrix = np.array(conflicts).reshape(2, 4)
-        task = make_task(4, 4, 2, loads=(2, 2), conflicts=np.vstack([matrix, ~matrix]))
-        designs = list(all_designs(task))
-        connected = [one for one in designs if parts_of(task, one)[0] == 1]
-        start = least_cost(task, np.zeros(task.n_pairs))
-        assert (start is not None) == bool(designs)
-        if start is None:
-            continue
-        found += 1
-        if connected:
-            assert parts_of(task, join(task, start, np.random.default_rng(1)))[0] == 1
-        else:
-            with pytest.raises(NoDesignError):
-                join(task, start, np.random.default_rng(1))
-    assert found > 0
-
-
-def parted() -> Task:
-    """Return a task of which the first design falls into two parts, and which can be joined."""
-    return make_task(6, 4, 2, loads=(3, 3))
-
-
-def in_parts(task: Task) -> np.ndarray:
-    """Return a design in two parts: objects 0 to 2 by assessors 0 and 1, the others by 2 and 3."""
-    return np.asarray((task.object < 3) == (task.assessor < 2))
-
-
-@pytest.mark.parametrize("status", [1, 4])
-def test_integer_programming_that_ran_out_of_time_proves_nothing(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = parted()
-    chosen = in_parts(task)
+def limited(seed: int) -> tuple[Task, np.ndarray]:
+    """Return a task with many limits, and a design that keeps them and is in several parts as often as not."""
+    generator = np.random.default_rng(seed)
+    task = make_task(12, 8, 2, loads=(2, 4), precision=np.exp(generator.normal(size=(8, 12))))
+    reads = np.zeros((12, 8), dtype=bool)
+    for at in range(24):
+        reads[at // 2, at % 8] = True
+    chosen = reads.ravel()
+    sums = chosen.astype(float)
+    limits = []
+    for at in range(25):
+        pairs = generator.choice(task.n_pairs, int(generator.integers(2, 12)), replace=False)
+        slack = float(generator.integers(0, 2))
+        held = float(sums[pairs].sum())
+        limits.append((pairs.tolist(), held - slack, held + 1, f"rule {at}"))
+    task = replace(task, rules=Rules.of(limits))
     assert task.broken(chosen) == []
-    assert parts_of(task, join(task, chosen, np.random.default_rng(0)))[0] == 1
-    monkeypatch.setattr(start_module, "_joins", lambda *_: iter(()))
-    monkeypatch.setattr(start_module, "mix", lambda *_: None)
-    monkeypatch.setattr("scipy.optimize.milp", lambda *_, **__: SimpleNamespace(x=None, status=status))
-    with pytest.raises(NoDesignError, match=r"was found within 60 seconds, which is no proof.*another seed") as caught:
-        join(task, chosen, np.random.default_rng(0))
-    assert caught.value.kind == "not_found"
-    assert not re.search(r"[Nn]o way", str(caught.value))
+    return task, chosen
 
 
-def test_a_large_task_that_no_attempt_joined_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
-    task = parted()
-    monkeypatch.setattr(start_module, "_joins", lambda *_: iter(()))
-    monkeypatch.setattr(start_module, "mix", lambda *_: None)
-    monkeypatch.setattr(start_module, "MOST_EXACT", 1)
-    with pytest.raises(NoDesignError, match=r"was found in 300 attempts, which is no proof") as caught:
-        join(task, in_parts(task), np.random.default_rng(0))
-    assert caught.value.kind == "not_found"
+@pytest.mark.parametrize("seed", range(12))
+def test_no_move_of_any_search_breaks_a_limit(seed: int) -> None:
+    task, chosen = limited(seed)
+    loose = replace(task, rules=Rules())
+    moved = broken = 0
+    for loop in (one_pass, compiled_pass()):
+        after, change = exchange(task, chosen, 0.0, seed, 3, loop, -1e-3)
+        assert task.broken(after) == []
+        moved += int(change[0])
+        broken += len(task.broken(exchange(loose, chosen, 0.0, seed, 3, loop, -1e-3)[0]))
+    mixed = chosen.copy()
+    mix(task, mixed, np.random.default_rng(seed))
+    assert task.broken(mixed) == []
+    moved += int((mixed & ~chosen).sum())
+    joined = join(task, chosen, np.random.default_rng(seed))
+    assert task.broken(joined) == []
+    assert parts_of(task, joined)[0] == 1
+    found = search(task, [joined], Aim(), seed=seed, shakes=3, looks=300)
+    assert task.broken(found.chosen) == []
+    broken += len(task.broken(search(loose, [joined], Aim(), seed=seed, shakes=3, looks=300).chosen))
+    assert moved > 3
+    assert broken > 0  # without them, limits would have been broken
 
 
-def test_a_solver_of_flows_that_gives_up_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start_module, "has_ortools", lambda: False)
-    monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: SimpleNamespace(x=None, status=1))
-    task = parted()
-    with pytest.raises(NoDesignError, match="no proof") as caught:
-        least_cost(task, np.zeros(task.n_pairs))
-    assert caught.value.kind == "not_found"
+@pytest.mark.parametrize("seed", range(5))
+def test_pairs_that_may_be_added_are_those_after_which_no_limit_is_broken(seed: int) -> None:
+    task, chosen = limited(seed)
+    task = replace(task, most=task.most + 1, total=task.total + 1)
+    for pair in np.flatnonzero(~chosen).tolist():
+        after = chosen.copy()
+        after[pair] = True
+        assert (pair in open_pairs(task, chosen)) == (not task.broken(after))
+
+
+@given(some_rules(), st.lists(st.booleans(), min_size=N_PAIRS, max_size=N_PAIRS), st.data())
+def test_a_tally_allows_what_the_rules_allow(rules: Rules, flags: list[bool], data: st.DataObject) -> None:
+    chosen = np.array(flags)
+    tally = Tally(rules, chosen)
+    for _ in range(3):
+        gone, come = np.flatnonzero(chosen), np.flatnonzero(~chosen)
+        if not gone.size or not come.size:
+            return
+        pairs = [int(data.draw(st.sampled_from(side.tolist()))) for side in (gone, come)]
+        one = [np.array([pair]) for pair in pairs]
+        allowed = rules.allow(rules.sums(chosen), rules.by_pair(N_PAIRS), one, (-1, 1))
+        assert tally.allows(pairs, (-1, 1)) == allowed[0]
+        tally.make(pairs, (-1, 1))
+        chosen[pairs] = False, True

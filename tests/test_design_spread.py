@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.compiled import Floats
+from evenhand.compiled import Flags, Floats
 from evenhand.design.spread import compiled_pass, exchange, one_pass, spread
-from evenhand.design.task import Flags, Task
+from evenhand.design.task import Task
 
 
 def information(task: Task, chosen: Flags) -> Floats:

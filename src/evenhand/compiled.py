@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Codes = NDArray[np.integer[Any]]
+Flags = NDArray[np.bool_]
 
 LARGE: Final = 1_000_000
 """From this many assessments on, compiled loops repay the second that numba takes to be imported."""

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from evenhand.answers.next_best import about_mean, forms, inverted, low_rank
-from evenhand.compiled import Codes, Floats
-from evenhand.design.task import Aim, Flags, Move, Task, spectral_gap
+from evenhand.compiled import Codes, Flags, Floats
+from evenhand.design.task import Aim, Move, Task, spectral_gap
 
 PARTNERS: Final = 1_500
 """Of more exchanges for one assessment, this many are tried, drawn at random."""
@@ -128,6 +128,7 @@ class Exchange:
         """Compute what follows from the design as it stands and costs little."""
         task, chosen = self.task, self.chosen
         self.loads, self.readings = task.loads(chosen), task.readings(chosen)
+        self.sums = task.rules.sums(chosen)
         self.free = np.flatnonzero(chosen & ~task.fixed)
         self.expertise = 0.0 if task.expertise is None else float(task.expertise[chosen].mean())
 
@@ -166,8 +167,10 @@ class Exchange:
         come = self._table[assessor, task.object[partner]]
         back = self._table[task.assessor[partner], object_]
         good = (come >= 0) & (back >= 0) & ~self.chosen[come] & ~self.chosen[back]
-        kept = self._some(np.flatnonzero(good))
-        return partner[kept], come[kept], back[kept]
+        kept = np.flatnonzero(good)
+        moves = [np.array([pair]), partner[kept], come[kept], back[kept]]
+        some = self._some(kept[task.allowed(self.sums, moves, (-1, -1, 1, 1))])
+        return partner[some], come[some], back[some]
 
     def transfers(self, pair: int) -> Codes:
         """Return pairs that may take the place of one.
@@ -187,7 +190,8 @@ class Exchange:
         if self.loads[assessor] <= task.least_load[assessor]:
             good &= same
         good &= (to_object == object_) | (self.readings[to_object] < task.most[to_object])
-        return self._some(target[good])
+        target = target[good]
+        return self._some(target[task.allowed(self.sums, [np.array([pair]), target], (-1, 1))])
 
     def _some(self, indices: Codes) -> Codes:
         if indices.size <= PARTNERS:

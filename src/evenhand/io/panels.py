@@ -123,7 +123,8 @@ def read_panel(  # noqa: PLR0913
         Names of the columns of scores, where each is an assessor's (or, across, an object's): all others are left out.
     corrections
         Cells that are read as something else than stands in the file, which itself is never changed:
-        ``{"26:Ito": "80"}`` for row 26 under the heading Ito; empty text for an empty cell.
+        ``{"26:Ito": "80"}`` for row 26 under the heading Ito; empty text for an empty cell. What stands there already
+        says that it is right: such a score stops no decision, however far it is from all others.
 
     Raises
     ------
@@ -382,7 +383,7 @@ def _read(
     """Return the assessments of a file, which is read as a whole where it is small or must be."""
 
     def of_table(table: Table) -> Read:
-        return _of_table(table.corrected(corrections), given, options, format)
+        return _with_confirmed(_of_table(table.corrected(corrections), given, options, format), table, corrections)
 
     kind = _kind_of(path, sheet)
     if given.layout in (None, "long") and format is None and not corrections:
@@ -395,7 +396,15 @@ def _read(
     found = _whole(path, kind, sheet, max_unpacked, format, given)
     if isinstance(found, Table):
         return of_table(found)
-    return _of_system(replace(found, table=found.table.corrected(corrections)), given, options)
+    read = _of_system(replace(found, table=found.table.corrected(corrections)), given, options)
+    return _with_confirmed(read, found.table, corrections)
+
+
+def _with_confirmed(read: Read, table: Table, corrections: Mapping[str, str]) -> Read:
+    """Return what was read, with the cells that somebody has looked at and found right."""
+    if not corrections or read.reading is None:
+        return read
+    return replace(read, reading=replace(read.reading, confirmed=table.confirmed(corrections)))
 
 
 def _whole(

@@ -359,6 +359,15 @@ class Panel:
         ones: NDArray[np.float64] = np.broadcast_to(np.float64(1.0), self.score.shape)
         return replace(self, precision=ones.view())
 
+    def cell_of(self, at: int) -> tuple[int, str] | None:
+        """Return the row and the column of the file in which a score stands; None where that is not known."""
+        if self.rows is None or self.reading is None:
+            return None
+        object_, assessor = self.objects[self.object_index[at]], self.assessors[self.assessor_index[at]]
+        criterion = None if self.criterion is None else str(self.criterion[at])
+        column = self.reading.column_of(str(object_), str(assessor), criterion)
+        return None if column is None else (int(self.rows[at]), column)
+
     def restrict(self, chosen: NDArray[np.bool_]) -> Panel:
         """Return the panel of some of the assessments; objects and assessors left without any are left out."""
         objects, object_index = np.unique(self.object_index[chosen], return_inverse=True)
