@@ -114,7 +114,8 @@ def assign(  # noqa: PLR0913
     expertise
         How well assessors know objects: levels (high, medium, low) or numbers from 0 to 1, as a matrix (assessors x
         objects; may be sparse), a mapping from pairs, or a table. Experts are expected to be surer: 1 is as high, 0
-        as low. Pairs of which nothing is said count as 0.
+        as low. Pairs of which a mapping or a table says nothing are ordinary, as medium or one half; what a sparse
+        matrix does not store is 0.
     topics
         Topics of objects and of assessors, two mappings, instead: expertise is the share of an object's topics
         that an assessor knows.

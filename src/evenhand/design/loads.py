@@ -38,7 +38,7 @@ def even_loads(task: Task, least_said: Flags, most_said: Flags) -> Task:
     share, even = load_levels(room, task.total)
     bound = np.maximum(task.loads(task.fixed), task.least_load)
     if most_said.all():
-        levels = [(share // 2, task.n_objects), (1, task.n_objects), (0, task.n_objects)]
+        levels = [(max(share // 2, 1), task.n_objects), (1, task.n_objects), (0, task.n_objects)]
     else:
         highest = [*range(even, min(even + UNEVEN, task.n_objects)), task.n_objects]
         levels = [(share, even), *((least, most) for most in highest for least in (share // 2, 0))]
