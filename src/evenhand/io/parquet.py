@@ -36,26 +36,9 @@ _BYTES_OF_A_CELL: Final = 4
 
 
 def read_parquet(path: str | os.PathLike[str], *, max_cells: int = MAX_CELLS, max_text: int = MAX_UNPACKED) -> Table:
-    """Read a parquet file, or all parquet files of a directory in the order of their names.
+    """Read a parquet file, or all parquet files of a directory in the order of their names; rows count from 1.
 
-    Parameters
-    ----------
-    path
-        A file, or a directory with files whose names end in ``.parquet``.
-    max_cells
-        Most cells, rows times columns, that are read; checked from the metadata before anything is unpacked.
-    max_text
-        Most bytes of text that the columns may hold.
-
-    Returns
-    -------
-    Table
-        The cells, with rows numbered from 1, since such a file has no header row.
-
-    Raises
-    ------
-    InputError
-        If a file is damaged, the files of a directory do not fit together, or there is too much of them.
+    How many cells and bytes of text there are is known from the metadata, before anything is unpacked.
     """
     return read_whole(ParquetFile(path, quick=False, max_cells=max_cells, max_text=max_text))
 

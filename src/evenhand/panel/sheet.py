@@ -62,12 +62,13 @@ class Facts:
     def kinds(self) -> tuple[list[Cell], NDArray[np.intp]]:
         """The distinct cells, of which the first is None for an empty one, and for each row which of them it has."""
         column = self._column if self._column.numbers is None else factorise(self.name, list(self._column))
-        filled = [(code, cell) for code, cell in enumerate(column.cells) if not is_empty(cell)]
         found: list[Cell] = [None]
         known: dict[object, int] = {}
         place = np.zeros(len(column.cells) + 1, np.intp)  # the last for cells without a code
-        for code, cell in filled:
-            place[code] = known.setdefault(comparable(cell), len(found))
+        for code, cell in enumerate(column.cells):
+            if is_empty(cell):
+                continue
+            place[code] = known.setdefault(cell if type(cell) is str else comparable(cell), len(found))
             if place[code] == len(found):
                 found.append(cell)
         return found, place[np.minimum(column.codes, len(column.cells))]
