@@ -373,20 +373,23 @@ def pairs_of(given: Pairs, objects: Members, assessors: Members, what: str) -> C
     """Return pairs as sorted keys ``object * n_A + assessor``, each once."""
     if isinstance(given, CodedPairs) and given.objects is objects and given.assessors is assessors:
         return np.unique(given.object_index * len(assessors.labels) + given.assessor_index)
-    if isinstance(given, Mapping):
-        listed: list[tuple[object, object]] = [(who, one) for who, ones in given.items() for one in ones]
-    elif isinstance(given, Iterable) and not hasattr(given, "columns"):
-        listed = [(pair[0], pair[1]) for pair in given]
-    elif hasattr(given, "columns") or hasattr(given, "column_names"):
-        columns = _columns(given)
-        listed = list(zip(*(columns[_labels_column(columns, side)] for side in ("assessor", "object")), strict=True))
-    else:
-        raise bad_option(f"Give {what} as pairs (assessor, object) or as a table.")
     keys = [
         position_of(assessor, assessors, what) + position_of(object_, objects, what) * len(assessors.labels)
-        for assessor, object_ in listed
+        for assessor, object_ in listed_pairs(given, what)
     ]
     return np.unique(np.asarray(keys, dtype=np.int64))
+
+
+def listed_pairs(given: Pairs, what: str) -> list[tuple[object, object]]:
+    """Return pairs (assessor, object) one by one, as they were given."""
+    if isinstance(given, Mapping):
+        return [(who, one) for who, ones in given.items() for one in ones]
+    if isinstance(given, Iterable) and not hasattr(given, "columns"):
+        return [(pair[0], pair[1]) for pair in given]
+    if hasattr(given, "columns") or hasattr(given, "column_names"):
+        columns = _columns(given)
+        return list(zip(*(columns[_labels_column(columns, side)] for side in ("assessor", "object")), strict=True))
+    raise bad_option(f"Give {what} as pairs (assessor, object) or as a table.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from evenhand.design.program import least_cost
 from evenhand.design.start import joined
 from evenhand.design.task import Task
 from evenhand.errors import NoDesignError
-from evenhand.words import count_of
+from evenhand.words import argument, count_of
 
 UNEVEN: Final = 8
 """Loads are limited to at most this much above the even one; beyond, no limit is tried."""
@@ -95,8 +95,8 @@ def _refuse_single(task: Task) -> None:
             f"One assessment of each object cannot link assessors: {count_of(task.n_objects, 'object')} and "
             f"{count_of(able, 'assessor')} can be compared with each other only through "
             f"{count_of(needed, 'assessment')} or more, and {task.total:,} are asked for: {needed - task.total:,} "
-            "short. Ask for two assessments per object, or let everybody read one object (linking). If one assessor "
-            "is to read everything, leave loads free (loads).",
+            f"short. Ask for two assessments per object, or let everybody read one object ({argument('linking')}). If "
+            f"one assessor is to read everything, say so: {argument('loads', 'free')}.",
             kind="connection",
             short=needed - task.total,
         )
