@@ -118,6 +118,7 @@ class Exchange:
         """Compute what follows from the design as it stands and costs little."""
         task, chosen = self.task, self.chosen
         self.loads, self.readings = task.loads(chosen), task.readings(chosen)
+        self.sums = task.rules.sums(chosen)
         self.free = np.flatnonzero(chosen & ~task.fixed)
         self.expertise = 0.0 if task.expertise is None else float(task.expertise[chosen].mean())
 
@@ -158,8 +159,10 @@ class Exchange:
         come = self._table[assessor, task.object[partner]]
         back = self._table[task.assessor[partner], object_]
         good = (come >= 0) & (back >= 0) & ~self.chosen[come] & ~self.chosen[back]
-        kept = self._some(np.flatnonzero(good))
-        return partner[kept], come[kept], back[kept]
+        kept = np.flatnonzero(good)
+        moves = [np.array([pair]), partner[kept], come[kept], back[kept]]
+        some = self._some(kept[task.allowed(self.sums, moves, (-1, -1, 1, 1))])
+        return partner[some], come[some], back[some]
 
     def transfers(self, pair: int) -> Codes:
         """Return pairs that may take the place of one.
@@ -179,7 +182,8 @@ class Exchange:
         if self.loads[assessor] <= task.least_load[assessor]:
             good &= same
         good &= (to_object == object_) | (self.readings[to_object] < task.most[to_object])
-        return self._some(target[good])
+        target = target[good]
+        return self._some(target[task.allowed(self.sums, [np.array([pair]), target], (-1, 1))])
 
     def _some(self, indices: Codes) -> Codes:
         if indices.size <= PARTNERS:

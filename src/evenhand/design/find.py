@@ -34,6 +34,9 @@ MOST_FILLED: Final = 3_000
 MOST_TRIED: Final = 4_500_000
 """So many exchanges are tried in all where that leaves a look for every assessment; a second or two of work."""
 
+ORDERS: Final = 200
+"""Random orders of labels in which a balanced design is tried where there are rules."""
+
 TURNS: Final = 10
 """Turns of exchanging and dropping."""
 
@@ -114,8 +117,11 @@ def _built(task: Task, seed: int) -> Flags | None:
         if blocks is None:
             return None
         chosen[np.repeat(np.arange(task.n_objects), readings), blocks.ravel()] = True
-    chosen = chosen[generator.permutation(task.n_objects)][:, generator.permutation(task.n_assessors)]
-    return np.asarray(chosen.ravel(), dtype=bool)
+    for _ in range(ORDERS if len(task.rules) else 1):
+        mixed = chosen[generator.permutation(task.n_objects)][:, generator.permutation(task.n_assessors)]
+        if not task.rules.broken(mixed.ravel()):
+            return np.asarray(mixed.ravel(), dtype=bool)
+    return None
 
 
 def even_loads(task: Task, *, at_least: bool) -> tuple[Task, list[Problem]]:
@@ -169,7 +175,8 @@ def open_pairs(task: Task, chosen: Flags) -> Codes:
     """Return the pairs that could be added without breaking a rule."""
     room = (task.loads(chosen) < task.most_load)[task.assessor]
     room &= (task.readings(chosen) < task.most)[task.object]
-    return np.flatnonzero(room & ~chosen)
+    pairs = np.flatnonzero(room & ~chosen)
+    return pairs[task.allowed(task.rules.sums(chosen), [pairs], (1,))]
 
 
 def cheapest(
@@ -300,6 +307,7 @@ def _thinned(task: Task, chosen: Flags, aim: Aim, target_sd: float) -> Flags:
         free = inverse.chosen & ~task.fixed & (task.cost > 0)
         free &= (loads > task.least_load)[task.assessor] & (readings > task.least)[task.object]
         pairs = np.flatnonzero(free)
+        pairs = pairs[task.allowed(task.rules.sums(inverse.chosen), [pairs], (-1,))]
         if not pairs.size:
             return inverse.chosen.copy()
         rise = inverse.mean_variances([pairs], (-1,)) - inverse.variance
@@ -330,6 +338,8 @@ def _handed_over(task: Task, chosen: Flags, aim: Aim, target_sd: float) -> Flags
             target = np.arange(task.start[object_], task.start[object_ + 1])
             target = target[~inverse.chosen[target] & (task.cost[target] < task.cost[pair])]
             target = target[(loads < task.most_load)[task.assessor[target]]]
+            sums = task.rules.sums(inverse.chosen)
+            target = target[task.allowed(sums, [np.array([pair]), target], (-1, 1))]
             for other in target[np.argsort(task.cost[target], kind="stable")].tolist():
                 if _level(inverse.variances_after([pair, other], (-1, 1)), aim) <= target_sd:
                     inverse.move([pair, other], (-1, 1))

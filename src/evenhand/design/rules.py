@@ -94,8 +94,8 @@ class Rules:
         ``sums`` are those of the design as it stands, and ``entries`` are `by_pair`. Of each move, one pair of each
         array of ``pairs`` comes (+1) or goes (-1).
         """
-        count = max(one.size for one in pairs)
-        if not len(self):
+        count = pairs[-1].size
+        if not len(self) or not count:
             return np.ones(count, dtype=bool)
         begin, order = entries
         moves, entry, rise = [], [], []
@@ -117,3 +117,36 @@ class Rules:
         allowed = np.ones(count, dtype=bool)
         allowed[of_move[bad]] = False
         return allowed
+
+
+class Tally:
+    """The sums of weights of a design, kept up to date while single pairs come and go."""
+
+    def __init__(self, rules: Rules, chosen: Flags) -> None:
+        begin, order = rules.by_pair(chosen.size)
+        self._begin = begin.tolist()
+        self._limit, self._weight = rules.limit[order].tolist(), rules.weight[order].tolist()
+        self._least, self._most = (rules.least - SLACK).tolist(), (rules.most + SLACK).tolist()
+        self._sums = rules.sums(chosen).tolist()
+
+    def rises(self, pairs: Sequence[int], signs: Sequence[int]) -> dict[int, float]:
+        """Return by how much the sum of each limit rises with a move."""
+        rise: dict[int, float] = {}
+        for pair, sign in zip(pairs, signs, strict=True):
+            for entry in range(self._begin[pair], self._begin[pair + 1]):
+                limit = self._limit[entry]
+                rise[limit] = rise.get(limit, 0.0) + sign * self._weight[entry]
+        return rise
+
+    def allows(self, pairs: Sequence[int], signs: Sequence[int]) -> bool:
+        """Say whether no limit is beyond, or further beyond, its bounds after a move, as `Rules.allow` does."""
+        for limit, rise in self.rises(pairs, signs).items():
+            after = self._sums[limit] + rise
+            if (rise > SLACK and after > self._most[limit]) or (rise < -SLACK and after < self._least[limit]):
+                return False
+        return True
+
+    def make(self, pairs: Sequence[int], signs: Sequence[int]) -> None:
+        """Count the pairs of a move."""
+        for limit, rise in self.rises(pairs, signs).items():
+            self._sums[limit] += rise

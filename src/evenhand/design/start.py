@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import maximum_flow
 
 from evenhand.compiled import Codes, Flags, Floats
+from evenhand.design.rules import Tally
 from evenhand.design.task import Move, Task
 from evenhand.errors import NoDesignError
 from evenhand.panel.panel import Panel
@@ -167,7 +168,9 @@ def join(task: Task, chosen: Flags, generator: np.random.Generator) -> Flags:
         count, of_object, of_assessor = parts_of(task, chosen)
         if count == 1:
             return chosen
-        move = next(_joins(task, chosen, of_object, of_assessor, generator), None)
+        keeps = Tally(task.rules, chosen).allows
+        joins = _joins(task, chosen, of_object, of_assessor, generator)
+        move = next((one for one in joins if keeps(*one)), None)
         if move is None:
             failed += 1
             if failed > FEW and task.n_pairs <= MOST_EXACT:
@@ -251,6 +254,7 @@ def mix(task: Task, chosen: Flags, generator: np.random.Generator, moves: int | 
     if free.size < 2:
         return
     loads, readings = task.loads(chosen), task.readings(chosen)
+    tally, swap, transfer = Tally(task.rules, chosen), (-1, -1, 1, 1), (-1, 1)
     object_, assessor, width = task.object, task.assessor, task.n_assessors
     at = {key: place for place, key in enumerate(task.keys.tolist())}
     moves = MIXING * free.size if moves is None else moves
@@ -261,7 +265,9 @@ def mix(task: Task, chosen: Flags, generator: np.random.Generator, moves: int | 
         o, a = int(object_[pair]), int(assessor[pair])
         p, b = int(object_[partner]), int(assessor[partner])
         come, back = at.get(p * width + a, -1), at.get(o * width + b, -1)
-        if o != p and a != b and come >= 0 and back >= 0 and not chosen[come] and not chosen[back]:
+        fits = o != p and a != b and come >= 0 and back >= 0 and not chosen[come] and not chosen[back]
+        if fits and tally.allows((pair, partner, come, back), swap):
+            tally.make((pair, partner, come, back), swap)
             chosen[[pair, partner]], chosen[[come, back]] = False, True
             free[i], free[j] = come, back
         # another assessor for the object, or where its number of assessments is open, any other pair
@@ -271,6 +277,9 @@ def mix(task: Task, chosen: Flags, generator: np.random.Generator, moves: int | 
             continue
         if a != b and not (loads[a] > task.least_load[a] and loads[b] < task.most_load[b]):
             continue
+        if not tally.allows((pair, other), transfer):
+            continue
+        tally.make((pair, other), transfer)
         chosen[pair], chosen[other] = False, True
         free[i] = other
         loads[a] -= 1
@@ -305,6 +314,8 @@ def _exactly(task: Task) -> tuple[Flags | None, bool]:
     loads = rows(assessor, pair, 1.0, n_assessors)
     most = rows(np.arange(n_assessors), employed, task.most_load.astype(float), n_assessors)
     used = rows(pair, pair, 1.0, n_pairs) - rows(pair, 2 * n_pairs + assessor, 1.0, n_pairs)
+    rules = task.rules
+    limits = rows(rules.limit, rules.pair, rules.weight, len(rules))
     constraints = [
         LinearConstraint(rows(object_, pair, 1.0, n_objects), task.least, task.most),
         LinearConstraint(loads, task.least_load, task.most_load),
@@ -313,6 +324,7 @@ def _exactly(task: Task) -> tuple[Flags | None, bool]:
         LinearConstraint(rows(np.zeros(n_pairs, dtype=np.int64), pair, 1.0, 1), task.total, task.total),
         LinearConstraint(into, demand, np.where(demand > 0, demand, np.inf)),
         LinearConstraint(out, 0, 0),
+        *([LinearConstraint(limits, rules.least, rules.most)] if len(rules) else []),
         LinearConstraint(room - flow, 0, np.inf),
         LinearConstraint(room + flow, 0, np.inf),
     ]

@@ -92,6 +92,15 @@ class Task:
         """Whether all assessments are expected to be equally precise."""
         return bool(np.ptp(self.precision) <= 1e-12 * self.precision.max()) if self.n_pairs else True
 
+    @cached_property
+    def entries(self) -> tuple[Codes, Codes]:
+        """Where the entries of each pair stand among the rules."""
+        return self.rules.by_pair(self.n_pairs)
+
+    def allowed(self, sums: Floats, pairs: Sequence[Codes], signs: Sequence[int]) -> Flags:
+        """Say of some moves of one kind (m) whether they break no rule; ``sums`` are those of the design."""
+        return self.rules.allow(sums, self.entries, pairs, signs)
+
     def position(self, assessor: Codes, object_: Codes) -> Codes:
         """Return where pairs stand; -1 for those that may not be chosen."""
         wanted = object_ * self.n_assessors + assessor
