@@ -403,7 +403,7 @@ ERRORS: dict[str, tuple[str, ...]] = {
         "design --objects 6 --assessors 4 --per-object 2 --top 2",
         "design --objects 6 --assessors 4 --per-object 2 --expertise-weight 0.5",
         "design --objects 6 --assessors 4 --per-object 2 --only-listed",
-        "design --objects 6 --assessors 4 --per-object 2 --hotcrp-action review",
+        "design --objects 6 --assessors 4 --per-object 2 --hotcrp-action pcreview",
         "design --objects 6 --assessors 4 --per-object 2 --hotcrp bulk.csv",
         "design --objects 6 --assessors 4 --per-object 2 --sheets sheets.csv",
         "design --objects 6 --assessors 4 --per-object 2 --sheets plain",

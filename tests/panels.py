@@ -17,8 +17,8 @@ from evenhand.panel.collector import Collector
 from evenhand.panel.column import Table, factorise
 from evenhand.panel.entries import Entries
 from evenhand.panel.gauge import Affine, Anchor, Gauge, Reference
+from evenhand.panel.layout import Roles
 from evenhand.panel.panel import Panel
-from evenhand.panel.roles import Roles
 from evenhand.panel.rules import Options
 
 Floats = NDArray[np.float64]

@@ -7,6 +7,7 @@ import json
 import math
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import openpyxl
 import polars as pl
@@ -274,7 +275,7 @@ def test_a_directory_gets_a_workbook_for_each_assessor_that_is_a_panel_once_fill
     assert eh.read_panel("sheets/Di.xlsx").n_assessments == panel.n_assessments
 
 
-@pytest.mark.parametrize("action", [None, "primaryreview"])
+@pytest.mark.parametrize("action", [None, "secondaryreview"])
 def test_hotcrp_gets_paper_action_email_and_title(here: Path, action: str | None) -> None:
     found = answer(*FILES, "--no-outlook")
     more = () if action is None else ("--hotcrp-action", action)
@@ -283,7 +284,7 @@ def test_hotcrp_gets_paper_action_email_and_title(here: Path, action: str | None
     lines = Path("bulk.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "paper,action,email,title"
     assert lines[1:] == [
-        f"{one['object']},{action or 'review'},{one['assessor'].lower()}@uni.example,Title {one['object']}"
+        f"{one['object']},{action or 'primaryreview'},{one['assessor'].lower()}@uni.example,Title {one['object']}"
         for one in found["assignments"]
     ]
 
@@ -299,6 +300,49 @@ def test_labels_that_are_addresses_will_do_for_hotcrp_and_labels_that_are_no_num
     assert "A1" in words
     assert "column email" in words
     assert not Path("c.csv").exists()
+
+
+def test_a_review_has_its_round_in_tables_and_for_hotcrp(here: Path) -> None:
+    found = answer(*FILES, "--no-outlook", "--round", "R1", "--export", "hotcrp", "bulk.csv")
+    assert {one["round"] for one in found["assignments"]} == {"R1"}
+    rows = rows_of("bulk.csv")
+    assert rows[0] == ["paper", "action", "email", "round", "title"]
+    assert {(row[1], row[3]) for row in rows[1:]} == {("primaryreview", "R1")}
+    assert "a letter first" in refused(2, *FILES, "--round", "2nd", "--hotcrp", "b.csv")
+
+
+@pytest.mark.parametrize(("system", "place"), [("hotcrp", "new.csv"), ("openreview", "edges.csv"), ("cmt", "new.xml")])
+def test_what_is_written_for_a_system_is_read_back_as_its_assignments(here: Path, system: str, place: str) -> None:
+    Path("people.csv").write_text(PEOPLE.replace("ana@", "o'ana&co@"), encoding="utf-8")
+    found = answer(*FILES, "--no-outlook", "--export", system, place)
+    again = answer(*FILES, "--no-outlook", "--fixed", place)
+    pairs = {(one["assessor"], one["object"]) for one in found["assignments"]}
+    assert {(one["assessor"], one["object"]) for one in again["assignments"] if one["fixed"]} == pairs
+    words = refused(2, "--objects", 4, "--assessors", 3, "--per-object", 2, "--export", system, place)
+    assert "needs an email address" in words
+    assert "a.pdf" in refused(2, *FILES, "--export", system, "a.pdf")
+
+
+def test_openreview_takes_profiles_and_cmt_has_the_users_of_each_submission(here: Path) -> None:
+    Path("people.csv").write_text("assessor\n~Ana_Ng1\n~Ben_O1\nc@x.example\n", encoding="utf-8")
+    given = ("--objects", 6, "--assessors", "people.csv", "--per-object", 2, "--no-outlook")
+    result = run(*given, *QUICK, "--export", "openreview", "edges.csv", "--round", "late call")
+    assert "Note" not in result.stdout  # submissions are notes there, not numbers
+    edges = rows_of("edges.csv")
+    assert edges[0] == ["invitation", "head", "tail", "weight", "label"]
+    assert {row[2] for row in edges[1:]} == {"~Ana_Ng1", "~Ben_O1", "c@x.example"}
+    assert {(row[0], row[3], row[4]) for row in edges[1:]} == {("Reviewers/-/Assignment", "1", "late call")}
+    assert "CMT needs an email address" in refused(2, *given, "--export", "cmt", "new.xml")
+    Path("people.csv").write_text(PEOPLE, encoding="utf-8")
+    found = answer(*FILES, "--no-outlook", "--export", "cmt", "new.xml")
+    root = ElementTree.parse("new.xml").getroot()
+    listed = {
+        (user.attrib["email"].partition("@")[0], submission.attrib["submissionId"])
+        for submission in root.iter("submission")
+        for user in submission.iter("user")
+    }
+    assert root.tag == "assignments"
+    assert listed == {(one["assessor"].lower(), one["object"]) for one in found["assignments"]}
 
 
 @pytest.mark.parametrize("place", ["scores.csv", "scores.xlsx"])

@@ -17,8 +17,8 @@ from evenhand.cli import main
 from evenhand.errors import InputError, LimitError
 from evenhand.io.coding import LARGE
 from evenhand.io.table import MAX_CELLS
+from evenhand.panel.layout import Roles, recognise
 from evenhand.panel.panel import Panel
-from evenhand.panel.roles import Roles, recognise
 from panels import check_columns
 
 ROWS: list[tuple[Any, ...]] = [

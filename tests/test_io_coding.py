@@ -19,8 +19,8 @@ from evenhand import compiled, memory, progress
 from evenhand.errors import InputError, LimitError, Problem
 from evenhand.io import coding, delimited
 from evenhand.io.coding import Labels
+from evenhand.panel import collector, source
 from evenhand.panel import entries as checked
-from evenhand.panel import portions, source
 from evenhand.panel.panel import Panel
 from evenhand.panel.rules import Judged, Numbers, label_text, parse_number
 from panels import facts
@@ -377,7 +377,7 @@ def test_characters_that_text_does_not_have_are_counted() -> None:
 
 @pytest.mark.parametrize("room", [0, 5, 1000])
 def test_a_column_grows_as_its_parts_come(room: int) -> None:
-    column = portions.Growing(np.uint32, room)
+    column = collector.Growing(np.uint32, room)
     for start in range(0, 90, 9):
         column.extend(np.arange(start, start + 9, dtype=np.uint32))
     assert len(column) == 90

@@ -27,7 +27,7 @@ from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
 from evenhand.plots import studies, style
 from evenhand.solve.connectivity import assessor_graph
-from evenhand.studies.reproduction import GRAPHS
+from evenhand.studies.printed import GRAPHS
 from panels import panel_of, random_panel
 
 HOSTILE = (

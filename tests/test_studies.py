@@ -13,9 +13,18 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.errors import EvenhandError, InputError
-from evenhand.studies import simulation
-from evenhand.studies.reproduction import PUBLISHED_RUNS, Published, beside, figure_1_panel
-from evenhand.studies.simulation import MEASURES, METHODS, PROFILES, SimulationStudy, one_run, profile_name
+from evenhand.studies import case_1
+from evenhand.studies.case_1 import (
+    MEASURES,
+    METHODS,
+    PROFILES,
+    PUBLISHED_RUNS,
+    Published,
+    SimulationStudy,
+    one_run,
+    profile_name,
+)
+from evenhand.studies.printed import beside, figure_1_panel
 
 SMALL: dict[str, Any] = {"n_objects": 40, "n_assessors": 5, "per_object": (2, 3), "runs": 3}
 
@@ -93,7 +102,7 @@ def test_seeds_and_runs_and_cells_give_different_panels() -> None:
 
 
 def test_the_numbers_do_not_depend_on_the_number_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulation, "_WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(case_1, "_WORTH_A_PROCESS", 1)
     before = dict(os.environ)
     told: list[float] = []
     from evenhand.progress import listening
@@ -107,7 +116,7 @@ def test_the_numbers_do_not_depend_on_the_number_of_processes(monkeypatch: pytes
 
 
 def test_a_small_study_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulation, "ProcessPoolExecutor", None)
+    monkeypatch.setattr(case_1, "ProcessPoolExecutor", None)
     assert eh.studies.simulation_study(**SMALL, jobs=8).runs == 3
 
 
@@ -116,8 +125,8 @@ def end_abruptly(_calls: Sequence[Any]) -> list[Any]:
 
 
 def test_a_process_that_is_killed_ends_the_study_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulation, "_WORTH_A_PROCESS", 1)
-    monkeypatch.setattr(simulation, "_batch", end_abruptly)
+    monkeypatch.setattr(case_1, "_WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(case_1, "_batch", end_abruptly)
     with pytest.raises(EvenhandError, match="ended from outside"):
         eh.studies.simulation_study(**SMALL, jobs=2)
 

@@ -217,12 +217,24 @@ def _far_scores(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
     if panel.n_assessments > LARGEST or fit.model.why_not("refit") is not None:
         return
     surprise = _surprise(fit, limit=_FAR / panel.n_assessments)
-    slips = _slips(panel, surprise)
+    confirmed, found = _confirmed(panel), _slips(panel, surprise)
+    slips = [at for at in found if at not in confirmed]
     if slips:  # for whose sake others look far off
         yield _mistyped(fit, decision, slips)
         return
     order = np.argsort(surprise, kind="stable")
-    far = order[surprise[order] < _FAR / panel.n_assessments].tolist()
+    every = order[surprise[order] < _FAR / panel.n_assessments].tolist()
+    far, kept = [at for at in every if at not in confirmed], [at for at in {*found, *every} if at in confirmed]
+    if kept:
+        yield Alert(
+            "note",
+            "far_score",
+            phrase("1 score far from what all others predict was confirmed")
+            if len(kept) == 1
+            else phrase("{count} scores far from what all others predict were confirmed", count=f"{len(kept):,}"),
+            tuple(_slip_line(panel, at) for at in sorted(kept)[:_LINES]),
+            where=name_some([_place(panel, at) for at in sorted(kept)]),
+        )
     if far:
         yield Alert(
             "check",
@@ -296,6 +308,16 @@ def _slips(panel: Panel, surprise: Floats) -> list[int]:
         if contradicted[at] or is_alone:
             found.append(at)
     return found
+
+
+def _confirmed(panel: Panel) -> set[int]:
+    """Return the scores that somebody has looked at and found right."""
+    places = () if panel.reading is None else panel.reading.confirmed
+    if not places or panel.rows is None:
+        return set()
+    rows = np.flatnonzero(np.isin(panel.rows, [int(one.partition(":")[0]) for one in places])).tolist()
+    cells = {at: panel.cell_of(at) for at in rows}
+    return {at for at, cell in cells.items() if cell is not None and f"{cell[0]}:{cell[1]}" in places}
 
 
 def _written(panel: Panel, score: float) -> str:

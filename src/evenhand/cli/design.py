@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -18,12 +20,16 @@ if TYPE_CHECKING:
     from evenhand.design.result import Design, Outlook
     from evenhand.panel.confidence import Form
     from evenhand.panel.graph import Side
+    from evenhand.reports.exports import System
 
 OBJECTIVES: Final = ("variance", "differences", "worst", "gap", "determinant", "top")
 """As in :mod:`evenhand.design.task`, which is not imported before there is work."""
 
-ACTIONS: Final = ("review", "primaryreview", "secondaryreview", "pcreview", "externalreview", "metareview")
+ACTIONS: Final = ("primaryreview", "secondaryreview", "pcreview", "externalreview", "metareview")
 """What HotCRP can be told to do with a pair."""
+
+SYSTEMS: Final = ("hotcrp", "openreview", "cmt")
+"""As in :mod:`evenhand.reports.exports`."""
 
 TABLES: Final = ("assignments", "objects", "assessors", "lost", "by_readings")
 
@@ -163,18 +169,37 @@ class _Handouts(Options, heading="What to hand out"):
         "Write a bulk assignment for HotCRP: paper, action, email. The assessors' file needs a column email, unless "
         "labels are addresses.",
     )
-    hotcrp_action: str = ask.choice(ACTIONS, "What HotCRP is to make of a pair.", default="review")
+    hotcrp_action: str = ask.choice(ACTIONS, "What HotCRP is to make of a pair.", default="primaryreview")
+    export: tuple[tuple[System, Path], ...] = ask.option(
+        "Write assignments for hotcrp (csv, as --hotcrp), openreview (csv, edges) or cmt (xml). May be repeated.",
+        type=(click.Choice(SYSTEMS), click.Path(path_type=Path)),
+        multiple=True,
+        metavar="SYSTEM FILE",
+    )
+    round_: str | None = ask.text("NAME", "The round of these assessments, for tables and conference systems.")
     picture: Path | None = ask.path("FILE", "Draw who reads what: svg, png, pdf or html, by its ending.")
     force: bool = ask.flag("Replace sheets that are there, perhaps with scores in them.")
+
+    @property
+    def exports(self) -> list[tuple[System, Path]]:
+        """Files for conference systems, whichever option asked for them."""
+        return [*([] if self.hotcrp is None else [("hotcrp", self.hotcrp)]), *self.export]  # type: ignore[list-item]
+
+    def notes(self, found: Design) -> list[Problem]:
+        """Return what these systems would not understand."""
+        from evenhand.reports.exports import not_numbers
+
+        return [note for system, _ in self.exports for note in not_numbers(found.task.objects, system)]
 
     def check_places(self, output: Output) -> None:
         """Refuse, before any work is done, files that cannot or must not be written."""
         from evenhand.io.results import targets_of
+        from evenhand.reports.exports import ENDINGS
         from evenhand.reports.template import refuse_filled
 
         for place, known in (
             (self.score_sheet, (".csv", ".tsv", ".xlsx")),
-            (self.hotcrp, (".csv",)),
+            *((place, (ENDINGS[system],)) for system, place in self.exports),
             (self.picture, _PICTURES),
         ):
             if place is not None:
@@ -185,7 +210,8 @@ class _Handouts(Options, heading="What to hand out"):
             if place is not None and not place.is_dir():
                 refuse_filled(place, force=self.force)
         tables = [] if output.out is None else targets_of(output.out, [*output.tables, "notes"])
-        handed = [one for one in (self.sheets, self.score_sheet, self.hotcrp, self.picture) if one is not None]
+        handed = [one for one in (self.sheets, self.score_sheet, self.picture) if one is not None]
+        handed += [place for _, place in self.exports]
         places = [place.resolve() for place in (*tables, *handed)]
         same = [place for at, place in enumerate(places) if place in places[:at]]
         if same:
@@ -197,9 +223,10 @@ class _Handouts(Options, heading="What to hand out"):
             check_engine(self.picture.suffix.lower()[1:])
 
     def check_members(self, assessors: Members) -> None:
-        """Refuse, before the search, assessors whom HotCRP could not find, and sheets of theirs that are there."""
+        """Refuse, before the search, assessors whom a system could not find, and sheets of theirs that are there."""
         from evenhand.design.inputs import addresses_in
-        from evenhand.reports.designs import addresses_of, sheet_places
+        from evenhand.reports.designs import sheet_places
+        from evenhand.reports.exports import addresses_of
         from evenhand.reports.template import refuse_filled
 
         if self.sheets is not None and self.sheets.suffix.lower() != ".xlsx":
@@ -207,12 +234,13 @@ class _Handouts(Options, heading="What to hand out"):
                 refuse_filled(place, force=self.force)
                 if self.sheets.is_dir():
                     ask.check_place(place, (".xlsx",))
-        if self.hotcrp is not None:
-            addresses_of(assessors.labels, addresses_in(assessors.details))
+        for system, _ in self.exports:
+            addresses_of(assessors.labels, addresses_in(assessors.details), system)
 
     def write(self, found: Design, pairs: Sequence[tuple[str, str]]) -> list[Path]:
         """Write what is to be handed out, and return the files."""
         from evenhand.reports import designs
+        from evenhand.reports.exports import write_export
 
         written: list[Path] = []
         if self.sheets is not None:
@@ -220,8 +248,8 @@ class _Handouts(Options, heading="What to hand out"):
             written.append(self.sheets)
         if self.score_sheet is not None:
             written += designs.write_score_sheet(self.score_sheet, found, pairs, confidence=self.confidence)
-        if self.hotcrp is not None:
-            written.append(designs.write_hotcrp(self.hotcrp, found, pairs, self.hotcrp_action))
+        for system, place in self.exports:
+            written.append(write_export(system, place, found, pairs, action=self.hotcrp_action))
         if self.picture is not None:
             from evenhand import plots
 
@@ -280,8 +308,10 @@ class DesignOptions(Options):
             raise click.UsageError(
                 "--objective top needs --top K, the places, and --value-sd SD, how far values spread."
             )
-        if self.handouts.hotcrp is None:
+        if all(system != "hotcrp" for system, _ in self.handouts.exports):
             ask.refuse("goes with --hotcrp FILE.csv.", "hotcrp_action")
+        elif not re.fullmatch(r"[A-Za-z][\w-]*", self.handouts.round_ or "R1", re.ASCII):
+            raise click.UsageError("HotCRP has rounds of letters and digits, a letter first: name --round like R1.")
         if self.handouts.sheets is None and self.handouts.score_sheet is None:
             ask.refuse("goes with --sheets or --score-sheet.", "confidence", "force")
         self.handouts.check_places(self.output)
@@ -374,15 +404,16 @@ def design(options: DesignOptions) -> None:
     When a first round of scores is in, evenhand design --extend scores.csv --add 20 says where further assessments
     would help most. Sheets and files for HotCRP then have only these.
     """
-    from evenhand.reports.designs import describe_design, not_numbers, summarise_design, with_facts
+    from evenhand.reports.designs import describe_design, summarise_design, with_facts
     from evenhand.reports.first_sheets import design_sheet
 
-    found = options.found()
+    found, only_new, handouts = options.found(), options.who.extend is not None, options.handouts
+    pairs = _pairs(found, only_new=only_new)
+    if handouts.round_ is not None:
+        found = replace(found, rounds={**found.rounds, **dict.fromkeys(pairs, handouts.round_)})
     ahead, notes = _outlook(found, wanted=not options.search.no_outlook)
-    only_new, handouts = options.who.extend is not None, options.handouts
-    if handouts.hotcrp is not None:
-        notes += not_numbers(found.task.objects)
-    written = handouts.write(found, _pairs(found, only_new=only_new))
+    notes += handouts.notes(found)
+    written = handouts.write(found, pairs)
     summary = summarise_design(found, ahead, notes, extends=only_new)
     options.output.give(
         summary,

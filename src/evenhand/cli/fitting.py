@@ -100,8 +100,8 @@ class Reading(Options, heading="The file"):
     )
     corrections: dict[str, str] = ask.text(
         "ROW:COLUMN=TEXT",
-        "Read a cell as something else, such as 26:Ito=80; nothing after = for an empty one. The file stays as it is. "
-        "May be repeated.",
+        "Read a cell as something else, such as 26:Ito=80; nothing after = for an empty one; what stands there to say "
+        "that it is right. The file stays as it is. May be repeated.",
         "--correct",
         multiple=True,
         callback=ask.pairs,

@@ -28,7 +28,7 @@ from evenhand.panel.collector import Collector
 from evenhand.panel.column import Column, Table
 from evenhand.panel.confidence import FACTOR, Declared, Form, check_factor
 from evenhand.panel.graph import Side
-from evenhand.panel.roles import Roles, recognise
+from evenhand.panel.layout import Roles, recognise
 from evenhand.panel.rules import Options, no_score
 from evenhand.panel.source import columns_of, wanted_of
 from evenhand.words import Speaker, argument, carried, count_of, spoken

@@ -29,6 +29,9 @@ Pairs = Iterable[tuple[object, object]] | Mapping[Any, Iterable[object]] | Any
 MOST_PAIRS: Final = 20_000_000
 """Up to this many pairs, all of them may be chosen; beyond, those that are listed, or some drawn at random."""
 
+KEENEST: Final = 20
+"""The bid that counts as 1; its negative as 0."""
+
 DRAWN: Final = 50
 """Assessors who are drawn at random for each object where there are too many pairs."""
 
@@ -43,6 +46,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "also": ("also",),
     "email": ("email", "e mail", "mail", "address"),
     "expertise": ("expertise", "affinity", "match", "similarity", "suitability"),
+    "bids": ("bid", "bids", "preference", "preferences", "pref", "prefs"),
     "level": SYNONYMS["level"],
     "uncertainty": SYNONYMS["uncertainty"],
 }
@@ -178,12 +182,55 @@ def members_from(
         name = _named((name for name in columns if name != label), words)
         if name is not None:
             found[role] = [columns[name][at] for at in rows]
+    if side == "object":
+        written = [columns[name] for name in columns if name != label and _is_of_authors(name)]
+        if written:
+            found["authors"] = [_listed([cells[at] for cells in written]) for at in rows]
     told: dict[str, dict[str, str]] = {}
     for name in columns:
         if name != label:
             cells = ((one, columns[name][at]) for one, at in zip(labels, rows, strict=True))
             told[name] = {one: label_text(cell).strip() for one, cell in cells if not _says_nothing(cell)}
     return Members(side, tuple(labels), found, backend, details=handed_out(side, told))
+
+
+def _is_of_authors(name: str) -> bool:
+    """Say whether a column of objects tells who wrote them, by name or by address.
+
+    Examples
+    --------
+    >>> [_is_of_authors(name) for name in ("Authors", "author_emails", "Contact e-mail", "title")]
+    [True, True, True, False]
+    """
+    plain = fold(name)
+    return any(word.startswith("author") for word in plain.split()) or plain.endswith((*WORDS["email"], "emails"))
+
+
+def _listed(cells: Sequence[Any]) -> str | None:
+    """Return what cells say as one text, parted by semicolons; lists are listed."""
+    told = [cell for cell in cells if not (isinstance(cell, list | tuple) or _says_nothing(cell))]
+    several = [one for cell in cells if isinstance(cell, list | tuple) for one in cell]
+    return "; ".join(map(label_text, [*told, *several])) or None
+
+
+def people_in(members: Members) -> list[list[str]]:
+    """Return by what else each member is known, beside the label: names and addresses.
+
+    Examples
+    --------
+    >>> people_in(Members("assessor", ("Ana", "Ben"), {"email": ["ana@x.org", None]}, aliases={"Ben Ray": "Ben"}))
+    [['Ana', 'ana@x.org'], ['Ben', 'Ben Ray']]
+    """
+    known = [[label] for label in members.labels]
+    for name, label in members.aliases.items():
+        known[members.index[label]].append(name)
+    for told in members.details.values():
+        for label, text in told.items():
+            known[members.index[label]].append(text)
+    for at, cell in enumerate(members.columns.get("email", ())):
+        if not _says_nothing(cell):
+            known[at].append(label_text(cell))
+    return [list(dict.fromkeys(texts)) for texts in known]
 
 
 def members_in(panel: Panel, side: Side) -> Members:
@@ -348,7 +395,7 @@ def expected_of(given: Any, objects: Members, assessors: Members, *, form: str, 
 
     A long table has columns of assessors, objects and one named expertise, level or uncertainty; a wide one has a
     column of assessors and one for each object, or the other way round. Words are levels; numbers are what ``form``
-    says, ``"expertise"`` from 0 to 1 or ``"uncertainty"`` in points.
+    says, ``"expertise"`` from 0 to 1, ``"uncertainty"`` in points, or ``"bids"`` from -20 to 20.
     """
     if isinstance(given, Expected):
         return given
@@ -382,7 +429,9 @@ def _sparse(given: Any, objects: Members, assessors: Members, form: str, factor:
     number = np.asarray(matrix.data, dtype=np.float64)
     object_ = np.repeat(np.arange(len(objects.labels)), np.diff(matrix.indptr))
     key = object_ * len(assessors.labels) + matrix.indices.astype(np.int64)
-    return _rated(key, number, form, factor)
+    if form == "bids":
+        number = bid_number(number)
+    return _rated(key, number, "expertise" if form == "bids" else form, factor)
 
 
 def _rated(key: Codes, number: Floats, form: str, factor: float) -> Expected:
@@ -414,12 +463,12 @@ def rating_columns(names: Sequence[str], source: str | None = None) -> tuple[str
     whose, what = place(SYNONYMS["assessor"]), place(SYNONYMS["object"])
     if whose is None or what is None:
         return None
-    for kind in ("expertise", "level", "uncertainty"):
+    for kind in ("expertise", "level", "uncertainty", "bids"):
         at = place(WORDS[kind])
         if at is not None:
             return "expertise" if kind == "level" else kind, (whose, what, at)
     raise InputError(
-        f"There is no column of expertise, levels or uncertainties; the columns are {', '.join(names)}.",
+        f"There is no column of expertise, levels, uncertainties or bids; the columns are {', '.join(names)}.",
         kind="missing_column",
         where=source,
     )
@@ -473,11 +522,11 @@ def expected_from(
     object_ = _positions([pair[1] for pair in labels], objects, form)
     words = level_words()
     numbers = [
-        cell if type(cell) is float else _rating(cell, pair, form, words)
+        cell if type(cell) is float and form != "bids" else _rating(cell, pair, form, words)
         for pair, cell in zip(labels, cells, strict=True)
     ]
     for pair, number, cell in zip(labels, numbers, cells, strict=True):
-        if not (0 <= number <= 1 if form == "expertise" else 0 < number < np.inf):
+        if not (0 < number < np.inf if form == "uncertainty" else 0 <= number <= 1):
             raise _bad_rating(cell, pair, form)
     return _told(object_ * width + assessor, np.asarray(numbers, dtype=np.float64), objects, assessors, form, factor)
 
@@ -508,8 +557,9 @@ def expected_by_columns(
     plain = ratings.codes == NO_CODE
     number = np.asarray(read, dtype=np.float64)[np.where(plain, 0, ratings.codes)]
     if ratings.numbers is not None:
-        number = np.where(plain, ratings.numbers, number)
-    is_sound = (number >= 0) & (number <= 1) if form == "expertise" else (number > 0) & (number < np.inf)
+        plainly = bid_number(ratings.numbers) if form == "bids" else ratings.numbers
+        number = np.where(plain, plainly, number)
+    is_sound = (number > 0) & (number < np.inf) if form == "uncertainty" else (number >= 0) & (number <= 1)
     if not is_sound.all():
         row = int(np.argmin(is_sound))
         raise _bad_rating(ratings[row], (assessor[row], object_[row]), form)
@@ -519,10 +569,25 @@ def expected_by_columns(
 def _rated_cell(cell: Any, form: str, words: Mapping[str, int], decimal_comma: bool) -> float:
     """Return the number that a cell holds, or that its level stands for; NaN where it is neither."""
     number = parse_number(cell, decimal_comma=decimal_comma and isinstance(cell, str))
+    if form == "bids":
+        bid = lexicon.BIDS.get(fold(str(cell))) if number is None else float(bid_number(np.array(number)))
+        return np.nan if bid is None else bid
     if number is None and form == "expertise":
         level = words.get(str(cell).strip().casefold())
         number = None if level is None else (level + 1) / 2
     return np.nan if number is None else number
+
+
+def bid_number(bids: Floats) -> Floats:
+    """Return bids, whole numbers from -20 to 20, as numbers from 0 to 1; beyond 20 nobody can be keener.
+
+    Examples
+    --------
+    >>> bid_number(np.array([-100.0, -20.0, 0.0, 10.0, 20.0, 0.5]))
+    array([0.  , 0.  , 0.5 , 0.75, 1.  ,  nan])
+    """
+    scaled = np.clip(0.5 + np.asarray(bids, dtype=np.float64) / (2 * KEENEST), 0.0, 1.0)
+    return np.where(np.mod(bids, 1) == 0, scaled, np.nan)
 
 
 def _told(keys: Codes, numbers: Floats, objects: Members, assessors: Members, form: str, factor: float) -> Expected:
@@ -538,7 +603,7 @@ def _told(keys: Codes, numbers: Floats, objects: Members, assessors: Members, fo
         )
     if not key.size:
         raise InputError(f"There is no {form} in it.", kind="empty")
-    return _rated(key, numbers[order], form, factor)
+    return _rated(key, numbers[order], "expertise" if form == "bids" else form, factor)
 
 
 def _says_nothing(cell: Any) -> bool:
@@ -566,11 +631,20 @@ def _rating(cell: Any, pair: tuple[Any, Any], form: str, words: Mapping[str, int
 
 def _bad_rating(cell: Any, pair: tuple[Any, Any], form: str) -> InputError:
     assessor, object_ = map(label_text, pair)
-    wanted = "a level or a number from 0 to 1" if form == "expertise" else "a positive number of points"
+    wanted = {
+        "expertise": "a level or a number from 0 to 1",
+        "uncertainty": "a positive number of points",
+        "bids": "yes, maybe or no, or a whole number from -20 to 20",
+    }[form]
     return bad_option(
         f"The {form} of {assessor} on {object_} must be {wanted}, not {cell!r}.",
         where=f"assessor {assessor}, object {object_}",
     )
+
+
+def expertise_of(keys: Codes, numbers: Floats, factor: float) -> Expected:
+    """Return what numbers from 0 to 1 say of pairs, ascending keys, each once."""
+    return _rated(keys, numbers, "expertise", factor)
 
 
 def precision_of_expertise(expertise: Floats, factor: float) -> Floats:

@@ -5,7 +5,7 @@ That is, of the values, beside chance, without an assessor, and with more or les
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -59,6 +59,8 @@ class Design(frames.Shown):
         The kind of frame that tables come back as.
     object_details, assessor_details
         What goes with the objects and with the assessors, such as titles and addresses: by column, and then by label.
+    rounds
+        The round of pairs (assessor, object) that have one.
     """
 
     task: Task
@@ -71,6 +73,7 @@ class Design(frames.Shown):
     backend: frames.Backend = frames.DEFAULT_BACKEND
     object_details: Details = field(default_factory=dict)
     assessor_details: Details = field(default_factory=dict)
+    rounds: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def emails(self) -> dict[str, str]:
@@ -200,6 +203,9 @@ class Design(frames.Shown):
             table["uncertainty"] = (1 / np.sqrt(task.precision[pairs])).tolist()
         if task.fixed.any():
             table["fixed"] = task.fixed[pairs].tolist()
+        if self.rounds:
+            both = zip(table["assessor"], table["object"], strict=True)
+            table["round"] = [self.rounds.get(pair) for pair in both]
         return table
 
     def pair_columns(self, objects: Sequence[str], assessors: Sequence[str]) -> dict[str, list[str | None]]:

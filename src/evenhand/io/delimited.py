@@ -498,7 +498,7 @@ def sniff(text: str, *, preferred: str | None = None) -> str:
     """Find the delimiter of a text from its first rows: one of ``DELIMITERS``, a comma where none splits the header.
 
     For each candidate the first rows are read with its quotation marks respected. The candidate wins whose
-    header has most names that :mod:`evenhand.panel.roles` knows, then whose rows agree best with the header in
+    header has most names that :mod:`evenhand.panel.headings` knows, then whose rows agree best with the header in
     their number of cells, then the preferred one, then the one that makes most columns.
     """
     sample = text[:_SAMPLE]

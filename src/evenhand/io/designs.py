@@ -39,7 +39,7 @@ from evenhand.io.table import MAX_CELLS, Cell, Table, read_whole
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.graph import Side
 from evenhand.panel.headings import SYNONYMS, fold
-from evenhand.panel.roles import find_column
+from evenhand.panel.layout import find_column
 from evenhand.panel.rules import label_text, parse_number
 from evenhand.panel.source import Wanted
 from evenhand.words import name_some

@@ -21,9 +21,8 @@ from evenhand.io.table import arrange, realigned
 from evenhand.panel.column import Table, factorise
 from evenhand.panel.confidence import FACTOR, FormHint
 from evenhand.panel.headings import FORMS, bare_name, fold, meaning_of, weights_in
-from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names
+from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names, find_column, listed_names
 from evenhand.panel.panel import Panel, refuse_idle
-from evenhand.panel.roles import find_column, listed_names
 from evenhand.panel.rules import Best, Duplicates, Options, score_words
 from evenhand.panel.source import Read, collected, read_source
 from evenhand.panel.understand import understand
@@ -84,7 +83,7 @@ def read_panel(  # noqa: PLR0913
         files with one assessment a row may be as large as memory allows; others may have 20 million cells and
         ``max_unpacked`` bytes.
     object, assessor, score, uncertainty, confidence, level
-        Names of the columns; recognised by their names and cells where not given (see :mod:`evenhand.panel.roles`).
+        Names of the columns; recognised by their names and cells where not given (see :mod:`evenhand.panel.layout`).
     factor
         Ratio of the uncertainties of neighbouring levels; of a longer scale, of its ends and its middle.
     aliases
@@ -124,7 +123,8 @@ def read_panel(  # noqa: PLR0913
         Names of the columns of scores, where each is an assessor's (or, across, an object's): all others are left out.
     corrections
         Cells that are read as something else than stands in the file, which itself is never changed:
-        ``{"26:Ito": "80"}`` for row 26 under the heading Ito; empty text for an empty cell.
+        ``{"26:Ito": "80"}`` for row 26 under the heading Ito; empty text for an empty cell. What stands there already
+        says that it is right: such a score stops no decision, however far it is from all others.
 
     Raises
     ------
@@ -383,7 +383,7 @@ def _read(
     """Return the assessments of a file, which is read as a whole where it is small or must be."""
 
     def of_table(table: Table) -> Read:
-        return _of_table(table.corrected(corrections), given, options, format)
+        return _with_confirmed(_of_table(table.corrected(corrections), given, options, format), table, corrections)
 
     kind = _kind_of(path, sheet)
     if given.layout in (None, "long") and format is None and not corrections:
@@ -396,7 +396,15 @@ def _read(
     found = _whole(path, kind, sheet, max_unpacked, format, given)
     if isinstance(found, Table):
         return of_table(found)
-    return _of_system(replace(found, table=found.table.corrected(corrections)), given, options)
+    read = _of_system(replace(found, table=found.table.corrected(corrections)), given, options)
+    return _with_confirmed(read, found.table, corrections)
+
+
+def _with_confirmed(read: Read, table: Table, corrections: Mapping[str, str]) -> Read:
+    """Return what was read, with the cells that somebody has looked at and found right."""
+    if not corrections or read.reading is None:
+        return read
+    return replace(read, reading=replace(read.reading, confirmed=table.confirmed(corrections)))
 
 
 def _whole(

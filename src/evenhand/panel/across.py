@@ -33,8 +33,7 @@ from evenhand.panel.headings import (
     split_heading,
     weights_in,
 )
-from evenhand.panel.layout import Kind, Layout, Slot
-from evenhand.panel.roles import missing_columns, quoted
+from evenhand.panel.layout import Kind, Layout, Slot, missing_columns, quoted
 from evenhand.panel.rules import label_text
 from evenhand.panel.sheet import (
     MAIL,

@@ -129,6 +129,19 @@ class Table:
             ),
         )
 
+    def confirmed(self, corrections: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the places of corrections that say what stands there already: somebody has looked, and it is right."""
+        before, after = self.columns, self.corrected(corrections).columns
+        rows = {str(number): at for at, number in enumerate(self.row_numbers.tolist())}
+        found = []
+        for place in corrections:
+            row, _, name = place.partition(":")
+            column, at = self.names.index(name), rows[str(int(row))]
+            one, other = before[column][at], after[column][at]
+            if one is not None and other is not None and _is_same(one, str(other)):
+                found.append(place)
+        return tuple(found)
+
     def where(self, row: int, column: str | None = None) -> str:
         """Say where a cell is, in words that can be followed in the file, such as ``"row 5, column Score"``.
 
@@ -136,6 +149,14 @@ class Table:
         """
         named = column if self.headers is None else self.headers[row]
         return f"row {self.row_numbers[row]}" + (f", column {named}" if named else "")
+
+
+def _is_same(cell: Cell, text: str) -> bool:
+    """Whether a cell says what a text says: in the same words, or as the same number."""
+    try:
+        return str(cell).strip() == text or float(str(cell)) == float(text)
+    except ValueError:
+        return False
 
 
 class Coder:

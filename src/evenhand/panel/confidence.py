@@ -26,7 +26,7 @@ MOST_FACTOR: Final = 1e6
 """Largest factor: beyond it low confidence could as well be none."""
 
 LEVELS: Final[Mapping[str, int]] = SURENESS
-"""Words for a level, folded by :func:`evenhand.panel.roles.plain_text`, from -2 (not at all sure) to 2 (very sure)."""
+"""Words for a level, folded by `evenhand.panel.headings.plain_text`, from -2 (not at all sure) to 2 (very sure)."""
 
 _MEANINGS: Final = {
     "very high": 2,

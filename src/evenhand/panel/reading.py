@@ -69,6 +69,8 @@ class Reading:
     slots
         The columns of scores, each after the object, assessor and criterion that all its scores are of; None where rows
         say so.
+    confirmed
+        Cells that look wrong and are right, since a correction says what stands there already: ``"26:Ito"``.
     """
 
     layout: Kind
@@ -90,6 +92,7 @@ class Reading:
     weights: Mapping[str, float] = field(default_factory=dict)
     turned: float | None = None
     slots: tuple[tuple[str | None, str | None, str | None, str], ...] = ()
+    confirmed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.sentence()

@@ -29,8 +29,7 @@ from evenhand.panel.headings import (
     plain_text,
     weights_in,
 )
-from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot
-from evenhand.panel.roles import find_column, listed_names, quoted
+from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, find_column, listed_names, quoted
 from evenhand.panel.rules import is_empty, parse_score, says_nothing, score_words, split_uncertain
 from evenhand.words import argument, name_some
 

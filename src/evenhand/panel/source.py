@@ -13,9 +13,8 @@ from evenhand.errors import InputError, Problem
 from evenhand.panel.collector import Collector, ReadAgainError
 from evenhand.panel.column import Cell, Column, Table, factorise, of_numbers
 from evenhand.panel.entries import Entries
-from evenhand.panel.layout import Given, Layout, by_names, lengthen, of_names
+from evenhand.panel.layout import Given, Layout, Roles, by_names, lengthen, of_names
 from evenhand.panel.reading import Reading, reading_of
-from evenhand.panel.roles import Roles
 from evenhand.panel.rules import MOST_PROBLEMS, Options, is_empty, label_text
 from evenhand.panel.understand import places, understand
 

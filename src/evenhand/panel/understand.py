@@ -28,8 +28,7 @@ from evenhand.panel.headings import (
     weights_in,
     without_number,
 )
-from evenhand.panel.layout import Given, Layout, Slot, by_names
-from evenhand.panel.roles import Roles, missing_columns, quoted
+from evenhand.panel.layout import Given, Layout, Roles, Slot, by_names, missing_columns, quoted
 from evenhand.panel.rules import label_text, parse_score
 from evenhand.panel.sheet import Facts, Sheet, another, computed, is_summary, told_places
 from evenhand.words import argument, count_of

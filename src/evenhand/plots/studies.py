@@ -20,8 +20,8 @@ from evenhand.plots import style
 from evenhand.plots.drawing import save
 from evenhand.plots.structure import assessments_drawn, assessors_drawn
 from evenhand.solve.connectivity import connectivity
-from evenhand.studies.reproduction import GRAPHS, Published, figure_1_panel
-from evenhand.studies.simulation import METHODS, SimulationStudy, compared_fits, profile_name
+from evenhand.studies.case_1 import METHODS, Published, SimulationStudy, profile_name
+from evenhand.studies.printed import GRAPHS, compared_fits, figure_1_panel
 from evenhand.words import count_of
 
 FigureFormat = Literal["svg", "png"]

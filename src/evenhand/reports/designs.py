@@ -1,11 +1,7 @@
-"""What people get of a design: its summary and sentences, and what a chair hands out.
-
-That is sheets for the assessors, a blank score sheet, and a file for HotCRP.
-"""
+"""What people get of a design: its summary and sentences, sheets for the assessors, a blank score sheet."""
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -16,17 +12,16 @@ from typing import Any, Final
 from evenhand.design.result import Design, Outlook, RandomDesigns
 from evenhand.errors import EvenhandError, InputError, Problem
 from evenhand.frames import records_of
-from evenhand.io.results import harmless, write_tables, write_whole
+from evenhand.io.results import write_tables, write_whole
 from evenhand.io.sheets import Column, Formats, Sheet, check_fits, open_workbook, sheet_name, text_width, write_sheet
 from evenhand.panel.confidence import Form
 from evenhand.reports.summary import Summary, bridge_records, problem_records
 from evenhand.reports.template import INSTRUCTIONS, confidence_check, score_check
-from evenhand.words import count_of, is_or_are, name_some
+from evenhand.words import count_of, name_some
 
 _Pairs = Sequence[tuple[str, str]]
 """Who reads what: assessor, object."""
 
-_ADDRESS = re.compile(r"[^\s@,;<>\"]+@[^\s@,;<>\"]+")
 _BAD_IN_FILE_NAME = re.compile(r"[^\w.-]+")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 _LONGEST: Final = 80
@@ -189,47 +184,6 @@ def _without(lost: Summary, digits: int) -> str:
         mean, most = (f"{lost[name]:.{digits}f}" for name in ("mean_sd", "max_sd"))
         said.append(f"standard deviation {mean} on average, {most} at most")
     return start + "; ".join(said or ["nothing would be left"]) + "."
-
-
-def addresses_of(labels: Sequence[str], emails: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the address of each assessor: that of the table, or the label where it is one."""
-    listed = emails or {}
-    found = {label: listed.get(label) or label for label in labels}
-    bad = [label for label, address in found.items() if not _ADDRESS.fullmatch(address.strip())]
-    if bad:
-        raise InputError(
-            f"HotCRP needs an email address for each assessor, and there is none for {name_some(bad)}: add a column "
-            "email to the assessors' file, or use addresses as labels.",
-            kind="missing_email",
-            where=f"assessor {bad[0]}",
-        )
-    return {label: address.strip() for label, address in found.items()}
-
-
-def not_numbers(labels: Sequence[str]) -> list[Problem]:
-    """Return a note on objects that HotCRP, which counts papers, would not find."""
-    odd = [label for label in labels if not label.isascii() or not label.isdecimal()]
-    if not odd:
-        return []
-    words = f"HotCRP knows papers by their number, and {name_some(odd)} {is_or_are(len(odd))} none."
-    return [Problem("not_a_number", words, f"object {odd[0]}")]
-
-
-def write_hotcrp(path: str | os.PathLike[str], design: Design, pairs: _Pairs, action: str = "review") -> Path:
-    """Write pairs as HotCRP's bulk assignment takes them: paper, action, email, and the title where it is known."""
-    addresses = addresses_of(list(design.task.assessors), design.emails)
-    titles = _filled(design, pairs).get("title")
-    rows = [[harmless(label), action, harmless(addresses[who])] for who, label in pairs]
-    if titles is not None:
-        rows = [[*row, harmless(title or "")] for row, title in zip(rows, titles, strict=True)]
-
-    def write(file: Path) -> None:
-        with file.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(["paper", "action", "email", *([] if titles is None else ["title"])])
-            writer.writerows(rows)
-
-    return write_whole({Path(path): write})[0]
 
 
 def write_score_sheet(

@@ -477,7 +477,7 @@ def summarise_study(study: SimulationStudy, figures: Sequence[Path] = ()) -> Sum
 
 def summarise_plans(plans: Sequence[Plan], seed: int) -> Summary:
     """Return how many assessors per object are needed, by profile (``simulate --target-sd SD --json``)."""
-    from evenhand.studies.simulation import profile_name
+    from evenhand.studies.case_1 import profile_name
 
     found: list[Summary] = []
     steps: list[Summary] = []
@@ -500,7 +500,7 @@ def summarise_reproductions(
     parts: Sequence[Reproduction], missing: Sequence[str] = (), figures: Sequence[Path] = ()
 ) -> Summary:
     """Return numbers of the paper beside ours (``reproduce --json``)."""
-    from evenhand.studies.reproduction import Verdict
+    from evenhand.studies.printed import Verdict
 
     return {
         "parts": [

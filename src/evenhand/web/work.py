@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 METHODS: Final[Mapping[str, Any]] = {
     "cwc": _("calibration with confidence"),
-    "iba": _("calibration without confidence"),
-    "cwa": _("averages weighted by confidence"),
-    "sa": _("plain averages"),
-    "medians": _("calibration by medians"),
+    "iba": _("incomplete block analysis: all scores count alike"),
+    "cwa": _("confidence-weighted averaging: biases stay in"),
+    "sa": _("simple averaging: every score as it is"),
+    "medians": _("incomplete block analysis, medians: far scores pull little"),
 }
 """Methods, in words."""
 
@@ -436,8 +436,9 @@ def trying(panel: Panel, scenario: Scenario) -> Job:
         from evenhand.answers.what_if import Difference, changed
 
         answer: Answer = base.outcome()
-        if answer.stops:  # what is shown then lacks a score that the scenario has
-            return Tried(answer, answer.fit, None, None, str(_("Settle what must be checked first; then try changes.")))
+        if answer.stops:  # what is shown then lacks a score that the scenario has, or has no ranks
+            why = answer.why or _("Settle what must be checked first; then try changes.")
+            return Tried(answer, answer.fit, None, None, str(why))
         found = answer.found.combined
         if wanted["options"] != state["options"]:
             looked = look(content, state["name"], wanted["options"], state["corrections"])

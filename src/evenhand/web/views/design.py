@@ -151,7 +151,8 @@ def plan(request: HttpRequest, pk: int) -> HttpResponse:
 def _laid_out(one: Plan, found: Found) -> dict[str, Any]:
     """Return what the page of a design shows, apart from words of its own."""
     from evenhand.design.result import lost_assessors, prospect
-    from evenhand.reports.designs import describe_design, not_numbers, summarise_design
+    from evenhand.reports.designs import describe_design, summarise_design
+    from evenhand.reports.exports import not_numbers
 
     edits = one.given.get("edits", [])
     design = _now(found, edits)
@@ -214,7 +215,7 @@ def _picture(design: Design) -> Any:
 
 def _has_addresses(design: Design) -> bool:
     """Say whether HotCRP would find every assessor."""
-    from evenhand.reports.designs import addresses_of
+    from evenhand.reports.exports import addresses_of
 
     try:
         addresses_of(list(design.task.assessors), design.emails)
@@ -295,6 +296,7 @@ def _written(what: str, design: Design) -> bytes:
     """Return a file that a chair hands out."""
     from evenhand.io.results import write_tables
     from evenhand.reports import designs as files
+    from evenhand.reports.exports import write_export
 
     pairs = design.assignments
     with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
@@ -306,7 +308,7 @@ def _written(what: str, design: Design) -> bytes:
             "scores.xlsx": lambda: files.write_score_sheet(place, design, pairs),
             "sheets.xlsx": lambda: files.write_assessor_sheets(place, design, pairs),
             "pairs.csv": lambda: write_tables(place, {"assignments": design.columns()}),
-            "hotcrp.csv": lambda: files.write_hotcrp(place, design, pairs),
+            "hotcrp.csv": lambda: write_export("hotcrp", place, design, pairs),
         }
         makers[what]()
         return place.read_bytes()

@@ -123,7 +123,7 @@ def in_words(change: Mapping[str, Any]) -> str:
         return _("with %(who)s’s %(score)s for %(object)s") % pair
     words = {
         "places": lambda value: _("with %(number)s places") % {"number": value},
-        "method": lambda value: _("by %(method)s") % {"method": METHODS.get(value, value)},
+        "method": lambda value: _("by %(method)s") % {"method": str(METHODS.get(value, value)).partition(":")[0]},
         "refinement": lambda value: _("with the refinement: %(words)s") % {"words": REFINEMENTS[value][0]},
         "gauge": lambda value: _("with zero bias at %(gauge)s") % {"gauge": value},
         "factor": lambda value: _("with a factor of %(factor)s between levels") % {"factor": f"{value:g}"},

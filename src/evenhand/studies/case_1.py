@@ -1,7 +1,8 @@
-"""Simulated panels: errors of the methods, as in the paper's case study 1 (sec. 4.1), and plans for a panel to come."""
+"""The paper's case study 1 (sec. 4.1), simulated panels: errors of the methods, beside the published ones."""
 
 from __future__ import annotations
 
+import csv
 import math
 import os
 import signal
@@ -13,20 +14,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from evenhand.compiled import Floats
-from evenhand.errors import EvenhandError, NotConnectedError, bad_option
+from evenhand.errors import EvenhandError, InputError, NotConnectedError, bad_option
 from evenhand.frames import Shown
-from evenhand.models.additive import calibrate, incomplete_block
-from evenhand.models.average import simple_average
-from evenhand.models.fit import Fit
-from evenhand.panel.panel import Panel
 from evenhand.panel.simulate import simulate_panel
 from evenhand.progress import report
-from evenhand.words import count_of
+from evenhand.studies.printed import PrintedNumber, Reproduction, Verdict, compared_fits
 
 METHODS: Final = ("sa", "iba", "cwc")
 """The methods that the paper compares, in the order of its figures from above."""
@@ -192,15 +191,6 @@ def profile_name(profile: Sequence[float]) -> str:
     return ":".join(f"{part:g}" for part in profile)
 
 
-def compared_fits(panel: Panel) -> dict[str, Fit]:
-    """Return the fits that the paper compares, by method."""
-    return {
-        "sa": simple_average(panel),
-        "iba": incomplete_block(panel, gauge="zero_sum"),
-        "cwc": calibrate(panel, gauge="zero_sum"),
-    }
-
-
 def one_run(seed: int, run: int, profile: Profile, per_object: int, numbers: Mapping[str, Any]) -> Floats:
     """Return the errors of each method (rows) by each measure (columns) on one simulated panel."""
     # the profile enters the seed by its bits, so that a cell is the same whichever others are asked for
@@ -280,140 +270,177 @@ def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-# --- how many assessors per object a panel needs -------------------------------------------------
+# --- beside the published errors -----------------------------------------------------------------
 
-_OBJECTS: Final = 3000
-"""Objects to average over, in as many random designs as that takes: at least 3, at most 100."""
+Published = Mapping[tuple[str, int], Mapping[str, float]]
+"""Published errors by profile and assessors per object, then by column such as ``cwc_mean_error``."""
 
+PUBLISHED_RUNS: Final = 100
+"""Simulations behind each published number."""
 
-@dataclass(frozen=True, slots=True)
-class PlanStep:
-    """What to expect from a number of assessors per object.
+_MOST_STANDARD_ERRORS: Final = 3.0
+_SETTING: Final = {
+    "n_objects": 3000,
+    "n_assessors": 15,
+    "value_mean": 50.0,
+    "value_sd": 15.0,
+    "bias_sd": 15.0,
+    "uncertainties": (5.0, 10.0, 15.0),
+    "bounds": (0.0, 100.0),
+    "step": 1.0,
+}
+"""The numbers of the paper's study."""
+_OF_BIASES: Final = "errors of biases"
+_COLUMNS: Final = {
+    "value_mean_error": ("figure 2", "{}_mean_error", "mean error"),
+    "value_max_error": ("figure 3", "{}_max_error", "largest error"),
+    "bias_mean_error": (_OF_BIASES, "{}_bias_mean_error", "mean error"),
+    "bias_max_error": (_OF_BIASES, "{}_bias_max_error", "largest error"),
+}
+"""For each measure, where the paper shows it, its published column, and words for it."""
 
-    Attributes
-    ----------
-    per_object
-        Assessors per object.
-    sd
-        Typical standard deviation of a value (root of the mean variance) after calibration with confidence.
-    sd_averages
-        The same for plain averages, whose values take on the biases of those who happened to read the object.
-    load
-        Objects that each assessor reads, on average.
-    """
-
-    per_object: int
-    sd: float
-    sd_averages: float
-    load: float
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Plan(Shown):
-    """How many assessors per object a panel needs.
-
-    Attributes
-    ----------
-    target_sd
-        The standard deviation of values that is wanted.
-    profile
-        Frequencies of the uncertainties.
-    steps
-        What each number of assessors per object gives, up to the first that is enough, or to all assessors.
-    """
-
-    target_sd: float
-    profile: tuple[float, ...]
-    n_objects: int
-    n_assessors: int
-    steps: tuple[PlanStep, ...]
-
-    @property
-    def answer(self) -> PlanStep | None:
-        """The fewest assessors per object that are enough; None if all of them are not."""
-        last = self.steps[-1]
-        return last if last.sd <= self.target_sd else None
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Return the steps as columns."""
-        return {name: [getattr(step, name) for step in self.steps] for name in PlanStep.__slots__}
-
-    def __str__(self) -> str:
-        last = self.steps[-1]
-        if self.answer is None:
-            return (
-                f"No: even if all {count_of(self.n_assessors, 'assessor')} read every object, the sd of a value is "
-                f"{last.sd:.2f}, above {self.target_sd:g}."
-            )
-        return (
-            f"For an sd of {self.target_sd:g}, {count_of(last.per_object, 'assessor')} per object (sd {last.sd:.2f}), "
-            f"which is about {last.load:,.0f} objects for each of {self.n_assessors:,} assessors."
-        )
+_BIASES: Final = "does not follow from the stated model, in which all but a little of it is the mean of 15 biases"
 
 
-def plan(
-    target_sd: float,
-    *,
-    n_objects: int = 3000,
-    n_assessors: int = 15,
-    uncertainties: Sequence[float] = (5.0, 10.0, 15.0),
-    profile: Sequence[float] = (1.0, 1.0, 1.0),
-    bias_sd: float = 15.0,
-    seed: int = 1,
-) -> Plan:
-    """Return how many assessors per object are needed for values of a given standard deviation.
+def read_published(path: str | os.PathLike[str]) -> Published:
+    """Read the published errors: a csv file with a row for each profile and number of assessors per object."""
+    place = Path(path)
+    try:
+        with place.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+        found = {
+            (row.pop("high:medium:low"), int(row.pop("assessors_per_object"))): {
+                name: float(cell) for name, cell in row.items()
+            }
+            for row in rows
+        }
+    except OSError as error:
+        message = f"{place} cannot be read ({error.strerror})."
+        raise InputError(message, kind="cannot_read", where=str(path)) from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{place} is not a table of published errors: it needs the columns high:medium:low and "
+            "assessors_per_object, and numbers.",
+            kind="bad_data",
+            where=str(path),
+        ) from error
+    return found
 
-    Variances of values need no scores: Cov(v) = diag(1/C_o) + Q Sigma_b Q^T (App. D) depends on who reads what, and
-    how surely. They are averaged over random designs, for r = 2, 3, ... until they are small enough. They are
-    in the weighted gauge: about the level of the panel as a whole, which no design can know.
+
+def case_study_1(study: SimulationStudy, published: Published | None = None) -> Reproduction:
+    """Return the errors of a study beside the published ones; without these, the errors alone.
+
+    A published number is the mean of 100 runs: its standard error is the spread between runs of our study, over ten.
+    The two agree if they differ by no more than three standard errors of the difference; from fewer than 100 runs these
+    are rough, and the band is as much wider as Student's t is than the normal distribution.
 
     Parameters
     ----------
-    target_sd
-        The standard deviation of values that is wanted, in points.
-    n_objects, n_assessors
-        Size of the panel.
-    uncertainties, profile
-        The uncertainties of scores to expect, and how often each.
-    bias_sd
-        Spread of the biases to expect; matters for plain averages only.
-    seed
-        Seed of the designs.
+    study
+        Case study 1 or part of it, from :func:`~evenhand.studies.simulation_study`.
+    published
+        Published errors, from :func:`read_published`.
+    """
+    notes = []
+    other = [name for name, usual in _SETTING.items() if study.numbers[name] != usual]
+    if other and published is not None:
+        names = ", ".join(other)
+        raise bad_option(f"The study differs from the paper's in {names}: it cannot be compared.")
+    if published is None:
+        notes.append("The published errors were not at hand, so that nothing is compared.")
+    elif study.runs == 1:
+        notes.append("A single run has no standard error, so that nothing is compared.")
+    numbers = tuple(_numbers(study, published))
+    compared = sum(number.verdict != "not compared" for number in numbers if number.place != _OF_BIASES)
+    if compared:
+        band = _band(study.runs)
+        expected = compared * 2 * float(stdtr(study.runs - 1, -band))
+        if study.runs < PUBLISHED_RUNS:
+            notes.append(
+                f"From {study.runs} runs standard errors are rough themselves, so that numbers differ only from "
+                f"{band:.1f} standard errors on, not from three as with {PUBLISHED_RUNS} runs: more runs tell more."
+            )
+        notes.append(
+            f"Of {compared} errors and ratios, chance alone puts {expected:.1f} on average further apart than that "
+            f"({band:.1f} standard errors); those of a cell go together, since they come from the same panels."
+        )
+    return Reproduction("case-study-1", "Section 4.1: simulated panels, figures 2 to 4", numbers, tuple(notes))
+
+
+def _numbers(study: SimulationStudy, published: Published | None) -> Iterator[PrintedNumber]:
+    for p, profile in enumerate(study.profiles):
+        for r, per_object in enumerate(study.per_object):
+            name = profile_name(profile)
+            cell = (published or {}).get((name, per_object), {})
+            row = f"{name}, r = {per_object}"
+            yield from _errors(study, (p, r), cell, row)
+            yield from _ratios(study, (p, r), cell, row)
+
+
+def _errors(
+    study: SimulationStudy, at: tuple[int, int], cell: Mapping[str, float], row: str
+) -> Iterator[PrintedNumber]:
+    """Yield what figures 2 and 3 show, and the errors of biases."""
+    means, spreads = study.means[at], study.spreads[at]
+    for m, method in enumerate(METHODS):
+        for k, measure in enumerate(MEASURES):
+            place, column, words = _COLUMNS[measure]
+            of_biases = measure.startswith("bias")
+            if of_biases and method != METHODS[-1]:
+                continue  # not published
+            title = f"{words} of {method.upper()}" if of_biases else method.upper()
+            printed, note = cell.get(column.format(method)), _BIASES if of_biases else ""
+            yield _compare(study, spreads[m, k], place, row, title, printed, float(means[m, k]), note)
+
+
+def _ratios(
+    study: SimulationStudy, at: tuple[int, int], cell: Mapping[str, float], row: str
+) -> Iterator[PrintedNumber]:
+    """Yield what figure 4 shows: errors of calibration over those of averages, from the same runs."""
+    errors = study.errors[at]
+    for k, words in enumerate(("mean", "largest")):
+        below = errors[:, 0, k]
+        column = _COLUMNS[MEASURES[k]][1]
+        for m, method in enumerate(METHODS[1:], start=1):
+            above = errors[:, m, k]
+            ratio = float(above.mean() / below.mean())
+            # errors of the two go together: the spread is that of what the ratio leaves over
+            spread = float(np.std(above - ratio * below, ddof=1) / below.mean()) if study.runs > 1 else math.nan
+            over, under = cell.get(column.format(method)), cell.get(column.format("sa"))
+            printed = None if over is None or under is None else over / under
+            yield _compare(study, spread, "figure 4", row, f"{words}, {method.upper()}/SA", printed, ratio)
+
+
+def _band(runs: int) -> float:
+    """Return how many standard errors two numbers may be apart.
 
     Examples
     --------
-    >>> print(plan(5, n_objects=200, n_assessors=10))
-    For an sd of 5, 4 assessors per object (sd 4.23), which is about 80 objects for each of 10 assessors.
+    >>> [round(_band(runs), 1) for runs in (3, 10, 100)]
+    [19.2, 4.1, 3.0]
     """
-    if not target_sd > 0:
-        raise bad_option("The standard deviation that is wanted must be positive.")
-    if n_assessors < 2 or n_objects < 2 or seed < 0:
-        raise bad_option("A plan needs two objects and two assessors at least, and a seed that is not negative.")
-    designs = min(100, max(3, math.ceil(_OBJECTS / n_objects)))
-    steps: list[PlanStep] = []
-    for per_object in range(2, n_assessors + 1):
-        report("planning", per_object - 2, n_assessors - 1)
-        drawn = [
-            simulate_panel(
-                n_objects,
-                n_assessors,
-                per_object,
-                seed=(seed, per_object, design),
-                bias_sd=bias_sd,
-                uncertainties=uncertainties,
-                profile=profile,
-            ).panel
-            for design in range(designs)
-        ]
-        try:
-            sds = [calibrate(panel, noise="declared").values.sd for panel in drawn]
-        except NotConnectedError:
-            continue  # too few for a random design to hold together
-        sd = float(np.sqrt(np.mean(np.square(np.asarray(sds, dtype=np.float64)))))
-        noise = float(np.average(np.square(uncertainties), weights=profile))
-        luck = bias_sd**2 * (1 / per_object - 1 / n_assessors)
-        load = per_object * n_objects / n_assessors
-        steps.append(PlanStep(per_object, sd, float(np.sqrt(noise / per_object + luck)), load))
-        if sd <= target_sd:
-            break
-    return Plan(target_sd, tuple(float(part) for part in profile), n_objects, n_assessors, tuple(steps))
+    if runs >= PUBLISHED_RUNS:
+        return _MOST_STANDARD_ERRORS
+    return -float(stdtrit(runs - 1, math.erfc(_MOST_STANDARD_ERRORS / math.sqrt(2)) / 2))
+
+
+def _compare(
+    study: SimulationStudy,
+    spread: float,
+    place: str,
+    row: str,
+    column: str,
+    printed: float | None,
+    ours: float,
+    note: str = "",
+) -> PrintedNumber:
+    """Return a published mean beside ours; the spread between runs tells how far apart the two may be."""
+    standard_error = float(spread) * math.sqrt(1 / study.runs + 1 / PUBLISHED_RUNS)
+    if printed is None or math.isnan(standard_error):
+        return PrintedNumber(place, row, column, printed, ours)
+    apart = abs(ours - printed) / standard_error if standard_error > 0 else math.inf
+    verdict: Verdict = "agrees"
+    if apart > _band(study.runs):
+        verdict = "known" if note else "differs"
+    words = "" if verdict == "agrees" else note or f"{apart:.1f} standard errors apart"
+    return PrintedNumber(place, row, column, printed, ours, standard_error, verdict, words)
