@@ -14,10 +14,10 @@ import numpy as np
 
 from evenhand import frames
 from evenhand.compiled import Codes, Flags, Floats
-from evenhand.design.exchange import Inverse
 from evenhand.design.find import find
 from evenhand.design.floor import least_expertise
 from evenhand.design.inputs import Details, addresses_in
+from evenhand.design.inverse import Inverse
 from evenhand.design.lottery import Lottery
 from evenhand.design.program import least_cost
 from evenhand.design.signals import Conflict, Effect

@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.compiled import Codes, Flags, Floats
 from evenhand.design.inputs import (
     KEENEST,
+    NEUTRAL,
     CodedPairs,
     Expected,
     Members,
@@ -32,9 +33,6 @@ from evenhand.panel.rules import label_text
 SIGNALS: Final = ("bids", "topics", "expertise")
 """What can be mixed, in the order in which it is shown."""
 
-NEUTRAL: Final = 0.5
-"""What a pair counts of which nothing is said: neither for nor against."""
-
 FAINT: Final = 3
 """Bids that all lie within as much of zero hardly weigh on a scale to 20."""
 
@@ -50,12 +48,12 @@ class Signal:
     said: Expected
 
     def numbers(self, keys: Codes) -> Floats:
-        """Return what it says of some pairs, from 0 to 1; one half where it says nothing."""
+        """Return what it says of some pairs, from 0 to 1; where it says nothing, what that means, one half mostly."""
         own = self.said.expertise
         if own is None or not self.said.keys.size:
-            return np.full(keys.size, NEUTRAL)
+            return np.full(keys.size, self.said.unnamed)
         at = np.minimum(np.searchsorted(self.said.keys, keys), self.said.keys.size - 1)
-        return np.where(self.said.keys[at] == keys, own[at], NEUTRAL)
+        return np.where(self.said.keys[at] == keys, own[at], self.said.unnamed)
 
 
 @dataclass(frozen=True, slots=True)
