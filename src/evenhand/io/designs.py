@@ -161,7 +161,8 @@ def _pasted(text: str, what: str, headings: str = "") -> Iterator[Path]:
     """Give pasted text as a file to read; errors say what it is, and the row as it was pasted."""
     with TemporaryDirectory(prefix="evenhand-") as folder:
         file = Path(folder) / f"{what}.txt"
-        file.write_text(headings + text.strip("\r\n") + "\n", encoding="utf-8")
+        tidy = re.sub(r"([,;])[ \t]+(?=\S)", r"\1", text.strip("\r\n"))  # as people type: Ana, P01
+        file.write_text(f"{headings}{tidy}\n", encoding="utf-8")
         try:
             yield file
         except InputError as error:
