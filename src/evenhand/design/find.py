@@ -32,7 +32,8 @@ MOST_FILLED: Final = 3_000
 """Up to this many pairs, a design of as many as the rules allow is a start too."""
 
 MOST_TRIED: Final = 4_500_000
-"""So many exchanges are tried in all where that leaves a look for every assessment; a second or two of work."""
+"""So many exchanges are tried in all, about a second of work, or more where assessments are so many that each gets one
+look only; small tasks, for which that would be looks without end, have a bound of their own."""
 
 ORDERS: Final = 200
 """Random orders of labels in which a balanced design is tried where there are rules."""
@@ -66,7 +67,8 @@ def searched(
     """Return the best design that exchanges reach from some starts, with as much work as their number calls for."""
     free = max(task.total - int(task.fixed.sum()), 1)
     shakes = max(1, round(effort * min(max(1_500 // free, 2), 40)))
-    looks = round(effort * min(max(100 * free, 3_000), 12_000, max(MOST_TRIED // free, free)))
+    tried = MOST_TRIED if task.is_even else MOST_TRIED // 2  # where precisions differ, each takes twice as long
+    looks = round(effort * min(max(100 * free, 3_000), 12_000, max(tried // free, free)))
     if not aim.is_linear and aim.objective != "determinant":
         looks //= 3  # each look takes longer
 
