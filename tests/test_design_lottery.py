@@ -209,17 +209,15 @@ def test_capped_marginals_hold_over_many_draws_each_of_them_whole(name: str) -> 
 
 @pytest.mark.slow
 def test_drawing_again_where_a_draw_falls_apart_would_not_keep_marginals() -> None:
-    task, cap = PROBLEMS["rings"]
-    cards, most = lotteries._scale(task, cap)
-    counts = lotteries._counts(task, lotteries.worth_of(task), cards, most)
-    assert counts is not None
-    generator = np.random.default_rng(0)
+    task, cap = PROBLEMS["split topics"]
+    made, generator = lottery(task, cap), np.random.default_rng(0)
+    counts = np.bincount(made.deck.ravel(), minlength=task.n_pairs)
     kept: list[np.ndarray] = []
-    while len(kept) < DRAWS:
-        dealt = lotteries._dealt(task, counts, cards, generator)
+    for _ in range(20 * DRAWS // len(made.deck)):
+        dealt = lotteries._dealt(task, counts, len(made.deck), generator)
         kept += [card for card in dealt if parts_of(task, flags_of(task, card))[0] == 1]
-    drawn = np.bincount(np.concatenate(kept[:DRAWS]), minlength=task.n_pairs)
-    assert np.abs(deviations(drawn, counts / cards, DRAWS)).max() > 4.5
+    drawn = np.bincount(np.concatenate(kept), minlength=task.n_pairs)
+    assert np.abs(deviations(drawn, made.marginals, len(kept))).max() > 4.5
 
 
 def test_a_draw_is_settled_by_seed_and_salt() -> None:

@@ -189,9 +189,8 @@ def test_only_public_functions_have_more_than_12_parameters_and_none_is_tangled(
 @pytest.mark.parametrize("module", [name for name in MODULES if layer_of(name) != "models"])
 def test_no_method_is_known_by_its_spelling(module: str) -> None:
     for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Compare):
-            compared = {text for side in (node.left, *node.comparators) for text in texts_in(side)}
-            assert not compared & METHODS, f"line {node.lineno} of {module} compares with the name of a method"
+        if isinstance(node, ast.Compare | ast.MatchValue):
+            assert not texts_in(node) & METHODS, f"line {node.lineno} of {module} compares with the name of a method"
 
 
 BARE = """
@@ -275,7 +274,7 @@ def test_the_walk_of_a_calibration_stays_short() -> None:
     printed = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=120)
     counted = {words.strip(): int(count.replace(",", "")) for words, count in map(_parted, printed.stdout.splitlines())}
     assert counted["modules of ours imported"] <= 70
-    assert counted["changes of file"] <= 500
+    assert counted["changes of file"] <= 420
 
 
 def _parted(line: str) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -135,7 +134,9 @@ class _Runs(Options, heading="The work"):
     @property
     def asked(self) -> dict[str, Any]:
         """Runs, seed and processes by name."""
-        return vars(self) | {"jobs": self.jobs or _cores()}
+        from evenhand.compiled import threads
+
+        return vars(self) | {"jobs": self.jobs or threads()}
 
 
 class _Figures(Options):
@@ -204,6 +205,7 @@ def _plan(options: SimulateOptions, target_sd: float) -> int:
 
     panels, seed = options.panels, options.work.seed
     output = Output(as_json=options.output.as_json, out=options.output.out, tables=("plans", "steps"))
+    output.check()
     plans = [
         plan(
             target_sd,
@@ -315,11 +317,6 @@ def _reproduce_part(name: str, options: ReproduceOptions) -> tuple[Reproduction,
 
 def _missing(what: str, name: str) -> str:
     return f"{what}: give --data DIR, a directory that holds {name} of the paper's published data."
-
-
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _show_study(summary: Summary) -> None:

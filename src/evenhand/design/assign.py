@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from evenhand.compiled import Flags
 from evenhand.design.exchange import Found
-from evenhand.design.find import LARGEST_INVERSE, cheapest, even_loads, find, grow, require_inverse, searched
+from evenhand.design.find import LARGEST_INVERSE, cheapest, find, grow, require_inverse, searched
 from evenhand.design.inputs import (
     MOST_PAIRS,
     Given,
@@ -20,14 +22,21 @@ from evenhand.design.inputs import (
     members_of,
     pairs_of,
     pose,
+    said_of,
     whole_numbers,
 )
+from evenhand.design.limits import Asked, known_authors, limits_of, pairs_within
+from evenhand.design.loads import even_loads, load_levels
 from evenhand.design.result import LARGEST_EXACT, Design
+from evenhand.design.rules import Rules
 from evenhand.design.task import Aim, Objective, Task
 from evenhand.errors import InputError, NoDesignError, Problem, bad_option
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.panel import Panel
-from evenhand.words import count_of
+from evenhand.words import count_of, name_some
+
+Loads = Literal["even", "free"]
+"""How work is shared: evenly, or in the way that makes values most precise."""
 
 
 def assign(  # noqa: PLR0913
@@ -40,6 +49,12 @@ def assign(  # noqa: PLR0913
     conflicts: Pairs = (),
     fixed: Pairs = (),
     linking: Sequence[Any] = (),
+    loads: Loads = "even",
+    require: Mapping[str, Any] | None = None,
+    limit: Mapping[str, Any] | None = None,
+    apart: Any = (),
+    linked: Any = (),
+    authors: Pairs = (),
     expertise: Any = None,
     topics: tuple[Mapping[Any, Any], Mapping[Any, Any]] | None = None,
     uncertainty: Any = None,
@@ -72,17 +87,36 @@ def assign(  # noqa: PLR0913
     per_object
         Assessments of each object: one number, or one for each.
     min_load, max_load
-        Fewest and most assessments by each assessor. Without ``max_load`` the work is shared as evenly as can be.
+        Fewest and most assessments by each assessor: one number, or one for some or all. Whoever has no ``max_load``
+        gets an even share of what is left.
     conflicts
         Pairs (assessor, object) that must not be.
     fixed
         Pairs that must be.
     linking
         Objects that everybody reads.
+    loads
+        ``"even"``: nobody is left without work where that can be avoided, and whoever has no ``max_load`` gets an even
+        share; where all have one, at least half an even share each. ``"free"``: anything within ``min_load`` and
+        ``max_load`` that makes values precise, which employs few assessors rather than many.
+    require
+        How many assessors of a kind every object must have at least, by a column of the table of assessors:
+        ``{"role": {"senior": 1}}``.
+    limit
+        How many assessors of one value of a column an object may have at most, ``{"institution": 1}``, or of a certain
+        one, ``{"role": {"student": 1}}``. Cells may hold several values, with semicolons between them.
+    apart
+        Pairs of assessors who must not read the same object.
+    linked
+        Pairs of objects that must have a reader in common.
+    authors
+        Who wrote what, pairs (assessor, object): nobody reads their own work, and no two read each other's. Authors
+        who are no assessors do not matter, and are counted.
     expertise
         How well assessors know objects: levels (high, medium, low) or numbers from 0 to 1, as a matrix (assessors x
         objects; may be sparse), a mapping from pairs, or a table. Experts are expected to be surer: 1 is as high, 0
-        as low. Pairs of which nothing is said count as 0.
+        as low. Pairs of which a mapping or a table says nothing are ordinary, as medium or one half; what a sparse
+        matrix does not store is 0.
     topics
         Topics of objects and of assessors, two mappings, instead: expertise is the share of an object's topics
         that an assessor knows.
@@ -128,6 +162,7 @@ def assign(  # noqa: PLR0913
     sides = members_of(objects, "object"), members_of(assessors, "assessor")
     _check_options(seed, effort, time_limit, target_sd)
     aim = _aim(sides[0], objective, top, expected, value_sd, expertise_weight)
+    authors, strangers = known_authors(authors, sides[1])
     given = Given(
         per_object=per_object,
         min_load=min_load,
@@ -141,8 +176,23 @@ def assign(  # noqa: PLR0913
         factor=factor,
         only_listed=only_listed,
         cost=cost,
+        authors=authors,
     )
-    task = pose(*sides, given, is_open=target_sd is not None, seed=seed)
+    asked = Asked(require, limit, apart, linked, authors)
+
+    def posed(given: Given) -> Task:
+        task = pose(*sides, given, is_open=target_sd is not None, seed=seed)
+        limits = limits_of(asked, *sides, task.keys)
+        return replace(
+            task,
+            rules=Rules.together(task.rules, limits),
+            linked=pairs_within(linked, sides[0], "linked objects"),
+        )
+
+    everyone = replace(given, conflicts=(), authors=(), fixed=(), linking=(), only_listed=False)
+    task = replace(posed(given), wide=lambda: posed(everyone))
+    if loads not in get_args(Loads):
+        raise bad_option(f"Loads are {' or '.join(get_args(Loads))}, not {loads}.")
     notes: list[Problem] = []
     if task.expertise is None and expertise_weight > 0:
         raise bad_option("A weight of expertise needs expertise: give it, or topics.")
@@ -150,16 +200,45 @@ def assign(  # noqa: PLR0913
         require_inverse(task, "The cheapest design")
         task, outcome = cheapest(task, aim, target_sd, seed=seed, effort=effort, time_limit=time_limit)
     else:
-        if max_load is None and "max_load" not in sides[1].columns:
-            task, note = even_loads(task, at_least=min_load is None and "min_load" not in sides[1].columns)
-            notes += note
+        if loads == "even":
+            bounds = (min_load, "min_load"), (max_load, "max_load")
+            task = even_loads(task, *(said_of(one, sides[1], role) for one, role in bounds))
         outcome = find(task, aim, seed=seed, effort=effort, time_limit=time_limit)
         if task.n_objects + task.n_assessors > LARGEST_INVERSE and objective != "variance":
             words = (
                 f"designs of this size are made for a small mean variance of values, whatever is asked ({objective})."
             )
             notes.append(Problem("large", words))
+    if strangers:
+        words = f"{count_of(len(strangers), 'author')} left aside, being no assessor: {name_some(strangers)}."
+        notes.append(Problem("authors", words))
+    notes += _load_notes(task, outcome, said_of(max_load, sides[1], "max_load"))
     return _design(task, outcome, aim, seed, notes, *sides)
+
+
+def _load_notes(task: Task, outcome: Found, most_said: Flags) -> list[Problem]:
+    """Return notes on assessors without work, and on those who read more than an even share without being asked to."""
+    load, notes = task.loads(outcome.chosen), []
+    idle = [task.assessors[at] for at in np.flatnonzero((load == 0) & (task.most_load > 0)).tolist()]
+    if idle:
+        words = (
+            f"{count_of(len(idle), 'assessor')} of {task.n_assessors:,} read nothing: {name_some(idle)}; a least load "
+            "gives them work where the rules allow it."
+        )
+        notes.append(Problem("idle", words))
+    room = np.minimum(
+        np.where(most_said, task.most_load, task.n_objects), np.bincount(task.assessor, minlength=load.size)
+    )
+    even = load_levels(room, int(load.sum()))[1]
+    over = np.flatnonzero(~most_said & (load > np.maximum(even, task.loads(task.fixed))))
+    if over.size:
+        names = name_some([task.assessors[at] for at in over.tolist()])
+        words = (
+            f"an even load would be {even}; what was asked for takes up to {int(load.max())} for some assessors "
+            f"({count_of(over.size, 'assessor')}: {names})."
+        )
+        notes.append(Problem("uneven_load", words))
+    return notes
 
 
 def extend(

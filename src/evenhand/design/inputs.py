@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, overload
 
@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from evenhand import frames
-from evenhand.compiled import Codes, Floats
+from evenhand.compiled import Codes, Flags, Floats
 from evenhand.design.task import Task
 from evenhand.errors import InputError, NoDesignError, bad_option
 from evenhand.panel import lexicon
@@ -28,6 +28,9 @@ Pairs = Iterable[tuple[object, object]] | Mapping[Any, Iterable[object]] | Any
 
 MOST_PAIRS: Final = 20_000_000
 """Up to this many pairs, all of them may be chosen; beyond, those that are listed, or some drawn at random."""
+
+NEUTRAL: Final = 0.5
+"""The expertise of a pair of which nothing is said: that of a medium assessment."""
 
 KEENEST: Final = 20
 """The bid that counts as 1; its negative as 0."""
@@ -80,6 +83,8 @@ class Members:
     """Labels by what else members are called in further tables, such as e-mail addresses."""
     details: Details = field(default_factory=dict)
     """What goes with them wherever they go, such as titles and addresses: by column, and then by label."""
+    told: Details = field(default_factory=dict)
+    """All that their table says of them, likewise."""
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -191,7 +196,7 @@ def members_from(
         if name != label:
             cells = ((one, columns[name][at]) for one, at in zip(labels, rows, strict=True))
             told[name] = {one: label_text(cell).strip() for one, cell in cells if not _says_nothing(cell)}
-    return Members(side, tuple(labels), found, backend, details=handed_out(side, told))
+    return Members(side, tuple(labels), found, backend, details=handed_out(side, told), told=told)
 
 
 def _is_of_authors(name: str) -> bool:
@@ -340,6 +345,14 @@ def whole_numbers(given: object, members: Members, role: str, default: int) -> C
     return np.asarray(numbers, dtype=np.int64)
 
 
+def said_of(given: object, members: Members, role: str) -> Flags:
+    """Say of which members a number was given (n)."""
+    cells = _cells(given, members, role)
+    if cells is None:
+        return np.zeros(len(members.labels), dtype=bool)
+    return np.array([not _says_nothing(cell) for cell in cells])
+
+
 def floats_of(given: object, members: Members, role: str) -> Floats | None:
     """Return a number for each member, from a mapping, a sequence, or the column of their table; None without any."""
     cells = _cells(given, members, role)
@@ -360,20 +373,23 @@ def pairs_of(given: Pairs, objects: Members, assessors: Members, what: str) -> C
     """Return pairs as sorted keys ``object * n_A + assessor``, each once."""
     if isinstance(given, CodedPairs) and given.objects is objects and given.assessors is assessors:
         return np.unique(given.object_index * len(assessors.labels) + given.assessor_index)
-    if isinstance(given, Mapping):
-        listed: list[tuple[object, object]] = [(who, one) for who, ones in given.items() for one in ones]
-    elif isinstance(given, Iterable) and not hasattr(given, "columns"):
-        listed = [(pair[0], pair[1]) for pair in given]
-    elif hasattr(given, "columns") or hasattr(given, "column_names"):
-        columns = _columns(given)
-        listed = list(zip(*(columns[_labels_column(columns, side)] for side in ("assessor", "object")), strict=True))
-    else:
-        raise bad_option(f"Give {what} as pairs (assessor, object) or as a table.")
     keys = [
-        _position(assessor, assessors, what) + _position(object_, objects, what) * len(assessors.labels)
-        for assessor, object_ in listed
+        position_of(assessor, assessors, what) + position_of(object_, objects, what) * len(assessors.labels)
+        for assessor, object_ in listed_pairs(given, what)
     ]
     return np.unique(np.asarray(keys, dtype=np.int64))
+
+
+def listed_pairs(given: Pairs, what: str) -> list[tuple[object, object]]:
+    """Return pairs (assessor, object) one by one, as they were given."""
+    if isinstance(given, Mapping):
+        return [(who, one) for who, ones in given.items() for one in ones]
+    if isinstance(given, Iterable) and not hasattr(given, "columns"):
+        return [(pair[0], pair[1]) for pair in given]
+    if hasattr(given, "columns") or hasattr(given, "column_names"):
+        columns = _columns(given)
+        return list(zip(*(columns[_labels_column(columns, side)] for side in ("assessor", "object")), strict=True))
+    raise bad_option(f"Give {what} as pairs (assessor, object) or as a table.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,7 +403,9 @@ class Expected:
     expertise: Floats | None
     """Their expertise, from 0 to 1; None where uncertainties were given."""
     otherwise: float
-    """The precision of all other pairs: that of no expertise, or of the largest uncertainty that was given."""
+    """The precision of all other pairs, which are ordinary: a medium assessment's, or the median of those given."""
+    unnamed: float = NEUTRAL
+    """The expertise of all other pairs."""
 
 
 def expected_of(given: Any, objects: Members, assessors: Members, *, form: str, factor: float) -> Expected:
@@ -431,7 +449,10 @@ def _sparse(given: Any, objects: Members, assessors: Members, form: str, factor:
     key = object_ * len(assessors.labels) + matrix.indices.astype(np.int64)
     if form == "bids":
         number = bid_number(number)
-    return _rated(key, number, "expertise" if form == "bids" else form, factor)
+    found = _rated(key, number, "expertise" if form == "bids" else form, factor)
+    if form == "expertise":  # what a sparse matrix does not store is zero
+        return replace(found, otherwise=float(precision_of_expertise(np.zeros(1), factor)[0]), unnamed=0.0)
+    return found
 
 
 def _rated(key: Codes, number: Floats, form: str, factor: float) -> Expected:
@@ -440,11 +461,11 @@ def _rated(key: Codes, number: Floats, form: str, factor: float) -> Expected:
         if not (np.isfinite(number) & (number > 0)).all():
             raise bad_option("Uncertainties must be positive numbers of points.")
         precision = 1 / np.square(number)
-        return Expected(key, precision, None, float(precision.min()))
+        return Expected(key, precision, None, float(np.median(precision)))
     if not ((number >= 0) & (number <= 1)).all():
         raise bad_option("Expertise must be a level or a number from 0 to 1.")
     precision = precision_of_expertise(number, factor)
-    return Expected(key, precision, number, float(check_factor(factor) ** -2))
+    return Expected(key, precision, number, 1.0)
 
 
 def rating_columns(names: Sequence[str], source: str | None = None) -> tuple[str, tuple[int, int, int]] | None:
@@ -550,7 +571,7 @@ def expected_by_columns(
     for column, members in ((assessor, assessors), (object_, objects)):
         place = members.positions(column)
         if (place < 0).any():
-            _position(column[int(np.argmax(place < 0))], members, form)
+            position_of(column[int(np.argmax(place < 0))], members, form)
         places.append(place)
     words = level_words()
     read = [_rated_cell(cell, form, words, decimal_comma) for cell in ratings.cells] or [np.nan]
@@ -617,7 +638,7 @@ def _positions(labels: Sequence[Any], members: Members, what: str) -> Codes:
     if -1 in found and members.aliases:
         found = [members.find(label_text(label)) if at < 0 else at for at, label in zip(found, labels, strict=True)]
     if -1 in found:
-        _position(labels[found.index(-1)], members, what)
+        position_of(labels[found.index(-1)], members, what)
     return np.asarray(found, dtype=np.int64)
 
 
@@ -695,7 +716,7 @@ def flags_of(given: object, members: Members, role: str) -> Codes:
     """Return the members that are marked: labels that were given, or a column of yes and no."""
     if given is not None and not (isinstance(given, Sequence) and not given):
         chosen = [given] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
-        return np.asarray([_position(one, members, role) for one in chosen], dtype=np.int64)
+        return np.asarray([position_of(one, members, role) for one in chosen], dtype=np.int64)
     cells = members.columns.get(role, ())
     marked = []
     for at, cell in enumerate(cells):
@@ -712,10 +733,11 @@ def flags_of(given: object, members: Members, role: str) -> Codes:
 
 def _known(given: Mapping[Any, Any], members: Members) -> None:
     for label in given:
-        _position(label, members, "An option")
+        position_of(label, members, "An option")
 
 
-def _position(given: object, members: Members, what: str) -> int:
+def position_of(given: object, members: Members, what: str) -> int:
+    """Return where a member stands; ``what`` names it is said where there is none of that label."""
     label = label_text(given)
     at = members.find(label)
     if at < 0:
@@ -744,6 +766,7 @@ class Given:
     factor: float
     only_listed: bool
     cost: Any
+    authors: Pairs = ()
 
 
 def pose(objects: Members, assessors: Members, given: Given, *, is_open: bool, seed: int) -> Task:
@@ -756,7 +779,10 @@ def pose(objects: Members, assessors: Members, given: Given, *, is_open: bool, s
     if (most < 1).any():
         label = objects.labels[int(np.argmin(most))]
         raise bad_option(f"Object {label} needs at least one assessment to have a value.", where=f"object {label}")
-    taken = pairs_of(given.conflicts, objects, assessors, "conflicts")
+    taken = np.union1d(
+        pairs_of(given.conflicts, objects, assessors, "conflicts"),
+        pairs_of(given.authors, objects, assessors, "authors"),
+    )
     must = pairs_of(given.fixed, objects, assessors, "fixed pairs")
     _refuse_both(taken, must, objects, assessors)
     everybody = flags_of(given.linking, objects, "linking")
@@ -850,4 +876,4 @@ def _expectations(keys: Codes, known: Expected | None, uncertainty: Any) -> tupl
     precision = np.where(is_known, known.precision[at], known.otherwise)
     if known.expertise is None:
         return precision, None, True
-    return usual * precision, np.where(is_known, known.expertise[at], 0.0), in_points
+    return usual * precision, np.where(is_known, known.expertise[at], known.unnamed), in_points

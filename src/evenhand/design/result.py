@@ -17,7 +17,8 @@ from evenhand.compiled import Codes, Flags, Floats
 from evenhand.design.find import find
 from evenhand.design.inputs import Details, addresses_in
 from evenhand.design.inverse import Inverse
-from evenhand.design.start import least_cost, mix, parts_of
+from evenhand.design.program import least_cost
+from evenhand.design.start import mix, parts_of
 from evenhand.design.task import Aim, Task
 from evenhand.errors import InputError, NoDesignError, Problem
 from evenhand.models.additive import calibrate

@@ -504,12 +504,14 @@ def sniff(text: str, *, preferred: str | None = None) -> str:
     sample = text[:_SAMPLE]
     if len(text) > _SAMPLE:
         sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample
-    best, best_merit = DELIMITERS[0], (0, 0.0, False, 1)
+    split: dict[str, list[list[str]]] = {}
     for delimiter in DELIMITERS:
         reader = _until_error(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter))
         rows = [row for row in itertools.islice(reader, 200) if not _is_blank_row(row)]
-        if max(map(len, rows), default=0) < 2:
-            continue
+        if max(map(len, rows), default=0) > 1:
+            split[delimiter] = rows
+    best, best_merit = DELIMITERS[0], (0, 0.0, False, 1)
+    for delimiter, rows in () if list(split) == [best] else split.items():  # nothing to choose from
         header = rows[find_header(rows[:_FIRST_ROWS])[0]]
         width = len(header)
         if width < 2:

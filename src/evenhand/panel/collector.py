@@ -205,6 +205,13 @@ class SideLabels:
                 self._label_of[cell] = self._known.setdefault(label_text(self._cells[cell]), len(self._known))
 
 
+def _where(judged: Judged, *kinds: int) -> NDArray[np.int64]:
+    """Return the positions of the cells that turned out to be of some kinds."""
+    if judged.status is None:
+        return np.arange(judged.value.size) if FINITE in kinds else np.zeros(0, np.int64)
+    return np.flatnonzero(judged.status == kinds[0] if len(kinds) == 1 else np.isin(judged.status, kinds))
+
+
 class Further:
     """A criterion or a covariate: numbers, and the codes of cells in case they are categories."""
 
@@ -227,8 +234,8 @@ class Further:
         column = portion.columns[position]
         reading = self._cells_read.read(column, portion.decimal_comma)
         self.column, self.is_categorical, self._cells = column.name, column.is_categorical, column.cells
-        self.word = self.word or portion.first(position, reading.where(NO_NUMBER))
-        self.has_numbers = self.has_numbers or bool(reading.where(FINITE, INFINITE).size)
+        self.word = self.word or portion.first(position, _where(reading, NO_NUMBER))
+        self.has_numbers = self.has_numbers or bool(_where(reading, FINITE, INFINITE).size)
         self._has_plain = self._has_plain or (column.numbers is not None and bool((column.codes == NO_CODE).any()))
         self.is_lost = self._has_plain and self.word is not None
         self.numbers.extend(reading.value)
@@ -376,7 +383,7 @@ class Collector:
         self._score_name, self._rows = columns[2].name, self._rows + numbers.size
         self._has_headers = headers is not None
         score = self._score_cells.read(columns[2], table.decimal_comma)
-        absent = score.where(EMPTY)
+        absent = _where(score, EMPTY)
         if absent.size:
             self._leave_out(columns, absent, numbers)
             kept = np.delete(np.arange(numbers.size), absent)
@@ -435,7 +442,7 @@ class Collector:
             assessor_index=assessor_index,
             score=score,
             precision=self.declared.precision(raw, self._options.factor),
-            form=self.form,
+            form=self.declared.form,
             notes=tuple(notes),
             steps=self.declared.steps,
             level_words={
@@ -461,7 +468,7 @@ class Collector:
         object_index, assessor_index = (side.taken() for side in self._sides)
         score = self._score.taken()
         raw = np.broadcast_to(np.float64(1.0), score.shape).view()
-        if self.form != "none":
+        if self._hint != "none":
             raw = self._precision.taken()
         return object_index, assessor_index, score, raw
 
@@ -486,19 +493,19 @@ class Collector:
         def infinite(row: int) -> str:
             return f"the score {quote(column[row])} is not finite: write a finite number."
 
-        self._found.add(portion, 2, score.where(NO_NUMBER), "bad_score", no_number, headers)
-        self._found.add(portion, 2, score.where(INFINITE), "bad_score", infinite, headers)
+        self._found.add(portion, 2, _where(score, NO_NUMBER), "bad_score", no_number, headers)
+        self._found.add(portion, 2, _where(score, INFINITE), "bad_score", infinite, headers)
 
     def _check_declared(self, portion: Portion) -> None:
         """Read confidences, both as levels and as numbers where it is open what they are."""
         column, hint = portion.columns[3], self._hint
         reading = self._declared_cells.read(column, portion.decimal_comma)
         message = "there is a score but no confidence: fill it in, or leave the whole column out to weigh all alike."
-        self._found.add(portion, 3, reading.where(EMPTY), "empty_confidence", message)
+        self._found.add(portion, 3, _where(reading, EMPTY), "empty_confidence", message)
         if "level" in hint:
-            self._first_level = self._first_level or portion.first(3, reading.where(LEVEL))
-            self._first_number = self._first_number or portion.first(3, reading.where(FINITE, INFINITE))
-            numbers, ranks = reading.where(FINITE), reading.where(LEVEL)
+            self._first_level = self._first_level or portion.first(3, _where(reading, LEVEL))
+            self._first_number = self._first_number or portion.first(3, _where(reading, FINITE, INFINITE))
+            numbers, ranks = _where(reading, FINITE), _where(reading, LEVEL)
             self.declared = self.declared.seen(reading.value[numbers], reading.value[ranks])
 
         def unknown(row: int) -> str:
@@ -508,9 +515,9 @@ class Collector:
             return f"{quote(column[row])} is not a known level: {advice}"
 
         odd = (NO_NUMBER,) if hint == "level" else (NO_NUMBER, INFINITE)
-        self._if_levels.add(portion, 3, reading.where(*odd), "unknown_level", unknown)
+        self._if_levels.add(portion, 3, _where(reading, *odd), "unknown_level", unknown)
         if hint == "level":
-            self._if_words.add(portion, 3, reading.where(FINITE, INFINITE), "unknown_level", unknown)
+            self._if_words.add(portion, 3, _where(reading, FINITE, INFINITE), "unknown_level", unknown)
             self._precision.extend(reading.value)
             return
         form = "uncertainty" if "uncertainty" in hint else "confidence"
@@ -531,7 +538,7 @@ class Collector:
             precision = precision_of_uncertainty(reading.value) if form == "uncertainty" else reading.value
             extreme = ~np.isfinite(precision) | (precision < np.finfo(float).tiny)
         wrong, kind = self._if_numbers, f"bad_{form}"
-        wrong.add(portion, 3, reading.where(NO_NUMBER), kind, no_number)
+        wrong.add(portion, 3, _where(reading, NO_NUMBER), kind, no_number)
         wrong.add(portion, 3, np.flatnonzero(number & ~usable), kind, said("must be a positive, finite number."))
         wrong.add(portion, 3, np.flatnonzero(number & usable & extreme), kind, said("is too extreme to compute with."))
         if reading.status is not None:
@@ -565,20 +572,20 @@ class Collector:
             message = (
                 "the criterion is missing although there is a score: write which one it is for, or empty the score."
             )
-            empty = self._criterion.take(portion, at - 1).where(EMPTY)
+            empty = _where(self._criterion.take(portion, at - 1), EMPTY)
             self._found.add(portion, at - 1, empty, "empty_criterion", message, order=4)
         for position, further in enumerate(self._covariates):
             column = portion.columns[at + position]
             message = f"there is a score but no {column.name}: fill it in, or leave this covariate out."
             reading = further.take(portion, at + position)
             self._found.add(
-                portion, at + position, reading.where(EMPTY), "empty_covariate", message, order=5 + position
+                portion, at + position, _where(reading, EMPTY), "empty_covariate", message, order=5 + position
             )
 
             def infinite(row: int, column: Column = column) -> str:
                 return f"{column.name} is {quote(column[row])}, which is not finite: write a finite number."
 
-            rows = reading.where(INFINITE)
+            rows = _where(reading, INFINITE)
             further.if_numbers.add(portion, at + position, rows, "bad_covariate", infinite, order=5 + position)
             if further.is_lost:
                 self._categories.add(further.name)

@@ -110,8 +110,10 @@ class Table:
 
     def corrected(self, corrections: Mapping[str, str]) -> Table:
         """Return the table with other cells: ``{"26:Ito": "80"}`` is row 26 under the heading Ito, empty if blank."""
+        if not corrections:
+            return self
         rows = {number: at for at, number in enumerate(self.row_numbers.tolist())}
-        columns = [list(column) for column in self.columns] if corrections else []
+        columns = [list(column) for column in self.columns]
         changed = set()
         for place, text in corrections.items():
             row, _, name = place.partition(":")

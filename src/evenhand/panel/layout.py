@@ -298,6 +298,8 @@ class Layout:
 
     def settle(self, options: Options) -> Options:
         """Return options with what the table says of its own words and scales, unless the user said otherwise."""
+        if self.scores is None and self.scale is None:
+            return options
         return replace(
             options,
             scores=options.scores if options.scores is not None else self.scores,

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand import memory
 from evenhand.errors import bad_option
 from evenhand.frames import Shown
 from evenhand.panel.panel import Panel
@@ -130,6 +131,8 @@ def simulate_panel(  # noqa: PLR0913
             "The profile needs one frequency for each uncertainty, none negative and not all zero, and the "
             "uncertainties must be positive."
         )
+    needed = 16 * n_objects * (n_assessors + 4 * per_object)  # a random order of all assessors for each object
+    memory.require(needed, f"a simulated panel of {n_objects:,} objects", "simulate fewer objects")
     generator = np.random.default_rng(seed)
     values = generator.normal(value_mean, value_sd, n_objects)
     if bounds is not None and scores is None:

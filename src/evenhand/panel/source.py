@@ -144,9 +144,10 @@ def read_whole(source: Source) -> Table:
 def _all_of(source: Source) -> Table:
     """Return all columns of a source that is open."""
     portions = list(source.portions(Wanted(tuple(range(len(source.names))))))
+    cells = [[None if is_empty(cell) else cell for cell in column.cells] for column in portions[-1].columns]
     return Table(
         source.names,
-        tuple(map(_joined, zip(*(portion.columns for portion in portions), strict=True))),
+        tuple(map(_joined, cells, zip(*(portion.columns for portion in portions), strict=True))),
         np.concatenate([portion.row_numbers for portion in portions]),
         source.source,
         portions[-1].decimal_comma,
@@ -155,8 +156,8 @@ def _all_of(source: Source) -> Table:
     )
 
 
-def _joined(parts: Sequence[Column]) -> Column:
-    """Return the portions of a column as one."""
+def _joined(cells: Sequence[Cell], parts: Sequence[Column]) -> Column:
+    """Return the portions of a column as one, with its distinct cells."""
     last, begins = parts[-1], np.cumsum([0, *(part.codes.size for part in parts)])
 
     def written(row: int) -> Cell:
@@ -166,7 +167,7 @@ def _joined(parts: Sequence[Column]) -> Column:
     has_numbers = last.numbers is not None
     return replace(
         last,
-        cells=[None if is_empty(cell) else cell for cell in last.cells],
+        cells=cells,
         codes=np.concatenate([part.codes for part in parts]),
         numbers=np.concatenate([part.numbers for part in parts if part.numbers is not None]) if has_numbers else None,
         written=written if has_numbers else None,
@@ -194,16 +195,8 @@ def read_source(
 
     A table of up to ``LOOKED_AT`` rows is looked at as a whole: rows may be sums, and columns be computed, whatever
     their names. Of a larger one only the columns that names settle are read, portion by portion, unless these leave
-    something open, or have cells or labels that may be no assessments.
-
-    Parameters
-    ----------
-    source
-        A file or a frame.
-    given, options
-        What the user said.
-    of_table
-        Returns the assessments of a table that is looked at as a whole: :func:`collected` where not given.
+    something open, or have cells or labels that may be no assessments. ``of_table`` returns the assessments of a table
+    that is looked at as a whole: :func:`collected` where not given.
     """
 
     def whole(table: Table) -> Read:

@@ -121,11 +121,11 @@ def _by_names(sheet: Sheet) -> Layout | None:
 
 def _has_criteria(sheet: Sheet, roles: Roles) -> bool:
     """Say whether the score is computed from other columns, which then are the scores."""
-    score = sheet.facts[roles.score]
+    score, used = sheet.facts[roles.score], roles.used
     others = [
         facts
         for facts in sheet.facts
-        if facts.at not in roles.used
+        if facts.at not in used
         and facts.kind in ("", "score")
         and 2 * facts.count > score.count  # no table of results beside
         and facts.is_scores
