@@ -489,7 +489,7 @@ def lost_assessors(design: Design) -> tuple[LostAssessor, ...]:
         report("without each assessor", count, design.used.size)
         left = prospect(task, design.chosen & (task.assessor != at))
         found.append(LostAssessor(task.assessors[at], left.mean_sd, left.max_sd, left.unread, left.parts))
-    return tuple(sorted(found, key=lambda one: (-one.unread, -one.parts, -(one.mean_sd or np.inf))))
+    return tuple(sorted(found, key=lambda one: (-one.unread, -one.parts, -float(f"{one.mean_sd or np.inf:.8g}"))))
 
 
 def prospect(task: Task, chosen: Flags) -> Prospect:
