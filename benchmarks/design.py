@@ -89,7 +89,7 @@ def mean_variance(task: Task, chosen: Flags, probes: int = 40) -> float:
 
 def at_random(task: Task) -> float | None:
     """Return the mean over connected random assignments."""
-    draws = 100 if task.total <= 3_000 else 1
+    draws = 100 if task.total <= 300 else 10 if task.total <= 3_000 else 1
     found = [
         mean_variance(task, chosen) for chosen in random_designs(task, draws, seed=1) if parts_of(task, chosen)[0] == 1
     ]
