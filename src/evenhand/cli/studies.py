@@ -120,7 +120,7 @@ class _Plan(Options, heading="A plan"):
     """A plan instead of simulated scores."""
 
     target_sd: float | None = ask.positive(
-        "SD", "Simulate no scores, but say how many assessors per object values with this standard deviation need."
+        "SD", "Simulate no scores, but say how many assessors per object values with this mean standard deviation need."
     )
 
 
