@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from crowd import flow
 
 import evenhand as eh
-from evenhand.design.exchange import Inverse
+from evenhand.design.inverse import Inverse
 from evenhand.design.result import random_designs
 from evenhand.design.start import parts_of
 from evenhand.design.task import Task

@@ -8,10 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.compiled import Codes, Flags
+from evenhand.compiled import Codes, Flags, one_thread
 from evenhand.design.balanced import balanced_blocks, balanced_objects
 from evenhand.design.causes import no_design
-from evenhand.design.exchange import Exchange, Found, Inverse, coarse, search
+from evenhand.design.exchange import Exchange, Found, search
+from evenhand.design.inverse import Inverse, coarse
 from evenhand.design.program import least_cost
 from evenhand.design.spread import spread
 from evenhand.design.start import join, parts_of
@@ -31,6 +32,9 @@ MOST_FILLED: Final = 3_000
 
 LINKINGS: Final = 3
 """How often readers of linked objects are chosen anew, in two ways each."""
+
+MOST_TRIED: Final = 4_500_000
+"""So many exchanges are tried in all where that leaves a look for every assessment; a second or two of work."""
 
 ORDERS: Final = 200
 """Random orders of labels in which a balanced design is tried where there are rules."""
@@ -88,7 +92,7 @@ def searched(
     """Return the best design that exchanges reach from some starts, with as much work as their number calls for."""
     free = max(task.total - int(task.fixed.sum()), 1)
     shakes = max(1, round(effort * min(max(1_500 // free, 2), 40)))
-    looks = round(effort * min(max(100 * free, 3_000), 12_000))
+    looks = round(effort * min(max(100 * free, 3_000), 12_000, max(MOST_TRIED // free, free)))
     if not aim.is_linear and aim.objective != "determinant":
         looks //= 3  # each look takes longer
 
@@ -96,7 +100,8 @@ def searched(
         if looked % 20 == 0:
             report("exchanging assessments", min(looked, looks), looks)
 
-    return search(task, starts, aim, seed=seed, shakes=shakes, looks=looks, time_limit=time_limit, tell=tell)
+    with one_thread(task.n_objects + task.n_assessors):
+        return search(task, starts, aim, seed=seed, shakes=shakes, looks=looks, time_limit=time_limit, tell=tell)
 
 
 def _starts(task: Task, seed: int, kinds: Sequence[str]) -> Iterator[Flags]:

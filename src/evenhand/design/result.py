@@ -14,9 +14,9 @@ import numpy as np
 
 from evenhand import frames
 from evenhand.compiled import Codes, Flags, Floats
-from evenhand.design.exchange import Inverse
 from evenhand.design.find import find
 from evenhand.design.inputs import Details, addresses_in
+from evenhand.design.inverse import Inverse
 from evenhand.design.program import least_cost
 from evenhand.design.start import mix, parts_of
 from evenhand.design.task import Aim, Task
