@@ -22,16 +22,16 @@ from evenhand.cli import options as ask
 from evenhand.cli.fitting import (
     Calibrating,
     CriteriaFitting,
+    FileOptions,
     Fitting,
     Gauging,
     Input,
     LeastSquares,
-    Reading,
     Scores,
     refuse_criteria_of,
 )
 from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, as_typed, command, part, typed
-from evenhand.cli.reports import QUESTION, Drawing, Lottery, Reporting
+from evenhand.cli.reports import QUESTION, Drawing, LotteryOptions, Reporting
 from evenhand.cli.showing import Summary, say, say_beside, show_json, show_next_step
 from evenhand.errors import EvenhandError, InputError, MissingPackageError
 from evenhand.words import spoken
@@ -366,7 +366,7 @@ check.appendix = _names  # type: ignore[attr-defined]
 class CompareOptions(Input):
     """What ``evenhand compare`` is told."""
 
-    reading: Reading = part(Reading, hidden=["criterion"])
+    reading: FileOptions = part(FileOptions, hidden=["criterion"])
     gauging: Gauging = part(Gauging)
     scores: Scores = part(Scores)
     quick: bool = ask.flag("The four methods only, without refinements.", heading=QUESTION)
@@ -426,7 +426,7 @@ class RankOptions(Options):
     """What ``evenhand rank`` is told."""
 
     fitting: CriteriaFitting = part(CriteriaFitting)
-    lottery: Lottery = part(Lottery)
+    lottery: LotteryOptions = part(LotteryOptions)
     rows: int = ask.row_limit(40)
     output: Output = part(Output, tables=("objects",))
     reporting: Reporting = part(Reporting)
@@ -540,7 +540,7 @@ def next_assessments(options: NextOptions) -> None:
 class PackOptions(Input):
     """What ``evenhand pack`` is told."""
 
-    reading: Reading = part(Reading, hidden=["criterion", "covariates"])
+    reading: FileOptions = part(FileOptions, hidden=["criterion", "covariates"])
     place: Path = ask.output_place(
         "DIR", "Directory to write. A packed panel there is replaced, anything else is refused.", required=True
     )
