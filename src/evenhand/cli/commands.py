@@ -401,8 +401,12 @@ def compare(options: CompareOptions) -> None:
     from evenhand.answers.evidence import Priors
     from evenhand.cli import terminal
     from evenhand.models.refined import Refinements
-    from evenhand.reports.first_sheets import comparison_sheet
     from evenhand.reports.summary import summarise_comparison
+
+    def front() -> list[Sheet]:
+        from evenhand.reports.first_sheets import comparison_sheet  # which workbooks alone need
+
+        return [comparison_sheet(summary)]
 
     priors = Priors(*options.priors) if options.priors else None
     panel = options.reading.read()
@@ -419,7 +423,7 @@ def compare(options: CompareOptions) -> None:
     gauge, per_component = options.gauging.parsed(), options.gauging.per_component
     found = compare_methods(panel, gauge=gauge, per_component=per_component, priors=priors, candidates=candidates)
     summary = summarise_comparison(found)
-    options.output.give(summary, terminal.show_comparison, front=lambda: [comparison_sheet(summary)])
+    options.output.give(summary, terminal.show_comparison, front=front)
 
 
 class RankOptions(Options):
