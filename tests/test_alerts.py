@@ -182,7 +182,13 @@ def test_a_tie_at_the_line_is_said() -> None:
 
 def test_groups_perfect_agreement_and_too_few_scores_are_said() -> None:
     apart = Panel.from_arrays([0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 0, 1, 2, 3, 2, 3], [60.0, 50, 71, 66, 80, 70, 62, 50])
-    assert only(alerts(eh.calibrate(apart, per_component=True)), "groups").level == "stop"
+    found = only(alerts(eh.calibrate(apart, per_component=True)), "groups")
+    assert found.level == "stop"
+    assert [line[0] for line in found.lines[1:]] == ["Group 1:", "Group 2:"]
+    assert "objects 0, 1, read by 0, 1." in found.message
+    assert "objects 2, 3, read by 2, 3." in found.message
+    who, what = eh.connectivity(apart).suggestions[0]
+    assert found.remedy == f"One further score would join them, for example {who} on {what}."
     objects, assessors = np.repeat(np.arange(8), 4), np.tile(np.arange(4), 8)
     perfect = eh.calibrate(Panel.from_arrays(objects, assessors, 50.0 + objects + 2.0 * assessors))
     assert only(alerts(perfect, decided(perfect, 3)), "perfect_agreement").level == "note"

@@ -10,8 +10,9 @@ import pytest
 from designs import all_designs, make_task
 from evenhand.design import program
 from evenhand.design import start as start_module
+from evenhand.design.causes import no_design
 from evenhand.design.program import least_cost
-from evenhand.design.start import join, no_design, parts_of
+from evenhand.design.start import join, parts_of
 from evenhand.design.task import Task
 from evenhand.errors import NoDesignError
 

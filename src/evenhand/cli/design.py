@@ -35,7 +35,7 @@ TABLES: Final = ("assignments", "objects", "assessors", "lost", "by_readings")
 
 _NOT_WITH_EXTEND: Final = (
     *("objects", "assessors", "per_object", "min_load", "fixed", "linking", "expertise", "only_listed"),
-    *("expertise_weight", "target_sd", "factor"),
+    *("expertise_weight", "target_sd", "factor", "loads", "require", "limit", "apart", "linked", "authors"),
 )
 _PICTURES: Final = (".svg", ".png", ".pdf", ".html")
 
@@ -75,11 +75,69 @@ class _Loads(Options, heading="How much"):
     per_object: int | None = ask.whole("R", "Assessments of each object. With --target-sd, at most so many.")
     min_load: int | None = ask.whole("L", "Fewest objects for each assessor.", least=0)
     max_load: int | None = ask.whole(
-        "L", "Most objects for each assessor. Default: shared as evenly as can be.", least=0
+        "L", "Most objects for each assessor. Default: an even share of what is left.", least=0
+    )
+    loads: str = ask.choice(
+        ["even", "free"],
+        "Share work evenly, nobody without any, or let it fall where it makes values most precise.",
+        default="even",
     )
     target_sd: float | None = ask.positive(
         "SD", "Find the cheapest design whose values have this mean standard deviation."
     )
+
+
+class _Together(Options, heading="Who reads together"):
+    """Who may, must and must not read together."""
+
+    require: tuple[str, ...] = ask.text(
+        "COLUMN=VALUE:N",
+        "At least N assessors with this value in a column of theirs for every object: role=senior:1. May be repeated.",
+        multiple=True,
+    )
+    limit: tuple[str, ...] = ask.text(
+        "COLUMN[=VALUE]:N",
+        "At most N assessors of any one value of a column, institution:1, or of this one, role=student:1, for an "
+        "object. May be repeated.",
+        multiple=True,
+    )
+    apart: Path | None = ask.path(
+        "FILE", "Assessors who must not read the same object: a file with two columns of assessors.", reads=True
+    )
+    linked: Path | None = ask.path(
+        "FILE", "Objects that must have a reader in common: a file with two columns of objects.", reads=True
+    )
+    authors: Path | None = ask.path(
+        "FILE",
+        "Who wrote what: a file with columns author and object. Nobody reads their own work, and no two each other's.",
+        reads=True,
+    )
+
+    def check(self) -> None:
+        """Refuse what has not the form that is asked for."""
+        self.asked()
+
+    def asked(self) -> dict[str, dict[str, Any]]:
+        """Return what is required and limited, as the library takes it."""
+        found: dict[str, dict[str, Any]] = {"require": {}, "limit": {}}
+        for name, texts, form in (
+            ("require", self.require, "COLUMN=VALUE:N"),
+            ("limit", self.limit, "COLUMN:N or COLUMN=VALUE:N"),
+        ):
+            for text in texts:
+                what, _, number = text.rpartition(":")
+                column, equals, value = (one.strip() for one in what.partition("="))
+                known = found[name].get(column)
+                is_whole = number.strip().isdecimal() and bool(column) and bool(value) == bool(equals)
+                if not is_whole or (name == "require" and not value):
+                    raise click.UsageError(f"--{name} {text} has not the form {form}, such as role=senior:1.")
+                if (known is not None and not value) or isinstance(known, int) or (value and value in (known or {})):
+                    raise click.UsageError(f"--{name} says twice what holds for {what}: leave one out.")
+                if value:
+                    found[name].setdefault(column, {})[value] = int(number)
+                else:
+                    found[name][column] = int(number)
+        return found
 
 
 class _Expected(Options, heading="How well they know it"):
@@ -277,6 +335,7 @@ class DesignOptions(Options):
 
     who: _Who = part(_Who)
     loads: _Loads = part(_Loads)
+    together: _Together = part(_Together)
     expected: _Expected = part(_Expected)
     aim: _Aim = part(_Aim)
     search: _Search = part(_Search)
@@ -302,6 +361,8 @@ class DesignOptions(Options):
             raise click.UsageError(
                 "--uncertainty FILE and --expertise FILE say the same thing: leave one of the two out."
             )
+        if self.loads.target_sd is not None:
+            ask.refuse("has no meaning with --target-sd, which looks for the cheapest: leave it out.", "loads")
         if self.aim.objective != "top":
             ask.refuse("goes with --objective top.", "top", "value_sd")
         elif self.aim.top is None or self.aim.value_sd is None:
@@ -335,7 +396,7 @@ class DesignOptions(Options):
     def _assigned(self, **further: Any) -> Design:
         """Return a new design."""
         from evenhand.design.assign import assign
-        from evenhand.io.designs import read_design_pairs, read_expected
+        from evenhand.io.designs import read_authors, read_design_pairs, read_expected, read_member_pairs
 
         who, expected = self.who, self.expected
         objects = _members(str(who.objects), "object", who.object_)
@@ -357,6 +418,14 @@ class DesignOptions(Options):
             )
         if expected.expertise is None and not all("topics" in side.columns for side in sides):
             ask.refuse("is about expertise: use it with --expertise FILE, or topics in both lists.", "factor")
+        together = self.together
+        further |= together.asked()
+        if together.apart is not None:
+            further["apart"] = read_member_pairs(together.apart, assessors, "assessors kept apart")
+        if together.linked is not None:
+            further["linked"] = read_member_pairs(together.linked, objects, "linked objects")
+        if together.authors is not None:
+            further["authors"] = read_authors(together.authors, objects)
         return assign(
             objects,
             assessors,

@@ -23,7 +23,7 @@ from evenhand.errors import InputError, Problem
 from evenhand.io.coding import CollisionError, Factoriser, Labels
 from evenhand.io.packed import manifest_of
 from evenhand.io.parquet import parquet_files
-from evenhand.io.paths import MANIFEST, regular_file
+from evenhand.io.paths import MANIFEST, reason_of, regular_file
 from evenhand.panel.collector import Collector
 from evenhand.panel.column import Column, Table
 from evenhand.panel.confidence import FACTOR, Declared, Form, check_factor
@@ -106,8 +106,7 @@ def packed_block(file: str, larger: Side, counts: tuple[int, int], weighted: boo
     try:
         frame = pl.read_parquet(file, columns=names, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
-        reason = (str(error).splitlines() or ["unknown"])[0][:200].rstrip(".")
-        message = f"The part cannot be read ({reason}): pack the panel again."
+        message = f"The part cannot be read ({reason_of(error)}): pack the panel again."
         raise InputError(message, kind="damaged", where=file) from None
     large, other = (frame[name].to_numpy() for name in names[:2])
     score = frame["score"].cast(pl.Float64).to_numpy()

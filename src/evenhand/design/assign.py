@@ -25,7 +25,7 @@ from evenhand.design.inputs import (
     said_of,
     whole_numbers,
 )
-from evenhand.design.limits import Asked, limits_of, pairs_within
+from evenhand.design.limits import Asked, known_authors, limits_of, pairs_within
 from evenhand.design.loads import even_loads, load_levels
 from evenhand.design.result import LARGEST_EXACT, Design
 from evenhand.design.rules import Rules
@@ -110,11 +110,13 @@ def assign(  # noqa: PLR0913
     linked
         Pairs of objects that must have a reader in common.
     authors
-        Who wrote what, pairs (assessor, object): nobody reads their own work, and no two read each other's.
+        Who wrote what, pairs (assessor, object): nobody reads their own work, and no two read each other's. Authors
+        who are no assessors do not matter, and are counted.
     expertise
         How well assessors know objects: levels (high, medium, low) or numbers from 0 to 1, as a matrix (assessors x
         objects; may be sparse), a mapping from pairs, or a table. Experts are expected to be surer: 1 is as high, 0
-        as low. Pairs of which nothing is said count as 0.
+        as low. Pairs of which a mapping or a table says nothing are ordinary, as medium or one half; what a sparse
+        matrix does not store is 0.
     topics
         Topics of objects and of assessors, two mappings, instead: expertise is the share of an object's topics
         that an assessor knows.
@@ -160,6 +162,7 @@ def assign(  # noqa: PLR0913
     sides = members_of(objects, "object"), members_of(assessors, "assessor")
     _check_options(seed, effort, time_limit, target_sd)
     aim = _aim(sides[0], objective, top, expected, value_sd, expertise_weight)
+    authors, strangers = known_authors(authors, sides[1])
     given = Given(
         per_object=per_object,
         min_load=min_load,
@@ -206,6 +209,9 @@ def assign(  # noqa: PLR0913
                 f"designs of this size are made for a small mean variance of values, whatever is asked ({objective})."
             )
             notes.append(Problem("large", words))
+    if strangers:
+        words = f"{count_of(len(strangers), 'author')} left aside, being no assessor: {name_some(strangers)}."
+        notes.append(Problem("authors", words))
     notes += _load_notes(task, outcome, said_of(max_load, sides[1], "max_load"))
     return _design(task, outcome, aim, seed, notes, *sides)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, overload
 
@@ -28,6 +28,9 @@ Pairs = Iterable[tuple[object, object]] | Mapping[Any, Iterable[object]] | Any
 
 MOST_PAIRS: Final = 20_000_000
 """Up to this many pairs, all of them may be chosen; beyond, those that are listed, or some drawn at random."""
+
+NEUTRAL: Final = 0.5
+"""The expertise of a pair of which nothing is said: that of a medium assessment."""
 
 KEENEST: Final = 20
 """The bid that counts as 1; its negative as 0."""
@@ -370,20 +373,23 @@ def pairs_of(given: Pairs, objects: Members, assessors: Members, what: str) -> C
     """Return pairs as sorted keys ``object * n_A + assessor``, each once."""
     if isinstance(given, CodedPairs) and given.objects is objects and given.assessors is assessors:
         return np.unique(given.object_index * len(assessors.labels) + given.assessor_index)
-    if isinstance(given, Mapping):
-        listed: list[tuple[object, object]] = [(who, one) for who, ones in given.items() for one in ones]
-    elif isinstance(given, Iterable) and not hasattr(given, "columns"):
-        listed = [(pair[0], pair[1]) for pair in given]
-    elif hasattr(given, "columns") or hasattr(given, "column_names"):
-        columns = _columns(given)
-        listed = list(zip(*(columns[_labels_column(columns, side)] for side in ("assessor", "object")), strict=True))
-    else:
-        raise bad_option(f"Give {what} as pairs (assessor, object) or as a table.")
     keys = [
         position_of(assessor, assessors, what) + position_of(object_, objects, what) * len(assessors.labels)
-        for assessor, object_ in listed
+        for assessor, object_ in listed_pairs(given, what)
     ]
     return np.unique(np.asarray(keys, dtype=np.int64))
+
+
+def listed_pairs(given: Pairs, what: str) -> list[tuple[object, object]]:
+    """Return pairs (assessor, object) one by one, as they were given."""
+    if isinstance(given, Mapping):
+        return [(who, one) for who, ones in given.items() for one in ones]
+    if isinstance(given, Iterable) and not hasattr(given, "columns"):
+        return [(pair[0], pair[1]) for pair in given]
+    if hasattr(given, "columns") or hasattr(given, "column_names"):
+        columns = _columns(given)
+        return list(zip(*(columns[_labels_column(columns, side)] for side in ("assessor", "object")), strict=True))
+    raise bad_option(f"Give {what} as pairs (assessor, object) or as a table.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,7 +403,9 @@ class Expected:
     expertise: Floats | None
     """Their expertise, from 0 to 1; None where uncertainties were given."""
     otherwise: float
-    """The precision of all other pairs: that of no expertise, or of the largest uncertainty that was given."""
+    """The precision of all other pairs, which are ordinary: a medium assessment's, or the median of those given."""
+    unnamed: float = NEUTRAL
+    """The expertise of all other pairs."""
 
 
 def expected_of(given: Any, objects: Members, assessors: Members, *, form: str, factor: float) -> Expected:
@@ -441,7 +449,10 @@ def _sparse(given: Any, objects: Members, assessors: Members, form: str, factor:
     key = object_ * len(assessors.labels) + matrix.indices.astype(np.int64)
     if form == "bids":
         number = bid_number(number)
-    return _rated(key, number, "expertise" if form == "bids" else form, factor)
+    found = _rated(key, number, "expertise" if form == "bids" else form, factor)
+    if form == "expertise":  # what a sparse matrix does not store is zero
+        return replace(found, otherwise=float(precision_of_expertise(np.zeros(1), factor)[0]), unnamed=0.0)
+    return found
 
 
 def _rated(key: Codes, number: Floats, form: str, factor: float) -> Expected:
@@ -450,11 +461,11 @@ def _rated(key: Codes, number: Floats, form: str, factor: float) -> Expected:
         if not (np.isfinite(number) & (number > 0)).all():
             raise bad_option("Uncertainties must be positive numbers of points.")
         precision = 1 / np.square(number)
-        return Expected(key, precision, None, float(precision.min()))
+        return Expected(key, precision, None, float(np.median(precision)))
     if not ((number >= 0) & (number <= 1)).all():
         raise bad_option("Expertise must be a level or a number from 0 to 1.")
     precision = precision_of_expertise(number, factor)
-    return Expected(key, precision, number, float(check_factor(factor) ** -2))
+    return Expected(key, precision, number, 1.0)
 
 
 def rating_columns(names: Sequence[str], source: str | None = None) -> tuple[str, tuple[int, int, int]] | None:
@@ -865,4 +876,4 @@ def _expectations(keys: Codes, known: Expected | None, uncertainty: Any) -> tupl
     precision = np.where(is_known, known.precision[at], known.otherwise)
     if known.expertise is None:
         return precision, None, True
-    return usual * precision, np.where(is_known, known.expertise[at], 0.0), in_points
+    return usual * precision, np.where(is_known, known.expertise[at], known.unnamed), in_points

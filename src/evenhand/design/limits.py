@@ -10,11 +10,11 @@ import numpy as np
 
 from evenhand import frames
 from evenhand.compiled import Codes
-from evenhand.design.inputs import Members, Pairs, pairs_of, position_of
+from evenhand.design.inputs import Members, Pairs, listed_pairs, pairs_of, position_of
 from evenhand.design.rules import Rules
 from evenhand.errors import InputError, bad_option
 from evenhand.panel.headings import fold
-from evenhand.panel.rules import parse_number
+from evenhand.panel.rules import label_text, parse_number
 from evenhand.words import name_some
 
 APART: Final = "those kept apart do not read the same object"
@@ -30,6 +30,14 @@ class Asked:
     apart: Any = ()
     linked: Any = ()
     authors: Pairs = ()
+
+
+def known_authors(authors: Pairs, assessors: Members) -> tuple[list[tuple[object, object]], list[str]]:
+    """Return who wrote what of those who assess, and everybody else who wrote something."""
+    listed = listed_pairs(authors, "authors")
+    others = dict.fromkeys(label_text(who) for who, _ in listed)
+    others = {who: None for who in others if assessors.find(who) < 0}
+    return [(who, work) for who, work in listed if label_text(who) not in others], list(others)
 
 
 def limits_of(asked: Asked, objects: Members, assessors: Members, keys: Codes) -> Rules:

@@ -13,7 +13,7 @@ from evenhand.design.program import least_cost
 from evenhand.design.start import joined
 from evenhand.design.task import Task
 from evenhand.errors import NoDesignError
-from evenhand.words import count_of
+from evenhand.words import argument, count_of
 
 UNEVEN: Final = 8
 """Loads are limited to at most this much above the even one; beyond, no limit is tried."""
@@ -38,7 +38,7 @@ def even_loads(task: Task, least_said: Flags, most_said: Flags) -> Task:
     share, even = load_levels(room, task.total)
     bound = np.maximum(task.loads(task.fixed), task.least_load)
     if most_said.all():
-        levels = [(share // 2, task.n_objects), (1, task.n_objects), (0, task.n_objects)]
+        levels = [(max(share // 2, 1), task.n_objects), (1, task.n_objects), (0, task.n_objects)]
     else:
         highest = [*range(even, min(even + UNEVEN, task.n_objects)), task.n_objects]
         levels = [(share, even), *((least, most) for most in highest for least in (share // 2, 0))]
@@ -95,8 +95,8 @@ def _refuse_single(task: Task) -> None:
             f"One assessment of each object cannot link assessors: {count_of(task.n_objects, 'object')} and "
             f"{count_of(able, 'assessor')} can be compared with each other only through "
             f"{count_of(needed, 'assessment')} or more, and {task.total:,} are asked for: {needed - task.total:,} "
-            "short. Ask for two assessments per object, or let everybody read one object (linking). If one assessor "
-            "is to read everything, leave loads free (loads).",
+            f"short. Ask for two assessments per object, or let everybody read one object ({argument('linking')}). If "
+            f"one assessor is to read everything, say so: {argument('loads', 'free')}.",
             kind="connection",
             short=needed - task.total,
         )

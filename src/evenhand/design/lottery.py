@@ -20,7 +20,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from evenhand.compiled import Codes, Flags, Floats
-from evenhand.design.start import join, least_cost, parts_of
+from evenhand.design.program import least_cost
+from evenhand.design.start import join, parts_of
 from evenhand.design.task import Task
 from evenhand.errors import NoDesignError, bad_option
 from evenhand.progress import report

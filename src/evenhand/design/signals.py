@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from evenhand.compiled import Codes, Flags, Floats
-from evenhand.design.inputs import Expected, Members, expected_of, expertise_of, people_in, topics_expertise
-from evenhand.design.start import least_cost
+from evenhand.design.inputs import NEUTRAL, Expected, Members, expected_of, expertise_of, people_in, topics_expertise
+from evenhand.design.program import least_cost
 from evenhand.design.task import Task
 from evenhand.errors import Problem, bad_option
 from evenhand.panel import lexicon
@@ -20,9 +20,6 @@ from evenhand.panel.rules import label_text
 
 SIGNALS: Final = ("bids", "topics", "expertise")
 """What can be mixed, in the order in which it is shown."""
-
-NEUTRAL: Final = 0.5
-"""What a pair counts of which nothing is said: neither for nor against."""
 
 FAINT: Final = 3
 """Bids that all lie within as much of zero hardly weigh on a scale to 20."""

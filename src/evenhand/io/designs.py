@@ -24,6 +24,7 @@ from evenhand.design.inputs import (
     flags_of,
     floats_of,
     members_from,
+    position_of,
     rating_columns,
     table_pairs,
     whole_numbers,
@@ -212,6 +213,46 @@ def read_design_pairs(
         raise _bad_pair(table, row, [column[row] for column in columns], objects, assessors, what)
     filled = ~is_blank
     return CodedPairs(objects, assessors, object_index=places[1][filled], assessor_index=places[0][filled])
+
+
+def read_member_pairs(path: str | os.PathLike[str], members: Members, what: str) -> list[tuple[str, str]]:
+    """Return pairs of members of one side, all of them known, from the first two columns of a file.
+
+    A first line that names two members is a pair, and no headings.
+    """
+    table = _cells(path)
+    if len(table.names) < 2:
+        message = f"The {what} need two columns of {members.side}s, one for each of a pair."
+        raise InputError(message, kind="missing_column", where=table.source)
+    found = [(table.names[0], table.names[1])] if all(members.find(name) >= 0 for name in table.names[:2]) else []
+    for row, (one, other) in enumerate(zip(table.columns[0], table.columns[1], strict=True)):
+        if one is None and other is None:
+            continue
+        where = f"{table.source}, {table.where(row)}"
+        if one is None or other is None:
+            raise InputError("A pair needs two labels: fill in both.", kind="empty_label", where=where)
+        with placed(where):
+            found.append(tuple(members.labels[position_of(cell, members, what)] for cell in (one, other)))  # type: ignore[arg-type]
+    return found
+
+
+def read_authors(path: str | os.PathLike[str], objects: Members) -> list[tuple[str, str]]:
+    """Return who wrote what from a file with columns author, or assessor, and object; objects must be known."""
+    table = _cells(path)
+    who = next((at for at, name in enumerate(table.names) if fold(name) in ("author", "authors")), None)
+    who = _column(table, "assessor") if who is None else who
+    found = []
+    for row, (author, work) in enumerate(zip(table.columns[who], table.columns[_column(table, "object")], strict=True)):
+        if author is None and work is None:
+            continue
+        where = f"{table.source}, {table.where(row)}"
+        if author is None or work is None:
+            message = "Who wrote what needs both an author and an object: fill in both."
+            raise InputError(message, kind="empty_label", where=where)
+        with placed(where):
+            position_of(work, objects, "authors")
+        found += [(one.strip(), label_text(work)) for one in label_text(author).split(";") if one.strip()]
+    return found
 
 
 def _bad_pair(

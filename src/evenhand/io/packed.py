@@ -15,7 +15,7 @@ import numpy as np
 from evenhand import memory, progress
 from evenhand.errors import InputError, Problem, require
 from evenhand.io.coding import Labels
-from evenhand.io.paths import MANIFEST
+from evenhand.io.paths import MANIFEST, reason_of
 from evenhand.io.results import replacing_directory
 from evenhand.panel.confidence import Form, check_factor
 from evenhand.panel.panel import Panel
@@ -334,5 +334,5 @@ def _changed(place: Path, what: str) -> InputError:
 
 
 def _unwritable(place: Path, error: Exception) -> InputError:
-    reason = getattr(error, "strerror", None) or (str(error).splitlines() or ["unknown"])[0][:200].rstrip(".")
+    reason = getattr(error, "strerror", None) or reason_of(error)
     return InputError(f"The directory cannot be written: {reason}.", kind="unwritable", where=str(place))

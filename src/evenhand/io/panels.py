@@ -387,7 +387,7 @@ def _read(
 
     kind = _kind_of(path, sheet)
     if given.layout in (None, "long") and format is None and not corrections:
-        if kind == "text" and existing(path)[1].st_size >= coding.LARGE:
+        if kind == "text" and Path(path).stat().st_size >= coding.LARGE:
             return read_source(TextFile(path), given, options, of_table)
         if kind == "parquet":
             from evenhand.io.parquet import ParquetFile

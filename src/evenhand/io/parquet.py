@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from evenhand import progress
 from evenhand.errors import InputError, Problem, require
 from evenhand.io.coding import SPACES, CollisionError, Factoriser, wants_polars
-from evenhand.io.paths import MAX_UNPACKED, existing, in_bytes, regular_file
+from evenhand.io.paths import MAX_UNPACKED, existing, in_bytes, reason_of, regular_file
 from evenhand.io.table import MAX_CELLS, BlankRows, is_blank, no_cells, no_rows
 from evenhand.panel.column import NO_CODE, Coders, Table
 from evenhand.panel.rules import MOST_PROBLEMS
@@ -254,12 +254,8 @@ class ParquetFile:
         return self._damaged("the library that reads it broke off")
 
     def _damaged(self, error: str) -> InputError:
-        reason = (error.splitlines() or ["unknown"])[0][:200].rstrip(".")
-        return InputError(
-            f"The parquet file is damaged or of an unknown kind ({reason}): write it again.",
-            kind="damaged",
-            where=self.source,
-        )
+        message = f"The parquet file is damaged or of an unknown kind ({reason_of(error)}): write it again."
+        return InputError(message, kind="damaged", where=self.source)
 
 
 def _is_blank_series(cells: pl.Series) -> NDArray[np.bool_]:

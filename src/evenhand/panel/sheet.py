@@ -320,7 +320,7 @@ class Sheet:
                 continue
             left_out.append(LeftOut(facts.name, self.left_out.get(facts.at) or _why_left(facts)))
         scores = [self.facts[slot.score] for slot in slots]
-        words = score_words(cell for facts in scores for cell in facts.distinct)
+        words = score_words([cell for facts in scores for cell in facts.distinct])
         scale = None
         sure = {slot.confidence for slot in slots if slot.confidence is not None}
         for at in sure & {facts.at for facts in self.facts}:
