@@ -418,7 +418,7 @@ def test_a_frozen_decision_outlasts_a_change_and_is_verified(
     page = tab.page
     page.click("text=Report and workbook")
     page.click("text=Freeze the decision as it stands")
-    page.locator(".message", has_text="The decision is frozen").wait_for()
+    page.locator(".message", has_text="The decision is frozen").wait_for(timeout=120_000)
     page.click("nav >> text=Decision")
     tab.decide(3)
     page.click("nav >> text=Report")
@@ -501,7 +501,7 @@ def whole_way(tab: Walk, folder: Path, look: Callable[[], None]) -> bytes:
     look()
     page.click("nav >> text=Report")
     page.click("text=Freeze the decision as it stands")
-    page.locator(".message", has_text="The decision is frozen").wait_for()
+    page.locator(".message", has_text="The decision is frozen").wait_for(timeout=120_000)
     look()
     with page.expect_download() as download:
         page.click("text=Download the report")
