@@ -68,7 +68,7 @@ def find(task: Task, aim: Aim, *, seed: int, effort: float, time_limit: float | 
 
 
 def _most_expert(task: Task, seed: int) -> Flags:
-    """Return a connected design of much expertise; of a small task the most, where joining the best of all cost some."""
+    """Return a connected design of much expertise; of a small task the most, even if joining the best cost some."""
     chosen = next(_starts(task, seed, ["expertise"]))
     expertise = task.expertise
     if task.n_pairs > MOST_EXACT or expertise is None:
