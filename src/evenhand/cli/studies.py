@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from evenhand.studies import Reproduction
 
 PARTS: Final = ("figure-1", "case-study-1", "case-study-2")
-PUBLISHED: Final = "case_study_1_published.csv"
-SCORES: Final = "case_study_2_scores.csv"
+PUBLISHED_FILE: Final = "case_study_1_published.csv"
+SCORES_FILE: Final = "case_study_2_scores.csv"
 
 _MOST: Final = 1_000_000_000
 """Objects or assessors of a simulated panel."""
@@ -120,7 +120,7 @@ class _Plan(Options, heading="A plan"):
     """A plan instead of simulated scores."""
 
     target_sd: float | None = ask.positive(
-        "SD", "Simulate no scores, but say how many assessors per object values with this standard deviation need."
+        "SD", "Simulate no scores, but say how many assessors per object values with this mean standard deviation need."
     )
 
 
@@ -230,7 +230,7 @@ def _plan(options: SimulateOptions, target_sd: float) -> int:
 class _Data(Options, heading="The data"):
     """Where the paper's data are."""
 
-    data: Path | None = ask.folder(f"Directory of the paper's published data: {PUBLISHED} and {SCORES}.")
+    data: Path | None = ask.folder(f"Directory of the paper's published data: {PUBLISHED_FILE} and {SCORES_FILE}.")
 
     def file(self, name: str) -> Path | None:
         """Return a file, where it is there."""
@@ -258,7 +258,7 @@ class ReproduceOptions(Options):
         if folder is not None:
             if not folder.is_dir():
                 raise click.UsageError(f"There is no directory {folder}.")
-            self.output.protect(folder / PUBLISHED, folder / SCORES)
+            self.output.protect(folder / PUBLISHED_FILE, folder / SCORES_FILE)
 
     @property
     def chosen(self) -> list[str]:
@@ -279,13 +279,13 @@ def reproduce(options: ReproduceOptions) -> int:
     from evenhand.reports.summary import summarise_reproductions
 
     chosen, missing = options.chosen, []
-    if "case-study-1" in chosen and options.data.file(PUBLISHED) is None:
-        missing.append(_missing("The simulated errors stand alone", PUBLISHED))
-    if "case-study-2" in chosen and options.data.file(SCORES) is None:
-        missing.append(_missing("Case study 2 is left out", SCORES))
+    if "case-study-1" in chosen and options.data.file(PUBLISHED_FILE) is None:
+        missing.append(_missing("The simulated errors stand alone", PUBLISHED_FILE))
+    if "case-study-2" in chosen and options.data.file(SCORES_FILE) is None:
+        missing.append(_missing("Case study 2 is left out", SCORES_FILE))
         chosen.remove("case-study-2")
     if not chosen:
-        raise click.UsageError(_missing("Case study 2 cannot be computed", SCORES))
+        raise click.UsageError(_missing("Case study 2 cannot be computed", SCORES_FILE))
     found: list[Reproduction] = []
     drawn: list[Path] = []
     for one in chosen:
@@ -306,9 +306,9 @@ def _reproduce_part(name: str, options: ReproduceOptions) -> tuple[Reproduction,
     if name == "figure-1":
         return figure_1(), [] if figures is None else study_plots.save_figure_1(figures, form)
     if name == "case-study-2":
-        panel = read_panel(str(options.data.file(SCORES)))
+        panel = read_panel(str(options.data.file(SCORES_FILE)))
         return case_study_2(panel), [] if figures is None else study_plots.save_figure_5(panel, figures, form)
-    published = options.data.file(PUBLISHED)
+    published = options.data.file(PUBLISHED_FILE)
     errors = None if published is None else read_published(published)
     study = simulation_study(**options.work.asked)
     files = [] if figures is None else study_plots.save_figures(study, figures, form, errors)

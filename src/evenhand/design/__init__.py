@@ -5,7 +5,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "result": ["DesignStep", "LostAssessor", "Outlook", "RandomDesigns", "Record"],
+        "result": ["DesignStep", "ExpertDesign", "LostAssessor", "Outlook", "RandomDesigns", "Record"],
         "lottery": ["Lottery", "commitment"],
         "signals": ["Conflict", "Effect"],
     },

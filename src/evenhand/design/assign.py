@@ -276,7 +276,8 @@ def assign(  # noqa: PLR0913
     if strangers:
         words = f"{count_of(len(strangers), 'author')} left aside, being no assessor: {name_some(strangers)}."
         notes.append(Problem("authors", words))
-    notes += _load_notes(task, outcome, said_of(max_load, sides[1], "max_load"))
+    if target_sd is None:
+        notes += _load_notes(task, outcome, said_of(max_load, sides[1], "max_load"))
     record = replace(record, signals=effects(record.freed or task, outcome.chosen, signals))
     return _design(task, outcome, aim, seed, notes, *sides, record)
 

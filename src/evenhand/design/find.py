@@ -30,11 +30,15 @@ LARGEST_WHOLE: Final = 4_000
 MOST_FILLED: Final = 3_000
 """Up to this many pairs, a design of as many as the rules allow is a start too."""
 
+MOST_TRIED: Final = 4_500_000
+"""So many exchanges are tried in all, about a second of work, or more where assessments are so many that each gets one
+look only; small tasks, for which that would be looks without end, have a bound of their own."""
+
+MANY: Final = 400
+"""From more assessments than this on, the best of all starts comes first."""
+
 LINKINGS: Final = 3
 """How often readers of linked objects are chosen anew, in two ways each."""
-
-MOST_TRIED: Final = 4_500_000
-"""So many exchanges are tried in all where that leaves a look for every assessment; a second or two of work."""
 
 ORDERS: Final = 200
 """Random orders of labels in which a balanced design is tried where there are rules."""
@@ -60,8 +64,23 @@ def find(task: Task, aim: Aim, *, seed: int, effort: float, time_limit: float | 
     built = _built(task, seed)
     if built is not None and aim.expertise_weight == 0 and aim.objective != "top":
         return Found(built, 0, in_time=True)
-    starts = _starts(task, seed, ["pairs", "people"] * (2 if task.total <= 60 else 1))
+    kinds = ["pairs", "people"] * (2 if task.total <= 60 else 1)
+    if task.total > MANY:
+        starts = _best_first(task, _starts(task, seed, kinds + ["expertise"] * (task.expertise is not None)), aim, seed)
+    else:
+        starts = _starts(task, seed, kinds)
     return searched(task, starts, aim, seed=seed, effort=effort, time_limit=time_limit)
+
+
+def _best_first(task: Task, starts: Iterable[Flags], aim: Aim, seed: int) -> Iterator[Flags]:
+    """Yield designs in the order of what they promise: of many assessments there may be time for the first alone."""
+    listed = list(starts)
+    judge = Exchange(task, aim, listed[0], np.random.default_rng(seed))
+    heights = []
+    for start in listed:
+        judge.restart(start)
+        heights.append(judge.height)
+    yield from (listed[at] for at in np.argsort(coarse(np.array(heights)), kind="stable").tolist())
 
 
 def _linked(task: Task, aim: Aim, *, seed: int, effort: float, time_limit: float | None) -> Found:
@@ -92,7 +111,8 @@ def searched(
     """Return the best design that exchanges reach from some starts, with as much work as their number calls for."""
     free = max(task.total - int(task.fixed.sum()), 1)
     shakes = max(1, round(effort * min(max(1_500 // free, 2), 40)))
-    looks = round(effort * min(max(100 * free, 3_000), 12_000, max(MOST_TRIED // free, free)))
+    tried = MOST_TRIED if task.is_even else MOST_TRIED // 2  # where precisions differ, each takes twice as long
+    looks = round(effort * min(max(100 * free, 3_000), 12_000, max(tried // free, free)))
     if not aim.is_linear and aim.objective != "determinant":
         looks //= 3  # each look takes longer
 

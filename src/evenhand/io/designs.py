@@ -30,7 +30,7 @@ from evenhand.design.inputs import (
     whole_numbers,
 )
 from evenhand.errors import InputError, Problem
-from evenhand.io.coding import LARGE
+from evenhand.io.coding import LARGE_FILE
 from evenhand.io.committees import Purpose, in_our_words, markup_table
 from evenhand.io.delimited import TextFile
 from evenhand.io.panels import read_table
@@ -340,7 +340,7 @@ def _cells(path: str | os.PathLike[str]) -> Table:
     if suffix == ".xml":
         place = regular_file(path, max_bytes=MAX_UNPACKED)
         return markup_table(place.read_text(encoding="utf-8-sig", errors="replace"), place.name)
-    if suffix in (".csv", ".tsv", ".txt") and regular_file(path, max_bytes=MAX_UNPACKED).stat().st_size >= LARGE:
+    if suffix in (".csv", ".tsv", ".txt") and regular_file(path, max_bytes=MAX_UNPACKED).stat().st_size >= LARGE_FILE:
         return read_whole(_Padded(path, max_bytes=MAX_UNPACKED, max_cells=MAX_CELLS))
     return read_table(path)
 

@@ -43,7 +43,7 @@ class Simulation(Shown):
         return {"object": list(self.panel.objects), "value": self.values}
 
 
-class Scale(Protocol):
+class ScoreScale(Protocol):
     """A map between points and a scale on which bias is additive, such as :class:`~evenhand.Bounded`."""
 
     @property
@@ -76,7 +76,7 @@ def simulate_panel(  # noqa: PLR0913
     power: float = 1.0,
     freedom: float | None = None,
     effects: Mapping[str, float] | None = None,
-    scores: Scale | None = None,
+    scores: ScoreScale | None = None,
 ) -> Simulation:
     """Return a panel drawn as in the paper's case study 1, or from one of its refinements (App. F).
 

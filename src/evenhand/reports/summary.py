@@ -500,14 +500,14 @@ def summarise_reproductions(
     parts: Sequence[Reproduction], missing: Sequence[str] = (), figures: Sequence[Path] = ()
 ) -> Summary:
     """Return numbers of the paper beside ours (``reproduce --json``)."""
-    from evenhand.studies.printed import Verdict
+    from evenhand.studies.printed import PrintedVerdict
 
     return {
         "parts": [
             {
                 "part": part.name,
                 "source": part.source,
-                **{verdict.replace(" ", "_"): part.count(verdict) for verdict in get_args(Verdict)},
+                **{verdict.replace(" ", "_"): part.count(verdict) for verdict in get_args(PrintedVerdict)},
                 "remarks": list(part.notes),
             }
             for part in parts
