@@ -29,9 +29,9 @@ _SIDES = ("objects", "assessors")
 
 _FURTHER = (
     *("variances", "covariates", "scales", "noise_factors", "thresholds", "latent", "outlying", "criteria"),
-    "correlation",
+    *("correlation", "changes", "alternates"),
 )
-"""Tables of refined models and of criteria, written wherever a summary has them."""
+"""Tables of refined models, of criteria and of changed designs, written wherever a summary has them."""
 
 
 def write_tables(

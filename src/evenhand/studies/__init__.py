@@ -8,9 +8,18 @@ from evenhand.studies.reproduction import (
     figure_1,
     read_published,
 )
-from evenhand.studies.simulation import Plan, PlanStep, SimulationStudy, plan, simulation_study
+from evenhand.studies.simulation import (
+    DesignStudy,
+    Plan,
+    PlanStep,
+    SimulationStudy,
+    design_study,
+    plan,
+    simulation_study,
+)
 
 __all__ = [
+    "DesignStudy",
     "Plan",
     "PlanStep",
     "PrintedNumber",
@@ -18,6 +27,7 @@ __all__ = [
     "SimulationStudy",
     "case_study_1",
     "case_study_2",
+    "design_study",
     "figure_1",
     "plan",
     "read_published",
