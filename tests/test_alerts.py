@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import evenhand as eh
 from evenhand.answers.alerts import Alert, alerts
 from evenhand.answers.decision import Decision
+from evenhand.data import demo_path
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
 from evenhand.panel.simulate import simulate_panel
@@ -64,6 +66,20 @@ def test_two_mistyped_scores_do_not_hide_each_other() -> None:
     broken = with_score(with_score(panel, 30, 6600.0), 71, 5800.0)
     found = only(alerts(eh.calibrate(broken)), "mistyped")
     assert found.headline == "2 scores must be checked"
+
+
+def test_a_score_that_looks_mistyped_and_is_confirmed_stops_nothing_and_is_noted(tmp_path: Path) -> None:
+    file = tmp_path / "scores.csv"
+    file.write_bytes(demo_path().read_bytes().replace(b"P32,Farouk,44", b"P32,Farouk,440"))
+    row = next(at for at, line in enumerate(file.read_text("utf-8").splitlines(), 1) if ",440," in line)
+    place = f"{row}:score"
+    for text, is_confirmed in (("440", True), ("440.0", True), ("441", False)):
+        found = alerts(eh.calibrate(eh.read_panel(file, corrections={place: text})))
+        assert ("mistyped" in [one.kind for one in found]) is not is_confirmed
+        noted = [one.message for one in found if one.level == "note" and one.kind == "far_score"]
+        assert [f"Row {row}: Farouk gave P32 440." in one for one in noted] == [True] * is_confirmed
+    other = eh.calibrate(eh.read_panel(file, corrections={f"{row - 1}:score": "50"}))
+    assert only(alerts(other), "mistyped").level == "stop"
 
 
 def test_a_mistyped_score_is_said_whatever_the_method_and_before_calibrating() -> None:
@@ -166,7 +182,13 @@ def test_a_tie_at_the_line_is_said() -> None:
 
 def test_groups_perfect_agreement_and_too_few_scores_are_said() -> None:
     apart = Panel.from_arrays([0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 0, 1, 2, 3, 2, 3], [60.0, 50, 71, 66, 80, 70, 62, 50])
-    assert only(alerts(eh.calibrate(apart, per_component=True)), "groups").level == "stop"
+    found = only(alerts(eh.calibrate(apart, per_component=True)), "groups")
+    assert found.level == "stop"
+    assert [line[0] for line in found.lines[1:]] == ["Group 1:", "Group 2:"]
+    assert "objects 0, 1, read by 0, 1." in found.message
+    assert "objects 2, 3, read by 2, 3." in found.message
+    who, what = eh.connectivity(apart).suggestions[0]
+    assert found.remedy == f"One further score would join them, for example {who} on {what}."
     objects, assessors = np.repeat(np.arange(8), 4), np.tile(np.arange(4), 8)
     perfect = eh.calibrate(Panel.from_arrays(objects, assessors, 50.0 + objects + 2.0 * assessors))
     assert only(alerts(perfect, decided(perfect, 3)), "perfect_agreement").level == "note"

@@ -14,6 +14,7 @@ from scipy import integrate, stats
 
 import evenhand as eh
 from evenhand.errors import InputError, SolveError
+from evenhand.models import reweighting
 from evenhand.models.bounded import Mapped, Recorded, ScoreMap
 from evenhand.models.noise import Normal
 from evenhand.models.reweighting import settle
@@ -376,6 +377,49 @@ def test_maps_shrink_and_say_so_and_refuse_what_has_no_meaning_there() -> None:
         refine(panel, scores=eh.Bounded(0, 100), shrink="biases")
     with pytest.raises(InputError, match="grid that they lie on"):
         refine(panel, scores=eh.Bounded(0, 100), step=1.0)
+
+
+CONTRADICTORY: dict[str, list[tuple[int, int, float]]] = {
+    "marks at one end or the other": [(0, 0, 0), (0, 1, 100), (1, 0, 100), (1, 1, 0), (2, 0, 50), (2, 1, 50)],
+    "little in common": [(0, 0, 100), (0, 1, 30), (1, 1, 29), (2, 0, 100), (2, 1, 99), (3, 0, 24), (3, 1, 100)],
+    "half at an end": [
+        *((0, 0, 8), (0, 1, 0), (0, 2, 16), (0, 3, 0), (1, 0, 31), (1, 1, 29), (1, 2, 14)),
+        *((2, 0, 0), (2, 1, 0), (2, 2, 0), (3, 2, 0), (3, 3, 82)),
+    ],
+}
+
+
+@pytest.fixture
+def fits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many times least squares were solved."""
+    count, fit_once = [0], reweighting._step
+
+    def counted(*given: Any) -> Any:
+        count[0] += 1
+        return fit_once(*given)
+
+    monkeypatch.setattr(reweighting, "_step", counted)
+    return count
+
+
+@pytest.mark.parametrize("shape", ["logit", "rational"])
+@pytest.mark.parametrize("kind", CONTRADICTORY)
+def test_scores_that_contradict_each_other_are_refused_after_few_fits_with_a_remedy(
+    kind: str, shape: Any, fits: list[int]
+) -> None:
+    panel = Panel.from_arrays(*map(np.array, zip(*CONTRADICTORY[kind], strict=True)))
+    with pytest.raises(SolveError, match=r"as much as marks at random would.*leave its ends out, or take"):
+        refine(panel, scores=eh.Bounded(0.0, 100.0, shape))
+    assert fits[0] < 2_000
+
+
+def test_a_small_panel_that_agrees_has_an_answer_after_few_fits(fits: list[int]) -> None:
+    panel = Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1] * 3, [0.0, 0, 10, 10, 15, 15])
+    fit = refine(panel, scores=eh.Bounded(0.0, 20.0))
+    assert fit.values.estimate.argsort().tolist() == [0, 1, 2]
+    assert (fit.values.lower <= fit.values.estimate).all()
+    assert (fit.values.estimate <= fit.values.upper).all()
+    assert fits[0] < 2_000
 
 
 @pytest.mark.study

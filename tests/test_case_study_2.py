@@ -8,8 +8,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.models.fit import Fit
+from evenhand.panel.layout import Roles
 from evenhand.panel.panel import Panel
-from evenhand.panel.roles import Roles
 from evenhand.panel.source import Read
 from panels import check_columns, exact_fit
 

@@ -77,7 +77,8 @@ def test_the_design_of_figure_1a_is_found(seed: int) -> None:
     assert len(found["assignments"]) == 12
     assert set(found["loads"].values()) == {3}
     assert found["bridges"] == []
-    assert found["efficiency"] == pytest.approx(14 / 15, abs=0.2)
+    assert found["balance"] == pytest.approx(25 / 26, abs=1e-9)  # five eigenvalues of C: 4/3 three times and 2 twice
+    assert found["efficiency"] == pytest.approx(5 / (3 * 3 / 2 + 2), abs=1e-9)
 
 
 def test_json_has_every_agreed_key_and_agrees_with_the_library(here: Path) -> None:

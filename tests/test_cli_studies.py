@@ -231,7 +231,9 @@ def test_an_interrupt_ends_all_processes_with_one_word() -> None:
 
 def test_simulate_scores_a_given_design(tmp_path: Path) -> None:
     design = tmp_path / "design.csv"
-    assert run("design", "--objects", 9, "--assessors", 4, "--per-object", 2, "--no-outlook", "-o", design).exit_code == 0
+    assert (
+        run("design", "--objects", 9, "--assessors", 4, "--per-object", 2, "--no-outlook", "-o", design).exit_code == 0
+    )
     found = answer("simulate", "--design", design, "--runs", 20, "--uncertainties", "6", "--profile", "1")
     assert [one["assessments"] for one in found["objects"]] == [2] * 9
     assert found["mean_error"] == pytest.approx(found["mean_sd"], rel=0.5)

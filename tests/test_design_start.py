@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from designs import all_designs, make_task
+from evenhand.design import program
 from evenhand.design import start as start_module
-from evenhand.design.start import join, least_cost, no_design, parts_of
+from evenhand.design.causes import no_design
+from evenhand.design.program import least_cost
+from evenhand.design.start import join, parts_of
 from evenhand.design.task import Task
 from evenhand.errors import NoDesignError
 
@@ -49,7 +52,7 @@ def test_flows_without_ortools_cost_the_same(seed: int, monkeypatch: pytest.Monk
     task = drawn(1000 + seed)
     cost = np.random.default_rng(seed).random(task.n_pairs)
     with_it = least_cost(task, cost)
-    monkeypatch.setattr(start_module, "has_ortools", lambda: False)
+    monkeypatch.setattr(program, "has_ortools", lambda: False)
     without = least_cost(task, cost)
     assert (with_it is None) == (without is None)
     if with_it is not None and without is not None:
@@ -204,7 +207,7 @@ def test_a_large_task_that_no_attempt_joined_is_not_called_impossible(monkeypatc
 
 
 def test_a_solver_of_flows_that_gives_up_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start_module, "has_ortools", lambda: False)
+    monkeypatch.setattr(program, "has_ortools", lambda: False)
     monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: SimpleNamespace(x=None, status=1))
     task = parted()
     with pytest.raises(NoDesignError, match="no proof") as caught:

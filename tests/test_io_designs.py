@@ -160,7 +160,13 @@ def test_mistakes_in_expertise_name_the_file_and_the_pair(tmp_path: Path, text: 
 
 
 def test_what_is_pasted_says_the_same_with_and_without_headings() -> None:
-    for text in ("Ana\tP1\nBen\tP3", "P1;Ana\nP3;Ben", "object,assessor\nP1,Ana\nP3,Ben\n", '\n"P1","Ana"\n"P3","Ben"'):
+    for text in (
+        "Ana\tP1\nBen\tP3",
+        "P1;Ana\nP3;Ben",
+        "P1, Ana\nP3,  Ben",
+        "object,assessor\nP1,Ana\nP3,Ben\n",
+        '\n"P1","Ana"\n"P3","Ben"',
+    ):
         assert list(typed_pairs(text, OBJECTS, ASSESSORS, "conflicts")) == [("Ana", "P1"), ("Ben", "P3")]
     assert list(typed_pairs(" \n", OBJECTS, ASSESSORS, "conflicts")) == []
     known = typed_expertise("Ana\tP1\thigh\nBen\tP3\t0.5", OBJECTS, ASSESSORS)

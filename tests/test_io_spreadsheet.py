@@ -14,7 +14,7 @@ from evenhand.errors import InputError
 from evenhand.io import read_panel, read_table
 from evenhand.io.spreadsheet import read_spreadsheet
 from evenhand.io.table import Cell
-from evenhand.panel.roles import recognise
+from evenhand.panel.layout import recognise
 
 HEADER: list[Cell] = ["object", "assessor", "score"]
 

@@ -10,8 +10,8 @@ from hypothesis import given
 import evenhand as eh
 from evenhand.errors import InputError, Problem
 from evenhand.panel.column import Numbered
+from evenhand.panel.layout import Roles
 from evenhand.panel.panel import Panel
-from evenhand.panel.roles import Roles
 from evenhand.panel.source import Read
 from panels import check_columns, connected_panels, random_panel
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.answers.ranking import _rank_rows, draw_values
+from evenhand.answers.ranking import _rank_rows, draw_values, interval_places
 from evenhand.errors import InputError, LimitError, NotRankableError
 from evenhand.models.additive import METHODS
 from evenhand.panel.panel import Panel
@@ -52,6 +52,44 @@ def test_rows_are_ranked_from_the_highest(rows: list[list[float]]) -> None:
     ranks = np.empty(values.shape, dtype=np.uint16)
     _rank_rows(values, ranks)
     np.testing.assert_array_equal(ranks, (values[:, :, None] < values[:, None, :]).sum(axis=2) + 1)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 300, 3000, 4096, 4097, 5000])
+@pytest.mark.parametrize("kind", ["spread", "far", "few", "equal", "tiny", "huge", "close"])
+def test_rows_of_every_length_and_kind_are_ranked_as_a_stable_sort_ranks_them(count: int, kind: str) -> None:
+    generator = np.random.default_rng([count, len(kind)])
+    values = generator.normal(size=(9, count))
+    if kind == "far":  # all others share a step
+        values[:, 0] = 1e9
+    elif kind == "few":
+        values[:] = generator.integers(-3, 4, size=values.shape) + 0.5
+    elif kind == "equal":
+        values[:] = 7.0
+    elif kind == "tiny":
+        values *= 1e-40
+    elif kind == "huge":
+        values *= 1e38
+    elif kind == "close":  # many within a step, some of them equal in single precision
+        values[:] = 1 + np.round(values, 1) + 1e-6 * generator.normal(size=values.shape)
+    ranks = np.zeros(values.shape, dtype=np.uint16)
+    _rank_rows(values, ranks)
+    with np.errstate(over="ignore"):
+        order = np.argsort(-values.astype(np.float32), axis=1, kind="stable")
+    np.testing.assert_array_equal(np.take_along_axis(ranks, order, axis=1), np.tile(np.arange(1, count + 1), (9, 1)))
+
+
+@pytest.mark.parametrize(("draws", "interval"), [(40, 0.5), (2000, 0.9)])
+def test_ranks_of_many_objects_are_those_of_a_plain_count(draws: int, interval: float) -> None:
+    fit = eh.calibrate(eh.simulate_panel(150, 12, 3, seed=3).panel)
+    found = eh.rank(fit, top=20, draws=draws, seed=5, interval=interval)
+    ranks = np.argsort(np.argsort(-draw_values(fit, draws, np.random.default_rng(5)), axis=1), axis=1) + 1
+    np.testing.assert_array_equal(found.p_first, (ranks == 1).mean(axis=0))
+    np.testing.assert_array_equal(found.p_top, (ranks <= 20).mean(axis=0))
+    np.testing.assert_allclose(found.expected_rank, ranks.mean(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(found.expected_rank_error, ranks.std(axis=0) / np.sqrt(draws), rtol=1e-12)
+    low, high = interval_places(draws, interval)
+    np.testing.assert_array_equal(found.rank_lower, np.sort(ranks, axis=0)[low])
+    np.testing.assert_array_equal(found.rank_upper, np.sort(ranks, axis=0)[high])
 
 
 def test_counts_agree_with_counting_the_same_draws_by_hand() -> None:

@@ -18,11 +18,13 @@ from click.testing import CliRunner
 
 import evenhand as eh
 from browser import open_browser
+from evenhand.answers.decision import standings
 from evenhand.answers.fingerprint import data_hash
 from evenhand.cli import main
 from evenhand.data import demo_path
 from evenhand.errors import InputError
 from evenhand.panel.panel import Panel
+from evenhand.reports.blocks import matrix_of, table_of
 from evenhand.reports.page import make_report, render
 
 HOSTILE = [
@@ -272,6 +274,66 @@ def test_rows_far_from_the_line_are_folded_and_none_is_lost(count: int) -> None:
     assert [int(row[0]) for row in rows] == list(range(1, count + 1))
     shown = re.sub(r'<details class="fold">.*?</details>', "", page[page.index('id="ranks"') :], flags=re.S)
     assert shown.count("data-status=") - 5 * ('class="find"' in shown) <= 60
+
+
+def test_a_sheet_of_paper_has_the_rows_about_the_line_and_says_what_it_leaves_out() -> None:
+    panel = eh.simulate_panel(58, 8, 2, seed=4).panel
+    fit = eh.calibrate(panel)
+    for places in (3, 20, 50):
+        decision = eh.decide(eh.rank(fit, top=places), places)
+        parts = table_of(fit, decision.standings, decision).parts
+        rows = [one for part in parts for block in part for one in block.rows]
+        assert rows == list(decision.standings)
+        printed = {
+            one.place for part in parts for block in part if not block.paper and not block.summary for one in block.rows
+        }
+        assert len(printed) <= 27
+        assert {1, places, places + 1} <= printed
+        said = " ".join(block.paper for part in parts for block in part)
+        gaps = [(int(first), int(last)) for first, last in re.findall(r"Ranks (\d+) to (\d+)", said)]
+        assert {place for first, last in gaps for place in range(first, last + 1)} == set(range(1, 59)) - printed
+
+
+def test_the_matrix_has_a_mark_for_every_score_where_its_object_stands() -> None:
+    fit = eh.calibrate(demo())
+    decision = eh.decide(eh.rank(fit, top=10), 10)
+    found = matrix_of(fit, decision.standings, decision)
+    assert found is not None
+    assert [row.assessor for row in found.rows] == [fit.biases.labels[at] for at in np.argsort(-fit.biases.estimate)]
+    panel = fit.panel
+    place = {one.object: one.place - 1 for one in decision.standings}
+    marks = {(row.assessor, at, shade) for row in found.rows for at, shade, _ in row.marks}
+    shade = dict(zip(np.unique(panel.precision).tolist(), ("level-1", "level-3", "level-5"), strict=True))
+    assert marks == {
+        (panel.assessors[a], place[panel.objects[o]], shade[p])
+        for o, a, p in zip(
+            panel.object_index.tolist(), panel.assessor_index.tolist(), panel.precision.tolist(), strict=True
+        )
+    }
+    assert [name for name, _ in found.kinds] == ["low", "medium", "high"]
+    complete = eh.calibrate(hostile_panel())
+    assert matrix_of(complete, standings(complete), None) is None
+    assert "Every assessor scored every object" in render(make_report(complete, comparison=False))
+
+
+def test_names_that_run_from_right_to_left_turn_no_number_around() -> None:
+    panel = hostile_panel()
+    names = ["أحمد الحسن", "רות לוי", "Jo", "K. O"]
+    page = render(make_report(eh.calibrate(replace(panel, assessors=tuple(names))), top=3, comparison=False))
+    shown = re.sub(r"<style>.*?</style>|<script>.*?</script>", "", page, flags=re.S)
+    for name in names[:2]:
+        assert shown.count(name) == shown.count(f"\u2068{name}\u2069") > 3
+    assert not re.search("\u2068[^\u2069]*\u2068", shown)
+
+
+def test_methods_that_are_one_without_confidence_are_named_once() -> None:
+    panel = eh.simulate_panel(12, 5, 3, seed=2).panel
+    plain = replace(panel, confidence="none", precision=np.ones(panel.n_assessments))
+    made = make_report(eh.calibrate(plain), top=3, candidates=())
+    assert made.supported in ("cwc", "sa")
+    section = render(made).split('id="h-methods"')[1].split("</section>")[0]
+    assert "Incomplete block analysis" not in section
+    assert "Confidence-weighted" not in section
 
 
 def test_labels_are_data_wherever_they_stand() -> None:

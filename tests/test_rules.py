@@ -15,8 +15,8 @@ import evenhand as eh
 from evenhand.errors import InputError, Problem
 from evenhand.panel.confidence import FormHint
 from evenhand.panel.entries import Entries
+from evenhand.panel.layout import Roles
 from evenhand.panel.panel import Panel
-from evenhand.panel.roles import Roles
 from evenhand.panel.rules import label_text, parse_number
 from evenhand.panel.source import Read
 from evenhand.words import count_of, name_some

@@ -5,7 +5,7 @@ import pytest
 
 import evenhand as eh
 from designs import covariance
-from evenhand.errors import InputError
+from evenhand.errors import InputError, LimitError
 from evenhand.studies import design_study
 
 
@@ -19,6 +19,11 @@ def test_the_panel_has_the_size_that_was_asked_for() -> None:
     assert (panel.score == np.round(panel.score)).all()
     assert ((panel.score >= 0) & (panel.score <= 100)).all()
     np.testing.assert_allclose(panel.precision, simulation.uncertainty**-2.0)
+
+
+def test_a_panel_that_no_machine_can_hold_is_refused_before_it_is_drawn() -> None:
+    with pytest.raises(LimitError, match=r"a simulated panel of 1,000,000,000,000 objects.*simulate fewer"):
+        eh.simulate_panel(10**12, seed=1)
 
 
 def test_the_same_seed_gives_the_same_panel_and_another_seed_another() -> None:

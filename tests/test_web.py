@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -108,6 +109,34 @@ def test_a_mistyped_score_stops_and_is_corrected_where_it_is_named(chair: Any) -
     assert heading(page).startswith("3 proposals are in")
 
 
+def test_a_score_that_looks_mistyped_is_kept_or_taken_as_it_was_meant(chair: Any, tmp_path: Path) -> None:
+    panel = opened(chair, "typo.csv", demo_path().read_bytes().replace(b"P32,Farouk,44", b"P32,Farouk,440"))
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    chair.post(f"/panels/{panel}/choices", {"places": "10"})
+    page = seen(chair, f"/panels/{panel}/")
+    assert "Keep 440, it is right" in text(page)
+    row = re.search(r'name="row" value="(\d+)"', page.content.decode())
+    meant = re.search(r'name="meant" value="([^"]+)"', page.content.decode())
+    assert row is not None
+    assert meant is not None
+    assert meant[1] == "44"
+    sent = {"row": row[1], "column": "score", "reason": "asked", "back": "decision", "text": ""}
+    chair.post(f"/panels/{panel}/reading/correct", sent | {"keep": "1"})
+    page = seen(chair, f"/panels/{panel}/")
+    assert "No decision yet" not in heading(page)
+    assert f"Row {row[1]}: Farouk gave P32 440." in text(page)
+    assert "was confirmed" in text(page)
+    assert f"Row {row[1]}, score: 440 is right" in text(page)
+    settled(lambda: chair.get(chair.post(f"/panels/{panel}/freeze").url, follow=True))
+    assert "was confirmed" in confirmed_by_the_command_line(chair, panel, tmp_path)[1]
+    undo = re.search(r'action="([^"]+/reading/undo/\d+)"', seen(chair, f"/panels/{panel}/reading").content.decode())
+    assert undo is not None
+    chair.post(undo[1])
+    assert "No decision yet" in heading(seen(chair, f"/panels/{panel}/"))
+    chair.post(f"/panels/{panel}/reading/correct", sent | {"meant": meant[1]})
+    assert heading(seen(chair, f"/panels/{panel}/")).startswith("3 proposals are in")
+
+
 def test_what_if_shows_who_moves_and_undo_takes_it_back(chair: Any, demo: int) -> None:
     scenario = chair.post(f"/panels/{demo}/what-if/new").url
     chair.post(f"{scenario}/change", {"without": "Kaur"})
@@ -134,41 +163,61 @@ def test_saving_a_scenario_asks_why_and_makes_it_what_stands(chair: Any, demo: i
     assert "read as –" in record
 
 
+def confirmed_by_the_command_line(chair: Any, panel: int, place: Path) -> tuple[str, str]:
+    """Unpack the newest frozen decision, have its own command confirm it, and return its address and its report."""
+    found = re.search(r"/frozen/(\d+)", chair.get(f"/panels/{panel}/record").content.decode())
+    assert found is not None
+    with zipfile.ZipFile(io.BytesIO(chair.get(f"/panels/{panel}/frozen/{found[1]}").content)) as archive:
+        archive.extractall(place)
+    command = shlex.split((place / "README.txt").read_text("utf-8").splitlines()[-1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        done = CliRunner().invoke(main, command[1:])
+    assert done.exit_code == 0, done.output
+    assert "Unchanged" in done.output
+    report = (place / "report.html").read_text("utf-8")
+    assert command[-1] in report
+    return f"/panels/{panel}/frozen/{found[1]}", report
+
+
 @pytest.mark.parametrize(
     "choices",
     [
         {},
         {"method": "iba"},
+        {"method": "cwa"},
         {"method": "sa"},
         {"method": "medians"},
         {"refinement": "shrink"},
         {"refinement": "student"},
+        {"refinement": "scale"},
+        {"refinement": "noise"},
         {"gauge": "zero_sum"},
         {"gauge": "anchor:Kaur"},
     ],
     ids=str,
 )
 def test_a_frozen_decision_is_confirmed_by_the_command_line_and_not_changed_by_later_edits(
-    chair: Any, demo: int, choices: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    chair: Any, demo: int, choices: dict[str, str], tmp_path: Path
 ) -> None:
     chair.post(f"/panels/{demo}/reading/correct", {"row": 9, "column": "score", "text": "50"})
     chair.post(f"/panels/{demo}/choices", choices)
     settled(lambda: chair.get(chair.post(f"/panels/{demo}/freeze").url, follow=True))
-    page = chair.get(f"/panels/{demo}/record").content.decode()
-    found = re.search(r"/frozen/(\d+)", page)
-    assert found is not None
     chair.post(f"/panels/{demo}/choices", {"places": "3"})
-    with zipfile.ZipFile(io.BytesIO(chair.get(f"/panels/{demo}/frozen/{found[1]}").content)) as archive:
-        archive.extractall(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    command = (tmp_path / "README.txt").read_text("utf-8").splitlines()[-1]
-    done = CliRunner().invoke(main, shlex.split(command)[1:])
-    assert done.exit_code == 0, done.output
-    assert "Unchanged" in done.output
-    mark = shlex.split(command)[-1]
-    assert mark in (tmp_path / "report.html").read_text("utf-8")
-    verified = chair.post(f"/panels/{demo}/frozen/{found[1]}/verify").url
-    assert "Unchanged" in text(settled(lambda: chair.get(verified, follow=True)))
+    place, _report = confirmed_by_the_command_line(chair, demo, tmp_path)
+    assert "Unchanged" in text(settled(lambda: chair.get(chair.post(f"{place}/verify").url, follow=True)))
+
+
+def test_a_frozen_decision_on_ordered_categories_is_confirmed_by_the_command_line(chair: Any, tmp_path: Path) -> None:
+    scores = np.random.default_rng(3).integers(1, 5, size=(12, 5))
+    rows = [f"P{o},A{a},{score}" for (o, a), score in np.ndenumerate(scores)]
+    panel = opened(chair, "marks.csv", "\n".join(["proposal,assessor,score", *rows]).encode())
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    chair.post(f"/panels/{panel}/choices", {"places": "4", "refinement": "ordinal"})
+    assert "ordered categories" in text(seen(chair, f"/panels/{panel}/"))
+    settled(lambda: chair.get(chair.post(f"/panels/{panel}/freeze").url, follow=True))
+    place, _report = confirmed_by_the_command_line(chair, panel, tmp_path)
+    assert "Unchanged" in text(settled(lambda: chair.get(chair.post(f"{place}/verify").url, follow=True)))
 
 
 @pytest.mark.parametrize("what", ["report.html", "results.xlsx", "results.csv", "result.json", "values.svg"])
@@ -304,7 +353,7 @@ def test_what_is_too_large_is_refused_in_a_sentence(chair: Any, monkeypatch: pyt
 )
 def test_names_of_files_are_made_harmless(given: str) -> None:
     application()
-    from evenhand.web.work import safe_name
+    from evenhand.web.reading import safe_name
 
     name = safe_name(given)
     assert 0 < len(name) <= 120
@@ -368,7 +417,9 @@ def test_what_is_no_number_does_not_lift_a_stop_and_pages_say_that_all_is_provis
     page = seen(chair, f"/panels/{panel}/")
     row = re.search(r'name="row" value="(\d+)"', page.content.decode())
     assert row is not None
-    sent = {"row": row[1], "column": "score", "text": "sixty", "back": "decision"}
+    chair.post(f"/panels/{panel}/reading/correct", {"row": row[1], "column": "score", "text": "44", "back": "decision"})
+    assert "Say how you know" in text(seen(chair, f"/panels/{panel}/"))
+    sent = {"row": row[1], "column": "score", "text": "sixty", "back": "decision", "reason": "asked"}
     chair.post(f"/panels/{panel}/reading/correct", sent)
     page = seen(chair, f"/panels/{panel}/")
     assert "No decision yet" in heading(page)

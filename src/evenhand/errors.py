@@ -150,15 +150,28 @@ class NoDesignError(EvenhandError):
         Labels of those concerned; empty where it is all of them.
     short
         How many assessments are missing, or too many; 0 where that cannot be counted.
+    cause
+        The rules that cannot be kept together, none of which can be left out: ``("per_object", object)``,
+        ``("min_load", assessor)``, ``("max_load", assessor)``, ``("fixed", assessor, object)``, ``("conflicts",)``,
+        ``("limit", name, pairs)``, ``("linked", object, object)``, ``("connected",)``. Without a label, all of a kind
+        are meant. Empty where the cause is not known.
     """
 
     def __init__(
-        self, message: str, *, kind: str, objects: Sequence[str] = (), assessors: Sequence[str] = (), short: int = 0
+        self,
+        message: str,
+        *,
+        kind: str,
+        objects: Sequence[str] = (),
+        assessors: Sequence[str] = (),
+        short: int = 0,
+        cause: Sequence[tuple[object, ...]] = (),
     ) -> None:
         self.kind = kind
         self.objects = tuple(objects)
         self.assessors = tuple(assessors)
         self.short = short
+        self.cause = tuple(cause)
         super().__init__(message)
 
 

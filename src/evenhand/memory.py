@@ -41,14 +41,14 @@ def fits(size: float) -> bool:
     return room is None or size <= room
 
 
-def require(size: float, purpose: str) -> None:
+def require(size: float, purpose: str, advice: str | None = None) -> None:
     """Refuse work that needs more bytes than can be had; the purpose is such as ``"a factor of 3,000 equations"``."""
     room = None if size < TRIFLE else available()
     if room is not None and size > room:
-        raise LimitError(
-            f"This needs {in_gib(size)} of memory for {purpose}, and {in_gib(room)} can be had: use a machine with "
-            f"more memory, a cluster ({by_door('calibrate_distributed', '--cluster')}), or a part of the panel."
-        )
+        cluster = by_door("calibrate_distributed", "--cluster")
+        usual = f"use a machine with more memory, a cluster ({cluster}), or a part of the panel"
+        needed = f"This needs {in_gib(size)} of memory for {purpose}, and {in_gib(room)} can be had"
+        raise LimitError(f"{needed}: {advice or usual}.")
 
 
 def in_gib(size: float) -> str:

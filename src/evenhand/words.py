@@ -203,6 +203,13 @@ def name_some(labels: Sequence[object], most: int = NAMED, of: int | None = None
     return phrase("{names} and {more} more", names=names, more=f"{more:,}") if more else names
 
 
+_JOINERS: Final = "\u200c\u200d"
+"""Invisible signs that make one picture of several, or keep letters of Persian and Hindi names as they are written."""
+
+_CITED, _WHOLE, _TAIL = 24, 40, 16
+"""Characters up to which a label stands bare in a heading, and up to which it stands whole; of its end, so many."""
+
+
 def called(label: object, noun: str) -> str:
     """Return a label for a sentence: a bare number with the noun for what it is.
 
@@ -212,6 +219,23 @@ def called(label: object, noun: str) -> str:
     ('proposal 290', 'P290')
     """
     return f"{term(noun)} {label}" if str(label).isdigit() else str(label)
+
+
+def cited(label: object, noun: str) -> str:
+    """Return a label for a heading: as in a sentence, and a long one in quotation marks, without its middle.
+
+    Examples
+    --------
+    >>> cited("P290", "proposal"), cited("A history of water works in northern harbour towns, part 2", "proposal")
+    ('P290', '“A history of water … towns, part 2”')
+    """
+    words = called(label, noun)
+    if len(words) <= _CITED:
+        return words
+    if len(words) <= _WHOLE:
+        return f"“{words}”"
+    head, tail = words[:_CITED].rpartition(" ")[0] or words[:_CITED], words[-_TAIL:].partition(" ")[2] or words[-_TAIL:]
+    return f"“{head.rstrip(_JOINERS)} … {tail.lstrip(_JOINERS)}”"
 
 
 def called_some(labels: Sequence[object], noun: str, most: int = NAMED) -> str:
@@ -225,10 +249,6 @@ def called_some(labels: Sequence[object], noun: str, most: int = NAMED) -> str:
     are_bare = labels and all(str(label).isdigit() for label in labels)
     named = name_some(labels, most)
     return f"{term(noun) if len(labels) == 1 else plural(noun)} {named}" if are_bare else named
-
-
-_JOINERS: Final = "\u200c\u200d"
-"""Invisible signs that make one picture of several, or keep letters of Persian and Hindi names as they are written."""
 
 
 def printable(text: object) -> str:

@@ -48,6 +48,9 @@ DELETIONS: Final = 50
 _LINES: Final = 3
 """Cases that an alert describes one by one."""
 
+_GROUPS, _MEMBERS, _JOINS = 4, 8, 3
+"""Groups that are named, members of each, and assessments that would join them."""
+
 _SLIP, _FAR = 1e-6, 1e-3
 """A score that chance would put so far from what all others predict in one of so many panels: a slip, or far off."""
 
@@ -204,9 +207,36 @@ def _groups(fit: Fit) -> Iterator[Alert]:
             "stop",
             "groups",
             phrase("The panel falls into {groups} groups that cannot be compared", groups=groups),
-            (("", phrase("Nothing says whether one group is better or its assessors more generous.")),),
-            remedy="`evenhand check FILE` names assessments that would join them.",
+            (
+                ("", phrase("Nothing says whether one group is better or its assessors more generous.")),
+                *_group_lines(fit),
+            ),
+            remedy=_joining(fit),
         )
+
+
+def _group_lines(fit: Fit) -> Iterator[tuple[str, str]]:
+    """Yield who is in each of the largest groups."""
+    panel = fit.panel
+    found = fit.connectivity.components if panel.n_assessments <= LARGEST else []
+    for at, (objects, assessors) in enumerate(found[:_GROUPS]):
+        told = {"things": called_some(objects, panel.noun, _MEMBERS), "who": name_some(assessors, _MEMBERS)}
+        yield phrase("Group {group}:", group=at + 1), phrase("{things}, read by {who}.", **told)
+    if len(found) > _GROUPS:
+        yield "", phrase("{count} more groups are in the table.", count=f"{len(found) - _GROUPS:,}")
+
+
+def _joining(fit: Fit) -> str:
+    """Return which further assessments would join the groups."""
+    if fit.panel.n_assessments > LARGEST:
+        return "`evenhand check FILE` names assessments that would join them."
+    pairs = [
+        phrase("{assessor} on {object}", assessor=who, object=label) for who, label in fit.connectivity.suggestions
+    ]
+    if len(pairs) == 1:
+        return phrase("One further score would join them, for example {score}.", score=pairs[0])
+    count, scores = f"{len(pairs):,}", name_some(pairs, _JOINS)
+    return phrase("{count} further scores would join them, for example {scores}.", count=count, scores=scores)
 
 
 # --- scores that look mistyped ---------------------------------------------------------------------
@@ -217,12 +247,24 @@ def _far_scores(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
     if panel.n_assessments > LARGEST or fit.model.why_not("refit") is not None:
         return
     surprise = _surprise(fit, limit=_FAR / panel.n_assessments)
-    slips = _slips(panel, surprise)
+    confirmed, found = _confirmed(panel), _slips(panel, surprise)
+    slips = [at for at in found if at not in confirmed]
     if slips:  # for whose sake others look far off
         yield _mistyped(fit, decision, slips)
         return
     order = np.argsort(surprise, kind="stable")
-    far = order[surprise[order] < _FAR / panel.n_assessments].tolist()
+    every = order[surprise[order] < _FAR / panel.n_assessments].tolist()
+    far, kept = [at for at in every if at not in confirmed], [at for at in {*found, *every} if at in confirmed]
+    if kept:
+        yield Alert(
+            "note",
+            "far_score",
+            phrase("1 score far from what all others predict was confirmed")
+            if len(kept) == 1
+            else phrase("{count} scores far from what all others predict were confirmed", count=f"{len(kept):,}"),
+            tuple(_slip_line(panel, at) for at in sorted(kept)[:_LINES]),
+            where=name_some([_place(panel, at) for at in sorted(kept)]),
+        )
     if far:
         yield Alert(
             "check",
@@ -296,6 +338,16 @@ def _slips(panel: Panel, surprise: Floats) -> list[int]:
         if contradicted[at] or is_alone:
             found.append(at)
     return found
+
+
+def _confirmed(panel: Panel) -> set[int]:
+    """Return the scores that somebody has looked at and found right."""
+    places = () if panel.reading is None else panel.reading.confirmed
+    if not places or panel.rows is None:
+        return set()
+    rows = np.flatnonzero(np.isin(panel.rows, [int(one.partition(":")[0]) for one in places])).tolist()
+    cells = {at: panel.cell_of(at) for at in rows}
+    return {at for at, cell in cells.items() if cell is not None and f"{cell[0]}:{cell[1]}" in places}
 
 
 def _written(panel: Panel, score: float) -> str:
@@ -511,13 +563,11 @@ def _hanging_line(
 def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Alert]:
     """Say what the method that the scores support would decide, where that is another one."""
     fit = decision.fit
-    advised = None if comparison is None else _clearly(comparison)
+    advised = None if comparison is None else supported_method(fit, comparison)
     if advised is None or comparison is None or advised == fit.method:
         return
     other = next(row.fit for row in comparison.methods if row.method == advised)
     if other is None or other.model.why_not("ranks") is not None:
-        return
-    if np.allclose(other.values.estimate, fit.values.estimate, rtol=1e-9):  # the same by another name
         return
     again = _again(other, decision)
     changed = [
@@ -559,6 +609,15 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
         remedy="Choose a method for what it assumes, not for whom it favours, and say so in the minutes; "
         "`evenhand compare FILE` shows them side by side.",
     )
+
+
+def supported_method(fit: Fit, comparison: Comparison) -> str | None:
+    """Return the method that the scores support, under the name of the fit where the two come to the same."""
+    advised = _clearly(comparison)
+    other = next((row.fit for row in comparison.methods if row.method == advised), None)
+    if other is not None and np.allclose(other.values.estimate, fit.values.estimate, rtol=1e-9):
+        return fit.method  # the same by another name
+    return advised
 
 
 def _clearly(comparison: Comparison) -> str | None:
@@ -686,7 +745,7 @@ def _confidence(comparison: Comparison | None) -> Iterator[Alert]:
             continue
         cells = table.columns()
         at = cells["variance"].index("power")
-        estimate, lower, upper = (cells[name][at] for name in ("estimate", "lower", "upper"))
+        estimate, lower, upper = (cells[name][at] for name in ("estimate", "lower", "upper"))  # 0 none, 1 as declared
         if lower is None or upper is None or not upper > lower:
             return
         sd = (upper - lower) / (2 * 1.645)
@@ -702,15 +761,16 @@ def _confidence(comparison: Comparison | None) -> Iterator[Alert]:
                         phrase("Scores given with confidence are further off than the others.")
                         if upper < 0
                         else phrase("Scores given with confidence are as far off as the others."),
-                        phrase(
-                            "Its power is {power} ({low} to {high}; 0 is none, 1 as declared).",
-                            power=number(estimate),
-                            low=number(lower),
-                            high=number(upper),
-                        ),
+                        phrase("Counting them more pulls values the wrong way.")
+                        if upper < 0
+                        else phrase("Counting them more gains nothing."),
                     ),
                 ),
-                remedy=phrase("Let it count for nothing: {option}, or method iba.", option=argument("power", 0)),
+                remedy=phrase(
+                    "Let it count for nothing: `{option}`, or `{method}`.",
+                    option=argument("power", 0),
+                    method=argument("method", "iba"),
+                ),
             )
         return
 

@@ -17,8 +17,8 @@ from evenhand.errors import InputError, NotRankableError
 from evenhand.models.average import SA, simple_average
 from evenhand.models.fit import Fit
 from evenhand.words import (
-    called,
     called_some,
+    cited,
     count_of,
     decimals,
     lowered,
@@ -261,7 +261,7 @@ class Decision(frames.Shown):
         if self.line is None:
             return ""
         noun = self.fit.panel.noun
-        last, first = called(self.line[0].object, sentence(noun)), called(self.line[1].object, noun)
+        last, first = cited(self.line[0].object, sentence(noun)), cited(self.line[1].object, noun)
         end = phrase("1 place ends here.")
         if self.places != 1:
             end = phrase("{places} places end here.", places=f"{self.places:,}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import floor
 from typing import Any, Final, Literal, overload
 
@@ -52,12 +52,15 @@ class Part:
         What it adds, rounded as it is shown: such amounts add up to the difference as it is shown.
     kind
         ``"strict"``, ``"generous"``, ``"confidence"``, ``"prior"``, ``"covariates"``, ``"scales"`` or ``"noise"``.
+    short
+        What it is in a word or two, for a line that has all of them.
     """
 
     words: str
     brief: str
     amount: float
     kind: Kind
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -227,7 +230,9 @@ class _Work:
             amounts["noise"] = float(self.difference[at]) - sum(undone.values()) - sum(amounts.values())
         least = _NOTHING * 10.0**-self.digits
         largest = sorted((a for a in undone if abs(undone[a]) > least), key=lambda a: -abs(undone[a]))
-        others = [Part(*self._said(kind, rows), one, kind) for kind, one in amounts.items() if abs(one) > least]
+        others = [
+            Part(*self._said(kind, rows), one, kind, _short(kind)) for kind, one in amounts.items() if abs(one) > least
+        ]
         return [
             *_together([self._standard(a, weight[a], undone[a]) for a in largest], MOST_PARTS - len(others)),
             *others,
@@ -246,7 +251,7 @@ class _Work:
         words = phrase(
             "{standard}: undo {bias}, at a weight of {weight}", standard=brief, bias=bias_words, weight=_share(weight)
         )
-        return Part(words, brief, amount, side)
+        return Part(words, brief, amount, side, called(self.fit.panel.assessors[assessor], "assessor"))
 
     def _said(self, kind: Kind, rows: NDArray[np.int64]) -> tuple[str, str]:
         """Return what a contribution that is no standard is, in full and for a sentence."""
@@ -270,6 +275,17 @@ class _Work:
         if fit.model.is_plain:
             return phrase("{who} was surer, so {more} counts more than {less}", **told), brief
         return phrase("{who} counts as surer, so {more} counts more than {less}", **told), brief
+
+
+def _short(kind: Kind) -> str:
+    """Return what a contribution that is no standard is, in a word or two."""
+    words: dict[Kind, str] = {
+        "confidence": phrase("confidence"),
+        "prior": phrase("toward the rest"),
+        "covariates": phrase("covariates"),
+        "scales": phrase("spreads"),
+    }
+    return words.get(kind, phrase("the method"))
 
 
 def _step_words(kind: Kind) -> tuple[str, str]:
@@ -345,7 +361,7 @@ def _together(standards: Sequence[Part], most: int) -> list[Part]:
     amount = sum(part.amount for part in rest)
     words = count_of(len(rest), "other assessor" if kept else "assessor")
     full = phrase("{assessors}: undo their standards", assessors=words)
-    return [*kept, Part(full, words, amount, "strict" if amount > 0 else "generous")]
+    return [*kept, Part(full, words, amount, "strict" if amount > 0 else "generous", words)]
 
 
 def _shown(parts: Sequence[Part], value: float, average: float, digits: int) -> tuple[tuple[Part, ...], float]:
@@ -363,7 +379,7 @@ def _shown(parts: Sequence[Part], value: float, average: float, digits: int) -> 
     for place, at in enumerate(lost):
         units[at] += each + (place < wanting)
     pairs = zip(parts, units, strict=True)
-    shown = (Part(part.words, part.brief, one / unit, part.kind) for part, one in pairs if one)
+    shown = (replace(part, amount=one / unit) for part, one in pairs if one)
     return tuple(shown), aim / unit
 
 

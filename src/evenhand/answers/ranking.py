@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand import frames
-from evenhand.compiled import Floats
+from evenhand.compiled import Floats, one_thread, threads
 from evenhand.errors import InputError, LimitError, NotRankableError
 from evenhand.memory import require
 from evenhand.models.fit import Fit
@@ -26,6 +25,12 @@ _BLOCK: Final = 2**22
 
 _CACHED: Final = 2**17
 """Values ranked in one go: few enough to stay in the cache, many enough to keep threads out of each other's way."""
+
+_FEW: Final = 2**12
+"""Of so many objects hardly two fall into the same of the steps that keys of 32 bits leave room for."""
+
+_TIED: Final = 0.02
+"""Where a larger part of a row's neighbours share a step, longer keys are sorted instead."""
 
 _MOST_BYTES: Final = 4 * 2**30
 """Largest table of ranks, objects by draws, that is held in memory."""
@@ -249,8 +254,8 @@ def _drawn_ranks(fit: Fit, draws: int, seed: int) -> NDArray[np.integer[Any]]:
     """Return the ranks in each draw (rows): one thread draws, in order, while the others rank what is drawn."""
     count = fit.values.estimate.size
     ranks = np.empty((draws, count), dtype=np.uint16 if count < 2**16 else np.uint32)
-    workers, start = os.cpu_count() or 1, 0
-    with ThreadPoolExecutor(workers) as pool:
+    workers, start = threads(), 0
+    with one_thread(min(fit.panel.n_objects, fit.panel.n_assessors)), ThreadPoolExecutor(workers) as pool:
         pending: list[Future[None]] = []
         for values in drawn_values(fit, draws, seed):
             for done in pending:
@@ -267,25 +272,68 @@ def _drawn_ranks(fit: Fit, draws: int, seed: int) -> NDArray[np.integer[Any]]:
 
 
 def _rank_rows(values: Floats, ranks: NDArray[np.integer[Any]]) -> None:
-    """Write the rank of each value within its row into ``ranks``, 1 for the highest.
-
-    Each value, in single precision, is packed with its position into one whole number whose order is that of the
-    value: sorting those is faster than sorting positions.
-    """
+    """Write the rank of each value, in single precision, within its row into ``ranks``, 1 for the highest."""
     count = values.shape[1]
-    position = np.arange(count)
     places = np.arange(1, count + 1, dtype=ranks.dtype)
     rows = max(1, _CACHED // count)
     for start in range(0, values.shape[0], rows):
-        bits = np.negative(values[start : start + rows], dtype=np.float32, casting="same_kind").view(np.int32)
-        bits = bits ^ ((bits >> 31) & 0x7FFFFFFF)
-        keys = bits.astype(np.int64)
-        keys <<= 32
-        keys |= position
-        keys.sort(axis=1)
-        keys &= 0xFFFFFFFF
-        for order, rank_of in zip(keys, ranks[start : start + rows], strict=True):
-            rank_of[order] = places
+        falling = np.negative(values[start : start + rows], dtype=np.float32, casting="same_kind")
+        order = _order_by_steps(falling) if count <= _FEW else None
+        for places_of, rank_of in zip(
+            _order_by_bits(falling) if order is None else order, ranks[start : start + rows], strict=True
+        ):
+            rank_of[places_of] = places
+
+
+def _order_by_bits(numbers: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return the positions of each row's numbers, from the lowest to the highest, equal ones as they stand.
+
+    Each number is packed with its position into one whole number of 64 bits whose order is that of the number: sorting
+    those is faster than sorting positions.
+    """
+    bits = numbers.view(np.int32)
+    keys = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64)
+    keys <<= 32
+    keys |= np.arange(numbers.shape[1])
+    keys.sort(axis=1)
+    keys &= 0xFFFFFFFF
+    return keys
+
+
+def _order_by_steps(numbers: NDArray[np.float32]) -> NDArray[np.int64] | None:
+    """Return the same by keys of 32 bits, which are sorted in half the time; None where that would save nothing.
+
+    What the position leaves of the 32 bits are steps between the row's lowest number and its highest. Numbers in the
+    same step then stand by position, and neighbours among them change places until they stand by size.
+    """
+    count = numbers.shape[1]
+    shift = max(1, (count - 1).bit_length())
+    low = numbers.min(axis=1, keepdims=True)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        steps = np.float32(2 ** (32 - shift) * (1 - 2**-12)) / (numbers.max(axis=1, keepdims=True) - low)
+        if not (np.isfinite(steps) & (steps > 0)).all():
+            return None
+        keys = ((numbers - low) * steps).astype(np.uint32)
+    keys <<= shift
+    keys |= np.arange(count, dtype=np.uint32)
+    keys.sort(axis=1)
+    order: NDArray[np.int64] = (keys & ((1 << shift) - 1)).astype(np.int64)
+    keys >>= shift
+    row, left = np.nonzero(keys[:, 1:] == keys[:, :-1])
+    if row.size > _TIED * numbers.size:
+        return None
+    turns = [(row[left % 2 == odd], left[left % 2 == odd]) for odd in (0, 1)]  # pairs that share no number
+    moved = bool(row.size)
+    while moved:
+        moved = False
+        for at, one in turns:
+            first, second = order[at, one], order[at, one + 1]
+            size, other = numbers[at, first], numbers[at, second]
+            wrong = (size > other) | ((size == other) & (first > second))
+            order[at[wrong], one[wrong]] = second[wrong]
+            order[at[wrong], one[wrong] + 1] = first[wrong]
+            moved |= bool(wrong.any())
+    return order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -306,25 +354,29 @@ def _count_ranks(ranks: NDArray[np.integer[Any]], top: int | None, interval: flo
     low, high = interval_places(draws, interval)
     numbers, ends = np.empty((4, count)), np.empty((2, count), dtype=np.int64)
     counts = _Counts(numbers[0], numbers[1], numbers[2], numbers[3], ends[0], ends[1])
-    block = max(1, _BLOCK // (8 * draws))
+    block, places = max(1, _BLOCK // (8 * draws)), np.arange(count + 1)
 
     def fill(start: int) -> None:
         chosen = slice(start, start + block)
         part = np.ascontiguousarray(ranks[:, chosen].T)
-        counts.first[chosen] = np.count_nonzero(part == 1, axis=1)
-        counts.top[chosen] = 0 if top is None else np.count_nonzero(part <= top, axis=1)
-        counts.mean[chosen] = part.sum(axis=1, dtype=np.int64) / draws
-        about = part - counts.mean[chosen, None]
-        counts.sd[chosen] = np.sqrt(np.einsum("ij,ij->i", about, about) / draws)
         if count > 2 * draws:
+            tops = 0 if top is None else np.count_nonzero(part <= top, axis=1)
+            counts.first[chosen], counts.top[chosen] = np.count_nonzero(part == 1, axis=1), tops
+            counts.mean[chosen] = part.sum(axis=1, dtype=np.int64) / draws
+            about = part - counts.mean[chosen, None]
+            counts.sd[chosen] = np.sqrt(np.einsum("ij,ij->i", about, about) / draws)
             part.partition((low, high), axis=1)
             counts.lower[chosen], counts.upper[chosen] = part[:, low], part[:, high]
             return
-        for at, row in enumerate(part, start):  # counting is faster than sorting while there are few ranks
-            below = np.cumsum(np.bincount(row, minlength=count + 1))
-            counts.lower[at], counts.upper[at] = np.searchsorted(below, [low + 1, high + 1])
+        for at, row in enumerate(part, start):  # while there are few ranks, how often each occurs says it all
+            often = np.bincount(row, minlength=count + 1)
+            below = often.cumsum()
+            counts.first[at], counts.top[at] = below[1], 0 if top is None else below[top]
+            counts.mean[at] = mean = (often @ places) / draws
+            counts.sd[at] = np.sqrt(often @ np.square(places - mean) / draws)
+            counts.lower[at], counts.upper[at] = below.searchsorted([low + 1, high + 1])
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(threads()) as pool:
         list(pool.map(fill, range(0, count, block)))
     return counts
 

@@ -22,16 +22,16 @@ from evenhand.cli import options as ask
 from evenhand.cli.fitting import (
     Calibrating,
     CriteriaFitting,
+    FileOptions,
     Fitting,
     Gauging,
     Input,
     LeastSquares,
-    Reading,
     Scores,
     refuse_criteria_of,
 )
 from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, as_typed, command, part, typed
-from evenhand.cli.reports import QUESTION, Drawing, Lottery, Reporting
+from evenhand.cli.reports import QUESTION, Drawing, LotteryOptions, Reporting
 from evenhand.cli.showing import Summary, say, say_beside, show_json, show_next_step
 from evenhand.errors import EvenhandError, InputError, MissingPackageError
 from evenhand.words import spoken
@@ -366,7 +366,7 @@ check.appendix = _names  # type: ignore[attr-defined]
 class CompareOptions(Input):
     """What ``evenhand compare`` is told."""
 
-    reading: Reading = part(Reading, hidden=["criterion"])
+    reading: FileOptions = part(FileOptions, hidden=["criterion"])
     gauging: Gauging = part(Gauging)
     scores: Scores = part(Scores)
     quick: bool = ask.flag("The four methods only, without refinements.", heading=QUESTION)
@@ -401,8 +401,12 @@ def compare(options: CompareOptions) -> None:
     from evenhand.answers.evidence import Priors
     from evenhand.cli import terminal
     from evenhand.models.refined import Refinements
-    from evenhand.reports.first_sheets import comparison_sheet
     from evenhand.reports.summary import summarise_comparison
+
+    def front() -> list[Sheet]:
+        from evenhand.reports.first_sheets import comparison_sheet  # which workbooks alone need
+
+        return [comparison_sheet(summary)]
 
     priors = Priors(*options.priors) if options.priors else None
     panel = options.reading.read()
@@ -419,14 +423,14 @@ def compare(options: CompareOptions) -> None:
     gauge, per_component = options.gauging.parsed(), options.gauging.per_component
     found = compare_methods(panel, gauge=gauge, per_component=per_component, priors=priors, candidates=candidates)
     summary = summarise_comparison(found)
-    options.output.give(summary, terminal.show_comparison, front=lambda: [comparison_sheet(summary)])
+    options.output.give(summary, terminal.show_comparison, front=front)
 
 
 class RankOptions(Options):
     """What ``evenhand rank`` is told."""
 
     fitting: CriteriaFitting = part(CriteriaFitting)
-    lottery: Lottery = part(Lottery)
+    lottery: LotteryOptions = part(LotteryOptions)
     rows: int = ask.row_limit(40)
     output: Output = part(Output, tables=("objects",))
     reporting: Reporting = part(Reporting)
@@ -552,7 +556,7 @@ def _say_how_to_ask(out: Path | None) -> None:
 class PackOptions(Input):
     """What ``evenhand pack`` is told."""
 
-    reading: Reading = part(Reading, hidden=["criterion", "covariates"])
+    reading: FileOptions = part(FileOptions, hidden=["criterion", "covariates"])
     place: Path = ask.output_place(
         "DIR", "Directory to write. A packed panel there is replaced, anything else is refused.", required=True
     )

@@ -103,11 +103,69 @@ class _Loads(Options, heading="How much"):
     per_object: int | None = ask.whole("R", "Assessments of each object. With --target-sd, at most so many.")
     min_load: int | None = ask.whole("L", "Fewest objects for each assessor.", least=0)
     max_load: int | None = ask.whole(
-        "L", "Most objects for each assessor. Default: shared as evenly as can be.", least=0
+        "L", "Most objects for each assessor. Default: an even share of what is left.", least=0
+    )
+    loads: str = ask.choice(
+        ["even", "free"],
+        "Share work evenly, nobody without any, or let it fall where it makes values most precise.",
+        default="even",
     )
     target_sd: float | None = ask.positive(
         "SD", "Find the cheapest design whose values have this mean standard deviation."
     )
+
+
+class _Together(Options, heading="Who reads together"):
+    """Who may, must and must not read together."""
+
+    require: tuple[str, ...] = ask.text(
+        "COLUMN=VALUE:N",
+        "At least N assessors with this value in a column of theirs for every object: role=senior:1. May be repeated.",
+        multiple=True,
+    )
+    limit: tuple[str, ...] = ask.text(
+        "COLUMN[=VALUE]:N",
+        "At most N assessors of any one value of a column, institution:1, or of this one, role=student:1, for an "
+        "object. May be repeated.",
+        multiple=True,
+    )
+    apart: Path | None = ask.path(
+        "FILE", "Assessors who must not read the same object: a file with two columns of assessors.", reads=True
+    )
+    linked: Path | None = ask.path(
+        "FILE", "Objects that must have a reader in common: a file with two columns of objects.", reads=True
+    )
+    authors: Path | None = ask.path(
+        "FILE",
+        "Who wrote what: a file with columns author and object. Nobody reads their own work, and no two each other's.",
+        reads=True,
+    )
+
+    def check(self) -> None:
+        """Refuse what has not the form that is asked for."""
+        self.asked()
+
+    def asked(self) -> dict[str, dict[str, Any]]:
+        """Return what is required and limited, as the library takes it."""
+        found: dict[str, dict[str, Any]] = {"require": {}, "limit": {}}
+        for name, texts, form in (
+            ("require", self.require, "COLUMN=VALUE:N"),
+            ("limit", self.limit, "COLUMN:N or COLUMN=VALUE:N"),
+        ):
+            for text in texts:
+                what, _, number = text.rpartition(":")
+                column, equals, value = (one.strip() for one in what.partition("="))
+                known = found[name].get(column)
+                is_whole = number.strip().isdecimal() and bool(column) and bool(value) == bool(equals)
+                if not is_whole or (name == "require" and not value):
+                    raise click.UsageError(f"--{name} {text} has not the form {form}, such as role=senior:1.")
+                if (known is not None and not value) or isinstance(known, int) or (value and value in (known or {})):
+                    raise click.UsageError(f"--{name} says twice what holds for {what}: leave one out.")
+                if value:
+                    found[name].setdefault(column, {})[value] = int(number)
+                else:
+                    found[name][column] = int(number)
+        return found
 
 
 class _Expected(Options, heading="How well they know it"):
@@ -150,6 +208,73 @@ class _Expected(Options, heading="How well they know it"):
     def is_file(self) -> bool:
         """Whether expected standard deviations stand in a file."""
         return self.uncertainty is not None and self.points is None
+
+
+class _Signals(Options, heading="Bids, and conflicts of authors"):
+    """What assessors would like to read, what it weighs, and what they must not read for who wrote it."""
+
+    bids: Path | None = ask.path(
+        "FILE",
+        "Bids: yes, maybe or no, or whole numbers from -20 to 20, in columns assessor, object and bid, or a column of "
+        "assessors and one for each object. A bid that is not there is neutral.",
+        reads=True,
+    )
+    weights: str | None = ask.text(
+        "NAME=W,...", "What bids, topics and expertise weigh beside each other, such as bids=1,topics=1,expertise=2."
+    )
+    conflict_domains: bool = ask.flag(
+        "Assessors must not read what somebody with an e-mail address of the same domain wrote: needs columns email of "
+        "assessors and authors of objects."
+    )
+    coauthors: Path | None = ask.path(
+        "FILE", "Pairs of people who wrote together: assessors must not read what a co-author wrote.", reads=True
+    )
+
+    @property
+    def shares(self) -> dict[str, float] | None:
+        """The weights by name."""
+        if self.weights is None:
+            return None
+        found: dict[str, float] = {}
+        for one in self.weights.split(","):
+            name, equals, text = one.partition("=")
+            try:
+                found[name.strip()] = float(text)
+            except ValueError:
+                equals = ""
+            if not equals:
+                raise click.UsageError(f"--weights takes names with numbers, such as bids=1,topics=2, not {one!r}.")
+        return found
+
+
+class _Chance(Options, heading="A floor and a draw"):
+    """What every object must have, and what is left to chance."""
+
+    floor: bool = ask.flag(
+        "Make the smallest mean expertise of an object's readers as large as can be, and then the rest; shows the "
+        "price."
+    )
+    max_probability: float | None = ask.option(
+        "Draw the design by lot, no pair being likelier than P, so that nobody can count on reading anything.",
+        type=click.FloatRange(0, 1, min_open=True),
+        metavar="P",
+    )
+    salt: str = ask.option(
+        "Words that go with the seed into the draw and into its commitment.", default="", metavar="TEXT"
+    )
+    commitment: str | None = ask.text(
+        "HASH", "Check that seed and salt are those of a commitment published before: SHA-256 of 'evenhand SEED SALT'."
+    )
+
+    def check_commitment(self, seed: int) -> None:
+        """Refuse a seed and a salt that are not those committed to."""
+        if self.commitment is None:
+            return
+        from evenhand.design.lottery import commitment
+
+        if commitment(seed, self.salt) != self.commitment.strip().casefold():
+            message = "This seed and this salt do not give that commitment: use those that it was made of."
+            raise InputError(message, kind="commitment")
 
 
 class _Aim(Options, heading="What makes it good"):
@@ -325,7 +450,10 @@ class DesignOptions(Options):
     who: _Who = part(_Who)
     earlier: _Earlier = part(_Earlier)
     loads: _Loads = part(_Loads)
+    together: _Together = part(_Together)
     expected: _Expected = part(_Expected)
+    signals: _Signals = part(_Signals)
+    chance: _Chance = part(_Chance)
     aim: _Aim = part(_Aim)
     search: _Search = part(_Search)
     handouts: _Handouts = part(_Handouts)
@@ -348,6 +476,11 @@ class DesignOptions(Options):
             raise click.UsageError(
                 "--uncertainty FILE and --expertise FILE say the same thing: leave one of the two out."
             )
+        if self.chance.max_probability is None:
+            ask.refuse("goes with --max-probability P.", "salt", "commitment")
+        self.chance.check_commitment(self.search.seed)
+        if self.loads.target_sd is not None:
+            ask.refuse("has no meaning with --target-sd, which looks for the cheapest: leave it out.", "loads")
         if self.is_extended and (self.aim.objective == "top" or not ask.typed("objective")):
             if self.aim.top is None:
                 ask.refuse("goes with --top K.", "value_sd")
@@ -383,7 +516,7 @@ class DesignOptions(Options):
 
     def _check_columns(self) -> None:
         """Refuse names of columns where there is no file that could have them."""
-        pairs = (self.who.conflicts, self.who.fixed, self.expected.expertise)
+        pairs = (self.who.conflicts, self.who.fixed, self.expected.expertise, self.signals.bids)
         if self.expected.is_file or any(one is not None for one in pairs):
             return
         for name, given in (("object_", self.who.objects), ("assessor", self.who.assessors)):
@@ -393,7 +526,13 @@ class DesignOptions(Options):
     def found(self) -> Design:
         """Return the design: a new one, or what is there with what is added."""
         from evenhand.design.assign import assign, extend
-        from evenhand.io.designs import read_design_pairs, read_expected
+        from evenhand.io.designs import (
+            read_authors,
+            read_design_pairs,
+            read_expected,
+            read_member_pairs,
+            read_people,
+        )
 
         who, expected = self.who, self.expected
         given = (("object", who.objects, who.object_), ("assessor", who.assessors, who.assessor))
@@ -420,15 +559,38 @@ class DesignOptions(Options):
                 if expected.is_file
                 else expected.points
             )
-        if expected.expertise is None and not all("topics" in side.columns for side in sides):
+        if self.signals.bids is not None:
+            further["bids"] = read_expected(self.signals.bids, *sides, form="bids", factor=factor, **names)
+        elif expected.expertise is None and not all("topics" in side.columns for side in sides):
             ask.refuse("is about expertise: use it with --expertise FILE, or topics in both lists.", "factor")
-        further |= {"linking": who.linking, "only_listed": expected.only_listed, "factor": expected.factor}
-        further |= {"expertise_weight": expected.expertise_weight, **vars(self.loads), **vars(self.aim)}
+        together = self.together
+        further |= together.asked()
+        if together.apart is not None:
+            further["apart"] = read_member_pairs(together.apart, sides[1], "assessors kept apart")
+        if together.linked is not None:
+            further["linked"] = read_member_pairs(together.linked, sides[0], "linked objects")
+        if together.authors is not None:
+            further["authors"] = read_authors(together.authors, sides[0])
+        further |= {
+            **vars(self.loads),
+            **vars(self.aim),
+            "linking": who.linking,
+            "only_listed": expected.only_listed,
+            "weights": self.signals.shares,
+            "conflict_domains": self.signals.conflict_domains,
+            "coauthors": None if self.signals.coauthors is None else read_people(self.signals.coauthors),
+            "floor": self.chance.floor,
+            "max_probability": self.chance.max_probability,
+            "salt": self.chance.salt,
+            "expertise_weight": expected.expertise_weight,
+            "factor": expected.factor,
+        }
         if there is None:
             return assign(*sides, **further)
         del further["target_sd"]
-        if not ask.typed("objective"):
-            del further["objective"]
+        for name in ("objective", "loads"):
+            if not ask.typed(name):
+                del further[name]
         return extend(there, self.earlier.add, objects=objects, assessors=assessors, **further)
 
 

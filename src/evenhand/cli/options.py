@@ -138,7 +138,6 @@ class Options:
 
     def __init__(self, **given: object) -> None:
         vars(self).update(given)
-        self.check()
 
     def __setattr__(self, name: str, _value: object) -> NoReturn:
         raise AttributeError(f"{name} cannot be changed.")
@@ -166,10 +165,18 @@ class Options:
 
     @classmethod
     def told(cls, given: dict[str, object], **fixed: object) -> Self:
-        """Return the group with what was typed."""
+        """Return the group with what was typed, not yet checked."""
         for name, one in cls._fields.items():
             fixed[name] = one.group.told(given, **one.fixed) if isinstance(one, _Part) else given[name]
         return cls(**fixed)
+
+    def checks(self) -> Iterator[Callable[[], None]]:
+        """Yield the checks of all groups, those of a part before those of the whole."""
+        for name, one in self._fields.items():
+            if isinstance(one, _Part):
+                yield from getattr(self, name).checks()
+        if type(self).check is not Options.check:
+            yield self.check
 
 
 Group = TypeVar("Group", bound=Options)
@@ -273,7 +280,10 @@ def command(
         @functools.wraps(run)
         def wrapped(**given: object) -> int | None:
             with shown(verbose=bool(given.get("verbose"))):
-                return run(group.told(given))
+                told = group.told(given)
+                for check in list(told.checks()):
+                    check()
+                return run(told)
 
         parameters = list(group.parameters())
         return click.command(name, cls=EvenhandCommand, epilog=epilog, params=parameters)(wrapped)

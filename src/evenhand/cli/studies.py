@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
     from evenhand.studies import Reproduction
 
 PARTS: Final = ("figure-1", "case-study-1", "case-study-2")
-PUBLISHED: Final = "case_study_1_published.csv"
-SCORES: Final = "case_study_2_scores.csv"
+PUBLISHED_FILE: Final = "case_study_1_published.csv"
+SCORES_FILE: Final = "case_study_2_scores.csv"
 
 _MOST: Final = 1_000_000_000
 """Objects or assessors of a simulated panel."""
@@ -127,7 +126,7 @@ class _Plan(Options, heading="A plan"):
         reads=True,
     )
     target_sd: float | None = ask.positive(
-        "SD", "Simulate no scores, but say how many assessors per object values with this standard deviation need."
+        "SD", "Simulate no scores, but say how many assessors per object values with this mean standard deviation need."
     )
 
 
@@ -141,7 +140,9 @@ class _Runs(Options, heading="The work"):
     @property
     def asked(self) -> dict[str, Any]:
         """Runs, seed and processes by name."""
-        return vars(self) | {"jobs": self.jobs or _cores()}
+        from evenhand.compiled import threads
+
+        return vars(self) | {"jobs": self.jobs or threads()}
 
 
 class _Figures(Options):
@@ -219,6 +220,7 @@ def _plan(options: SimulateOptions, target_sd: float) -> int:
 
     panels, seed = options.panels, options.work.seed
     output = Output(as_json=options.output.as_json, out=options.output.out, tables=("plans", "steps"))
+    output.check()
     plans = [
         plan(
             target_sd,
@@ -286,7 +288,7 @@ def _show_design(summary: Summary) -> None:
 class _Data(Options, heading="The data"):
     """Where the paper's data are."""
 
-    data: Path | None = ask.folder(f"Directory of the paper's published data: {PUBLISHED} and {SCORES}.")
+    data: Path | None = ask.folder(f"Directory of the paper's published data: {PUBLISHED_FILE} and {SCORES_FILE}.")
 
     def file(self, name: str) -> Path | None:
         """Return a file, where it is there."""
@@ -314,7 +316,7 @@ class ReproduceOptions(Options):
         if folder is not None:
             if not folder.is_dir():
                 raise click.UsageError(f"There is no directory {folder}.")
-            self.output.protect(folder / PUBLISHED, folder / SCORES)
+            self.output.protect(folder / PUBLISHED_FILE, folder / SCORES_FILE)
 
     @property
     def chosen(self) -> list[str]:
@@ -335,13 +337,13 @@ def reproduce(options: ReproduceOptions) -> int:
     from evenhand.reports.summary import summarise_reproductions
 
     chosen, missing = options.chosen, []
-    if "case-study-1" in chosen and options.data.file(PUBLISHED) is None:
-        missing.append(_missing("The simulated errors stand alone", PUBLISHED))
-    if "case-study-2" in chosen and options.data.file(SCORES) is None:
-        missing.append(_missing("Case study 2 is left out", SCORES))
+    if "case-study-1" in chosen and options.data.file(PUBLISHED_FILE) is None:
+        missing.append(_missing("The simulated errors stand alone", PUBLISHED_FILE))
+    if "case-study-2" in chosen and options.data.file(SCORES_FILE) is None:
+        missing.append(_missing("Case study 2 is left out", SCORES_FILE))
         chosen.remove("case-study-2")
     if not chosen:
-        raise click.UsageError(_missing("Case study 2 cannot be computed", SCORES))
+        raise click.UsageError(_missing("Case study 2 cannot be computed", SCORES_FILE))
     found: list[Reproduction] = []
     drawn: list[Path] = []
     for one in chosen:
@@ -362,9 +364,9 @@ def _reproduce_part(name: str, options: ReproduceOptions) -> tuple[Reproduction,
     if name == "figure-1":
         return figure_1(), [] if figures is None else study_plots.save_figure_1(figures, form)
     if name == "case-study-2":
-        panel = read_panel(str(options.data.file(SCORES)))
+        panel = read_panel(str(options.data.file(SCORES_FILE)))
         return case_study_2(panel), [] if figures is None else study_plots.save_figure_5(panel, figures, form)
-    published = options.data.file(PUBLISHED)
+    published = options.data.file(PUBLISHED_FILE)
     errors = None if published is None else read_published(published)
     study = simulation_study(**options.work.asked)
     files = [] if figures is None else study_plots.save_figures(study, figures, form, errors)
@@ -373,11 +375,6 @@ def _reproduce_part(name: str, options: ReproduceOptions) -> tuple[Reproduction,
 
 def _missing(what: str, name: str) -> str:
     return f"{what}: give --data DIR, a directory that holds {name} of the paper's published data."
-
-
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _show_study(summary: Summary) -> None:

@@ -91,7 +91,8 @@ def _say_notes(summary: Summary, is_hidden: Callable[[Summary], bool] = lambda _
 def _digits(records: Sequence[Summary]) -> int:
     """Return the decimals of points for a table of values."""
     values = [record["value"] for record in records]
-    return decimals(max(values, default=0.0) - min(values, default=0.0))
+    spread, size = max(values, default=0.0) - min(values, default=0.0), max(map(abs, values), default=0.0)
+    return decimals(spread if spread > 1e-9 * size else 0.0)  # what is less is rounding
 
 
 def _has_more_than_values(summary: Summary) -> bool:

@@ -6,6 +6,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "change": ["Alternates", "Changes", "alternates", "changes"],
-        "result": ["DesignStep", "LostAssessor", "Outlook", "RandomDesigns"],
+        "result": ["DesignStep", "ExpertDesign", "LostAssessor", "Outlook", "RandomDesigns", "Record"],
+        "lottery": ["Lottery", "commitment"],
+        "signals": ["Conflict", "Effect"],
     },
 )

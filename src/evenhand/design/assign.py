@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from evenhand.compiled import Flags
 from evenhand.design.exchange import Found
-from evenhand.design.find import LARGEST_INVERSE, cheapest, even_loads, find, require_inverse
-from evenhand.design.inputs import Given, Members, Pairs, floats_of, members_of, pairs_of, pose
-from evenhand.design.result import LARGEST_EXACT, Design
+from evenhand.design.find import LARGEST_INVERSE, cheapest, find, require_inverse
+from evenhand.design.floor import floored
+from evenhand.design.inputs import Given, Members, Pairs, floats_of, members_of, pairs_of, pose, said_of
+from evenhand.design.limits import Asked, known_authors, limits_of, pairs_within
+from evenhand.design.loads import even_loads, load_levels
+from evenhand.design.lottery import lottery
+from evenhand.design.result import LARGEST_EXACT, Design, Record
+from evenhand.design.rules import Rules
+from evenhand.design.signals import (
+    Conflict,
+    Signal,
+    bids_notes,
+    derived_conflicts,
+    effects,
+    heard,
+    mixed,
+    with_conflicts,
+)
 from evenhand.design.task import Aim, Objective, Task
 from evenhand.design.there import There, without
 from evenhand.errors import Problem, bad_option
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.panel import Panel
+from evenhand.words import argument, count_of, name_some
+
+Loads = Literal["even", "free"]
+"""How work is shared: evenly, or in the way that makes values most precise."""
 
 
 def assign(  # noqa: PLR0913
@@ -30,8 +50,18 @@ def assign(  # noqa: PLR0913
     conflicts: Pairs = (),
     fixed: Pairs = (),
     linking: Sequence[Any] = (),
+    loads: Loads = "even",
+    require: Mapping[str, Any] | None = None,
+    limit: Mapping[str, Any] | None = None,
+    apart: Any = (),
+    linked: Any = (),
+    authors: Pairs = (),
     expertise: Any = None,
     topics: tuple[Mapping[Any, Any], Mapping[Any, Any]] | None = None,
+    bids: Any = None,
+    weights: Mapping[str, float] | None = None,
+    conflict_domains: bool = False,
+    coauthors: Iterable[tuple[object, object]] | None = None,
     uncertainty: Any = None,
     factor: float = FACTOR,
     only_listed: bool = False,
@@ -42,6 +72,9 @@ def assign(  # noqa: PLR0913
     value_sd: float | None = None,
     expertise_weight: float = 0.0,
     target_sd: float | None = None,
+    floor: bool = False,
+    max_probability: float | None = None,
+    salt: str = "",
     seed: int = 0,
     effort: float = 1.0,
     time_limit: float | None = None,
@@ -59,25 +92,56 @@ def assign(  # noqa: PLR0913
     ----------
     objects, assessors
         Labels, a number of them, or tables with a column ``object`` or ``assessor``. Further columns are recognised: of
-        objects ``per_object``, ``topics``, ``linking``, ``expected``; of assessors ``min_load``, ``max_load``,
-        ``cost``, ``topics``, ``email``.
+        objects ``per_object``, ``topics``, ``linking``, ``expected``, ``authors``; of assessors ``min_load``,
+        ``max_load``, ``cost``, ``topics``, ``email``.
     per_object
         Assessments of each object: one number, or one for each.
     min_load, max_load
-        Fewest and most assessments by each assessor. Without ``max_load`` the work is shared as evenly as can be.
+        Fewest and most assessments by each assessor: one number, or one for some or all. Whoever has no ``max_load``
+        gets an even share of what is left.
     conflicts
         Pairs (assessor, object) that must not be.
     fixed
         Pairs that must be.
     linking
         Objects that everybody reads.
+    loads
+        ``"even"``: nobody is left without work where that can be avoided, and whoever has no ``max_load`` gets an even
+        share; where all have one, at least half an even share each. ``"free"``: anything within ``min_load`` and
+        ``max_load`` that makes values precise, which employs few assessors rather than many.
+    require
+        How many assessors of a kind every object must have at least, by a column of the table of assessors:
+        ``{"role": {"senior": 1}}``.
+    limit
+        How many assessors of one value of a column an object may have at most, ``{"institution": 1}``, or of a certain
+        one, ``{"role": {"student": 1}}``. Cells may hold several values, with semicolons between them.
+    apart
+        Pairs of assessors who must not read the same object.
+    linked
+        Pairs of objects that must have a reader in common.
+    authors
+        Who wrote what, pairs (assessor, object): nobody reads their own work, and no two read each other's. Authors
+        who are no assessors do not matter, and are counted.
     expertise
         How well assessors know objects: levels (high, medium, low) or numbers from 0 to 1, as a matrix (assessors x
         objects; may be sparse), a mapping from pairs, or a table. Experts are expected to be surer: 1 is as high, 0
-        as low. Pairs of which nothing is said count as 0.
+        as low. Pairs of which a mapping or a table says nothing are ordinary, as medium or one half; what a sparse
+        matrix does not store is 0.
     topics
         Topics of objects and of assessors, two mappings, instead: expertise is the share of an object's topics
         that an assessor knows.
+    bids
+        What assessors would like to read: yes, maybe or no, or whole numbers from -20 to 20, given as expertise is. A
+        bid that is not there is neutral.
+    weights
+        What ``"bids"``, ``"topics"`` and ``"expertise"`` weigh beside each other: expertise is then their weighted
+        mean, a pair of which one of them says nothing counting one half there. Without weights, bids and
+        expertise count alike, and topics stand in for expertise that is not given.
+    conflict_domains
+        Whether assessors are in conflict with objects by authors whose e-mail address has the same domain; addresses
+        are those of the tables, in columns ``email`` and ``authors``. Providers of e-mail to everybody do not count.
+    coauthors
+        Pairs of people, by name or address, who wrote together: an assessor is in conflict with objects by a co-author.
     uncertainty
         Expected standard deviation of a score in points: one number, or as for expertise, by pair.
     factor
@@ -98,6 +162,14 @@ def assign(  # noqa: PLR0913
     target_sd
         Find the cheapest design whose values have this mean standard deviation (largest, with ``"worst"``);
         ``per_object`` is then the most assessments of an object.
+    floor
+        Whether to make the smallest mean expertise of an object's readers as large as can be first; everything else is
+        then sought among designs that keep this floor.
+    max_probability
+        Draw the design by lot, no pair that is not fixed being likelier than this; of all such lotteries, one of the
+        largest expected expertise.
+    salt
+        Goes with the seed into the draw and into its commitment, so that the seed cannot be guessed from that.
     seed
         Of all random choices.
     effort
@@ -122,6 +194,21 @@ def assign(  # noqa: PLR0913
     sides = members_of(objects, "object"), members_of(assessors, "assessor")
     _check_options(seed, effort, time_limit, target_sd)
     aim = _aim(sides[0], objective, top, expected, value_sd, expertise_weight)
+    _check_lottery(aim, max_probability, target_sd, floor, salt)
+    notes: list[Problem] = []
+    signals: tuple[Signal, ...] = ()
+    if bids is not None or weights is not None:
+        if uncertainty is not None and not isinstance(uncertainty, int | float | np.number):
+            raise bad_option("Give uncertainties by pair, or bids and weights, not both.")
+        signals = heard(*sides, bids=bids, topics=topics, expertise=expertise, weights=weights, factor=factor)
+        expertise, topics = mixed(signals, factor, only_listed=only_listed), None
+        notes += bids_notes(signals)
+    derived: Sequence[Conflict] = ()
+    if conflict_domains or coauthors is not None:
+        derived, found = derived_conflicts(*sides, domains=conflict_domains, coauthors=coauthors)
+        notes += found
+        conflicts = with_conflicts(conflicts, derived, *sides)
+    authors, strangers = known_authors(authors, sides[1])
     given = Given(
         per_object=per_object,
         min_load=min_load,
@@ -135,28 +222,112 @@ def assign(  # noqa: PLR0913
         factor=factor,
         only_listed=only_listed,
         cost=cost,
+        authors=authors,
     )
-    task = pose(*sides, given, is_open=target_sd is not None, seed=seed)
+    asked = Asked(require, limit, apart, linked, authors)
+
+    def posed(given: Given) -> Task:
+        task = pose(*sides, given, is_open=target_sd is not None, seed=seed)
+        limits = limits_of(asked, *sides, task.keys)
+        return replace(
+            task,
+            rules=Rules.together(task.rules, limits),
+            linked=pairs_within(linked, sides[0], "linked objects"),
+        )
+
+    everyone = replace(given, conflicts=(), authors=(), fixed=(), linking=(), only_listed=False)
+    task = replace(posed(given), wide=lambda: posed(everyone))
+    if loads not in get_args(Loads):
+        raise bad_option(f"Loads are {' or '.join(get_args(Loads))}, not {loads}.")
     if there is not None:
         task, aim = there.upon(task, aim, more=more, is_told=uncertainty is not None)
         there.check_room(task, more)
-    notes, stated = list[Problem](), task.most_load
+    stated = task.most_load
     if task.expertise is None and expertise_weight > 0:
         raise bad_option("A weight of expertise needs expertise: give it, or topics.")
+    record = Record(derived=tuple(derived))
     if target_sd is not None:
         require_inverse(task, "The cheapest design")
         task, outcome = cheapest(task, aim, target_sd, seed=seed, effort=effort, time_limit=time_limit)
     else:
-        if more is None and max_load is None and "max_load" not in sides[1].columns:
-            task, note = even_loads(task, at_least=min_load is None and "min_load" not in sides[1].columns)
-            notes += note
-        outcome = find(task, aim, seed=seed, effort=effort, time_limit=time_limit)
+        if loads == "even":
+            bounds = (min_load, "min_load"), (max_load, "max_load")
+            task = even_loads(task, *(said_of(one, sides[1], role) for one, role in bounds))
+        if floor or max_probability is not None:
+            record = replace(record, freed=task)
+        if floor:
+            task, reached, bound = floored(task, seed=seed)
+            record = replace(record, floor=reached, floor_bound=bound)
+        if max_probability is None:
+            outcome = find(task, aim, seed=seed, effort=effort, time_limit=time_limit)
+        else:
+            drawn = lottery(task, max_probability)
+            record = replace(record, lottery=drawn, salt=salt)
+            outcome = Found(drawn.draw(seed, salt), 0, in_time=True)
+            notes += _guessable(seed, salt)
         if task.n_objects + task.n_assessors > LARGEST_INVERSE and objective != "variance":
             words = (
                 f"designs of this size are made for a small mean variance of values, whatever is asked ({objective})."
             )
             notes.append(Problem("large", words))
-    return replace(_design(task, outcome, aim, seed, notes, *sides), stated_load=stated)
+    if strangers:
+        words = f"{count_of(len(strangers), 'author')} left aside, being no assessor: {name_some(strangers)}."
+        notes.append(Problem("authors", words))
+    if target_sd is None:
+        gone = () if there is None else there.left
+        notes += _load_notes(task, outcome, said_of(max_load, sides[1], "max_load"), gone)
+    record = replace(record, signals=effects(record.freed or task, outcome.chosen, signals))
+    return replace(_design(task, outcome, aim, seed, notes, *sides, record), stated_load=stated)
+
+
+def _check_lottery(aim: Aim, max_probability: float | None, target_sd: float | None, floor: bool, salt: str) -> None:
+    """Refuse what has no meaning with a floor or a lottery, or without one."""
+    if (floor or max_probability is not None) and target_sd is not None:
+        raise bad_option(f"{argument('target_sd')} says how few assessments will do: give it without a floor or a cap.")
+    if max_probability is None:
+        if salt:
+            raise bad_option(f"A salt goes with a draw: give {argument('max_probability')} too.")
+        return
+    if aim.objective != "variance" or aim.expertise_weight > 0:
+        raise bad_option(
+            f"A draw is made for expertise alone: give {argument('max_probability')} without an objective and without "
+            "a weight of expertise."
+        )
+
+
+def _guessable(seed: int, salt: str) -> list[Problem]:
+    """Return a note on a draw that others could repeat beforehand."""
+    if salt:
+        return []
+    what = "nothing is secret in it" if seed == 0 else "a seed alone can be guessed by trying"
+    words = f"the draw was made without a salt, and {what}: give {argument('salt')}, some words that nobody knows."
+    return [Problem("guessable", words)]
+
+
+def _load_notes(task: Task, outcome: Found, most_said: Flags, gone: Collection[str]) -> list[Problem]:
+    """Return notes on assessors without work, and on those who read more than an even share without being asked to."""
+    load, notes = task.loads(outcome.chosen), []
+    idle = [task.assessors[at] for at in np.flatnonzero((load == 0) & (task.most_load > 0)).tolist()]
+    idle = [assessor for assessor in idle if assessor not in gone]
+    if idle:
+        words = (
+            f"{count_of(len(idle), 'assessor')} of {task.n_assessors:,} read nothing: {name_some(idle)}; a least load "
+            "gives them work where the rules allow it."
+        )
+        notes.append(Problem("idle", words))
+    room = np.minimum(
+        np.where(most_said, task.most_load, task.n_objects), np.bincount(task.assessor, minlength=load.size)
+    )
+    even = load_levels(room, int(load.sum()))[1]
+    over = np.flatnonzero(~most_said & (load > np.maximum(even, task.loads(task.fixed))))
+    if over.size:
+        names = name_some([task.assessors[at] for at in over.tolist()])
+        words = (
+            f"an even load would be {even}; what was asked for takes up to {int(load.max())} for some assessors "
+            f"({count_of(over.size, 'assessor')}: {names})."
+        )
+        notes.append(Problem("uneven_load", words))
+    return notes
 
 
 def extend(  # noqa: PLR0913
@@ -230,6 +401,8 @@ def extend(  # noqa: PLR0913
         objective = "variance" if top is None else "top"
     if objective == "top" and value_sd is None and expected is None and known.scores is not None:
         value_sd = 1.0  # the scores tell
+    if count is not None:
+        further.setdefault("loads", "free")
     made = assign(
         *sides,
         per_object=known.wanted(sides[0], per_object, pairs),
@@ -286,7 +459,14 @@ def _aim(
 
 
 def _design(
-    task: Task, outcome: Found, aim: Aim, seed: int, notes: Sequence[Problem], objects: Members, assessors: Members
+    task: Task,
+    outcome: Found,
+    aim: Aim,
+    seed: int,
+    notes: Sequence[Problem],
+    objects: Members,
+    assessors: Members,
+    record: Record | None = None,
 ) -> Design:
     said = [*notes]
     if not outcome.in_time:
@@ -305,4 +485,5 @@ def _design(
         backend=objects.backend,
         object_details=objects.details,
         assessor_details=assessors.details,
+        record=Record() if record is None else record,
     )

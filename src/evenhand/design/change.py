@@ -11,8 +11,8 @@ import numpy as np
 
 from evenhand import frames
 from evenhand.compiled import Codes, Floats
-from evenhand.design.exchange import Inverse, coarse
 from evenhand.design.find import LARGEST_WHOLE
+from evenhand.design.inverse import Inverse, coarse
 from evenhand.design.result import Design, Prospect
 from evenhand.design.start import parts_of
 from evenhand.design.there import Pair

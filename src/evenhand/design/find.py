@@ -8,13 +8,16 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.compiled import Codes, Flags
+from evenhand.compiled import Codes, Flags, one_thread
 from evenhand.design.balanced import balanced_blocks, balanced_objects
-from evenhand.design.exchange import Found, Inverse, coarse, search
+from evenhand.design.causes import no_design
+from evenhand.design.exchange import Exchange, Found, search
+from evenhand.design.inverse import Inverse, coarse
+from evenhand.design.program import least_cost
 from evenhand.design.spread import spread
-from evenhand.design.start import join, least_cost, no_connection, no_design, parts_of
+from evenhand.design.start import join, parts_of
 from evenhand.design.task import Aim, Task
-from evenhand.errors import LimitError, NoDesignError, Problem
+from evenhand.errors import LimitError, NoDesignError
 from evenhand.progress import report
 from evenhand.words import count_of
 
@@ -24,11 +27,21 @@ LARGEST_INVERSE: Final = 1_200
 LARGEST_WHOLE: Final = 4_000
 """Largest number of objects and assessors together for questions that need that inverse and have no other answer."""
 
-UNEVEN: Final = 8
-"""Loads are limited to at most this much above the even one; beyond, no limit is tried."""
-
 MOST_FILLED: Final = 3_000
 """Up to this many pairs, a design of as many as the rules allow is a start too."""
+
+MOST_TRIED: Final = 4_500_000
+"""So many exchanges are tried in all, about a second of work, or more where assessments are so many that each gets one
+look only; small tasks, for which that would be looks without end, have a bound of their own."""
+
+MANY: Final = 400
+"""From more assessments than this on, the best of all starts comes first."""
+
+LINKINGS: Final = 3
+"""How often readers of linked objects are chosen anew, in two ways each."""
+
+ORDERS: Final = 200
+"""Random orders of labels in which a balanced design is tried where there are rules."""
 
 TURNS: Final = 10
 """Turns of exchanging and dropping."""
@@ -39,6 +52,8 @@ REPLACED: Final = 20
 
 def find(task: Task, aim: Aim, *, seed: int, effort: float, time_limit: float | None) -> Found:
     """Return a good connected design, by the method that the size of the task calls for."""
+    if len(task.linked):
+        return _linked(task, aim, seed=seed, effort=effort, time_limit=time_limit)
     if aim.expertise_weight == 1:
         return Found(next(_starts(task, seed, ["expertise"])), 0, in_time=True)
     if task.n_objects + task.n_assessors > LARGEST_INVERSE:
@@ -53,8 +68,45 @@ def find(task: Task, aim: Aim, *, seed: int, effort: float, time_limit: float | 
     built = _built(task, seed)
     if built is not None and aim.expertise_weight == 0 and aim.objective != "top":
         return Found(built, 0, in_time=True)
-    starts = _starts(task, seed, ["pairs", "people"] * (2 if task.total <= 60 else 1))
+    kinds = ["pairs", "people"] * (2 if task.total <= 60 else 1)
+    if task.total > MANY:
+        starts = _best_first(task, _starts(task, seed, kinds + ["expertise"] * (task.expertise is not None)), aim, seed)
+    else:
+        starts = _starts(task, seed, kinds)
     return searched(task, starts, aim, seed=seed, effort=effort, time_limit=time_limit)
+
+
+def _best_first(task: Task, starts: Iterable[Flags], aim: Aim, seed: int) -> Iterator[Flags]:
+    """Yield designs in the order of what they promise: of many assessments there may be time for the first alone."""
+    listed = list(starts)
+    judge = Exchange(task, aim, listed[0], np.random.default_rng(seed))
+    heights = []
+    for start in listed:
+        judge.restart(start)
+        heights.append(judge.height)
+    yield from (listed[at] for at in np.argsort(coarse(np.array(heights)), kind="stable").tolist())
+
+
+def _linked(task: Task, aim: Aim, *, seed: int, effort: float, time_limit: float | None) -> Found:
+    """Return the best of some designs, in each of which other readers of linked objects are held fixed."""
+    is_large = task.n_objects + task.n_assessors > LARGEST_INVERSE
+    kinds = ["expertise"] if is_large or aim.expertise_weight == 1 else ["pairs", "people"] * LINKINGS
+    best, lowest, judge = None, np.inf, None
+    for start in _starts(task, seed, kinds):
+        held = replace(task.held(start), linked=task.linked[:0])
+        share = effort if len(kinds) == 1 else effort / 2
+        found = find(held, aim, seed=seed, effort=share, time_limit=time_limit)
+        if is_large or aim.expertise_weight == 1:
+            return found
+        if judge is None:
+            judge = Exchange(task, aim, found.chosen, np.random.default_rng(seed))
+        else:
+            judge.restart(found.chosen)
+        if judge.height < lowest:
+            best, lowest = found, judge.height
+    if best is None:
+        raise no_design(task)
+    return best
 
 
 def searched(
@@ -63,7 +115,8 @@ def searched(
     """Return the best design that exchanges reach from some starts, with as much work as their number calls for."""
     free = max(task.total - int(task.fixed.sum()), 1)
     shakes = max(1, round(effort * min(max(1_500 // free, 2), 40)))
-    looks = round(effort * min(max(100 * free, 3_000), 12_000))
+    tried = MOST_TRIED if task.is_even else MOST_TRIED // 2  # where precisions differ, each takes twice as long
+    looks = round(effort * min(max(100 * free, 3_000), 12_000, max(tried // free, free)))
     if not aim.is_linear and aim.objective != "determinant":
         looks //= 3  # each look takes longer
 
@@ -71,7 +124,8 @@ def searched(
         if looked % 20 == 0:
             report("exchanging assessments", min(looked, looks), looks)
 
-    return search(task, starts, aim, seed=seed, shakes=shakes, looks=looks, time_limit=time_limit, tell=tell)
+    with one_thread(task.n_objects + task.n_assessors):
+        return search(task, starts, aim, seed=seed, shakes=shakes, looks=looks, time_limit=time_limit, tell=tell)
 
 
 def _starts(task: Task, seed: int, kinds: Sequence[str]) -> Iterator[Flags]:
@@ -113,29 +167,11 @@ def _built(task: Task, seed: int) -> Flags | None:
         if blocks is None:
             return None
         chosen[np.repeat(np.arange(task.n_objects), readings), blocks.ravel()] = True
-    chosen = chosen[generator.permutation(task.n_objects)][:, generator.permutation(task.n_assessors)]
-    return np.asarray(chosen.ravel(), dtype=bool)
-
-
-def even_loads(task: Task, *, at_least: bool) -> tuple[Task, list[Problem]]:
-    """Return the task with the smallest most load, the same for all, that leaves a design.
-
-    Where ``at_least``, everybody also reads at least their share, rounded down, if that can be.
-    """
-    share, even = task.total // task.n_assessors, -(-task.total // task.n_assessors)
-    bound = np.maximum(task.loads(task.fixed), task.least_load)
-    highest = [*range(even, min(even + UNEVEN, task.n_objects)), task.n_objects]
-    loads = [*([(share, even)] if at_least else []), *((0, load) for load in highest)]
-    error: NoDesignError | None = None
-    for least, most in loads:
-        tried = replace(task, least_load=np.maximum(task.least_load, least), most_load=np.maximum(bound, most))
-        error = no_connection(tried)
-        if error is None and least_cost(tried, np.zeros(task.n_pairs)) is None:
-            error = no_design(tried)
-        if error is None:
-            words = f"an even load would be {even}; what was asked for takes up to {most} for some assessors."
-            return tried, [] if most == even else [Problem("uneven_load", words)]
-    raise error if error is not None else no_design(task)
+    for _ in range(ORDERS if len(task.rules) else 1):
+        mixed = chosen[generator.permutation(task.n_objects)][:, generator.permutation(task.n_assessors)]
+        if not task.rules.broken(mixed.ravel()):
+            return np.asarray(mixed.ravel(), dtype=bool)
+    return None
 
 
 def require_inverse(task: Task, what: str) -> None:
@@ -168,7 +204,8 @@ def open_pairs(task: Task, chosen: Flags) -> Codes:
     """Return the pairs that could be added without breaking a rule."""
     room = (task.loads(chosen) < task.most_load)[task.assessor]
     room &= (task.readings(chosen) < task.most)[task.object]
-    return np.flatnonzero(room & ~chosen)
+    pairs = np.flatnonzero(room & ~chosen)
+    return pairs[task.allowed(task.rules.sums(chosen), [pairs], (1,))]
 
 
 def cheapest(
@@ -299,6 +336,7 @@ def _thinned(task: Task, chosen: Flags, aim: Aim, target_sd: float) -> Flags:
         free = inverse.chosen & ~task.fixed & (task.cost > 0)
         free &= (loads > task.least_load)[task.assessor] & (readings > task.least)[task.object]
         pairs = np.flatnonzero(free)
+        pairs = pairs[task.allowed(task.rules.sums(inverse.chosen), [pairs], (-1,))]
         if not pairs.size:
             return inverse.chosen.copy()
         rise = inverse.mean_variances([pairs], (-1,)) - inverse.variance
@@ -329,6 +367,8 @@ def _handed_over(task: Task, chosen: Flags, aim: Aim, target_sd: float) -> Flags
             target = np.arange(task.start[object_], task.start[object_ + 1])
             target = target[~inverse.chosen[target] & (task.cost[target] < task.cost[pair])]
             target = target[(loads < task.most_load)[task.assessor[target]]]
+            sums = task.rules.sums(inverse.chosen)
+            target = target[task.allowed(sums, [np.array([pair]), target], (-1, 1))]
             for other in target[np.argsort(task.cost[target], kind="stable")].tolist():
                 if _level(inverse.variances_after([pair, other], (-1, 1)), aim) <= target_sd:
                     inverse.move([pair, other], (-1, 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, overload
 
@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from evenhand import frames
-from evenhand.compiled import Codes, Floats
+from evenhand.compiled import Codes, Flags, Floats
 from evenhand.design.task import Task
 from evenhand.errors import InputError, NoDesignError, bad_option
 from evenhand.panel import lexicon
@@ -29,6 +29,12 @@ Pairs = Iterable[tuple[object, object]] | Mapping[Any, Iterable[object]] | Any
 MOST_PAIRS: Final = 20_000_000
 """Up to this many pairs, all of them may be chosen; beyond, those that are listed, or some drawn at random."""
 
+NEUTRAL: Final = 0.5
+"""The expertise of a pair of which nothing is said: that of a medium assessment."""
+
+KEENEST: Final = 20
+"""The bid that counts as 1; its negative as 0."""
+
 DRAWN: Final = 50
 """Assessors who are drawn at random for each object where there are too many pairs."""
 
@@ -43,6 +49,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "also": ("also",),
     "email": ("email", "e mail", "mail", "address"),
     "expertise": ("expertise", "affinity", "match", "similarity", "suitability"),
+    "bids": ("bid", "bids", "preference", "preferences", "pref", "prefs"),
     "level": SYNONYMS["level"],
     "uncertainty": SYNONYMS["uncertainty"],
 }
@@ -76,6 +83,8 @@ class Members:
     """Labels by what else members are called in further tables, such as e-mail addresses."""
     details: Details = field(default_factory=dict)
     """What goes with them wherever they go, such as titles and addresses: by column, and then by label."""
+    told: Details = field(default_factory=dict)
+    """All that their table says of them, likewise."""
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -178,12 +187,55 @@ def members_from(
         name = _named((name for name in columns if name != label), words)
         if name is not None:
             found[role] = [columns[name][at] for at in rows]
+    if side == "object":
+        written = [columns[name] for name in columns if name != label and _is_of_authors(name)]
+        if written:
+            found["authors"] = [_listed([cells[at] for cells in written]) for at in rows]
     told: dict[str, dict[str, str]] = {}
     for name in columns:
         if name != label:
             cells = ((one, columns[name][at]) for one, at in zip(labels, rows, strict=True))
             told[name] = {one: label_text(cell).strip() for one, cell in cells if not _says_nothing(cell)}
-    return Members(side, tuple(labels), found, backend, details=handed_out(side, told))
+    return Members(side, tuple(labels), found, backend, details=handed_out(side, told), told=told)
+
+
+def _is_of_authors(name: str) -> bool:
+    """Say whether a column of objects tells who wrote them, by name or by address.
+
+    Examples
+    --------
+    >>> [_is_of_authors(name) for name in ("Authors", "author_emails", "Contact e-mail", "title")]
+    [True, True, True, False]
+    """
+    plain = fold(name)
+    return any(word.startswith("author") for word in plain.split()) or plain.endswith((*WORDS["email"], "emails"))
+
+
+def _listed(cells: Sequence[Any]) -> str | None:
+    """Return what cells say as one text, parted by semicolons; lists are listed."""
+    told = [cell for cell in cells if not (isinstance(cell, list | tuple) or _says_nothing(cell))]
+    several = [one for cell in cells if isinstance(cell, list | tuple) for one in cell]
+    return "; ".join(map(label_text, [*told, *several])) or None
+
+
+def people_in(members: Members) -> list[list[str]]:
+    """Return by what else each member is known, beside the label: names and addresses.
+
+    Examples
+    --------
+    >>> people_in(Members("assessor", ("Ana", "Ben"), {"email": ["ana@x.org", None]}, aliases={"Ben Ray": "Ben"}))
+    [['Ana', 'ana@x.org'], ['Ben', 'Ben Ray']]
+    """
+    known = [[label] for label in members.labels]
+    for name, label in members.aliases.items():
+        known[members.index[label]].append(name)
+    for told in members.details.values():
+        for label, text in told.items():
+            known[members.index[label]].append(text)
+    for at, cell in enumerate(members.columns.get("email", ())):
+        if not _says_nothing(cell):
+            known[at].append(label_text(cell))
+    return [list(dict.fromkeys(texts)) for texts in known]
 
 
 def members_in(panel: Panel, side: Side) -> Members:
@@ -293,6 +345,14 @@ def whole_numbers(given: object, members: Members, role: str, default: int) -> C
     return np.asarray(numbers, dtype=np.int64)
 
 
+def said_of(given: object, members: Members, role: str) -> Flags:
+    """Say of which members a number was given (n)."""
+    cells = _cells(given, members, role)
+    if cells is None:
+        return np.zeros(len(members.labels), dtype=bool)
+    return np.array([not _says_nothing(cell) for cell in cells])
+
+
 def floats_of(given: object, members: Members, role: str) -> Floats | None:
     """Return a number for each member, from a mapping, a sequence, or the column of their table; None without any."""
     cells = _cells(given, members, role)
@@ -313,20 +373,23 @@ def pairs_of(given: Pairs, objects: Members, assessors: Members, what: str) -> C
     """Return pairs as sorted keys ``object * n_A + assessor``, each once."""
     if isinstance(given, CodedPairs) and given.objects is objects and given.assessors is assessors:
         return np.unique(given.object_index * len(assessors.labels) + given.assessor_index)
-    if isinstance(given, Mapping):
-        listed: list[tuple[object, object]] = [(who, one) for who, ones in given.items() for one in ones]
-    elif isinstance(given, Iterable) and not hasattr(given, "columns"):
-        listed = [(pair[0], pair[1]) for pair in given]
-    elif hasattr(given, "columns") or hasattr(given, "column_names"):
-        columns = _columns(given)
-        listed = list(zip(*(columns[_labels_column(columns, side)] for side in ("assessor", "object")), strict=True))
-    else:
-        raise bad_option(f"Give {what} as pairs (assessor, object) or as a table.")
     keys = [
-        _position(assessor, assessors, what) + _position(object_, objects, what) * len(assessors.labels)
-        for assessor, object_ in listed
+        position_of(assessor, assessors, what) + position_of(object_, objects, what) * len(assessors.labels)
+        for assessor, object_ in listed_pairs(given, what)
     ]
     return np.unique(np.asarray(keys, dtype=np.int64))
+
+
+def listed_pairs(given: Pairs, what: str) -> list[tuple[object, object]]:
+    """Return pairs (assessor, object) one by one, as they were given."""
+    if isinstance(given, Mapping):
+        return [(who, one) for who, ones in given.items() for one in ones]
+    if isinstance(given, Iterable) and not hasattr(given, "columns"):
+        return [(pair[0], pair[1]) for pair in given]
+    if hasattr(given, "columns") or hasattr(given, "column_names"):
+        columns = _columns(given)
+        return list(zip(*(columns[_labels_column(columns, side)] for side in ("assessor", "object")), strict=True))
+    raise bad_option(f"Give {what} as pairs (assessor, object) or as a table.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,7 +403,9 @@ class Expected:
     expertise: Floats | None
     """Their expertise, from 0 to 1; None where uncertainties were given."""
     otherwise: float
-    """The precision of all other pairs: that of no expertise, or of the largest uncertainty that was given."""
+    """The precision of all other pairs, which are ordinary: a medium assessment's, or the median of those given."""
+    unnamed: float = NEUTRAL
+    """The expertise of all other pairs."""
 
 
 def expected_of(given: Any, objects: Members, assessors: Members, *, form: str, factor: float) -> Expected:
@@ -348,7 +413,7 @@ def expected_of(given: Any, objects: Members, assessors: Members, *, form: str, 
 
     A long table has columns of assessors, objects and one named expertise, level or uncertainty; a wide one has a
     column of assessors and one for each object, or the other way round. Words are levels; numbers are what ``form``
-    says, ``"expertise"`` from 0 to 1 or ``"uncertainty"`` in points.
+    says, ``"expertise"`` from 0 to 1, ``"uncertainty"`` in points, or ``"bids"`` from -20 to 20.
     """
     if isinstance(given, Expected):
         return given
@@ -382,7 +447,12 @@ def _sparse(given: Any, objects: Members, assessors: Members, form: str, factor:
     number = np.asarray(matrix.data, dtype=np.float64)
     object_ = np.repeat(np.arange(len(objects.labels)), np.diff(matrix.indptr))
     key = object_ * len(assessors.labels) + matrix.indices.astype(np.int64)
-    return _rated(key, number, form, factor)
+    if form == "bids":
+        number = bid_number(number)
+    found = _rated(key, number, "expertise" if form == "bids" else form, factor)
+    if form == "expertise":  # what a sparse matrix does not store is zero
+        return replace(found, otherwise=float(precision_of_expertise(np.zeros(1), factor)[0]), unnamed=0.0)
+    return found
 
 
 def _rated(key: Codes, number: Floats, form: str, factor: float) -> Expected:
@@ -391,11 +461,11 @@ def _rated(key: Codes, number: Floats, form: str, factor: float) -> Expected:
         if not (np.isfinite(number) & (number > 0)).all():
             raise bad_option("Uncertainties must be positive numbers of points.")
         precision = 1 / np.square(number)
-        return Expected(key, precision, None, float(precision.min()))
+        return Expected(key, precision, None, float(np.median(precision)))
     if not ((number >= 0) & (number <= 1)).all():
         raise bad_option("Expertise must be a level or a number from 0 to 1.")
     precision = precision_of_expertise(number, factor)
-    return Expected(key, precision, number, float(check_factor(factor) ** -2))
+    return Expected(key, precision, number, 1.0)
 
 
 def rating_columns(names: Sequence[str], source: str | None = None) -> tuple[str, tuple[int, int, int]] | None:
@@ -414,12 +484,12 @@ def rating_columns(names: Sequence[str], source: str | None = None) -> tuple[str
     whose, what = place(SYNONYMS["assessor"]), place(SYNONYMS["object"])
     if whose is None or what is None:
         return None
-    for kind in ("expertise", "level", "uncertainty"):
+    for kind in ("expertise", "level", "uncertainty", "bids"):
         at = place(WORDS[kind])
         if at is not None:
             return "expertise" if kind == "level" else kind, (whose, what, at)
     raise InputError(
-        f"There is no column of expertise, levels or uncertainties; the columns are {', '.join(names)}.",
+        f"There is no column of expertise, levels, uncertainties or bids; the columns are {', '.join(names)}.",
         kind="missing_column",
         where=source,
     )
@@ -473,11 +543,11 @@ def expected_from(
     object_ = _positions([pair[1] for pair in labels], objects, form)
     words = level_words()
     numbers = [
-        cell if type(cell) is float else _rating(cell, pair, form, words)
+        cell if type(cell) is float and form != "bids" else _rating(cell, pair, form, words)
         for pair, cell in zip(labels, cells, strict=True)
     ]
     for pair, number, cell in zip(labels, numbers, cells, strict=True):
-        if not (0 <= number <= 1 if form == "expertise" else 0 < number < np.inf):
+        if not (0 < number < np.inf if form == "uncertainty" else 0 <= number <= 1):
             raise _bad_rating(cell, pair, form)
     return _told(object_ * width + assessor, np.asarray(numbers, dtype=np.float64), objects, assessors, form, factor)
 
@@ -501,15 +571,16 @@ def expected_by_columns(
     for column, members in ((assessor, assessors), (object_, objects)):
         place = members.positions(column)
         if (place < 0).any():
-            _position(column[int(np.argmax(place < 0))], members, form)
+            position_of(column[int(np.argmax(place < 0))], members, form)
         places.append(place)
     words = level_words()
     read = [_rated_cell(cell, form, words, decimal_comma) for cell in ratings.cells] or [np.nan]
     plain = ratings.codes == NO_CODE
     number = np.asarray(read, dtype=np.float64)[np.where(plain, 0, ratings.codes)]
     if ratings.numbers is not None:
-        number = np.where(plain, ratings.numbers, number)
-    is_sound = (number >= 0) & (number <= 1) if form == "expertise" else (number > 0) & (number < np.inf)
+        plainly = bid_number(ratings.numbers) if form == "bids" else ratings.numbers
+        number = np.where(plain, plainly, number)
+    is_sound = (number > 0) & (number < np.inf) if form == "uncertainty" else (number >= 0) & (number <= 1)
     if not is_sound.all():
         row = int(np.argmin(is_sound))
         raise _bad_rating(ratings[row], (assessor[row], object_[row]), form)
@@ -519,10 +590,25 @@ def expected_by_columns(
 def _rated_cell(cell: Any, form: str, words: Mapping[str, int], decimal_comma: bool) -> float:
     """Return the number that a cell holds, or that its level stands for; NaN where it is neither."""
     number = parse_number(cell, decimal_comma=decimal_comma and isinstance(cell, str))
+    if form == "bids":
+        bid = lexicon.BIDS.get(fold(str(cell))) if number is None else float(bid_number(np.array(number)))
+        return np.nan if bid is None else bid
     if number is None and form == "expertise":
         level = words.get(str(cell).strip().casefold())
         number = None if level is None else (level + 1) / 2
     return np.nan if number is None else number
+
+
+def bid_number(bids: Floats) -> Floats:
+    """Return bids, whole numbers from -20 to 20, as numbers from 0 to 1; beyond 20 nobody can be keener.
+
+    Examples
+    --------
+    >>> bid_number(np.array([-100.0, -20.0, 0.0, 10.0, 20.0, 0.5]))
+    array([0.  , 0.  , 0.5 , 0.75, 1.  ,  nan])
+    """
+    scaled = np.clip(0.5 + np.asarray(bids, dtype=np.float64) / (2 * KEENEST), 0.0, 1.0)
+    return np.where(np.mod(bids, 1) == 0, scaled, np.nan)
 
 
 def _told(keys: Codes, numbers: Floats, objects: Members, assessors: Members, form: str, factor: float) -> Expected:
@@ -538,7 +624,7 @@ def _told(keys: Codes, numbers: Floats, objects: Members, assessors: Members, fo
         )
     if not key.size:
         raise InputError(f"There is no {form} in it.", kind="empty")
-    return _rated(key, numbers[order], form, factor)
+    return _rated(key, numbers[order], "expertise" if form == "bids" else form, factor)
 
 
 def _says_nothing(cell: Any) -> bool:
@@ -552,7 +638,7 @@ def _positions(labels: Sequence[Any], members: Members, what: str) -> Codes:
     if -1 in found and members.aliases:
         found = [members.find(label_text(label)) if at < 0 else at for at, label in zip(found, labels, strict=True)]
     if -1 in found:
-        _position(labels[found.index(-1)], members, what)
+        position_of(labels[found.index(-1)], members, what)
     return np.asarray(found, dtype=np.int64)
 
 
@@ -566,11 +652,20 @@ def _rating(cell: Any, pair: tuple[Any, Any], form: str, words: Mapping[str, int
 
 def _bad_rating(cell: Any, pair: tuple[Any, Any], form: str) -> InputError:
     assessor, object_ = map(label_text, pair)
-    wanted = "a level or a number from 0 to 1" if form == "expertise" else "a positive number of points"
+    wanted = {
+        "expertise": "a level or a number from 0 to 1",
+        "uncertainty": "a positive number of points",
+        "bids": "yes, maybe or no, or a whole number from -20 to 20",
+    }[form]
     return bad_option(
         f"The {form} of {assessor} on {object_} must be {wanted}, not {cell!r}.",
         where=f"assessor {assessor}, object {object_}",
     )
+
+
+def expertise_of(keys: Codes, numbers: Floats, factor: float) -> Expected:
+    """Return what numbers from 0 to 1 say of pairs, ascending keys, each once."""
+    return _rated(keys, numbers, "expertise", factor)
 
 
 def precision_of_expertise(expertise: Floats, factor: float) -> Floats:
@@ -621,7 +716,7 @@ def flags_of(given: object, members: Members, role: str) -> Codes:
     """Return the members that are marked: labels that were given, or a column of yes and no."""
     if given is not None and not (isinstance(given, Sequence) and not given):
         chosen = [given] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
-        return np.asarray([_position(one, members, role) for one in chosen], dtype=np.int64)
+        return np.asarray([position_of(one, members, role) for one in chosen], dtype=np.int64)
     cells = members.columns.get(role, ())
     marked = []
     for at, cell in enumerate(cells):
@@ -638,10 +733,11 @@ def flags_of(given: object, members: Members, role: str) -> Codes:
 
 def _known(given: Mapping[Any, Any], members: Members) -> None:
     for label in given:
-        _position(label, members, "An option")
+        position_of(label, members, "An option")
 
 
-def _position(given: object, members: Members, what: str) -> int:
+def position_of(given: object, members: Members, what: str) -> int:
+    """Return where a member stands; ``what`` names it is said where there is none of that label."""
     label = label_text(given)
     at = members.find(label)
     if at < 0:
@@ -670,6 +766,7 @@ class Given:
     factor: float
     only_listed: bool
     cost: Any
+    authors: Pairs = ()
 
 
 def pose(objects: Members, assessors: Members, given: Given, *, is_open: bool, seed: int) -> Task:
@@ -682,7 +779,10 @@ def pose(objects: Members, assessors: Members, given: Given, *, is_open: bool, s
     if (most < 1).any():
         label = objects.labels[int(np.argmin(most))]
         raise bad_option(f"Object {label} needs at least one assessment to have a value.", where=f"object {label}")
-    taken = pairs_of(given.conflicts, objects, assessors, "conflicts")
+    taken = np.union1d(
+        pairs_of(given.conflicts, objects, assessors, "conflicts"),
+        pairs_of(given.authors, objects, assessors, "authors"),
+    )
     must = pairs_of(given.fixed, objects, assessors, "fixed pairs")
     _refuse_both(taken, must, objects, assessors)
     everybody = flags_of(given.linking, objects, "linking")
@@ -776,4 +876,4 @@ def _expectations(keys: Codes, known: Expected | None, uncertainty: Any) -> tupl
     precision = np.where(is_known, known.precision[at], known.otherwise)
     if known.expertise is None:
         return precision, None, True
-    return usual * precision, np.where(is_known, known.expertise[at], 0.0), in_points
+    return usual * precision, np.where(is_known, known.expertise[at], known.unnamed), in_points

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -44,6 +44,76 @@ class Rules:
     kind: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """What each set stands for, a position in ``names`` (M)."""
     names: Sequence[str] = ()
+    about: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """The object that each set is about; -1 where it is about several, and none at all where nobody says (M or 0)."""
+
+    @classmethod
+    def together(cls, *parts: Rules) -> Rules:
+        """Return the limits of several rules as one.
+
+        Examples
+        --------
+        >>> both = Rules.together(Rules.of([([0, 1], 0, 1, "a")]), Rules.of([([2], 1, 1, "b")]))
+        >>> len(both), list(both.names), both.pair.tolist()
+        (2, ['a', 'b'], [0, 1, 2])
+        """
+        parts = tuple(one for one in parts if len(one))
+        if len(parts) < 2:
+            return parts[0] if parts else cls()
+        names = list(dict.fromkeys(name for one in parts for name in one.names))
+        sizes = np.concatenate([np.diff(one.start) for one in parts])
+        return cls(
+            start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            pair=np.concatenate([one.pair for one in parts]),
+            weight=np.concatenate([one.weight for one in parts]),
+            least=np.concatenate([one.least for one in parts]),
+            most=np.concatenate([one.most for one in parts]),
+            kind=np.concatenate([np.array([names.index(name) for name in one.names])[one.kind] for one in parts]),
+            names=names,
+            about=np.concatenate([one.whose for one in parts]),
+        )
+
+    @classmethod
+    def grouped(cls, pair: Codes, group: Codes, about: Codes, bounds: tuple[float, float], name: str) -> Rules:
+        """Return limits, the same for each of M groups, from the group of each of some pairs.
+
+        ``about`` has the object of each group (M). Groups that can never be beyond their bounds are left out.
+        """
+        least, most = bounds
+        size = np.bincount(group, minlength=about.size)
+        matters = (least > 0) | (size > most)
+        order = np.argsort(group, kind="stable")
+        order = order[matters[group[order]]]
+        number = int(matters.sum())
+        return cls(
+            start=np.concatenate([[0], np.cumsum(size[matters])]).astype(np.int64),
+            pair=np.asarray(pair[order], dtype=np.int64),
+            weight=np.ones(order.size),
+            least=np.full(number, float(least)),
+            most=np.full(number, float(most)),
+            kind=np.zeros(number, dtype=np.int64),
+            names=[name],
+            about=np.asarray(about[matters], dtype=np.int64),
+        )
+
+    def some(self, kept: Flags) -> Rules:
+        """Return some of the limits."""
+        entries = kept[self.limit]
+        return replace(
+            self,
+            start=np.concatenate([[0], np.cumsum(np.diff(self.start)[kept])]).astype(np.int64),
+            pair=self.pair[entries],
+            weight=self.weight[entries],
+            least=self.least[kept],
+            most=self.most[kept],
+            kind=self.kind[kept],
+            about=self.whose[kept],
+        )
+
+    @property
+    def whose(self) -> Codes:
+        """The object that each set is about, -1 where that is not one (M)."""
+        return self.about if self.about.size == len(self) else np.full(len(self), -1)
 
     @classmethod
     def of(cls, limits: Sequence[tuple[Sequence[int], float, float, str]]) -> Rules:
@@ -94,8 +164,8 @@ class Rules:
         ``sums`` are those of the design as it stands, and ``entries`` are `by_pair`. Of each move, one pair of each
         array of ``pairs`` comes (+1) or goes (-1).
         """
-        count = max(one.size for one in pairs)
-        if not len(self):
+        count = pairs[-1].size
+        if not len(self) or not count:
             return np.ones(count, dtype=bool)
         begin, order = entries
         moves, entry, rise = [], [], []
@@ -117,3 +187,57 @@ class Rules:
         allowed = np.ones(count, dtype=bool)
         allowed[of_move[bad]] = False
         return allowed
+
+
+class Tally:
+    """The sums of weights of a design, kept up to date while single pairs come and go."""
+
+    def __init__(self, rules: Rules, chosen: Flags) -> None:
+        begin, order = rules.by_pair(chosen.size)
+        self._begin = begin.tolist()
+        self._limit, self._weight = rules.limit[order].tolist(), rules.weight[order].tolist()
+        self._least, self._most = (rules.least - SLACK).tolist(), (rules.most + SLACK).tolist()
+        self._sums = rules.sums(chosen).tolist()
+
+    def rises(self, pairs: Sequence[int], signs: Sequence[int]) -> dict[int, float]:
+        """Return by how much the sum of each limit rises with a move."""
+        rise: dict[int, float] = {}
+        for pair, sign in zip(pairs, signs, strict=True):
+            for entry in range(self._begin[pair], self._begin[pair + 1]):
+                limit = self._limit[entry]
+                rise[limit] = rise.get(limit, 0.0) + sign * self._weight[entry]
+        return rise
+
+    def allows(self, pairs: Sequence[int], signs: Sequence[int]) -> bool:
+        """Say whether no limit is beyond, or further beyond, its bounds after a move, as `Rules.allow` does."""
+        for limit, rise in self.rises(pairs, signs).items():
+            after = self._sums[limit] + rise
+            if (rise > SLACK and after > self._most[limit]) or (rise < -SLACK and after < self._least[limit]):
+                return False
+        return True
+
+    def rise(self, pairs: Sequence[int], signs: Sequence[int]) -> float:
+        """Return by how much a move raises what all limits are beyond their bounds by."""
+        total = 0.0
+        for limit, rise in self.rises(pairs, signs).items():
+            before = self._sums[limit]
+            total += self._excess(limit, before + rise) - self._excess(limit, before)
+        return total
+
+    def _excess(self, limit: int, total: float) -> float:
+        return float(max(0.0, total - self._most[limit], self._least[limit] - total))
+
+    def is_broken(self, limit: int) -> int:
+        """Return +1 where a limit is beyond its most, -1 where it is below its least, 0 where it is kept."""
+        total = self._sums[limit]
+        return int(total > self._most[limit]) - int(total < self._least[limit])
+
+    def beyond(self) -> Codes:
+        """Return `is_broken` of each limit (M)."""
+        sums = np.asarray(self._sums)
+        return (sums > np.asarray(self._most)).astype(np.int64) - (sums < np.asarray(self._least))
+
+    def make(self, pairs: Sequence[int], signs: Sequence[int]) -> None:
+        """Count the pairs of a move."""
+        for limit, rise in self.rises(pairs, signs).items():
+            self._sums[limit] += rise

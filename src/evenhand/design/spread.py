@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from evenhand.compiled import Codes, Flags, Floats, compiled, is_compiled
+from evenhand.design.rules import SLACK
 from evenhand.design.task import Task
 
 PASSES: Final = 6
@@ -136,6 +137,14 @@ class _State(NamedTuple):
     """1 / C'_a of each assessor."""
     at_object: Floats
     """C_o of each object."""
+    entry_start: Codes
+    """Where the entries of each pair begin among those of the rules, which stand pair by pair."""
+    entry_limit: Codes
+    entry_weight: Floats
+    sums: Floats
+    least: Floats
+    most: Floats
+    """The sum of weights of each limit, the smallest and the largest."""
 
 
 class _Scratch(NamedTuple):
@@ -206,6 +215,8 @@ def _state(task: Task, chosen: Flags) -> _State:
     listed[place] = np.arange(held.size)
     expertise = np.zeros(task.n_pairs) if task.expertise is None else task.expertise
     total = np.bincount(reader, weights=slot_precision, minlength=n_assessors)
+    rules, sums = task.rules, task.rules.sums(chosen)
+    entry_start, entry = task.entries
     return _State(
         pair_object=np.require(task.object, np.int64, ["C", "W"]),  # always alike, so that loops are compiled once
         pair_assessor=np.require(task.assessor, np.int64, ["C", "W"]),
@@ -228,6 +239,12 @@ def _state(task: Task, chosen: Flags) -> _State:
         load=load,
         inverse=np.divide(1.0, total, out=np.zeros(n_assessors), where=total > 0),
         at_object=np.bincount(slot_object, weights=slot_precision, minlength=n_objects).astype(np.float64),
+        entry_start=entry_start,
+        entry_limit=rules.limit[entry],
+        entry_weight=rules.weight[entry],
+        sums=sums,
+        least=np.minimum(rules.least, sums) - SLACK,
+        most=np.maximum(rules.most, sums) + SLACK,
     )
 
 
@@ -251,7 +268,10 @@ def compiled_pass() -> Pass:
     from numba import njit
 
     names, inline = dict(globals()), njit(inline="always")
-    own = ((inline, (_measured, _put, _offered, _swapped, _gains)), (compiled, (_joined, _relieved, one_pass)))
+    own = (
+        (inline, (_measured, _put, _tally, _keeps, _offered, _swapped, _gains)),
+        (compiled, (_joined, _relieved, one_pass)),
+    )
     for compile_, loops in own:
         for loop in loops:
             names[loop.__name__] = compile_(FunctionType(loop.__code__, names, loop.__name__))
@@ -368,6 +388,8 @@ def _gains(steps: int, kind: int, price: Floats, least_gain: float, state: _Stat
         expert += state.expertise[step[1, i]] - state.expertise[step[2, i]]
     if scratch.tried[kind] >= WARY and price[2] * expert > 2 * scratch.saved[kind] - least_gain:
         return False
+    if not _keeps(steps, state, step):
+        return False
     for i in range(steps):
         s, pair = step[0, i], step[1, i]
         old, new, o = state.reader[s], state.pair_assessor[pair], state.slot_object[s]
@@ -396,7 +418,34 @@ def _gains(steps: int, kind: int, price: Floats, least_gain: float, state: _Stat
     else:
         for i in range(steps - 1, -1, -1):
             _put(step[0, i], step[2, i], state)
+            _tally(step[2, i], 1.0, state)
+            _tally(step[1, i], -1.0, state)
     return bool(good)
+
+
+def _tally(pair: int, sign: float, state: _State) -> None:
+    """Count a pair that comes or goes in the sums of all limits that it is in."""
+    for entry in range(state.entry_start[pair], state.entry_start[pair + 1]):
+        state.sums[state.entry_limit[entry]] += sign * state.entry_weight[entry]
+
+
+def _keeps(steps: int, state: _State, step: Codes) -> bool:
+    """Count the pairs that come and go with a move, unless that takes a limit beyond its bounds; say which."""
+    for i in range(steps):
+        _tally(step[2, i], -1.0, state)
+        _tally(step[1, i], 1.0, state)
+    good = True
+    for i in range(steps):
+        for side in range(1, 3):
+            pair = step[side, i]
+            for entry in range(state.entry_start[pair], state.entry_start[pair + 1]):
+                limit = state.entry_limit[entry]
+                good = good and state.least[limit] <= state.sums[limit] <= state.most[limit]
+    if not good:
+        for i in range(steps):
+            _tally(step[2, i], 1.0, state)
+            _tally(step[1, i], -1.0, state)
+    return good
 
 
 def _measured(one: int, other: int, object_: int, state: _State, meetings: Floats) -> tuple[float, float]:

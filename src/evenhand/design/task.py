@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal, get_args
 
@@ -64,6 +64,10 @@ class Task:
     """Whether precisions come from uncertainties in points; otherwise sds are in units of a medium assessment's."""
     rules: Rules = field(default_factory=Rules)
     """Limits on sets of pairs: who reads together, and what each object must have."""
+    wide: Callable[[], Task] | None = None
+    """Returns the task with every pair possible: for explanations."""
+    linked: Codes = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+    """Pairs of objects that must have a reader in common (L x 2)."""
 
     @property
     def n_objects(self) -> int:
@@ -94,6 +98,15 @@ class Task:
     def is_even(self) -> bool:
         """Whether all assessments are expected to be equally precise."""
         return bool(np.ptp(self.precision) <= 1e-12 * self.precision.max()) if self.n_pairs else True
+
+    @cached_property
+    def entries(self) -> tuple[Codes, Codes]:
+        """Where the entries of each pair stand among the rules."""
+        return self.rules.by_pair(self.n_pairs)
+
+    def allowed(self, sums: Floats, pairs: Sequence[Codes], signs: Sequence[int]) -> Flags:
+        """Say of some moves of one kind (m) whether they break no rule; ``sums`` are those of the design."""
+        return self.rules.allow(sums, self.entries, pairs, signs)
 
     def position(self, assessor: Codes, object_: Codes) -> Codes:
         """Return where pairs stand; -1 for those that may not be chosen."""
@@ -128,8 +141,30 @@ class Task:
             "an object is read too little": bool((readings < self.least).any()),
             "an object is read too often": bool((readings > self.most).any()),
             "the number of assessments differs": int(chosen.sum()) != self.total,
+            "linked objects have no reader in common": bool(self.unlinked(chosen)),
         }
         return [words for words, wrong in checks.items() if wrong] + self.rules.broken(chosen)
+
+    def common(self, some: Flags, link: int) -> tuple[Codes, Codes]:
+        """Return the pairs, among some, of all who have both of two linked objects: of the one and of the other."""
+        one, other = self.linked[link].tolist()
+        mine, theirs = (np.arange(self.start[o], self.start[o + 1]) for o in (one, other))
+        mine, theirs = mine[some[mine]], theirs[some[theirs]]
+        _, first, second = np.intersect1d(self.assessor[mine], self.assessor[theirs], return_indices=True)
+        return mine[first], theirs[second]
+
+    def unlinked(self, chosen: Flags) -> list[int]:
+        """Return which linked objects no one reads both of in a design."""
+        return [link for link in range(len(self.linked)) if not self.common(chosen, link)[0].size]
+
+    def held(self, chosen: Flags) -> Task:
+        """Return the task in which one reader whom linked objects have in common in a design stays with them."""
+        fixed = self.fixed.copy()
+        for link in range(len(self.linked)):
+            if not self.common(fixed, link)[0].size:
+                mine, theirs = self.common(chosen, link)
+                fixed[[mine[0], theirs[0]]] = True
+        return replace(self, fixed=fixed) if len(self.linked) else self
 
 
 @dataclass(frozen=True, slots=True, eq=False)

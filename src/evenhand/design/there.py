@@ -173,7 +173,15 @@ class There:
             least = np.maximum(readings, 1)
             most = np.full(task.n_objects, task.n_assessors)
             total = int(task.fixed.sum()) + more
-        task = replace(task, least=least, most=most, total=total, most_load=np.maximum(task.most_load, loads))
+        gone = np.array([label in self.left for label in task.assessors])
+        task = replace(
+            task,
+            least=least,
+            most=most,
+            total=total,
+            least_load=np.where(gone, 0, task.least_load),
+            most_load=np.where(gone, loads, np.maximum(task.most_load, loads)),
+        )
         if self.scores is None:
             return task, aim
         panel, unit = self.scores, 1.0
@@ -264,6 +272,7 @@ def without(task: Task, gone: Iterable[str]) -> Task:
         least_load=task.least_load[stay],
         most_load=task.most_load[stay],
         conflicts=object_[told] * int(stay.sum()) + code[assessor[told]],
+        wide=None,
     )
 
 

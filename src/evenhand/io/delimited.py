@@ -136,7 +136,7 @@ class TextFile:
         self.names: tuple[str, ...] = ()
         self.rows = 0
         self._size = self._path.stat().st_size
-        self.most_problems = MOST_PROBLEMS if self._size >= coding.LARGE else None
+        self.most_problems = MOST_PROBLEMS if self._size >= coding.LARGE_FILE else None
         self._quick, self._by_hash, self._max_cells = quick and coding.wants_polars(self._size), True, max_cells
         self._encodings: list[str] = []
         self._comma: bool | None = None
@@ -498,18 +498,20 @@ def sniff(text: str, *, preferred: str | None = None) -> str:
     """Find the delimiter of a text from its first rows: one of ``DELIMITERS``, a comma where none splits the header.
 
     For each candidate the first rows are read with its quotation marks respected. The candidate wins whose
-    header has most names that :mod:`evenhand.panel.roles` knows, then whose rows agree best with the header in
+    header has most names that :mod:`evenhand.panel.headings` knows, then whose rows agree best with the header in
     their number of cells, then the preferred one, then the one that makes most columns.
     """
     sample = text[:_SAMPLE]
     if len(text) > _SAMPLE:
         sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample
-    best, best_merit = DELIMITERS[0], (0, 0.0, False, 1)
+    split: dict[str, list[list[str]]] = {}
     for delimiter in DELIMITERS:
         reader = _until_error(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter))
         rows = [row for row in itertools.islice(reader, 200) if not _is_blank_row(row)]
-        if max(map(len, rows), default=0) < 2:
-            continue
+        if max(map(len, rows), default=0) > 1:
+            split[delimiter] = rows
+    best, best_merit = DELIMITERS[0], (0, 0.0, False, 1)
+    for delimiter, rows in () if list(split) == [best] else split.items():  # nothing to choose from
         header = rows[find_header(rows[:_FIRST_ROWS])[0]]
         width = len(header)
         if width < 2:

@@ -24,13 +24,14 @@ from evenhand.design.inputs import (
     flags_of,
     floats_of,
     members_from,
+    position_of,
     rating_columns,
     table_pairs,
     whole_numbers,
 )
 from evenhand.design.there import There
 from evenhand.errors import InputError, Problem
-from evenhand.io.coding import LARGE
+from evenhand.io.coding import LARGE_FILE
 from evenhand.io.committees import Purpose, in_our_words, markup_table
 from evenhand.io.delimited import TextFile
 from evenhand.io.formats.found import text_of
@@ -41,8 +42,8 @@ from evenhand.io.table import MAX_CELLS, Cell, Table, read_whole
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.graph import Side
 from evenhand.panel.headings import SYNONYMS, fold
+from evenhand.panel.layout import find_column
 from evenhand.panel.panel import Panel
-from evenhand.panel.roles import find_column
 from evenhand.panel.rules import label_text, parse_number
 from evenhand.panel.source import Wanted
 from evenhand.words import name_some
@@ -163,7 +164,8 @@ def _pasted(text: str, what: str, headings: str = "") -> Iterator[Path]:
     """Give pasted text as a file to read; errors say what it is, and the row as it was pasted."""
     with TemporaryDirectory(prefix="evenhand-") as folder:
         file = Path(folder) / f"{what}.txt"
-        file.write_text(headings + text.strip("\r\n") + "\n", encoding="utf-8")
+        tidy = re.sub(r"([,;])[ \t]+(?=\S)", r"\1", text.strip("\r\n"))  # as people type: Ana, P01
+        file.write_text(f"{headings}{tidy}\n", encoding="utf-8")
         try:
             yield file
         except InputError as error:
@@ -283,6 +285,46 @@ def _is_design(table: Table) -> bool:
     return True
 
 
+def read_member_pairs(path: str | os.PathLike[str], members: Members, what: str) -> list[tuple[str, str]]:
+    """Return pairs of members of one side, all of them known, from the first two columns of a file.
+
+    A first line that names two members is a pair, and no headings.
+    """
+    table = _cells(path)
+    if len(table.names) < 2:
+        message = f"The {what} need two columns of {members.side}s, one for each of a pair."
+        raise InputError(message, kind="missing_column", where=table.source)
+    found = [(table.names[0], table.names[1])] if all(members.find(name) >= 0 for name in table.names[:2]) else []
+    for row, (one, other) in enumerate(zip(table.columns[0], table.columns[1], strict=True)):
+        if one is None and other is None:
+            continue
+        where = f"{table.source}, {table.where(row)}"
+        if one is None or other is None:
+            raise InputError("A pair needs two labels: fill in both.", kind="empty_label", where=where)
+        with placed(where):
+            found.append(tuple(members.labels[position_of(cell, members, what)] for cell in (one, other)))  # type: ignore[arg-type]
+    return found
+
+
+def read_authors(path: str | os.PathLike[str], objects: Members) -> list[tuple[str, str]]:
+    """Return who wrote what from a file with columns author, or assessor, and object; objects must be known."""
+    table = _cells(path)
+    who = next((at for at, name in enumerate(table.names) if fold(name) in ("author", "authors")), None)
+    who = _column(table, "assessor") if who is None else who
+    found = []
+    for row, (author, work) in enumerate(zip(table.columns[who], table.columns[_column(table, "object")], strict=True)):
+        if author is None and work is None:
+            continue
+        where = f"{table.source}, {table.where(row)}"
+        if author is None or work is None:
+            message = "Who wrote what needs both an author and an object: fill in both."
+            raise InputError(message, kind="empty_label", where=where)
+        with placed(where):
+            position_of(work, objects, "authors")
+        found += [(one.strip(), label_text(work)) for one in label_text(author).split(";") if one.strip()]
+    return found
+
+
 def _bad_pair(
     table: Table, row: int, cells: Sequence[Cell], objects: Members, assessors: Members, what: str
 ) -> InputError:
@@ -304,19 +346,20 @@ def read_expected(
     objects: Members,
     assessors: Members,
     *,
-    form: Literal["expertise", "uncertainty"] = "expertise",
+    form: Literal["expertise", "uncertainty", "bids"] = "expertise",
     factor: float = FACTOR,
     object: str | None = None,
     assessor: str | None = None,
 ) -> Expected:
-    """Return what a file says of how well assessors know objects, or how uncertain their scores will be.
+    """Return what a file says of how well assessors know objects, how uncertain their scores will be, or of bids.
 
-    It has columns of assessors, objects and one named expertise, level or uncertainty; or it is wide, with assessors
-    down and objects across, or the other way round, and ``form`` says what its cells are. ``object`` and ``assessor``
-    name columns, where the file has them. Preferences of HotCRP, bids of EasyChair, CMT and OpenReview, and affinities
-    of OpenReview are read as expertise.
+    It has columns of assessors, objects and one named expertise, level, uncertainty or bid; or it is wide, with
+    assessors down and objects across, or the other way round, and ``form`` says what its cells are. ``object`` and
+    ``assessor`` name columns, where the file has them. Preferences of HotCRP, bids of EasyChair, CMT and OpenReview,
+    and affinities of OpenReview are read as expertise.
     """
-    table = _sheet(path, "expertise", assessors, {"assessor": assessor, "object": object})
+    purpose: Purpose = "bids" if form == "bids" else "expertise"
+    table = _sheet(path, purpose, assessors, {"assessor": assessor, "object": object})
     named = [name for name in table.names if name in {*objects.labels, *assessors.labels}]
     twice = next((name for name in named if named.count(name) > 1), None) if len(named) > len(set(named)) else None
     if twice is not None:
@@ -367,7 +410,7 @@ def _cells(path: str | os.PathLike[str]) -> Table:
     if suffix == ".xml":
         place = regular_file(path, max_bytes=MAX_UNPACKED)
         return markup_table(place.read_text(encoding="utf-8-sig", errors="replace"), place.name)
-    if suffix in (".csv", ".tsv", ".txt") and regular_file(path, max_bytes=MAX_UNPACKED).stat().st_size >= LARGE:
+    if suffix in (".csv", ".tsv", ".txt") and regular_file(path, max_bytes=MAX_UNPACKED).stat().st_size >= LARGE_FILE:
         return read_whole(_Padded(path, max_bytes=MAX_UNPACKED, max_cells=MAX_CELLS))
     return read_table(path)
 
@@ -406,6 +449,25 @@ def labels_left(given: str) -> list[str]:
     if Path(given).is_file():
         return read_labels(given, "assessor")
     return [label.strip() for label in given.split(",") if label.strip()]
+
+
+def read_people(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
+    """Return the pairs of people of a file, co-authors say, by name or by address: its first two columns."""
+    table = _cells(path)
+    if len(table.columns) < 2:
+        message = "Pairs of people stand in two columns, and there is one: write two, such as name and coauthor."
+        raise InputError(message, kind="missing_column", where=table.source)
+    rows = [
+        [None if cell is None else label_text(cell) for cell in cells] for cells in zip(*table.columns[:2], strict=True)
+    ]
+    halves = [row for row, (one, other) in enumerate(rows) if (one is None) != (other is None)]
+    if halves:
+        message = "a pair needs two people: fill in the other."
+        raise InputError([Problem("empty_label", message, table.where(row)) for row in halves])
+    found = [(one, other) for one, other in rows if one is not None and other is not None]
+    if not found:
+        raise InputError("There is no pair of people in it: write one a row.", kind="empty", where=table.source)
+    return found
 
 
 def read_labels(path: str | os.PathLike[str], side: Side) -> list[str]:

@@ -21,10 +21,9 @@ from evenhand.io.table import arrange, realigned
 from evenhand.panel.column import Table, factorise
 from evenhand.panel.confidence import FACTOR, FormHint
 from evenhand.panel.headings import FORMS, bare_name, fold, meaning_of, weights_in
-from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names
+from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names, find_column, listed_names
 from evenhand.panel.panel import Panel, refuse_idle
-from evenhand.panel.roles import find_column, listed_names
-from evenhand.panel.rules import Best, Duplicates, Options, score_words
+from evenhand.panel.rules import Best, Duplicates, ReadOptions, score_words
 from evenhand.panel.source import Read, collected, read_source
 from evenhand.panel.understand import understand
 from evenhand.words import argument, name_some
@@ -84,7 +83,7 @@ def read_panel(  # noqa: PLR0913
         files with one assessment a row may be as large as memory allows; others may have 20 million cells and
         ``max_unpacked`` bytes.
     object, assessor, score, uncertainty, confidence, level
-        Names of the columns; recognised by their names and cells where not given (see :mod:`evenhand.panel.roles`).
+        Names of the columns; recognised by their names and cells where not given (see :mod:`evenhand.panel.layout`).
     factor
         Ratio of the uncertainties of neighbouring levels; of a longer scale, of its ends and its middle.
     aliases
@@ -124,7 +123,8 @@ def read_panel(  # noqa: PLR0913
         Names of the columns of scores, where each is an assessor's (or, across, an object's): all others are left out.
     corrections
         Cells that are read as something else than stands in the file, which itself is never changed:
-        ``{"26:Ito": "80"}`` for row 26 under the heading Ito; empty text for an empty cell.
+        ``{"26:Ito": "80"}`` for row 26 under the heading Ito; empty text for an empty cell. What stands there already
+        says that it is right: such a score stops no decision, however far it is from all others.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def read_panel(  # noqa: PLR0913
     if given.layout == "wide" and named:
         said = "A wide sheet has a column for each assessor and nothing but scores in it"
         raise InputError(f"{said}: leave out {named[0]!r}.", kind="bad_option")
-    options = Options(
+    options = ReadOptions(
         FACTOR if told["factor"] is None else told["factor"],
         told["aliases"],
         told["duplicates"] or "error",
@@ -237,7 +237,7 @@ def _over(settled: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     return told | found | lists
 
 
-def _of_table(table: Table, given: Given, options: Options, format: str | None) -> Read:
+def _of_table(table: Table, given: Given, options: ReadOptions, format: str | None) -> Read:
     """Return the assessments of a table in memory, which another system may have written."""
     fault: InputError | None = None
     try:
@@ -270,7 +270,7 @@ def _system(table: Table, given: Given, format: str | None) -> Found | None:
     return from_table(table, format=format)
 
 
-def _of_system(found: Found, given: Given, options: Options) -> Read:
+def _of_system(found: Found, given: Given, options: ReadOptions) -> Read:
     """Return the assessments of another system's export; what the user said of it counts for more."""
     names, table = found.table.names, found.table
     if found.question is not None and not (given.score or given.criteria or given.criterion):
@@ -377,17 +377,17 @@ def _read(
     max_unpacked: int,
     format: str | None,
     given: Given,
-    options: Options,
+    options: ReadOptions,
     corrections: Mapping[str, str],
 ) -> Read:
     """Return the assessments of a file, which is read as a whole where it is small or must be."""
 
     def of_table(table: Table) -> Read:
-        return _of_table(table.corrected(corrections), given, options, format)
+        return _with_confirmed(_of_table(table.corrected(corrections), given, options, format), table, corrections)
 
     kind = _kind_of(path, sheet)
     if given.layout in (None, "long") and format is None and not corrections:
-        if kind == "text" and existing(path)[1].st_size >= coding.LARGE:
+        if kind == "text" and Path(path).stat().st_size >= coding.LARGE_FILE:
             return read_source(TextFile(path), given, options, of_table)
         if kind == "parquet":
             from evenhand.io.parquet import ParquetFile
@@ -396,7 +396,15 @@ def _read(
     found = _whole(path, kind, sheet, max_unpacked, format, given)
     if isinstance(found, Table):
         return of_table(found)
-    return _of_system(replace(found, table=found.table.corrected(corrections)), given, options)
+    read = _of_system(replace(found, table=found.table.corrected(corrections)), given, options)
+    return _with_confirmed(read, found.table, corrections)
+
+
+def _with_confirmed(read: Read, table: Table, corrections: Mapping[str, str]) -> Read:
+    """Return what was read, with the cells that somebody has looked at and found right."""
+    if not corrections or read.reading is None:
+        return read
+    return replace(read, reading=replace(read.reading, confirmed=table.confirmed(corrections)))
 
 
 def _whole(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from evenhand import progress
 from evenhand.errors import InputError, Problem, require
 from evenhand.io.coding import SPACES, CollisionError, Factoriser, wants_polars
-from evenhand.io.paths import MAX_UNPACKED, existing, in_bytes, regular_file
+from evenhand.io.paths import MAX_UNPACKED, existing, in_bytes, reason_of, regular_file
 from evenhand.io.table import MAX_CELLS, BlankRows, is_blank, no_cells, no_rows
 from evenhand.panel.column import NO_CODE, Coders, Table
 from evenhand.panel.rules import MOST_PROBLEMS
@@ -36,26 +36,9 @@ _BYTES_OF_A_CELL: Final = 4
 
 
 def read_parquet(path: str | os.PathLike[str], *, max_cells: int = MAX_CELLS, max_text: int = MAX_UNPACKED) -> Table:
-    """Read a parquet file, or all parquet files of a directory in the order of their names.
+    """Read a parquet file, or all parquet files of a directory in the order of their names; rows count from 1.
 
-    Parameters
-    ----------
-    path
-        A file, or a directory with files whose names end in ``.parquet``.
-    max_cells
-        Most cells, rows times columns, that are read; checked from the metadata before anything is unpacked.
-    max_text
-        Most bytes of text that the columns may hold.
-
-    Returns
-    -------
-    Table
-        The cells, with rows numbered from 1, since such a file has no header row.
-
-    Raises
-    ------
-    InputError
-        If a file is damaged, the files of a directory do not fit together, or there is too much of them.
+    How many cells and bytes of text there are is known from the metadata, before anything is unpacked.
     """
     return read_whole(ParquetFile(path, quick=False, max_cells=max_cells, max_text=max_text))
 
@@ -271,12 +254,8 @@ class ParquetFile:
         return self._damaged("the library that reads it broke off")
 
     def _damaged(self, error: str) -> InputError:
-        reason = (error.splitlines() or ["unknown"])[0][:200].rstrip(".")
-        return InputError(
-            f"The parquet file is damaged or of an unknown kind ({reason}): write it again.",
-            kind="damaged",
-            where=self.source,
-        )
+        message = f"The parquet file is damaged or of an unknown kind ({reason_of(error)}): write it again."
+        return InputError(message, kind="damaged", where=self.source)
 
 
 def _is_blank_series(cells: pl.Series) -> NDArray[np.bool_]:

@@ -118,6 +118,11 @@ def unreadable(source: str, error: OSError) -> InputError:
     return InputError(f"The file cannot be read: {error.strerror}.", kind="unreadable", where=source)
 
 
+def reason_of(said: object) -> str:
+    """Return what an error of a library says, in its first line."""
+    return (str(said).splitlines() or ["unknown"])[0][:200].rstrip(".")
+
+
 def in_bytes(count: int) -> str:
     """Write a number of bytes in the unit that suits it, such as ``512 MiB``."""
     size = float(count)

@@ -35,27 +35,10 @@ _PLAIN: Final = frozenset({"id", "name", "number", "no", "label", "code", "title
 
 
 def read_json(given: str | os.PathLike[str] | bytes, source: str, *, max_bytes: int = MAX_UNPACKED) -> object:
-    r"""Return what a file of JSON or of JSON lines says; lines become the list of what each of them says.
+    r"""Return what a file of JSON or of JSON lines, or its bytes, say; a bare ``NaN`` is None.
 
-    Parameters
-    ----------
-    given
-        The path of a file, or its bytes. A zip of ``header.json`` and ``samples/`` (inspect_ai's ``.eval``) is read as
-        the one JSON that it stands for.
-    source
-        What to call it in messages.
-    max_bytes
-        Most bytes of text.
-
-    Returns
-    -------
-    object
-        Dictionaries, lists, texts, numbers, truth values and None, which also stands for a bare ``NaN``.
-
-    Raises
-    ------
-    InputError
-        If it is too large or no JSON, with the number of the line and what to do.
+    Lines become the list of what each of them says. A zip of ``header.json`` and ``samples/`` (inspect_ai's ``.eval``)
+    is read as the one JSON that it stands for.
 
     Examples
     --------

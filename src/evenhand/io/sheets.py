@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from evenhand.errors import LimitError, MissingPackageError
+from evenhand.io.table import column_letters
 from evenhand.look import LIGHT
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class Sheet:
 
     def letter(self, name: str) -> str:
         """Return the letters of the column with a heading."""
-        return _letters([column.name for column in self.columns].index(name))
+        return column_letters([column.name for column in self.columns].index(name))
 
     def range(self, name: str) -> str:
         """Return the place of the column with a heading, for formulas."""
@@ -425,23 +426,11 @@ def _reach(chart: Chart, one: Series, data: Sheet) -> dict[str, Any]:
     """Return intervals: how far they reach below and above."""
     ends: dict[str, Any] = {}
     for name, at in (("minus", chart.reach), ("plus", chart.reach + 1)):
-        letter, last = _letters(at), data.header + 1 + chart.count
+        letter, last = column_letters(at), data.header + 1 + chart.count
         ends[f"{name}_values"] = f"='{chart.data}'!${letter}${data.first}:${letter}${last}"
         ends[f"{name}_data"] = list(data.columns[at].cells[: chart.count])
     width = 0.5 if chart.count > _CROWDED else 1.25
     return {"type": "custom", **ends, "end_style": 0, "line": {"color": one.colour, "width": width}}
-
-
-def _letters(column: int) -> str:
-    """Return the letters of a column, counted from 0.
-
-    Examples
-    --------
-    >>> _letters(0), _letters(25), _letters(26)
-    ('A', 'Z', 'AA')
-    """
-    before, letter = divmod(column, 26)
-    return (_letters(before - 1) if before else "") + chr(ord("A") + letter)
 
 
 def check_fits(sheet: Sheet) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from evenhand.errors import InputError, MissingPackageError, Problem
 from evenhand.io.guard import SheetFacts, inspect_workbook, is_locked
-from evenhand.io.paths import MAX_UNPACKED, in_bytes, regular_file, too_large
-from evenhand.io.table import Cell, Table, arrange, is_blank, no_cells
+from evenhand.io.paths import MAX_UNPACKED, in_bytes, reason_of, regular_file, too_large
+from evenhand.io.table import Cell, Table, arrange, column_letters, is_blank, no_cells
 from evenhand.words import argument, name_some
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _opened(
         # A panic inside the library is a BaseException of its own; everything else of that kind is not ours.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
+        reason = reason_of(str(error) or type(error).__name__)
         message = f"The workbook cannot be read ({reason}): open it in a spreadsheet program and save it again."
         raise InputError(message, kind="damaged", where=place.name) from None
 
@@ -210,16 +210,11 @@ def _claims(facts: SheetFacts, source: str) -> list[Problem]:
     if not facts.claims:
         return []
     differ = sorted(at for at, is_conflict in facts.claims.items() if is_conflict)
-    cells = [f"{_letters(column)}{row + 1}" for row, column in differ or sorted(facts.claims)]
+    cells = [f"{column_letters(column)}{row + 1}" for row, column in differ or sorted(facts.claims)]
     which = f"The cell {cells[0]} stands" if len(cells) == 1 else f"The cells {name_some(cells)} stand"
     if not differ:
         return [Problem("repeated_cells", f"{which} twice in the sheet, with the same value.", source)]
     row, column = differ[0]
     advice = "open the workbook in a spreadsheet program, see which is right and save it again."
     message = f"{which} twice in the sheet, with different values: {advice}"
-    raise InputError(message, kind="damaged", where=f"{source}, row {row + 1}, column {_letters(column)}")
-
-
-def _letters(column: int) -> str:
-    """Return the letters that a spreadsheet program shows for a column, counted from 0."""
-    return ("" if column < 26 else _letters(column // 26 - 1)) + chr(ord("A") + column % 26)
+    raise InputError(message, kind="damaged", where=f"{source}, row {row + 1}, column {column_letters(column)}")

@@ -36,6 +36,18 @@ def header_names(header: Iterable[Cell]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def column_letters(column: int) -> str:
+    """Return the letters that a spreadsheet program shows for a column, counted from 0.
+
+    Examples
+    --------
+    >>> column_letters(0), column_letters(25), column_letters(26)
+    ('A', 'Z', 'AA')
+    """
+    before, letter = divmod(column, 26)
+    return (column_letters(before - 1) if before else "") + chr(ord("A") + letter)
+
+
 def no_cells(source: str, finding: str = "The file is empty") -> InputError:
     """Return the error for a file or sheet without a single cell; ``finding`` says what was found."""
     needed = "it needs a header row (object, assessor, score) and one row per assessment."

@@ -83,6 +83,9 @@ class ScoreMap(Protocol):
     def refuse(self, panel: Panel) -> None:
         """Refuse scores that the map does not take, by name."""
 
+    def most_noise(self, panel: Panel) -> float:
+        """Return the log of the largest w that the scale has room for."""
+
     def fitted_to(self, panel: Panel) -> ScoreMap:
         """Return the map with what it takes from the scores."""
 
@@ -176,6 +179,10 @@ class Bounded:
         outside = np.flatnonzero((panel.score < self.low) | (panel.score > self.high))
         _refuse(panel, outside, f"outside the scale from {self.low:g} to {self.high:g}", "correct them or widen it")
 
+    def most_noise(self, panel: Panel) -> float:
+        """Return the log of the largest w: noise of half the scale, as of marks that are at one end or the other."""
+        return log(self._half**2 * float(panel.precision.mean()))
+
     def fitted_to(self, panel: Panel) -> Bounded:
         """Return the map itself, which takes nothing from the scores."""
         return self
@@ -224,6 +231,10 @@ class Logarithm:
     def refuse(self, panel: Panel) -> None:
         """Refuse scores that are not positive, by name."""
         _refuse(panel, np.flatnonzero(panel.score <= 0), "not positive", "logarithms need positive scores")
+
+    def most_noise(self, panel: Panel) -> float:
+        """Return infinity: the scale has no upper end."""
+        return np.inf
 
     def fitted_to(self, panel: Panel) -> Logarithm:
         """Return the map for the scores of a panel."""

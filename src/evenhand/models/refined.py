@@ -28,7 +28,15 @@ from evenhand.models.robust import Huber, Student, freedom_unknown
 from evenhand.models.rounded import Rounded
 from evenhand.models.scaled import scale_unknown, scales_of
 from evenhand.models.setting import Node, Setting, Unknown, Work, log_unknown, put_number
-from evenhand.models.shrunk import ratio_unknown, refuse_perfect, refuse_untold, seen_once, starts, with_ratio
+from evenhand.models.shrunk import (
+    ratio_unknown,
+    refuse_perfect,
+    refuse_random,
+    refuse_untold,
+    seen_once,
+    starts,
+    with_ratio,
+)
 from evenhand.models.variances import Search
 from evenhand.panel.gauge import Condition, Gauge, condition
 from evenhand.panel.panel import Panel
@@ -432,6 +440,8 @@ def find_refined(
     refuse_untold(panel, unknowns)
     point = search.peak() if unknowns else np.zeros(0)
     refuse_perfect(unknowns, point, chosen.step)
+    if chosen.scores is not None:
+        refuse_random(unknowns, point)
     search.end(point)
     names, dropped = ((), ()) if coding is None else (coding.names, coding.dropped)
     return Refined(panel, chosen, search, names, dropped, interval), parts
@@ -615,10 +625,16 @@ def _unknowns(
     explicit = not likelihood.is_normal or any(given.values())
     weighed = replace(work, panel=replace(work.panel, precision=work.panel.precision * likelihood.first))
     begin = starts(weighed, has_biases=given["bias_ratio"] != 0)
+    most = begin["w"] + 8
+    if chosen.scores is not None:  # noise is in points, and as large as these tell
+        in_points = starts(replace(work, panel=panel), has_biases=given["bias_ratio"] != 0)["w"]
+        more = max(in_points - begin["w"], 0.0)
+        begin = {name: at + more if name == "w" else at - more for name, at in begin.items()}
+        most = min(begin["w"] + 8, max(begin["w"], chosen.scores.most_noise(panel)))
     if noise == "declared":
         base = replace(base, w=1.0, is_declared=True)
     elif explicit:
-        unknowns.append(log_unknown("w", begin["w"], begin["w"] - 16, begin["w"] + 8, lambda x: 0.0))
+        unknowns.append(log_unknown("w", begin["w"], begin["w"] - 16, most, lambda x: 0.0))
     for name, wanted in (("value_ratio", shrinks_values), ("bias_ratio", chosen.shrink is not False)):
         sd = given[name]
         if not wanted:

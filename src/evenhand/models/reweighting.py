@@ -24,7 +24,7 @@ from evenhand.models.confidences import factor_level, next_factors
 from evenhand.models.noise import EstimatedNoise, KnownNoise, Likelihood, Noise, Tilted
 from evenhand.models.scaled import next_scales, scale_border, scale_level, tied
 from evenhand.models.setting import Fitted, Node, Setting, Sites, Work
-from evenhand.models.shrunk import prior_precisions
+from evenhand.models.shrunk import RANDOM, prior_precisions
 from evenhand.panel.panel import Panel
 from evenhand.solve.base import Solution, Solver
 from evenhand.solve.bordered import BorderedSolver, StretchedSolver
@@ -56,10 +56,14 @@ _ROUGH: Final = 10.0
 """By how much sites may move further than that: the marginal likelihood depends on the square of it."""
 
 _PATIENCE: Final = 80
-_LONGEST: Final = 1000
+LONGEST: Final = 1000
+TRIED: Final = _PATIENCE
 _CALMED: Final = ((600, 0.03), (300, 0.1), (_PATIENCE, 0.3))
 """Steps after which sites that still move start anew and are moved by a part of the way only; by which part, the later
-the smaller; and after which they are given up."""
+the smaller; and after which they are given up, and those that are but tried."""
+
+_LOST: Final = 10.0
+"""A level of all values so many spreads of the scores away from them is kept by nothing."""
 
 _RESTLESS: Final = 1e-3
 """Unless they move by no more than this part of the spread of the scores, which a note says."""
@@ -104,8 +108,11 @@ class _State:
         return float(max(one.max(initial=0.0) for one in moved))
 
 
-def settle(work: Work, setting: Setting, start: Node | None = None, slack: float = 1.0) -> Node:
+def settle(work: Work, setting: Setting, start: Node | None = None, slack: float = 1.0, longest: int = LONGEST) -> Node:
     """Return the fit for a setting, from another that is close where there is one, to a tolerance with some slack.
+
+    Sites are given up after so many steps. Where each score is as probable however far the level of all values is, as
+    on a bounded scale with much noise, nothing keeps that level: it is given up as soon as it leaves the scores.
 
     Raises
     ------
@@ -126,22 +133,25 @@ def settle(work: Work, setting: Setting, start: Node | None = None, slack: float
     once = setting.likelihood.is_normal and setting.strength is None and setting.scale_ratio is None
     inner = None if start is None or setting.scale_ratio is None else tied(start, setting.scale_ratio)
     mixing, has_sites = Mixing(), not setting.likelihood.is_normal
-    limit = min(STEPS, _LONGEST) if has_sites else STEPS
+    limit, is_anew = min(STEPS, longest) if has_sites else STEPS, False
     for count in range(limit):
         precision = declared / state.noise_factor[panel.assessor_index]
         found, sites, after = _step(work, setting, state, precision, inner if count < _NEWTON else None)
         moved = float(np.abs(after.residuals - state.residuals).max())
         if once or (moved <= slack * STEADY * work.spread and after.distance(state, work.spread) <= slack * _STILL):
             return _node(work, setting, found, sites, state, precision)
-        if has_sites and count == _PATIENCE:  # from where mixing has led it there may be no way back
-            state = fresh
+        is_lost = has_sites and abs(float(found.values.mean()) - work.centre) > _LOST * work.spread
+        if is_lost and (is_anew or limit <= TRIED):
+            raise SolveError(RANDOM)
+        if (has_sites and count == _PATIENCE) or is_lost:  # from where mixing has led it there may be no way back
+            state, is_anew = fresh, True
             continue
         before, ahead = state.packed(work.spread), after.packed(work.spread)
-        calmed = next((part for since, part in _CALMED if count > since), None) if has_sites else None
-        mixed = mixing.next(before, ahead) if calmed is None else before + calmed * (ahead - before)
+        calmed = next((part for since, part in _CALMED if count > since or (is_anew and since == _PATIENCE)), None)
+        mixed = before + calmed * (ahead - before) if has_sites and calmed else mixing.next(before, ahead)
         state = after.unpacked(mixed, work.spread, setting.likelihood)
     unrest = moved / _CALMED[0][1]  # by the whole of the way
-    if has_sites and limit == _LONGEST and unrest <= _RESTLESS * work.spread:
+    if has_sites and limit == LONGEST and unrest <= _RESTLESS * work.spread:
         return replace(_node(work, setting, found, sites, state, precision), unrest=unrest)
     instead = "Leave out a refinement, or ask for fewer at a time."
     if has_sites and setting.is_declared:

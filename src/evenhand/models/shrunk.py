@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import exp, log
+from typing import Final
 
 import numpy as np
 
@@ -103,8 +104,20 @@ def refuse_perfect(unknowns: Sequence[Unknown], point: Floats, step: float | Non
         left = {"value_ratio": one.high - at, "bias_ratio": one.high - at, "w": at - one.low}.get(one.name, np.inf)
         if left < 0.5:
             beyond = "" if step is None else f" beyond rounding to {step:g}"
-            instead = "which says the same without priors" if step is None else "or leave the step out"
+            instead = "" if step is None else ", or leave the step out"
             raise SolveError(
                 "The scores agree with values and biases so well that there is no noise to estimate"
-                f"{beyond}: use calibrate, {instead}."
+                f"{beyond}: calibrate without refinements{instead}."
             )
+
+
+RANDOM: Final = (
+    "The scores contradict each other as much as marks at random would, so that a scale with ends tells nothing of the "
+    "values: leave its ends out, or take the scores as categories."
+)
+
+
+def refuse_random(unknowns: Sequence[Unknown], point: Floats) -> None:
+    """Refuse scores whose noise is as large as a scale with ends has room for."""
+    if any(one.name == "w" and at >= one.high - 1e-6 for one, at in zip(unknowns, point.tolist(), strict=True)):
+        raise SolveError(RANDOM)

@@ -15,7 +15,7 @@ import numpy as np
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
 from evenhand.models.confidences import factor_level
-from evenhand.models.reweighting import at_scales, settle
+from evenhand.models.reweighting import LONGEST, TRIED, at_scales, settle
 from evenhand.models.scaled import turned_slopes
 from evenhand.models.setting import Node, Setting, Unknown, Work
 from evenhand.panel.panel import Panel
@@ -63,6 +63,9 @@ _MODEST: Final = -2.0
 
 _LOST: Final = "The variances of the model could not be found: the scores do not determine them."
 
+_FEW: Final = 12
+"""After so many points on the way at which the fit does not come to rest the way is given up."""
+
 _WIDEST: Final = 3.0
 """Largest standard deviation of the logarithm of a variance that is believed."""
 
@@ -70,7 +73,7 @@ _GRIDS: Final = {1: np.linspace(-3.0, 3.0, 13), 2: np.linspace(-2.4, 2.4, 7)}
 _FAR: Final = 1.1
 """With three or more unknowns, points on a sphere of this radius times the root of their number."""
 
-_NODES: Final = 15
+_NODES: Final = 11
 _BROAD: Final = 1.3
 """Points of an integral to a side, and by how much they reach further than the curvature at the peak says."""
 
@@ -232,6 +235,7 @@ class Search:
     nearest: Node | None = None
     slack: float = 1.0
     calls: int = 0
+    failures: int = 0
     point: Floats = field(init=False)
     best: Node = field(init=False)
 
@@ -260,13 +264,14 @@ class Search:
         """Whether the panel is so large that the uncertainty of variances is nothing."""
         return min(self.work.panel.n_objects, self.work.panel.n_assessors) > _LARGE
 
-    def node(self, point: Floats, *, slack: float = 1.0) -> Node:
-        """Return the fit at a point, to a tolerance that may have some slack."""
+    def node(self, point: Floats, *, slack: float = 1.0, is_tried: bool = False) -> Node:
+        """Return the fit at a point, to a tolerance that may have some slack; given up sooner where it is but tried."""
         setting = self.base
         for unknown, coordinate in zip(self.unknowns, point.tolist(), strict=True):
             setting = unknown.put(setting, coordinate)
         if self.nearest is None or setting != self.nearest.setting or slack < self.slack:
-            self.nearest, self.slack = settle(self.work, setting, self.nearest, slack), slack
+            longest = TRIED if is_tried else LONGEST
+            self.nearest, self.slack = settle(self.work, setting, self.nearest, slack, longest), slack
             self.calls += 1
             report("estimating variances", self.calls, None)
         return self.nearest
@@ -408,6 +413,7 @@ class Search:
 
         node = self.node(point, slack=slack)
         (height, slope), bend = seen(point, node), self._bend(point, node, prior=prior)
+        few = self.failures + _FEW
         for _ in range(_CLIMBS):
             step = self._step(point, slope, bend)
             gain = float(step @ slope) / 2
@@ -422,6 +428,9 @@ class Search:
             for _ in range(12):
                 moved = np.clip(point + step, self.low, self.high)
                 tried = self._rested(moved, slack)
+                if self.failures > few:
+                    self.node(moved, slack=slack)  # which says why
+                    raise SolveError(_LOST)
                 if tried is not None:
                     found, turned = seen(moved, tried)
                     left = abs(float(self._step(moved, turned, bend) @ turned)) / 2
@@ -445,8 +454,9 @@ class Search:
         """Return the fit at a point, or None where it does not come to rest."""
         nearest = self.nearest
         try:
-            return self.node(point, slack=slack)
+            return self.node(point, slack=slack, is_tried=True)
         except SolveError:
+            self.failures += 1
             self.nearest = nearest
             return None
 
@@ -607,9 +617,8 @@ class Search:
             point = peak + axes @ (side * place)
             if ((point < self.low) | (point > self.high)).any():  # there the prior has no mass
                 continue
-            try:
-                node = self.node(point)
-            except SolveError:  # far out, where nothing is credible
+            node = self._rested(point, 1.0)
+            if node is None:  # far out, where nothing is credible
                 continue
             found.append((np.log(part * side.prod()) + node.log_marginal + self._log_prior(point), point, node))
         top = max(height for height, _, _ in found)

@@ -19,7 +19,7 @@ from evenhand.errors import InputError, Problem
 Cell = str | float | decimal.Decimal | datetime.date | datetime.time | datetime.timedelta | None
 """One cell: text, a number, a truth value, a date or time, or None where the cell is empty."""
 
-Codes = NDArray[np.uint32]
+RowCodes = NDArray[np.uint32]
 
 NO_CODE: Final = 2**32 - 1
 """The code of a cell that is a plain number, or of an empty one in a column without plain numbers."""
@@ -32,7 +32,7 @@ class Column(Sequence[Cell]):
     name: str
     cells: Sequence[Cell]
     """Its distinct cells, of which a portion of a file need not have all. The same cell may stand here twice."""
-    codes: Codes
+    codes: RowCodes
     """For each row the position of its cell in ``cells``; ``NO_CODE`` where the cell is a plain number."""
     numbers: Floats | None = None
     """For each row a finite number where the code is ``NO_CODE``; None where the column has no plain numbers."""
@@ -110,8 +110,10 @@ class Table:
 
     def corrected(self, corrections: Mapping[str, str]) -> Table:
         """Return the table with other cells: ``{"26:Ito": "80"}`` is row 26 under the heading Ito, empty if blank."""
+        if not corrections:
+            return self
         rows = {number: at for at, number in enumerate(self.row_numbers.tolist())}
-        columns = [list(column) for column in self.columns] if corrections else []
+        columns = [list(column) for column in self.columns]
         changed = set()
         for place, text in corrections.items():
             row, _, name = place.partition(":")
@@ -129,6 +131,19 @@ class Table:
             ),
         )
 
+    def confirmed(self, corrections: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the places of corrections that say what stands there already: somebody has looked, and it is right."""
+        before, after = self.columns, self.corrected(corrections).columns
+        rows = {str(number): at for at, number in enumerate(self.row_numbers.tolist())}
+        found = []
+        for place in corrections:
+            row, _, name = place.partition(":")
+            column, at = self.names.index(name), rows[str(int(row))]
+            one, other = before[column][at], after[column][at]
+            if one is not None and other is not None and _is_same(one, str(other)):
+                found.append(place)
+        return tuple(found)
+
     def where(self, row: int, column: str | None = None) -> str:
         """Say where a cell is, in words that can be followed in the file, such as ``"row 5, column Score"``.
 
@@ -136,6 +151,14 @@ class Table:
         """
         named = column if self.headers is None else self.headers[row]
         return f"row {self.row_numbers[row]}" + (f", column {named}" if named else "")
+
+
+def _is_same(cell: Cell, text: str) -> bool:
+    """Whether a cell says what a text says: in the same words, or as the same number."""
+    try:
+        return str(cell).strip() == text or float(str(cell)) == float(text)
+    except ValueError:
+        return False
 
 
 class Coder:
@@ -152,7 +175,7 @@ class Coder:
         self.cells: list[Cell] = []
         self._codes: dict[object, int] = {}
 
-    def encode(self, cells: Sequence[Cell]) -> Codes:
+    def encode(self, cells: Sequence[Cell]) -> RowCodes:
         """Return the codes of some cells."""
         keys: Sequence[object] = cells if set(map(type, cells)) <= {str, type(None)} else list(map(_key, cells))
         known = self._codes

@@ -26,7 +26,7 @@ MOST_FACTOR: Final = 1e6
 """Largest factor: beyond it low confidence could as well be none."""
 
 LEVELS: Final[Mapping[str, int]] = SURENESS
-"""Words for a level, folded by :func:`evenhand.panel.roles.plain_text`, from -2 (not at all sure) to 2 (very sure)."""
+"""Words for a level, folded by `evenhand.panel.headings.plain_text`, from -2 (not at all sure) to 2 (very sure)."""
 
 _MEANINGS: Final = {
     "very high": 2,
@@ -40,7 +40,7 @@ _MEANINGS: Final = {
     "very low": -2,
 }
 
-MOST_STEPS: Final = 7
+_MOST_STEPS: Final = 7
 """Whole numbers up to this one, where there may be levels, are the steps of a scale and no weights."""
 
 
@@ -126,7 +126,7 @@ class Declared:
             return None
         if self.scale is not None:
             return self.scale if min(self.scale) <= self.least and self.most <= max(self.scale) else None
-        return (min(1.0, self.least), self.most) if 1 < self.most <= MOST_STEPS else None
+        return (min(1.0, self.least), self.most) if 1 < self.most <= _MOST_STEPS else None
 
     @property
     def form(self) -> Form:

@@ -97,6 +97,8 @@ class Share:
 
     def of(self, confidence: Floats) -> Floats:
         """Return the weights of members with these total confidences."""
+        if not self.by_confidence:
+            return np.full(confidence.shape, self.even)
         return self.by_confidence * confidence + self.even
 
 
@@ -204,6 +206,8 @@ def condition(gauge: Gauge, panel: Panel, parts: Components) -> Condition:
                 kind="bad_gauge",
             )
     result = Condition(value_weight, bias_weight, constant, parts.object_component, parts.assessor_component)
+    if simple is not None:  # whose left-hand side always changes
+        return result
     weight = result.sums(np.abs(value_weight), np.abs(bias_weight))
     loose = np.flatnonzero(np.abs(result.slope) <= 1e-12 * weight)
     if loose.size:

@@ -426,3 +426,33 @@ def _family(text: str) -> dict[str, float]:
 
 SCORE_FAMILIES: Final[tuple[Mapping[str, float], ...]] = tuple(map(_family, _FAMILIES))
 """Scores in words that belong together, each with its place in their order."""
+
+
+_BIDS: Final[Mapping[float, str]] = {
+    1.0: "yes eager very_high ja oui si sim keen",
+    0.75: "willing high",
+    0.5: "maybe neutral vielleicht peut_etre quiza quizas tal_vez forse talvez misschien",
+    0.25: "in_a_pinch low reluctant",
+    0.0: "no not_willing very_low nein non nao nee conflict",
+}
+BIDS: Final[Mapping[str, float]] = {word: bid for bid, words in _BIDS.items() for word in _words(words)}
+"""What a bid in words stands for, from 0 to 1; in those of EasyChair, CMT and OpenReview too."""
+
+MAIL_PROVIDERS: Final = frozenset(
+    _words(
+        "gmail googlemail yahoo ymail rocketmail hotmail outlook live msn icloud aol gmx proton protonmail pm yandex "
+        "fastmail zoho tutanota posteo mailbox hey naver hanmail daum rediffmail foxmail laposte libero virgilio "
+        "sapo terra uol bol ziggo kpnmail xs4all t-online freenet arcor bluewin hispeed"
+    )
+)
+"""Before the last part of their domains, providers of e-mail to everybody, who are nobody's institution."""
+MAIL_DOMAINS: Final = frozenset(
+    _words(
+        "me.com mac.com web.de mail.ru bk.ru list.ru inbox.ru mail.com email.com qq.com 163.com 126.com 139.com "
+        "sina.com sohu.com orange.fr wanadoo.fr free.fr sfr.fr btinternet.com comcast.net verizon.net att.net "
+        "users.noreply.github.com"
+    )
+)
+"""Further domains of such providers."""
+SECOND_LEVELS: Final = frozenset(_words("ac co com edu gob gov gv net ne or org res go sch nhs mil ernet univ re"))
+"""What stands before a country where that is no institution yet, as in ac.uk."""

@@ -18,10 +18,9 @@ from evenhand.frames import MOST_ROWS, html_lines, html_table
 from evenhand.panel.column import Numbered
 from evenhand.panel.confidence import FACTOR, Form
 from evenhand.panel.headings import fold, meaning_of
-from evenhand.panel.layout import Given, Kind
+from evenhand.panel.layout import Given, Kind, listed_names
 from evenhand.panel.reading import Reading
-from evenhand.panel.roles import listed_names
-from evenhand.panel.rules import Best, Duplicates, Options, label_text
+from evenhand.panel.rules import Best, Duplicates, ReadOptions, label_text
 from evenhand.panel.source import Frame, Read, read_source
 from evenhand.words import argument, count_of, name_some
 
@@ -117,7 +116,7 @@ class Panel:
         frame
             The table. Missing scores mean "not assessed": such rows are counted in ``notes`` and left out.
         object, assessor, score, uncertainty, confidence, level
-            Names of the columns; recognised by their names where not given (see :mod:`evenhand.panel.roles`).
+            Names of the columns; recognised by their names where not given (see :mod:`evenhand.panel.layout`).
         factor
             Ratio of the uncertainties of neighbouring levels.
         aliases
@@ -153,7 +152,7 @@ class Panel:
             criteria=listed_names(criteria),
             layout="wide" if wide else layout,
         )
-        options = Options(factor, aliases, duplicates, missing, scores, level_scale, best)
+        options = ReadOptions(factor, aliases, duplicates, missing, scores, level_scale, best)
         read = read_source(Frame(frame), given, options)
         panel = cls.from_read(read, factor=factor, backend=frames.backend_of(frame))
         told = {"factor": None if factor == FACTOR else factor, "aliases": aliases}
@@ -359,6 +358,15 @@ class Panel:
         """Return the same panel with every precision 1: what SA and IBA see."""
         ones: NDArray[np.float64] = np.broadcast_to(np.float64(1.0), self.score.shape)
         return replace(self, precision=ones.view())
+
+    def cell_of(self, at: int) -> tuple[int, str] | None:
+        """Return the row and the column of the file in which a score stands; None where that is not known."""
+        if self.rows is None or self.reading is None:
+            return None
+        object_, assessor = self.objects[self.object_index[at]], self.assessors[self.assessor_index[at]]
+        criterion = None if self.criterion is None else str(self.criterion[at])
+        column = self.reading.column_of(str(object_), str(assessor), criterion)
+        return None if column is None else (int(self.rows[at]), column)
 
     def restrict(self, chosen: NDArray[np.bool_]) -> Panel:
         """Return the panel of some of the assessments; objects and assessors left without any are left out."""

@@ -14,7 +14,7 @@ from evenhand.panel.entries import Entries
 from evenhand.panel.headings import fold, may_be_german_note, meaning_of, says_lowest_is_best, says_one_is_best
 from evenhand.panel.layout import Kind, Layout, LeftOut
 from evenhand.panel.lexicon import NOUNS
-from evenhand.panel.rules import Options
+from evenhand.panel.rules import ReadOptions
 from evenhand.words import argument, name_some
 
 LAYOUTS: Final[Mapping[Kind, str]] = {
@@ -69,6 +69,8 @@ class Reading:
     slots
         The columns of scores, each after the object, assessor and criterion that all its scores are of; None where rows
         say so.
+    confirmed
+        Cells that look wrong and are right, since a correction says what stands there already: ``"26:Ito"``.
     """
 
     layout: Kind
@@ -90,6 +92,7 @@ class Reading:
     weights: Mapping[str, float] = field(default_factory=dict)
     turned: float | None = None
     slots: tuple[tuple[str | None, str | None, str | None, str], ...] = ()
+    confirmed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.sentence()
@@ -190,7 +193,9 @@ class Reading:
         return {name: value for name, value in found.items() if value not in (None, [], {})}
 
 
-def reading_of(table: Table, layout: Layout, entries: Entries, options: Options, system: str | None = None) -> Reading:
+def reading_of(
+    table: Table, layout: Layout, entries: Entries, options: ReadOptions, system: str | None = None
+) -> Reading:
     """Return the reading of a table by a layout, once its cells were read.
 
     Where the lowest score may be the best, it is asked.

@@ -104,37 +104,37 @@ def probably_meant(cell: str) -> str | None:
     return text if text != cell.strip() and parse_number(text) is not None else None
 
 
-class Score(NamedTuple):
+class WrittenScore(NamedTuple):
     """A score as it was written: its number, and what it is out of, or ``"%"``; None where that is not said."""
 
     number: float
     out_of: float | str | None = None
 
 
-def parse_score(cell: object, *, decimal_comma: bool = False) -> Score | None:
+def parse_score(cell: object, *, decimal_comma: bool = False) -> WrittenScore | None:
     """Return the score in a cell, a number with what people write beside it; None where there is none.
 
     Examples
     --------
     >>> parse_score("Weak accept (3)").number, parse_score("8/10"), parse_score("5: marginally above").number
-    (3.0, Score(number=8.0, out_of=10.0), 5.0)
+    (3.0, WrittenScore(number=8.0, out_of=10.0), 5.0)
     >>> parse_score("Weak accept") is None
     True
     """
     number = parse_number(cell, decimal_comma=decimal_comma)
     if number is not None:
-        return Score(number)
+        return WrittenScore(number)
     if not isinstance(cell, str) or len(cell) > 400:
         return None
     text = unicodedata.normalize("NFKC", " ".join(cell.split())).replace("\u2212", "-")
     if text and set(text) <= {"★", "☆"}:
-        return Score(float(text.count("★")), float(len(text)) if "☆" in text else None)
+        return WrittenScore(float(text.count("★")), float(len(text)) if "☆" in text else None)
     for pattern in _DECORATED:
         found = pattern.fullmatch(text.casefold())
         if found is not None:
             number = float(found[1].replace(",", "."))
             further = found[2] if found.re.groups > 1 else None
-            return Score(number, further if further in (None, "%") else float(further.replace(",", ".")))
+            return WrittenScore(number, further if further in (None, "%") else float(further.replace(",", ".")))
     return None
 
 
@@ -220,12 +220,6 @@ class Judged(NamedTuple):
     value: Floats
     status: NDArray[np.uint8] | None
 
-    def where(self, *kinds: int) -> NDArray[np.int64]:
-        """Return the positions of the cells of some kinds."""
-        if self.status is None:
-            return np.arange(self.value.size) if FINITE in kinds else np.zeros(0, np.int64)
-        return np.flatnonzero(self.status == kinds[0] if len(kinds) == 1 else np.isin(self.status, kinds))
-
 
 class Numbers:
     """What the distinct cells of a column of numbers say, found out once for each of them."""
@@ -248,8 +242,9 @@ class Numbers:
 
     def read(self, column: Column, decimal_comma: bool) -> Judged:
         """Read a portion of the column."""
-        for cell in column.cells[len(self._status) :]:
-            kind, number = self._judge(cell, decimal_comma)
+        fresh = column.cells[len(self._status) :]
+        for cell, word in zip(fresh, self._words_in(fresh), strict=True):
+            kind, number = self._judge(cell, word, decimal_comma)
             self._status.append(kind)
             self._value.append(number)
         is_plain = column.codes == NO_CODE
@@ -265,16 +260,19 @@ class Numbers:
             value = np.where(is_plain, column.numbers, value)
         return Judged(value, status if status.any() else None)
 
-    def _judge(self, cell: Cell, decimal_comma: bool) -> tuple[int, float]:
+    def _words_in(self, cells: Sequence[Cell]) -> list[str]:
+        """Return the cells as words for levels or scores, where there may be any."""
+        if not self._powers and not self._scores:
+            return [""] * len(cells)
+        return [plain_text(text) for text in [label_text(cell) for cell in cells]]
+
+    def _judge(self, cell: Cell, word: str, decimal_comma: bool) -> tuple[int, float]:
         if is_empty(cell, self._words):
             return EMPTY, math.nan
-        if self._powers or self._scores:
-            written = label_text(cell).strip()
-            text = plain_text(written)
-            for kind, meanings in ((LEVEL, self._powers), (FINITE, self._scores)):
-                if text in meanings:
-                    self.said[written] = float(meanings[text])
-                    return kind, meanings[text]
+        for kind, meanings in ((LEVEL, self._powers), (FINITE, self._scores)):
+            if word in meanings:
+                self.said[label_text(cell).strip()] = float(meanings[word])
+                return kind, meanings[word]
         is_truth = self._truth and type(cell) in (bool, np.bool_)
         number = float(cell) if is_truth else parse_number(cell, decimal_comma=decimal_comma)  # type: ignore[arg-type]
         if number is None and self._as_written:
@@ -294,7 +292,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ReadOptions:
     """How cells are to be read, as :func:`evenhand.read_panel` takes it."""
 
     factor: float = FACTOR

@@ -29,12 +29,11 @@ from evenhand.panel.headings import (
     plain_text,
     weights_in,
 )
-from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot
-from evenhand.panel.roles import find_column, listed_names, quoted
+from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, find_column, listed_names, quoted
 from evenhand.panel.rules import is_empty, parse_score, says_nothing, score_words, split_uncertain
 from evenhand.words import argument, name_some
 
-MAIL: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 Nature = Literal["empty", "score", "choice", "flag", "text"]
 """What the cells of a column are."""
 _LONGEST: Final = 80
@@ -63,12 +62,13 @@ class Facts:
     def kinds(self) -> tuple[list[Cell], NDArray[np.intp]]:
         """The distinct cells, of which the first is None for an empty one, and for each row which of them it has."""
         column = self._column if self._column.numbers is None else factorise(self.name, list(self._column))
-        filled = [(code, cell) for code, cell in enumerate(column.cells) if not is_empty(cell)]
         found: list[Cell] = [None]
         known: dict[object, int] = {}
         place = np.zeros(len(column.cells) + 1, np.intp)  # the last for cells without a code
-        for code, cell in filled:
-            place[code] = known.setdefault(comparable(cell), len(found))
+        for code, cell in enumerate(column.cells):
+            if is_empty(cell):
+                continue
+            place[code] = known.setdefault(cell if type(cell) is str else comparable(cell), len(found))
             if place[code] == len(found):
                 found.append(cell)
         return found, place[np.minimum(column.codes, len(column.cells))]
@@ -162,7 +162,7 @@ class Facts:
     @property
     def is_mail(self) -> bool:
         """Whether the cells are e-mail addresses."""
-        return bool(self.distinct) and self.share(lambda cell: bool(MAIL.fullmatch(str(cell).strip()))) > 0.6
+        return bool(self.distinct) and self.share(lambda cell: bool(ADDRESS.fullmatch(str(cell).strip()))) > 0.6
 
     @property
     def is_prose(self) -> bool:
@@ -191,7 +191,7 @@ def _is_date(cell: Cell) -> bool:
     return hasattr(cell, "isoformat") or (isinstance(cell, str) and bool(_DATE.fullmatch(cell.strip())))
 
 
-class Sheet:
+class TableFacts:
     """A table while it is understood."""
 
     def __init__(self, table: Table, given: Given) -> None:
@@ -320,7 +320,7 @@ class Sheet:
                 continue
             left_out.append(LeftOut(facts.name, self.left_out.get(facts.at) or _why_left(facts)))
         scores = [self.facts[slot.score] for slot in slots]
-        words = score_words(cell for facts in scores for cell in facts.distinct)
+        words = score_words([cell for facts in scores for cell in facts.distinct])
         scale = None
         sure = {slot.confidence for slot in slots if slot.confidence is not None}
         for at in sure & {facts.at for facts in self.facts}:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand import memory
 from evenhand.errors import bad_option
 from evenhand.frames import Shown
 from evenhand.panel.panel import Panel
@@ -42,7 +43,7 @@ class Simulation(Shown):
         return {"object": list(self.panel.objects), "value": self.values}
 
 
-class Scale(Protocol):
+class ScoreScale(Protocol):
     """A map between points and a scale on which bias is additive, such as :class:`~evenhand.Bounded`."""
 
     @property
@@ -75,7 +76,7 @@ def simulate_panel(  # noqa: PLR0913
     power: float = 1.0,
     freedom: float | None = None,
     effects: Mapping[str, float] | None = None,
-    scores: Scale | None = None,
+    scores: ScoreScale | None = None,
     design: Panel | None = None,
 ) -> Simulation:
     """Return a panel drawn as in the paper's case study 1, or from one of its refinements (App. F).
@@ -139,6 +140,8 @@ def simulate_panel(  # noqa: PLR0913
             "The profile needs one frequency for each uncertainty, none negative and not all zero, and the "
             "uncertainties must be positive."
         )
+    needed = 16 * n_objects * (n_assessors + 4 * per_object)  # a random order of all assessors for each object
+    memory.require(needed, f"a simulated panel of {n_objects:,} objects", "simulate fewer objects")
     generator = np.random.default_rng(seed)
     values = generator.normal(value_mean, value_sd, n_objects)
     if bounds is not None and scores is None:

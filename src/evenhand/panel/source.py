@@ -13,10 +13,9 @@ from evenhand.errors import InputError, Problem
 from evenhand.panel.collector import Collector, ReadAgainError
 from evenhand.panel.column import Cell, Column, Table, factorise, of_numbers
 from evenhand.panel.entries import Entries
-from evenhand.panel.layout import Given, Layout, by_names, lengthen, of_names
+from evenhand.panel.layout import Given, Layout, Roles, by_names, lengthen, of_names
 from evenhand.panel.reading import Reading, reading_of
-from evenhand.panel.roles import Roles
-from evenhand.panel.rules import MOST_PROBLEMS, Options, is_empty, label_text
+from evenhand.panel.rules import MOST_PROBLEMS, ReadOptions, is_empty, label_text
 from evenhand.panel.understand import places, understand
 
 T = TypeVar("T")
@@ -43,7 +42,7 @@ class Wanted:
     words: frozenset[str] = frozenset()  # numbers, in lower case, that are words in this source
 
 
-def wanted_of(roles: Roles, options: Options, categories: Collection[int] = ()) -> Wanted:
+def wanted_of(roles: Roles, options: ReadOptions, categories: Collection[int] = ()) -> Wanted:
     """Return which columns are read as what, given those covariates that are known to be categories."""
     numeric = {roles.score, *roles.covariates} - set(categories)
     if roles.confidence is not None and roles.form != "level":
@@ -145,9 +144,10 @@ def read_whole(source: Source) -> Table:
 def _all_of(source: Source) -> Table:
     """Return all columns of a source that is open."""
     portions = list(source.portions(Wanted(tuple(range(len(source.names))))))
+    cells = [[None if is_empty(cell) else cell for cell in column.cells] for column in portions[-1].columns]
     return Table(
         source.names,
-        tuple(map(_joined, zip(*(portion.columns for portion in portions), strict=True))),
+        tuple(map(_joined, cells, zip(*(portion.columns for portion in portions), strict=True))),
         np.concatenate([portion.row_numbers for portion in portions]),
         source.source,
         portions[-1].decimal_comma,
@@ -156,8 +156,8 @@ def _all_of(source: Source) -> Table:
     )
 
 
-def _joined(parts: Sequence[Column]) -> Column:
-    """Return the portions of a column as one."""
+def _joined(cells: Sequence[Cell], parts: Sequence[Column]) -> Column:
+    """Return the portions of a column as one, with its distinct cells."""
     last, begins = parts[-1], np.cumsum([0, *(part.codes.size for part in parts)])
 
     def written(row: int) -> Cell:
@@ -167,7 +167,7 @@ def _joined(parts: Sequence[Column]) -> Column:
     has_numbers = last.numbers is not None
     return replace(
         last,
-        cells=[None if is_empty(cell) else cell for cell in last.cells],
+        cells=cells,
         codes=np.concatenate([part.codes for part in parts]),
         numbers=np.concatenate([part.numbers for part in parts if part.numbers is not None]) if has_numbers else None,
         written=written if has_numbers else None,
@@ -189,22 +189,14 @@ class Read:
 
 
 def read_source(
-    source: Source, given: Given, options: Options, of_table: Callable[[Table], Read] | None = None
+    source: Source, given: Given, options: ReadOptions, of_table: Callable[[Table], Read] | None = None
 ) -> Read:
     """Return the assessments of a source.
 
     A table of up to ``LOOKED_AT`` rows is looked at as a whole: rows may be sums, and columns be computed, whatever
     their names. Of a larger one only the columns that names settle are read, portion by portion, unless these leave
-    something open, or have cells or labels that may be no assessments.
-
-    Parameters
-    ----------
-    source
-        A file or a frame.
-    given, options
-        What the user said.
-    of_table
-        Returns the assessments of a table that is looked at as a whole: :func:`collected` where not given.
+    something open, or have cells or labels that may be no assessments. ``of_table`` returns the assessments of a table
+    that is looked at as a whole: :func:`collected` where not given.
     """
 
     def whole(table: Table) -> Read:
@@ -248,7 +240,7 @@ def _may_be_others(entries: Entries) -> bool:
 
 
 def _in_portions(
-    source: Source, layout: Layout | None, options: Options, given: Given, categories: set[str]
+    source: Source, layout: Layout | None, options: ReadOptions, given: Given, categories: set[str]
 ) -> Read | None:
     """Return the assessments of an open source with one a row; None where no layout is known, once all was read.
 
@@ -294,7 +286,7 @@ def _sample(source: Source) -> Table:
 
 
 def collected(
-    table: Table, given: Given, options: Options, found: Layout | None = None, system: str | None = None
+    table: Table, given: Given, options: ReadOptions, found: Layout | None = None, system: str | None = None
 ) -> Read:
     """Return the assessments of a table in memory, whatever its layout; ``found`` where that is known."""
     layout = understand(table, given) if found is None else found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +18,20 @@ from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
 from evenhand.reports.decision_sheets import declared
 from evenhand.reports.drawing import Axis, axis
-from evenhand.words import called, chance, decimals, more_of, number, percent, phrase, plural, sentence, term
+from evenhand.words import (
+    called,
+    chance,
+    cited,
+    count_of,
+    decimals,
+    more_of,
+    number,
+    percent,
+    phrase,
+    plural,
+    sentence,
+    term,
+)
 
 FOLDED: Final = 60
 """Up to this many objects only the tail of a table is folded away."""
@@ -26,8 +39,14 @@ FOLDED: Final = 60
 FIRST, AROUND = 4, 10
 """Of more than that these are shown: the first, and those on each side of the line."""
 
-LISTED: Final = 12
-"""Up to this many names of a status are shown before they are folded."""
+LISTED, TWO_LINES = 12, 20
+"""So many names of a status are shown before the rest is folded; all of them where short ones fill two lines."""
+
+PAPER: Final = 20
+"""Rows of the table on the first sheet of paper: the annex has all."""
+
+_SHORT: Final = 5
+"""Labels of up to so many characters are short."""
 
 _LONG: Final = 16
 """Labels of more characters than this get more room."""
@@ -47,7 +66,10 @@ ROWS: Final = 600
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Some rows of a table: shown, or folded away under a summary; ``paper`` says what stands for them in print."""
+    """Some rows of a table: shown, or folded away under a summary; ``paper`` says what stands for them in print.
+
+    Rows without a summary that have words for paper are shown on screens only.
+    """
 
     rows: tuple[Standing, ...]
     summary: str = ""
@@ -93,11 +115,12 @@ def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None)
     places = 0 if decision is None or decision.line is None else decision.places
     above, below = kept[:places], kept[places:]
     if len(kept) <= FOLDED:
-        shown = len(below)
         if decision is not None:
             shown = max((at + 1 for at, one in enumerate(below) if one.status != "out"), default=0)
             shown += all(one.status != "out" for one in below[:shown])  # one that is out at least
-        parts = _parts([(above, False)]), _parts([(below[:shown], False), (below[shown:], True)], noun, digits)
+            parts = _on_sheet(above, below, shown, noun, digits)
+        else:
+            parts = (), _parts([(below, False)])
     elif not places:
         parts = (), _parts([(below[: 2 * AROUND], False), (below[2 * AROUND :], True)], noun, digits)
     else:
@@ -114,10 +137,29 @@ def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None)
     return Table(parts, line, axis(ends), mark, digits, len(standings) - len(kept))
 
 
+def _on_sheet(
+    above: Sequence[Standing], below: Sequence[Standing], shown: int, noun: str, digits: int
+) -> tuple[tuple[Rows, ...], tuple[Rows, ...]]:
+    """Return rows of which a sheet of paper has those about the line alone, and a screen all but the last."""
+    parts = _parts([(above, False)])
+    if len(above) > FIRST + AROUND + 2:
+        last = len(above) - AROUND
+        between = Rows(tuple(above[FIRST:last]), paper=_paper(above[FIRST:last], noun, digits))
+        parts = Rows(tuple(above[:FIRST])), between, Rows(tuple(above[last:]))
+    if len(below) - shown <= 2:  # a fold takes as much room as a row
+        shown = len(below)
+    room = PAPER - min(len(above), PAPER // 2)
+    if shown <= room + 1:
+        return parts, _parts([(below[:shown], False), (below[shown:], True)], noun, digits)
+    between = Rows(tuple(below[room:shown]), paper=_paper(below[room:], noun, digits))
+    folded = _parts([(below[shown:], True)], noun, digits)
+    return parts, (Rows(tuple(below[:room])), between, *(replace(one, paper="") for one in folded))
+
+
 def _parts(blocks: Sequence[tuple[Sequence[Standing], bool]], noun: str = "", digits: int = 1) -> tuple[Rows, ...]:
     found = []
     for rows, is_folded in blocks:
-        if rows and is_folded and len(rows) > 2:  # a fold takes as much room as a row
+        if rows and is_folded and len(rows) > 2:
             found.append(Rows(tuple(rows), _summary(rows, noun), _paper(rows, noun, digits)))
         elif rows:
             found.append(Rows(tuple(rows)))
@@ -396,7 +438,7 @@ def assessors_of(fit: Fit) -> list[Assessor]:
         bias = float(biases.estimate[at])
         lower = None if biases.lower is None else float(biases.lower[at])
         upper = None if biases.upper is None else float(biases.upper[at])
-        side, words = "", phrase("like the panel")
+        side, words = "", phrase("like the group") if biases.component.max() else phrase("like the panel")
         if lower is None or upper is None:
             words = "–"
         elif lower > 0:
@@ -433,6 +475,90 @@ def assessors_words(assessors: Sequence[Assessor], digits: int) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What one assessor read: for each score where its object stands, a shade for confidence, and words."""
+
+    assessor: str
+    marks: tuple[tuple[int, str, str], ...]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Who read what: a row for each assessor from generous to strict, objects in the order of rank."""
+
+    rows: tuple[Reader, ...]
+    count: int
+    places: int
+    kinds: tuple[tuple[str, str], ...]
+    words: str
+    notes: str
+
+    @property
+    def width(self) -> str:
+        """Width of a mark."""
+        return f"{min(3.0, (0.86 if self.count <= 80 else 1) * 100 / self.count):.3f}%"
+
+    def at(self, place: int) -> str:
+        """Return where the mark of the object after so many others begins."""
+        return f"{100 * place / self.count:.3f}%"
+
+
+def matrix_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None) -> Matrix | None:
+    """Return who read what; None where there is too much of it for a page, or where everybody read everything."""
+    panel = fit.panel
+    is_complete = panel.n_assessments >= panel.n_objects * panel.n_assessors
+    if is_complete or panel.n_objects > ROWS or panel.n_assessors > ROWS:
+        return None
+    column = {one.object: at for at, one in enumerate(standings)}
+    shades, kinds = _shades(panel)
+    marks: dict[int, list[tuple[int, str, str]]] = {}
+    for at, (o, a) in enumerate(zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True)):
+        words = f"{panel.objects[o]}: {number(float(panel.score[at]), 10).rstrip('0').rstrip('.')}"
+        marks.setdefault(a, []).append((column[panel.objects[o]], shades[at], words))
+    order = np.lexsort((-fit.biases.estimate, fit.biases.component)).tolist() if fit.is_calibrated else sorted(marks)
+    rows = tuple(
+        Reader(str(panel.assessors[a]), tuple(sorted(marks[a])), count_of(len(marks[a]), "score")) for a in order
+    )
+    loads = [len(row.marks) for row in rows]
+    readings = panel.object_assessments
+    return Matrix(
+        rows=rows,
+        count=panel.n_objects,
+        places=0 if decision is None or decision.line is None else decision.places,
+        kinds=kinds,
+        words=f"Each {panel.noun} has {_from_to(int(readings.min()), int(readings.max()))}; each assessor gave "
+        f"{_from_to(min(loads), max(loads))}",
+        notes=f"A mark for each score, the {plural(panel.noun)} from left to right in the order of the table"
+        f"{', one group after the other' if fit.values.component.max() else ''}, the assessors from generous to "
+        "strict."
+        if fit.is_calibrated
+        else "A mark for each score.",
+    )
+
+
+def _from_to(least: int, most: int) -> str:
+    return count_of(most, "score") if least == most else f"{least:,} to {count_of(most, 'score')}"
+
+
+def _shades(panel: Panel) -> tuple[list[str], tuple[tuple[str, str], ...]]:
+    """Return for each score a shade, the surer the darker, and what the shades mean; nothing where all are alike."""
+    distinct, index = np.unique(panel.precision, return_inverse=True)
+    if panel.confidence == "none" or distinct.size == 1:
+        return ["ink-2"] * panel.n_assessments, ()
+    steps = min(distinct.size, 5)
+    if distinct.size > steps:
+        edges = np.quantile(panel.precision, np.arange(1, steps) / steps)
+        index = np.searchsorted(edges, panel.precision, side="right")
+    tokens = [f"level-{round(1 + 4 * at / (steps - 1))}" for at in range(steps)]
+    said = declared_words(panel)
+    words = ["least sure", *[""] * (steps - 2), "surest"]
+    if distinct.size == steps and panel.confidence == "level":
+        words = [next(said[at] for at in np.flatnonzero(index == kind).tolist()) for kind in range(steps)]
+    return [tokens[at] for at in index.tolist()], tuple(zip(words, tokens, strict=True))
+
+
 def values_words(fit: Fit, table: Table, decision: Decision | None) -> str:
     """Return the finding of the table: how far apart neighbours of the line are beside how sure they are."""
     if decision is None or decision.line is None:
@@ -442,7 +568,7 @@ def values_words(fit: Fit, table: Table, decision: Decision | None) -> str:
         return phrase("Values of the {things}", things=things)
     last, first = decision.line
     gap = last.value - first.value
-    above, below = (called(one.object, fit.panel.noun) for one in decision.line)
+    above, below = (cited(one.object, fit.panel.noun) for one in decision.line)
     if last.lower is None or first.upper is None:
         return phrase("The line falls between {above} and {below}", above=above, below=below)
     if gap < 0.25 * (first.upper - last.lower):
@@ -473,11 +599,13 @@ def context(
         "assessors": assessors,
         "assessors_axis": axis([*reach, 0.0], about=0.0),
         "assessors_words": assessors_words(assessors, table.digits),
+        "matrix": matrix_of(fit, standings, decision) if shown is None else None,
         "noun": fit.panel.noun,
         "heading": sentence(term(fit.panel.noun)),
         "nouns": plural(fit.panel.noun),
         "words_of": STATUS,
         "listed": LISTED,
+        "two_lines": TWO_LINES if all(len(one.object) <= _SHORT for one in standings) else LISTED,
         "share": percent(fit.values.interval),
         "titled": any(one.title for one in standings),
         "is_long": any(len(one.object) > _LONG for one in standings),

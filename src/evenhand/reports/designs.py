@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from evenhand.design.change import Alternates, Changes
-from evenhand.design.result import Design, Outlook, RandomDesigns
+from evenhand.design.result import Design, ExpertDesign, Outlook, RandomDesigns
 from evenhand.design.there import among
 from evenhand.errors import EvenhandError, InputError, Problem
 from evenhand.frames import records_of
 from evenhand.io.results import write_tables, write_whole
 from evenhand.io.sheets import Column, Formats, Sheet, check_fits, open_workbook, sheet_name, text_width, write_sheet
 from evenhand.panel.confidence import Form
+from evenhand.reports.design_record import describe_record, record_of
 from evenhand.reports.summary import Summary, bridge_records, problem_records
 from evenhand.reports.template import INSTRUCTIONS, confidence_check, score_check
 from evenhand.words import count_of, is_or_are, name_some
@@ -82,13 +83,16 @@ def summarise_design(
         "assessors": records_of(design.assessor_columns()),
         "bridges": bridge_records(design.connectivity),
         "random": None if outlook is None else _random(outlook.chance, design.mean_variance),
+        "by_expertise": None if outlook is None else _by_expertise(outlook.by_expertise, design.mean_variance),
         "lost": [] if outlook is None else records_of(outlook.lost_columns()),
         "by_readings": [] if outlook is None else records_of(outlook.step_columns()),
         "cost": design.cost,
         "mean_expertise": design.mean_expertise,
         "efficiency": design.efficiency,
+        "balance": design.balance,
         "objective": design.aim.objective,
         "seed": design.seed,
+        **record_of(design, priced=outlook is not None),
         "notes": problem_records(found),
     }
 
@@ -123,12 +127,24 @@ def _random(chance: RandomDesigns, variance: float) -> Summary:
     return {**found, "variance_lower_by": None if not mean else 1 - variance / mean}
 
 
+def _by_expertise(other: ExpertDesign | None, variance: float) -> Summary | None:
+    """Return what assigning for expertise alone would give, and by which share the mean variance is lower."""
+    if other is None:
+        return None
+    found = {name: getattr(other, name) for name in ExpertDesign.__slots__}
+    mean = other.mean_variance
+    return {**found, "variance_lower_by": None if not mean else 1 - variance / mean}
+
+
 def with_facts(summary: Summary) -> Summary:
     """Return the summary of a design for a workbook, which has a sheet of facts."""
-    names = ("mean_sd", "max_sd", "mean_variance", "mu2", "efficiency", "cost", "mean_expertise")
+    names = ("mean_sd", "max_sd", "mean_variance", "mu2", "efficiency", "balance", "cost", "mean_expertise")
     facts = {name: summary[name] for name in names if summary[name] is not None}
     if summary["random"] is not None:
         facts |= {f"random_{name}": summary["random"][name] for name in ("mean_sd", "max_sd", "mean_variance")}
+    if summary["by_expertise"] is not None:
+        shown = ("mean_expertise", "mean_sd", "max_sd", "mean_variance")
+        facts |= {f"by_expertise_{name}": summary["by_expertise"][name] for name in shown}
     return {**summary, "fit": {**facts, "unit": summary["unit"]}}
 
 
@@ -169,10 +185,13 @@ def describe_design(summary: Summary) -> list[str]:
     lines.append(_holds(summary))
     if summary["mean_expertise"] is not None:
         lines.append(f"Mean expertise of the pairs: {summary['mean_expertise']:.2f}, from 0 (none) to 1.")
+    lines += describe_record(summary)
     if summary["cost"] != sum(readings):
         lines.append(f"Cost of all assessments: {summary['cost']:,.6g}.")
     if summary["random"] is not None:
         lines.append(_beside_chance(summary["random"], digits))
+    if summary["by_expertise"] is not None:
+        lines.append(_beside_experts(summary["by_expertise"], digits))
     if summary["lost"]:
         lines.append(_without(summary["lost"][0], digits))
     return lines
@@ -207,6 +226,17 @@ def _beside_chance(random: Summary, digits: int) -> str:
     fell = f", {apart} of which would not have hung together" if apart else ""
     sd = f"standard deviation {random['mean_sd']:.{digits}f}"
     return f"Mean variance of a value: {words} ({sd}; {random['count']} designs{fell})."
+
+
+def _beside_experts(other: Summary, digits: int) -> str:
+    expertise = f"mean expertise {other['mean_expertise']:.2f}"
+    if other["mean_sd"] is None:
+        return f"Assigned for expertise alone ({expertise}), it would fall into {other['parts']} parts."
+    lower = other["variance_lower_by"]
+    words = f"{100 * abs(lower):.1f}% {'lower' if lower >= 0 else 'higher'} than assigned for expertise alone"
+    if abs(lower) < 0.0005:
+        words = "the same as assigned for expertise alone"
+    return f"Mean variance of a value: {words} (standard deviation {other['mean_sd']:.{digits}f}, {expertise})."
 
 
 def _without(lost: Summary, digits: int) -> str:

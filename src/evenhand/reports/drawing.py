@@ -44,6 +44,11 @@ class Axis:
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
         return [(self.at(tick), number(tick + 0.0, digits, signed=signed and tick != 0)) for tick in self.ticks]
 
+    def is_odd(self, at: int) -> bool:
+        """Whether a tick is one that may be left out where there is little room: 0 never is."""
+        step = self.ticks[1] - self.ticks[0] if len(self.ticks) > 1 else 1.0
+        return len(self.ticks) > 3 and round(self.ticks[at] / step) % 2 == 1
+
     def _share(self, value: float) -> float:
         return 100.0 * min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from evenhand import look
-from evenhand.answers.alerts import Alert, alerts, provisional
+from evenhand.answers.alerts import Alert, alerts, provisional, supported_method
 from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Decision, decide, standings, why_unsafe
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
@@ -81,6 +81,10 @@ _MARKS: Final = re.compile(
     r"<dt>fingerprint</dt><dd><code>([0-9a-f]{64})</code></dd>\s*<dt>of the data</dt><dd><code>([0-9a-f]{64})</code>"
 )
 _TAG: Final = re.compile(r"<\w[^>]*>")
+_LETTERS: Final = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+"
+_LEFTWARD: Final = re.compile(rf"\u2068[^\u2069]*\u2069|{_LETTERS}(?:[ \u200c\u200d'’.-]+{_LETTERS})*")
+"""Words that run from right to left, and what is set apart already."""
+
 _ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
 _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 """Coordinates of a drawing with more than two decimals, at the end of those."""
@@ -99,6 +103,12 @@ _NAMED: Final = 30
 
 _GROUPS: Final = 6
 """Of up to this many groups the leader is named."""
+
+_VERDICTS: Final = {"too few scores to tell": "the scores cannot tell"}
+"""Verdicts that people read in other words than data has."""
+
+_SAME_WITHOUT: Final = ("cwa", "iba")
+"""Methods that come to the same as averages and calibration where no confidence was declared."""
 
 _CONFIDENCE: Final = {
     "uncertainty": "weighted by the standard deviations that the assessors declared",
@@ -122,7 +132,8 @@ class Report:
     """All that a report says, before it is laid out.
 
     The summaries are those of the command line; None where a part was left out or cannot be had. ``decision`` and
-    ``method`` are sentences, ``verdict`` is the decision itself and ``alerts`` what may be wrong with it.
+    ``method`` are sentences, ``verdict`` is the decision itself and ``alerts`` what may be wrong with it; ``supported``
+    is the method that the scores support.
     """
 
     fit: Fit
@@ -135,6 +146,7 @@ class Report:
     ranking: Summary | None
     influence: Summary | None
     comparison: Summary | None
+    supported: str | None
     reliability: Summary | None
     decision: list[str]
     method: str
@@ -186,6 +198,7 @@ def make_report(
             ranking=None if ranking is None else summarise_ranking(ranking, decision, alerted),
             influence=_tried(lambda: summarise_influence(fit, top=top, deletions=deletions, alerted=alerted), notes),
             comparison=None if compared is None else summarise_comparison(compared, alerted),
+            supported=None if compared is None else supported_method(fit, compared),
             reliability=_tried(lambda: summarise_reliability(found), notes)
             if fit.panel.n_assessments <= LARGEST
             else None,
@@ -249,7 +262,6 @@ def _pictures(fit: Fit, compared: Comparison | None, notes: list[Problem]) -> di
     if fit.is_calibrated:
         wanted["assessor-graph"] = lambda: plots.assessor_graph(fit.panel)
         wanted["residuals"] = lambda: plots.residuals(fit)
-    wanted["design"] = lambda: plots.design(fit.panel)
     if fit.model.why_not("influence") is None:
         wanted["influence"] = lambda: plots.influence(fit)
     if compared is not None:
@@ -458,16 +470,20 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_isolated,
         extensions=["jinja2.ext.i18n"],
     )
     environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]  # the extension adds it
     environment.filters |= filters()
     fit, verdict = report.fit, report.verdict
     stops = [one for one in report.alerts if one.level == "stop"]
-    script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
+    script = "".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("find.js", "page.js"))
     rows = standings(fit, report.ranks, verdict)
     written = datetime.now(UTC) if made is None else made
     laid_out = blocks.context(fit, verdict, rows)
+    errors = by_error(report.comparison)
+    if fit.panel.confidence == "none":  # methods that differ in what confidence counts are one
+        errors = [row for row in errors if row["method"] not in _SAME_WITHOUT or row["method"] == fit.method]
     environment.globals |= laid_out
     return environment.get_template("report.html").render(
         report=report,
@@ -483,9 +499,11 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         has_changes=any(one.changes for one in laid_out["objects"]),
         places={one.object: one.place for one in rows},
         standing_of={one.object: one for one in rows},
-        by_error=by_error(report.comparison),
+        by_error=errors,
+        largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
+        moves=laid_out["objects"] if any(one.explanation for one in laid_out["objects"]) else [],
+        verdicts=_VERDICTS,
         pulls=_pulls(report.influence),
-        reasons=_reasons(report.influence, fit),
         style=look.style_sheet() + (_TEMPLATES / "page.css").read_text(encoding="utf-8"),
         script=script,
         script_hash=_hash(script),
@@ -494,6 +512,14 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         date=f"{written.day} {written.strftime('%B %Y')}",
         all_notes=[*report.summary["notes"], *problem_records(report.notes)],
     )
+
+
+def _isolated(said: object) -> object:
+    """Return text in which names that run from right to left disturb no number beside them."""
+    if not isinstance(said, str) or said.isascii():
+        return said
+    # parts of a page stay such, and what they set apart is not set apart again
+    return type(said)(_LEFTWARD.sub(lambda found: "\u2068" + found[0].strip("\u2068\u2069") + "\u2069", said))
 
 
 def by_error(comparison: Summary | None) -> list[Summary]:
@@ -572,11 +598,3 @@ def _pulls(influence: Summary | None) -> Sequence[Summary]:
         return []
     rows = [row for row in influence["assessments"] if row["pull"] is not None]
     return sorted(rows, key=lambda row: -abs(row["pull"]))[:PULLS]
-
-
-def _reasons(influence: Summary | None, fit: Fit) -> Sequence[Summary]:
-    """Return why each value differs from the average, in the order of the table of values."""
-    if influence is None:
-        return []
-    group = dict(zip(fit.values.labels, fit.values.component.tolist(), strict=True))
-    return sorted(influence["objects"], key=lambda row: (group[row["object"]], -row["value"]))

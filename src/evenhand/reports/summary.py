@@ -491,7 +491,7 @@ def summarise_design_study(study: DesignStudy) -> Summary:
 
 def summarise_plans(plans: Sequence[Plan], seed: int) -> Summary:
     """Return how many assessors per object are needed, by profile (``simulate --target-sd SD --json``)."""
-    from evenhand.studies.simulation import profile_name
+    from evenhand.studies.case_1 import profile_name
 
     found: list[Summary] = []
     steps: list[Summary] = []
@@ -514,14 +514,14 @@ def summarise_reproductions(
     parts: Sequence[Reproduction], missing: Sequence[str] = (), figures: Sequence[Path] = ()
 ) -> Summary:
     """Return numbers of the paper beside ours (``reproduce --json``)."""
-    from evenhand.studies.reproduction import Verdict
+    from evenhand.studies.printed import PrintedVerdict
 
     return {
         "parts": [
             {
                 "part": part.name,
                 "source": part.source,
-                **{verdict.replace(" ", "_"): part.count(verdict) for verdict in get_args(Verdict)},
+                **{verdict.replace(" ", "_"): part.count(verdict) for verdict in get_args(PrintedVerdict)},
                 "remarks": list(part.notes),
             }
             for part in parts

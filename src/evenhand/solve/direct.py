@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.compiled import Codes, Floats, Whole, sum_by
+from evenhand.compiled import Codes, Floats, Whole, one_thread, sum_by
 from evenhand.solve.base import AT_ONCE, KeptSolver, Sides, Solution, require_draws
 from evenhand.solve.digits import refined
 from evenhand.solve.equations import Pattern, System, pairs_of
@@ -163,7 +163,7 @@ class FactoredSolver(KeptSolver):
         gone = np.empty((count, system.n_gone))
         spread = 1.0 / np.sqrt(system.gone_total)
         share = sp.diags_array(1.0 / system.gone_total) @ system.incidence
-        rows = max(1, 2**20 // system.n_gone)  # few enough to stay in the cache
+        rows = max(1, 2**17 // system.n_gone)  # few enough to stay in the cache
         for start in range(0, count, rows):
             block = gone[start : start + rows]
             generator.standard_normal(out=block)
@@ -227,7 +227,8 @@ class Cholesky:
             return np.asarray(self._half.T @ self._half)
         from scipy.linalg.lapack import dpotri
 
-        return np.asarray(dpotri(self.lower, lower=1)[0])
+        with one_thread(self.lower.shape[0]):
+            return np.asarray(dpotri(self.lower, lower=1)[0])
 
     def full_inverse(self, places: Whole, size: int) -> Floats:
         """Return the inverse with both halves, at some places of a larger matrix of zeros."""

@@ -36,7 +36,7 @@ POLICY: Final = "; ".join(
 )
 """What a page may load: our own files, and nothing written into the page itself."""
 
-_OPEN: Final = ("/static/", "/look.css")
+_OPEN: Final = ("/static/", "/look.css", "/app.js")
 """What everybody may see who reaches this port: styles and scripts, which are no secret."""
 
 RUN: Final = secrets.token_urlsafe(16)
@@ -108,8 +108,15 @@ class Faults:
         self._answer = answer
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Return the answer."""
-        return self._answer(request)
+        """Return the answer; a page where an address that takes forms was opened, as by loading it again."""
+        response = self._answer(request)
+        if response.status_code != 405 or request.method not in ("GET", "POST"):
+            return response
+        refused = fault(
+            request, 405, _("This address takes a form"), _("Nothing was changed. Go back, or begin at the start page.")
+        )
+        refused.headers["Allow"] = response.headers.get("Allow", "")
+        return refused
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Return a page for an error."""

@@ -14,11 +14,9 @@ from evenhand.errors import InputError, Problem
 from evenhand.io.formats.found import (
     Found,
     cells_of,
-    is_filled,
-    kinds_of,
+    facts_of,
     left_out_rows,
     listed,
-    nature,
     of_rows,
     text_of,
     with_columns,
@@ -94,7 +92,7 @@ def across_from_table(table: Table) -> Found | None:
     if any(_GRID.fullmatch(name) for name in form.questions):
         return _of_grids(table, form, assessor, notes)
     asked = [name for name in form.questions if name != assessor]
-    graded = [name for name in asked if nature(cells_of(table, name)) in ("score", "choice")]
+    graded = [name for name in asked if facts_of(table, name).nature in ("score", "choice")]
     left_out = [(name, "no score in it") for name in asked if name not in graded]
     if not graded:
         raise InputError("No question of this form was answered by a score.", kind="no_scores", where=table.source)
@@ -130,7 +128,7 @@ def _form(table: Table) -> _Form | None:
 
 def _all_shares(table: Table, name: str) -> bool:
     """Say whether the cells of a column are points of a quiz, 4 / 5."""
-    kinds = kinds_of(cells_of(table, name))
+    kinds = facts_of(table, name).distinct
     return bool(kinds) and all(re.fullmatch(r"\d+(\.\d+)? / \d+", str(cell).strip()) for cell in kinds)
 
 
@@ -139,7 +137,7 @@ def _names_objects(table: Table, name: str) -> bool:
     folded = fold(name)
     if _JUDGING.search(folded):
         return _CHOOSING.search(folded) is not None and "how" not in folded
-    return bool(kinds_of(cells_of(table, name)))
+    return bool(facts_of(table, name).count)
 
 
 def _with_assessor(table: Table, form: _Form) -> tuple[Table, _Form, str, tuple[Problem, ...]]:
@@ -250,7 +248,7 @@ def _unfolded(
     records: list[dict[str, Cell]] = []
     rows: list[int] = []
     whose, when = cells_of(table, assessor), cells_of(table, form.time)
-    filled = {key: is_filled(column) for key, column in columns.items()}
+    filled = {(question, label): facts_of(table, name).filled for question, label, name in parts}
     for row in range(len(table)):
         for label in dict.fromkeys(label for _, label, _ in parts):
             keys = [(question, label) for question in questions if (question, label) in columns]

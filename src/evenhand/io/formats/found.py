@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import InputError, Problem
-from evenhand.panel.column import NO_CODE, Cell, Column, Table, factorise
+from evenhand.panel.column import Cell, Column, Table, factorise
 from evenhand.panel.headings import fold
 from evenhand.panel.rules import is_empty, label_text
-from evenhand.panel.sheet import Facts, Nature
+from evenhand.panel.sheet import Facts
 from evenhand.panel.understand import answers
 from evenhand.words import argument, count_of, name_some
 
@@ -77,30 +77,15 @@ def cells_of(table: Table, name: str) -> Column:
     return table.columns[table.names.index(name)]
 
 
-def kinds_of(column: Column) -> list[Cell]:
-    """Return the distinct cells of a column that are not empty; plain numbers stand for themselves."""
-    codes = np.unique(column.codes)
-    found = [column.cells[code] for code in codes.tolist() if code != NO_CODE]
-    if column.numbers is not None and codes.size and int(codes[-1]) == NO_CODE:
-        found += np.unique(column.numbers[column.codes == NO_CODE]).tolist()
-    return [cell for cell in found if not is_empty(cell)]
-
-
-def is_filled(column: Column) -> NDArray[np.bool_]:
-    """Say for each row whether its cell is filled."""
-    filled = np.array([not is_empty(cell) for cell in column.cells] or [False], np.bool_)
-    plain = column.codes == NO_CODE
-    return np.where(plain, column.numbers is not None, filled[np.where(plain, 0, column.codes)])
+def facts_of(table: Table, name: str) -> Facts:
+    """Return what the cells of a column look like."""
+    return Facts(0, cells_of(table, name), table.decimal_comma)
 
 
 def per_cell(column: Column, say: Callable[[Cell], bool]) -> NDArray[np.bool_]:
-    """Say for each row what is true of its cell, asked once for each distinct one; plain numbers have to be text."""
-    answers = np.array([say(cell) for cell in column.cells] or [False], np.bool_)
-    plain = column.codes == NO_CODE
-    found = answers[np.where(plain, 0, column.codes)]
-    for row in np.flatnonzero(plain):
-        found[row] = say(column[int(row)])
-    return np.asarray(found)
+    """Say for each row what is true of its cell, asked once for each distinct one, None for an empty one."""
+    kinds, place = Facts(0, column, False).kinds
+    return np.array([say(cell) for cell in kinds], np.bool_)[place]
 
 
 def of_rows(table: Table, rows: NDArray[np.bool_]) -> Table:
@@ -131,11 +116,6 @@ def left_out_rows(count: int, what: str) -> tuple[Problem, ...]:
 
 
 # --- fields of a review --------------------------------------------------------------------------
-
-
-def nature(column: Column) -> Nature:
-    """Say what the cells of a field are: scores, one of a few choices, yes and no, or text."""
-    return Facts(0, column, False).nature
 
 
 def with_fields(

@@ -13,7 +13,7 @@ from evenhand.io.formats.found import (
     Found,
     cells_of,
     column_named,
-    kinds_of,
+    facts_of,
     left_out_rows,
     listed,
     of_rows,
@@ -56,7 +56,7 @@ def from_table(table: Table) -> Found | None:
 
 def _is_signed(table: Table, name: str) -> bool:
     """Say whether a column holds signatures as OpenReview writes them: ``~Name1``, or the path of a group."""
-    return any(re.search(r"~\w|/", text_of(cell)) for cell in kinds_of(cells_of(table, name)))
+    return any(re.search(r"~\w|/", text_of(cell)) for cell in facts_of(table, name).distinct)
 
 
 def _refuse_pseudonyms(table: Table) -> None:
@@ -64,8 +64,8 @@ def _refuse_pseudonyms(table: Table) -> None:
     for column in table.columns:
         first = next((cell for cell in column.cells if cell is not None), None)
         if isinstance(first, str) and _PSEUDONYM.fullmatch(first.strip()):
-            kinds = [str(cell).strip() for cell in kinds_of(column)]
-            refuse_pseudonyms(kinds, sum(cell is not None for cell in column), table.source)
+            filled = [cell for cell in column if cell is not None]
+            refuse_pseudonyms([str(cell).strip() for cell in dict.fromkeys(filled)], len(filled), table.source)
 
 
 def refuse_pseudonyms(labels: Sequence[str], count: int, source: str) -> None:

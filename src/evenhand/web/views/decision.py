@@ -13,14 +13,17 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from evenhand.models.additive import METHODS as PLAIN
 from evenhand.models.fit import method_name
 from evenhand.reports import blocks
+from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for
 from evenhand.web.forms import Places
 from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
-from evenhand.web.work import METHODS, REFINEMENTS, Answer, Looked, answering, cells_in, choices_for, looking
-from evenhand.words import translated
+from evenhand.web.reading import Looked, cells_in, looking
+from evenhand.web.views.reading import text_at
+from evenhand.words import count_of, name_some, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from evenhand.answers.alerts import Alert
     from evenhand.answers.decision import Standing
 
+_SLIPS, _GROUPS = 5, 6
 _SEARCHED: Final = 20
 """From this many objects on, the table has a field to search in."""
 
@@ -47,13 +51,31 @@ def shown(panel: Panel, answer: Answer, objects: Sequence[Standing] = ()) -> dic
         "method_name": method_name,
         "methods": METHODS,
         "refinements": REFINEMENTS,
-        "stops": [replace(one, remedy="") for one in answer.stops],
+        "stops": [_stop(one, answer) for one in answer.stops],
         "slips": _slips(answer),
         "checks": [replace(one, remedy=_remedy(one)) for one in answer.alerts if one.level == "check"],
         "remarks": [one for one in answer.alerts if one.level == "note"],
         "is_provisional": bool(answer.stops),
         "has_search": len(answer.standings) > _SEARCHED,
     }
+
+
+def _stop(alert: Alert, answer: Answer) -> Alert:
+    """Return an alert that stops the decision as these pages show it; of groups, who is in them and what joins them."""
+    if alert.kind != "groups":
+        return replace(alert, remedy="")
+    graph = answer.fit.connectivity
+    lines = [
+        (
+            _("Group %(group)s:") % {"group": at},
+            _("%(assessors)s on %(objects)s.")
+            % {"assessors": name_some(people, 6), "objects": count_of(len(objects), answer.fit.panel.noun)},
+        )
+        for at, (objects, people) in enumerate(graph.components[:_GROUPS], 1)
+    ]
+    pairs = [_("%(who)s on %(object)s") % {"who": who, "object": object_} for who, object_ in graph.suggestions]
+    joins = _("Ask for %(scores)s: then all can be compared. Or decide on each group by itself.")
+    return replace(alert, lines=(*alert.lines, *lines), remedy=joins % {"scores": name_some(pairs, 4)})
 
 
 def _links(name: str, panel: Panel, labels: Iterable[str]) -> dict[str, str]:
@@ -63,17 +85,21 @@ def _links(name: str, panel: Panel, labels: Iterable[str]) -> dict[str, str]:
 
 
 def _slips(answer: Answer) -> list[dict[str, Any]]:
-    """Return the cells of the scores that must be checked first."""
-    scores = answer.found.combined.panel
-    if scores.rows is None or scores.reading is None:
-        return []
-    found = []
-    for at in [at for one in answer.stops for at in one.scores][:5]:
-        pair = (str(scores.objects[scores.object_index[at]]), str(scores.assessors[scores.assessor_index[at]]))
-        column = scores.reading.column_of(*pair, None if scores.criterion is None else str(scores.criterion[at]))
-        if column is not None:
-            row = int(scores.rows[at])
-            found.append({"object": pair[0], "assessor": pair[1], "row": row, "column": column})
+    """Return the cells of the scores that must be checked first, each with what was probably meant."""
+    scores, found = answer.found.combined.panel, []
+    for alert in answer.stops:
+        for at in alert.scores[:_SLIPS]:
+            cell = scores.cell_of(at)
+            if cell is None:
+                continue
+            guessed = [one.fit.panel for one in alert.outcomes if one.fit.panel.n_assessments == scores.n_assessments]
+            meant = next((float(one.score[at]) for one in guessed if one.score[at] != scores.score[at]), None)
+            object_, assessor = scores.objects[scores.object_index[at]], scores.assessors[scores.assessor_index[at]]
+            row, column = cell
+            found.append(
+                {"object": object_, "assessor": assessor, "row": row, "column": column}
+                | {"meant": None if meant is None else f"{meant:g}"}
+            )
     return found
 
 
@@ -82,6 +108,10 @@ def _remedy(alert: Alert) -> str:
     pages = {
         "hangs_on_assessor": _("The page What if shows what would change without an assessor."),
         "other_method": _("The page Evidence shows the methods side by side, and takes another at a click."),
+        "far_score": _("Ask whether it is meant. The refinement “heavy tails” lets such scores pull less."),
+        "confidence": _("To let it count for nothing, choose “incomplete block analysis” below."),
+        "tie": _("Draw lots, or decide by what the scores do not say."),
+        "thin": _("Ask for another score."),
     }
     return pages.get(alert.kind, "" if "`" in alert.remedy else alert.remedy)
 
@@ -96,6 +126,9 @@ def decision(request: HttpRequest, pk: int) -> HttpResponse:
         unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
         corrections = list(panel.corrections.filter(undone=None))
         context = shown(panel, answer) | {"unread": unread, "corrections": corrections}
+        for one in context["slips"]:  # as it stands in the file, and whether it was read otherwise already
+            one["text"] = "" if looked is None else text_at(looked.table, one["row"], one["column"])
+            one["is_corrected"] = any((other.row, other.column) == (one["row"], one["column"]) for other in corrections)
         return page(request, "decision.html", panel, **context)
 
     return when_done(request, answering(panel), show, panel)
@@ -220,6 +253,16 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
         comparison, used = found["comparison"], found["answer"].fit.method
         advised = comparison and comparison["recommendation"]["method"]
         supported = choices_for(advised) if advised and advised != used else None
-        return page(request, "evidence.html", panel, supported=supported, **context | found)
+        rows = {row["method"]: row for row in found["by_error"]}
+        first = [row for name, row in rows.items() if name in (advised, used, *PLAIN)]
+        further = {
+            "supported": supported,
+            "errors": {name: row["loo_rmse"] for name, row in rows.items() if row["loo_rmse"] is not None},
+            "first": first,
+            "rest": [row for row in rows.values() if row not in first],
+            "best": next(iter(rows), None),
+            "advised": advised,
+        }
+        return page(request, "evidence.html", panel, **context | found | further)
 
     return when_done(request, jobs.start(f"evidence-{mark(panel.state())}", "comparing", work), show, panel)

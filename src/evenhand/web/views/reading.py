@@ -23,7 +23,7 @@ from evenhand.panel.rules import label_text, parse_score, probably_meant
 from evenhand.web.forms import Corrected, Settings
 from evenhand.web.models import Correction, Panel
 from evenhand.web.pages import page, when_done
-from evenhand.web.work import ROLES, Looked, cells_in, looking
+from evenhand.web.reading import CHOICES, ROLES, Looked, cells_in, looking
 
 if TYPE_CHECKING:
     from evenhand.panel.column import Table
@@ -87,6 +87,8 @@ def reading(request: HttpRequest, pk: int) -> HttpResponse:
             role_words=_role_words(looked.table, told),
             meanings=panel.options.get("scores", {}) | (told.scores if told is not None else {}),
             layouts=LAYOUTS,
+            choices=CHOICES,
+            read_sheet="" if looked.table is None else looked.table.source.rpartition(", sheet ")[2],
             systems=list(FORMATS),
             form=Settings(initial=_initial(panel.options)),
             options=panel.options,
@@ -294,7 +296,10 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
     job = looking(panel)
     job.wait(60)
     table: Table | None = None if job.result is None else job.result.table
-    number = 0
+    number, back = 0, request.POST.get("back") == "decision"
+    if back and not request.POST.get("reason", "").strip():
+        messages.error(request, _("Say how you know: the reason goes into the record. Nothing was changed."))
+        return redirect("decision", pk)
     for text_of, column in _cells(request.POST):
         form = Corrected(
             {
@@ -311,28 +316,33 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
         if given["row"] not in table.row_numbers or column not in table.names:
             messages.error(request, _("There is no such cell in this file."))
             continue
-        if request.POST.get("back") == "decision" and given["text"] and parse_score(given["text"]) is None:
-            messages.error(request, _("“%(text)s” is not a number: nothing was changed.") % {"text": given["text"]})
+        before, is_kept = text_at(table, given["row"], column), back and "keep" in request.POST
+        text = before if is_kept else given["text"]
+        if back and not is_kept and "empty" not in request.POST and parse_score(text) is None:
+            messages.error(request, _("“%(text)s” is not a number: nothing was changed.") % {"text": text})
             continue
-        before = text_at(table, given["row"], column)
-        if before != given["text"]:
-            save_correction(panel, given["row"], column, before, given["text"], given["reason"])
+        if before != text or is_kept:
+            save_correction(panel, given["row"], column, before, text, given["reason"])
             number += 1
     if number:
         panel.keep()
     row = request.POST.get("row", "")
-    if request.POST.get("back") == "decision":
+    if back:
         return redirect("decision", pk)
     return redirect(f"{reverse('reading', args=[pk])}{f'?row={row}' if row.isdecimal() else ''}#sheet")
 
 
 @transaction.atomic
 def save_correction(panel: Panel, row: int, column: str, before: str, after: str, reason: str = "") -> None:
-    """Keep what a cell is to be read as, in place of what was said of it before."""
-    panel.corrections.filter(row=row, column=column, undone=None).update(undone=timezone.now())
+    """Keep what a cell is to be read as, in place of what was said of it before; ``before`` is what it is read as."""
+    earlier = panel.corrections.filter(row=row, column=column, undone=None)
+    known = earlier.first()
+    before = before if known is None else known.before  # what stands in the file
+    earlier.update(undone=timezone.now())
     Correction.objects.create(panel=panel, row=row, column=column, before=before, after=after, reason=reason)
     said = {"row": row, "column": column, "before": before or "–", "after": after or "–"}
-    panel.say(_("Row %(row)s, %(column)s: %(before)s read as %(after)s") % said, reason)
+    words = _("Row %(row)s, %(column)s: %(before)s read as %(after)s")
+    panel.say((_("Row %(row)s, %(column)s: %(after)s is right") if before == after else words) % said, reason)
 
 
 def _cells(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:

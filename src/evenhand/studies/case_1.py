@@ -1,7 +1,8 @@
-"""Simulated panels: errors of the methods, as in the paper's case study 1 (sec. 4.1), and plans for a panel to come."""
+"""The paper's case study 1 (sec. 4.1), simulated panels: errors of the methods, beside the published ones."""
 
 from __future__ import annotations
 
+import csv
 import math
 import os
 import signal
@@ -13,23 +14,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
-from evenhand.answers.next_best import variances_about_mean
 from evenhand.compiled import Floats
-from evenhand.errors import EvenhandError, LimitError, NotConnectedError, bad_option
+from evenhand.errors import EvenhandError, InputError, NotConnectedError, bad_option
 from evenhand.frames import Shown
-from evenhand.models.additive import calibrate, incomplete_block
-from evenhand.models.average import simple_average
-from evenhand.models.fit import Fit
-from evenhand.panel.panel import Panel
 from evenhand.panel.simulate import simulate_panel
 from evenhand.progress import report
-from evenhand.words import count_of
+from evenhand.studies.printed import PrintedNumber, PrintedVerdict, Reproduction, compared_fits
 
-METHODS: Final = ("sa", "iba", "cwc")
+COMPARED: Final = ("sa", "iba", "cwc")
 """The methods that the paper compares, in the order of its figures from above."""
 
 PROFILES: Final = ((1.0, 1.0, 1.0), (1.0, 1.0, 2.0), (1.0, 2.0, 1.0), (2.0, 1.0, 1.0))
@@ -40,9 +38,6 @@ MEASURES: Final = ("value_mean_error", "value_max_error", "bias_mean_error", "bi
 
 _WORTH_A_PROCESS: Final = 500_000
 """Assessments to simulate and fit that take about as long as a process takes to start."""
-
-_LARGEST_DESIGN: Final = 4_000
-"""Largest number of objects and assessors together whose covariance is held in memory."""
 
 _THREAD_SETTINGS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -64,7 +59,7 @@ class SimulationStudy(Shown):
     numbers
         The other numbers of the study, by name.
     errors
-        Shape (profiles, per_object, runs, 3 methods, 4 measures), in the order of ``METHODS`` and ``MEASURES``;
+        Shape (profiles, per_object, runs, 3 methods, 4 measures), in the order of ``COMPARED`` and ``MEASURES``;
         errors of biases are nan for averages, which have none.
     """
 
@@ -94,12 +89,12 @@ class SimulationStudy(Shown):
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the results as columns, a row for each profile, number of assessors and method."""
-        shape = (len(self.profiles), len(self.per_object), len(METHODS))
+        shape = (len(self.profiles), len(self.per_object), len(COMPARED))
         places = list(np.ndindex(shape))
         found: dict[str, list[Any]] = {
             "profile": [profile_name(self.profiles[p]) for p, _, _ in places],
             "per_object": [self.per_object[r] for _, r, _ in places],
-            "method": [METHODS[m] for _, _, m in places],
+            "method": [COMPARED[m] for _, _, m in places],
         }
         means, errors = self.means, self.standard_errors
         for k, name in enumerate(MEASURES):
@@ -175,7 +170,7 @@ def simulation_study(  # noqa: PLR0913
     if (step is not None and not 0 < step < math.inf) or (bounds is not None and not bounds[0] < bounds[1]):
         raise bad_option("A step must be positive, and bounds must be in order.")
     tasks = [(p, r, run) for p in range(len(chosen)) for r in range(len(counts)) for run in range(runs)]
-    errors = np.empty((len(chosen), len(counts), runs, len(METHODS), len(MEASURES)))
+    errors = np.empty((len(chosen), len(counts), runs, len(COMPARED), len(MEASURES)))
     work = n_objects * runs * len(chosen) * sum(counts)
     jobs = min(jobs, len(tasks), 1 + work // _WORTH_A_PROCESS)
     # small batches, so that progress moves and an interrupt is not waited for
@@ -194,15 +189,6 @@ def simulation_study(  # noqa: PLR0913
 def profile_name(profile: Sequence[float]) -> str:
     """Return a profile as the paper writes it: ``1:1:2``."""
     return ":".join(f"{part:g}" for part in profile)
-
-
-def compared_fits(panel: Panel) -> dict[str, Fit]:
-    """Return the fits that the paper compares, by method."""
-    return {
-        "sa": simple_average(panel),
-        "iba": incomplete_block(panel, gauge="zero_sum"),
-        "cwc": calibrate(panel, gauge="zero_sum"),
-    }
 
 
 def one_run(seed: int, run: int, profile: Profile, per_object: int, numbers: Mapping[str, Any]) -> Floats:
@@ -224,7 +210,7 @@ def one_run(seed: int, run: int, profile: Profile, per_object: int, numbers: Map
             f"A random panel of {panel.n_objects:,} objects with {per_object} of {numbers['n_assessors']} assessors "
             "each fell into groups that cannot be compared: take more objects, or more assessors per object."
         ) from error
-    found = np.full((len(METHODS), len(MEASURES)), np.nan)
+    found = np.full((len(COMPARED), len(MEASURES)), np.nan)
     for row, fit in zip(found, fits.values(), strict=True):
         of_values = np.abs(fit.values.estimate - simulated.values)
         row[:2] = of_values.mean(), of_values.max()
@@ -284,213 +270,177 @@ def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-# --- what to expect of a given design ------------------------------------------------------------
+# --- beside the published errors -----------------------------------------------------------------
+
+Published = Mapping[tuple[str, int], Mapping[str, float]]
+"""Published errors by profile and assessors per object, then by column such as ``cwc_mean_error``."""
+
+PUBLISHED_RUNS: Final = 100
+"""Simulations behind each published number."""
+
+_MOST_STANDARD_ERRORS: Final = 3.0
+_SETTING: Final = {
+    "n_objects": 3000,
+    "n_assessors": 15,
+    "value_mean": 50.0,
+    "value_sd": 15.0,
+    "bias_sd": 15.0,
+    "uncertainties": (5.0, 10.0, 15.0),
+    "bounds": (0.0, 100.0),
+    "step": 1.0,
+}
+"""The numbers of the paper's study."""
+_OF_BIASES: Final = "errors of biases"
+_COLUMNS: Final = {
+    "value_mean_error": ("figure 2", "{}_mean_error", "mean error"),
+    "value_max_error": ("figure 3", "{}_max_error", "largest error"),
+    "bias_mean_error": (_OF_BIASES, "{}_bias_mean_error", "mean error"),
+    "bias_max_error": (_OF_BIASES, "{}_bias_max_error", "largest error"),
+}
+"""For each measure, where the paper shows it, its published column, and words for it."""
+
+_BIASES: Final = "does not follow from the stated model, in which all but a little of it is the mean of 15 biases"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DesignStudy(Shown):
-    """How far calibrated values and plain averages are from the truth on simulated scores of one design.
-
-    Values count from the mean of all, which no panel can tell from the mean bias.
-
-    Attributes
-    ----------
-    panel
-        Who reads what.
-    runs, seed
-        How often scores were simulated, and the seed behind all of it.
-    sd
-        Expected standard deviation of each calibrated value, from the design alone (n_O).
-    error, error_averages
-        Root of the mean squared error of each calibrated value and of each plain average (n_O).
-    """
-
-    panel: Panel
-    runs: int
-    seed: int
-    sd: Floats
-    error: Floats
-    error_averages: Floats
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Return the objects as columns."""
-        readings = np.bincount(self.panel.object_index, minlength=self.panel.n_objects)
-        numbers = {name: getattr(self, name).tolist() for name in ("sd", "error", "error_averages")}
-        return {"object": list(self.panel.objects), "assessments": readings.tolist(), **numbers}
+def read_published(path: str | os.PathLike[str]) -> Published:
+    """Read the published errors: a csv file with a row for each profile and number of assessors per object."""
+    place = Path(path)
+    try:
+        with place.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+        found = {
+            (row.pop("high:medium:low"), int(row.pop("assessors_per_object"))): {
+                name: float(cell) for name, cell in row.items()
+            }
+            for row in rows
+        }
+    except OSError as error:
+        message = f"{place} cannot be read ({error.strerror})."
+        raise InputError(message, kind="cannot_read", where=str(path)) from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{place} is not a table of published errors: it needs the columns high:medium:low and "
+            "assessors_per_object, and numbers.",
+            kind="bad_data",
+            where=str(path),
+        ) from error
+    return found
 
 
-def design_study(panel: Panel, *, runs: int = 100, seed: int = 1, **numbers: Any) -> DesignStudy:
-    """Return what error to expect of a design, by simulating its scores, beside the standard deviations predicted.
+def case_study_1(study: SimulationStudy, published: Published | None = None) -> Reproduction:
+    """Return the errors of a study beside the published ones; without these, the errors alone.
+
+    A published number is the mean of 100 runs: its standard error is the spread between runs of our study, over ten.
+    The two agree if they differ by no more than three standard errors of the difference; from fewer than 100 runs these
+    are rough, and the band is as much wider as Student's t is than the normal distribution.
 
     Parameters
     ----------
-    panel
-        Who reads what, such as the ``panel`` of a design; its scores are not used.
-    runs
-        How often scores are simulated.
-    seed
-        Seed of the random numbers.
-    numbers
-        What values, biases and scores are like, as for :func:`~evenhand.simulate_panel`.
-
-    Examples
-    --------
-    >>> from evenhand import assign
-    >>> found = design_study(assign(12, 4, per_object=2).panel, runs=200, bounds=None, step=None)
-    >>> bool(abs(found.error.mean() / found.sd.mean() - 1) < 0.1), bool((found.error_averages > found.error).all())
-    (True, True)
+    study
+        Case study 1 or part of it, from :func:`~evenhand.studies.simulation_study`.
+    published
+        Published errors, from :func:`read_published`.
     """
-    if runs < 1 or seed < 0:
-        raise bad_option("A study needs a run at least, and a seed that is not negative.")
-    if panel.n_objects + panel.n_assessors > _LARGEST_DESIGN:
-        raise LimitError(f"A design is simulated for up to {_LARGEST_DESIGN:,} objects and assessors together.")
-    squares = np.zeros((3, panel.n_objects))
-    for run in range(runs):
-        report("simulating scores", run, runs)
-        drawn = simulate_panel(seed=(seed, run), design=panel, **numbers)
-        fit = calibrate(drawn.panel)
-        truth = drawn.values - drawn.values.mean()
-        estimates = fit.values.estimate, simple_average(drawn.panel).values.estimate
-        squares[:2] += [np.square(estimate - estimate.mean() - truth) for estimate in estimates]
-        squares[2] += variances_about_mean(fit.posterior.unit_covariance(), panel.n_objects)
-    error, averages, sd = np.sqrt(squares / runs)
-    return DesignStudy(panel, runs, seed, sd, error, averages)
-
-
-# --- how many assessors per object a panel needs -------------------------------------------------
-
-_OBJECTS: Final = 3000
-"""Objects to average over, in as many random designs as that takes: at least 3, at most 100."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanStep:
-    """What to expect from a number of assessors per object.
-
-    Attributes
-    ----------
-    per_object
-        Assessors per object.
-    sd
-        Typical standard deviation of a value (root of the mean variance) after calibration with confidence.
-    sd_averages
-        The same for plain averages, whose values take on the biases of those who happened to read the object.
-    load
-        Objects that each assessor reads, on average.
-    """
-
-    per_object: int
-    sd: float
-    sd_averages: float
-    load: float
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Plan(Shown):
-    """How many assessors per object a panel needs.
-
-    Attributes
-    ----------
-    target_sd
-        The standard deviation of values that is wanted.
-    profile
-        Frequencies of the uncertainties.
-    steps
-        What each number of assessors per object gives, up to the first that is enough, or to all assessors.
-    """
-
-    target_sd: float
-    profile: tuple[float, ...]
-    n_objects: int
-    n_assessors: int
-    steps: tuple[PlanStep, ...]
-
-    @property
-    def answer(self) -> PlanStep | None:
-        """The fewest assessors per object that are enough; None if all of them are not."""
-        last = self.steps[-1]
-        return last if last.sd <= self.target_sd else None
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Return the steps as columns."""
-        return {name: [getattr(step, name) for step in self.steps] for name in PlanStep.__slots__}
-
-    def __str__(self) -> str:
-        last = self.steps[-1]
-        if self.answer is None:
-            return (
-                f"No: even if all {count_of(self.n_assessors, 'assessor')} read every object, the sd of a value is "
-                f"{last.sd:.2f}, above {self.target_sd:g}."
+    notes = []
+    other = [name for name, usual in _SETTING.items() if study.numbers[name] != usual]
+    if other and published is not None:
+        names = ", ".join(other)
+        raise bad_option(f"The study differs from the paper's in {names}: it cannot be compared.")
+    if published is None:
+        notes.append("The published errors were not at hand, so that nothing is compared.")
+    elif study.runs == 1:
+        notes.append("A single run has no standard error, so that nothing is compared.")
+    numbers = tuple(_numbers(study, published))
+    compared = sum(number.verdict != "not compared" for number in numbers if number.place != _OF_BIASES)
+    if compared:
+        band = _band(study.runs)
+        expected = compared * 2 * float(stdtr(study.runs - 1, -band))
+        if study.runs < PUBLISHED_RUNS:
+            notes.append(
+                f"From {study.runs} runs standard errors are rough themselves, so that numbers differ only from "
+                f"{band:.1f} standard errors on, not from three as with {PUBLISHED_RUNS} runs: more runs tell more."
             )
-        return (
-            f"For an sd of {self.target_sd:g}, {count_of(last.per_object, 'assessor')} per object (sd {last.sd:.2f}), "
-            f"which is about {last.load:,.0f} objects for each of {self.n_assessors:,} assessors."
+        notes.append(
+            f"Of {compared} errors and ratios, chance alone puts {expected:.1f} on average further apart than that "
+            f"({band:.1f} standard errors); those of a cell go together, since they come from the same panels."
         )
+    return Reproduction("case-study-1", "Section 4.1: simulated panels, figures 2 to 4", numbers, tuple(notes))
 
 
-def plan(
-    target_sd: float,
-    *,
-    n_objects: int = 3000,
-    n_assessors: int = 15,
-    uncertainties: Sequence[float] = (5.0, 10.0, 15.0),
-    profile: Sequence[float] = (1.0, 1.0, 1.0),
-    bias_sd: float = 15.0,
-    seed: int = 1,
-) -> Plan:
-    """Return how many assessors per object are needed for values of a given standard deviation.
+def _numbers(study: SimulationStudy, published: Published | None) -> Iterator[PrintedNumber]:
+    for p, profile in enumerate(study.profiles):
+        for r, per_object in enumerate(study.per_object):
+            name = profile_name(profile)
+            cell = (published or {}).get((name, per_object), {})
+            row = f"{name}, r = {per_object}"
+            yield from _errors(study, (p, r), cell, row)
+            yield from _ratios(study, (p, r), cell, row)
 
-    Variances of values need no scores: Cov(v) = diag(1/C_o) + Q Sigma_b Q^T (App. D) depends on who reads what, and
-    how surely. They are averaged over random designs, for r = 2, 3, ... until they are small enough. They are
-    in the weighted gauge: about the level of the panel as a whole, which no design can know.
 
-    Parameters
-    ----------
-    target_sd
-        The standard deviation of values that is wanted, in points.
-    n_objects, n_assessors
-        Size of the panel.
-    uncertainties, profile
-        The uncertainties of scores to expect, and how often each.
-    bias_sd
-        Spread of the biases to expect; matters for plain averages only.
-    seed
-        Seed of the designs.
+def _errors(
+    study: SimulationStudy, at: tuple[int, int], cell: Mapping[str, float], row: str
+) -> Iterator[PrintedNumber]:
+    """Yield what figures 2 and 3 show, and the errors of biases."""
+    means, spreads = study.means[at], study.spreads[at]
+    for m, method in enumerate(COMPARED):
+        for k, measure in enumerate(MEASURES):
+            place, column, words = _COLUMNS[measure]
+            of_biases = measure.startswith("bias")
+            if of_biases and method != COMPARED[-1]:
+                continue  # not published
+            title = f"{words} of {method.upper()}" if of_biases else method.upper()
+            printed, note = cell.get(column.format(method)), _BIASES if of_biases else ""
+            yield _compare(study, spreads[m, k], place, row, title, printed, float(means[m, k]), note)
+
+
+def _ratios(
+    study: SimulationStudy, at: tuple[int, int], cell: Mapping[str, float], row: str
+) -> Iterator[PrintedNumber]:
+    """Yield what figure 4 shows: errors of calibration over those of averages, from the same runs."""
+    errors = study.errors[at]
+    for k, words in enumerate(("mean", "largest")):
+        below = errors[:, 0, k]
+        column = _COLUMNS[MEASURES[k]][1]
+        for m, method in enumerate(COMPARED[1:], start=1):
+            above = errors[:, m, k]
+            ratio = float(above.mean() / below.mean())
+            # errors of the two go together: the spread is that of what the ratio leaves over
+            spread = float(np.std(above - ratio * below, ddof=1) / below.mean()) if study.runs > 1 else math.nan
+            over, under = cell.get(column.format(method)), cell.get(column.format("sa"))
+            printed = None if over is None or under is None else over / under
+            yield _compare(study, spread, "figure 4", row, f"{words}, {method.upper()}/SA", printed, ratio)
+
+
+def _band(runs: int) -> float:
+    """Return how many standard errors two numbers may be apart.
 
     Examples
     --------
-    >>> print(plan(5, n_objects=200, n_assessors=10))
-    For an sd of 5, 4 assessors per object (sd 4.23), which is about 80 objects for each of 10 assessors.
+    >>> [round(_band(runs), 1) for runs in (3, 10, 100)]
+    [19.2, 4.1, 3.0]
     """
-    if not target_sd > 0:
-        raise bad_option("The standard deviation that is wanted must be positive.")
-    if n_assessors < 2 or n_objects < 2 or seed < 0:
-        raise bad_option("A plan needs two objects and two assessors at least, and a seed that is not negative.")
-    designs = min(100, max(3, math.ceil(_OBJECTS / n_objects)))
-    steps: list[PlanStep] = []
-    for per_object in range(2, n_assessors + 1):
-        report("planning", per_object - 2, n_assessors - 1)
-        drawn = [
-            simulate_panel(
-                n_objects,
-                n_assessors,
-                per_object,
-                seed=(seed, per_object, design),
-                bias_sd=bias_sd,
-                uncertainties=uncertainties,
-                profile=profile,
-            ).panel
-            for design in range(designs)
-        ]
-        try:
-            sds = [calibrate(panel, noise="declared").values.sd for panel in drawn]
-        except NotConnectedError:
-            continue  # too few for a random design to hold together
-        sd = float(np.sqrt(np.mean(np.square(np.asarray(sds, dtype=np.float64)))))
-        noise = float(np.average(np.square(uncertainties), weights=profile))
-        luck = bias_sd**2 * (1 / per_object - 1 / n_assessors)
-        load = per_object * n_objects / n_assessors
-        steps.append(PlanStep(per_object, sd, float(np.sqrt(noise / per_object + luck)), load))
-        if sd <= target_sd:
-            break
-    return Plan(target_sd, tuple(float(part) for part in profile), n_objects, n_assessors, tuple(steps))
+    if runs >= PUBLISHED_RUNS:
+        return _MOST_STANDARD_ERRORS
+    return -float(stdtrit(runs - 1, math.erfc(_MOST_STANDARD_ERRORS / math.sqrt(2)) / 2))
+
+
+def _compare(
+    study: SimulationStudy,
+    spread: float,
+    place: str,
+    row: str,
+    column: str,
+    printed: float | None,
+    ours: float,
+    note: str = "",
+) -> PrintedNumber:
+    """Return a published mean beside ours; the spread between runs tells how far apart the two may be."""
+    standard_error = float(spread) * math.sqrt(1 / study.runs + 1 / PUBLISHED_RUNS)
+    if printed is None or math.isnan(standard_error):
+        return PrintedNumber(place, row, column, printed, ours)
+    apart = abs(ours - printed) / standard_error if standard_error > 0 else math.inf
+    verdict: PrintedVerdict = "agrees"
+    if apart > _band(study.runs):
+        verdict = "known" if note else "differs"
+    words = "" if verdict == "agrees" else note or f"{apart:.1f} standard errors apart"
+    return PrintedNumber(place, row, column, printed, ours, standard_error, verdict, words)

@@ -9,8 +9,8 @@ import pytest
 from evenhand.cli.options import as_typed
 from evenhand.errors import InputError
 from evenhand.panel.headings import EITHER_SD_OR_LEVEL, SYNONYMS, fold
+from evenhand.panel.layout import Roles, recognise
 from evenhand.panel.lexicon import CONFIDENCES
-from evenhand.panel.roles import Roles, recognise
 from evenhand.words import spoken
 
 BASE = ["object", "assessor", "score"]
