@@ -305,14 +305,16 @@ JSON_EXAMPLES = {
         "design --objects 4 --assessors 4 --per-object 2 --uncertainty 5 --effort 0.1 --max-load 2 --no-outlook",
         "design --objects listed.csv --assessors 3 --per-object 2 --expertise known.csv --effort 0.1",
         "design --extend chain.csv --add 1 --effort 0.1",
-        "design --extend apart.csv --add 1 --effort 0.1 --no-outlook",
-        "design --objects listed.csv --assessors mail.csv --per-object 2 --effort 0.1 --hotcrp bulk.csv",
+        "design --extend apart.csv --add 1 --effort 0.1 --no-outlook --round R2 --alternates 1",
+        "design --extend chain.csv --left A --effort 0.1 --no-outlook",
+        "design --objects listed.csv --assessors mail.csv --per-object 2 --effort 0.1 --hotcrp bulk.csv --round R1",
         "design --objects wrote.csv --assessors mails.csv --per-object 2 --bids bids.csv --conflict-domains "
         "--floor --max-probability 0.9 --effort 0.1",
     ),
     "simulate": (
         "simulate --objects 60 --assessors 5 --per-object 2 --runs 2 --figures drawn",
         "simulate --objects 60 --assessors 5 --target-sd 5",
+        "simulate --design ring.csv --runs 2",
     ),
     "reproduce": ("reproduce figure-1 case-study-1 --runs 1 --figures drawn",),
     "plot": ("plot values scores.csv --top 9 -o values.json", "plot graph scores.csv -o graph.json"),
@@ -371,7 +373,7 @@ def write_rich_files() -> None:
     Path("criteria.csv").write_text("\n".join(criteria), encoding="utf-8")
 
 
-WHOLE = {"assessor_graph", "robustness", "drawn", "random", "before"}
+WHOLE = {"assessor_graph", "robustness", "drawn", "random", "before", "since"}
 """Keys of lists and objects that are null as a whole where they do not apply."""
 
 

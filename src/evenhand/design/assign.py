@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -11,21 +11,9 @@ import numpy as np
 
 from evenhand.compiled import Flags
 from evenhand.design.exchange import Found
-from evenhand.design.find import LARGEST_INVERSE, cheapest, find, grow, require_inverse, searched
+from evenhand.design.find import LARGEST_INVERSE, cheapest, find, require_inverse
 from evenhand.design.floor import floored
-from evenhand.design.inputs import (
-    MOST_PAIRS,
-    Given,
-    Members,
-    Pairs,
-    floats_of,
-    members_in,
-    members_of,
-    pairs_of,
-    pose,
-    said_of,
-    whole_numbers,
-)
+from evenhand.design.inputs import Given, Members, Pairs, floats_of, members_of, pairs_of, pose, said_of
 from evenhand.design.limits import Asked, known_authors, limits_of, pairs_within
 from evenhand.design.loads import even_loads, load_levels
 from evenhand.design.lottery import lottery
@@ -42,7 +30,8 @@ from evenhand.design.signals import (
     with_conflicts,
 )
 from evenhand.design.task import Aim, Objective, Task
-from evenhand.errors import InputError, NoDesignError, Problem, bad_option
+from evenhand.design.there import There, without
+from evenhand.errors import Problem, bad_option
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.panel import Panel
 from evenhand.words import argument, count_of, name_some
@@ -89,6 +78,8 @@ def assign(  # noqa: PLR0913
     seed: int = 0,
     effort: float = 1.0,
     time_limit: float | None = None,
+    there: There | None = None,
+    more: int | None = None,
 ) -> Design:
     """Return who should assess what, so that calibrated values will be as precise as they can be.
 
@@ -185,6 +176,8 @@ def assign(  # noqa: PLR0913
         How long to search, relative to what is usual.
     time_limit
         Seconds to search at most; with it, the outcome may depend on the machine.
+    there, more
+        What is there already and how many to add to it, as :func:`extend` says.
 
     Raises
     ------
@@ -246,6 +239,10 @@ def assign(  # noqa: PLR0913
     task = replace(posed(given), wide=lambda: posed(everyone))
     if loads not in get_args(Loads):
         raise bad_option(f"Loads are {' or '.join(get_args(Loads))}, not {loads}.")
+    if there is not None:
+        task, aim = there.upon(task, aim, more=more, is_told=uncertainty is not None)
+        there.check_room(task, more)
+    stated = task.most_load
     if task.expertise is None and expertise_weight > 0:
         raise bad_option("A weight of expertise needs expertise: give it, or topics.")
     record = Record(derived=tuple(derived))
@@ -277,9 +274,10 @@ def assign(  # noqa: PLR0913
         words = f"{count_of(len(strangers), 'author')} left aside, being no assessor: {name_some(strangers)}."
         notes.append(Problem("authors", words))
     if target_sd is None:
-        notes += _load_notes(task, outcome, said_of(max_load, sides[1], "max_load"))
+        gone = () if there is None else there.left
+        notes += _load_notes(task, outcome, said_of(max_load, sides[1], "max_load"), gone)
     record = replace(record, signals=effects(record.freed or task, outcome.chosen, signals))
-    return _design(task, outcome, aim, seed, notes, *sides, record)
+    return replace(_design(task, outcome, aim, seed, notes, *sides, record), stated_load=stated)
 
 
 def _check_lottery(aim: Aim, max_probability: float | None, target_sd: float | None, floor: bool, salt: str) -> None:
@@ -306,10 +304,11 @@ def _guessable(seed: int, salt: str) -> list[Problem]:
     return [Problem("guessable", words)]
 
 
-def _load_notes(task: Task, outcome: Found, most_said: Flags) -> list[Problem]:
+def _load_notes(task: Task, outcome: Found, most_said: Flags, gone: Collection[str]) -> list[Problem]:
     """Return notes on assessors without work, and on those who read more than an even share without being asked to."""
     load, notes = task.loads(outcome.chosen), []
     idle = [task.assessors[at] for at in np.flatnonzero((load == 0) & (task.most_load > 0)).tolist()]
+    idle = [assessor for assessor in idle if assessor not in gone]
     if idle:
         words = (
             f"{count_of(len(idle), 'assessor')} of {task.n_assessors:,} read nothing: {name_some(idle)}; a least load "
@@ -328,99 +327,103 @@ def _load_notes(task: Task, outcome: Found, most_said: Flags) -> list[Problem]:
     return notes
 
 
-def extend(
-    panel: Panel,
-    count: int,
+def extend(  # noqa: PLR0913
+    there: Any,
+    count: int | None = None,
     *,
-    max_load: int | Mapping[Any, int] | Sequence[int] | None = None,
+    scores: Panel | None = None,
+    objects: Any = None,
+    assessors: Any = None,
+    left: Sequence[Any] = (),
+    per_object: int | Mapping[Any, int] | None = None,
     conflicts: Pairs = (),
-    uncertainty: float | None = None,
-    objective: Objective = "variance",
+    fixed: Pairs = (),
+    objective: Objective | None = None,
     top: int | None = None,
     expected: Any = None,
     value_sd: float | None = None,
-    seed: int = 0,
-    effort: float = 1.0,
-    time_limit: float | None = None,
+    **further: Any,
 ) -> Design:
-    """Return a panel's assessments and further ones, where they help most.
+    """Return a design that changes another or goes on from a panel: what is there stays, and the rest is made good.
+
+    Pairs that are there stay, unless their assessor has left or a conflict has come up; those that are scored stay in
+    any case, with the confidence that was declared. What is added is chosen as :func:`assign` chooses.
 
     Parameters
     ----------
-    panel
-        What has been assessed: its pairs are fixed, with the precision that was declared.
+    there
+        A panel with scores, a design, or pairs (assessor, object).
     count
-        How many to add.
-    max_load
-        Most assessments by each assessor, old ones included; no limit where not given.
+        How many assessments to add, wherever they help most. Where it is not given, objects get ``per_object``.
+    scores
+        Scores that are in, as a panel, where ``there`` is a design or pairs.
+    objects, assessors
+        New ones, or all of them, as for :func:`assign`: whoever and whatever is not there yet is added.
+    left
+        Assessors who have left: what they have not scored is taken from them, and they get nothing more.
+    per_object
+        Assessments that each object is to have, one number or by label; as many as before where nothing is said.
     conflicts
-        Pairs (assessor, object) that must not be added.
-    uncertainty
-        Expected standard deviation of a further score; the panel's typical one where not given. Where the panel has
-        levels or no confidences, that of any medium score, which puts all expectations in points.
-    objective, top, expected, value_sd, seed, effort, time_limit
-        As for :func:`assign`. For ``"top"``, expected values may be those of a fit.
+        Pairs that must not be; one that is there and not scored is taken back.
+    fixed
+        Pairs that must be added.
+    objective, top, expected, value_sd
+        As for :func:`assign`. With ``top`` alone, further assessments go where the scores that are in leave the
+        decision on so many places open.
+    further
+        What else :func:`assign` takes. Without ``max_load``, assessments that go wherever they help most have no limit.
+
+    Examples
+    --------
+    >>> made = assign(["P1", "P2", "P3"], ["Ana", "Ben", "Cy"], per_object=2)
+    >>> changed = extend(made, left=["Ben"], assessors=["Di"])
+    >>> changed.loads["Di"], len(set(made.assignments) & set(changed.assignments))
+    (2, 4)
     """
-    if count < 1:
+    if count is not None and count < 1:
         raise bad_option("The number of assessments to add must be at least 1.")
-    _check_options(seed, effort, time_limit, None)
-    objects, assessors = members_in(panel, "object"), members_in(panel, "assessor")
-    aim = _aim(objects, objective, top, expected, value_sd, 0.0)
-    n_objects, n_assessors = panel.n_objects, panel.n_assessors
-    if n_objects * n_assessors > MOST_PAIRS:
-        raise InputError(
-            f"{count_of(n_objects, 'object')} and {count_of(n_assessors, 'assessor')} make more pairs than can be "
-            f"searched ({MOST_PAIRS:,}).",
-            kind="too_large",
-        )
-    if uncertainty is not None and not (math.isfinite(uncertainty) and uncertainty > 0):
-        raise bad_option("The uncertainty of a score must be positive.")
-    typical = float(np.exp(np.log(panel.precision).mean()))
-    precision = panel.precision
-    if uncertainty is not None and panel.confidence in ("level", "none"):  # then it is that of a medium assessment
-        precision, typical = precision / uncertainty**2, typical / uncertainty**2
-    elif uncertainty is not None:
-        typical = 1 / uncertainty**2
-    done = np.zeros(n_objects * n_assessors)
-    np.add.at(done, panel.object_index.astype(np.int64) * n_assessors + panel.assessor_index, precision)
-    taken = pairs_of(conflicts, objects, assessors, "conflicts")
-    possible = np.ones(done.size, dtype=bool)
-    possible[taken] = False
-    possible |= done > 0
-    keys = np.flatnonzero(possible)
-    is_done = done[keys] > 0
-    object_, assessor = np.divmod(keys, n_assessors)
-    most = whole_numbers(max_load, assessors, "max_load", n_objects)
-    existing = np.bincount(assessor[is_done], minlength=n_assessors)
-    task = Task(
-        objects=objects.labels,
-        assessors=assessors.labels,
-        object=object_,
-        assessor=assessor,
-        precision=np.where(is_done, done[keys], typical),
-        expertise=None,
-        cost=np.ones(keys.size),
-        fixed=is_done,
-        least=np.bincount(object_[is_done], minlength=n_objects),
-        most=np.full(n_objects, n_assessors),
-        least_load=np.zeros(n_assessors, dtype=np.int64),
-        most_load=np.maximum(most, existing),
-        total=int(is_done.sum()) + count,
-        conflicts=taken,
-        in_points=panel.confidence == "uncertainty" or uncertainty is not None,
+    if count is not None and per_object is not None:
+        raise bad_option("Give the number of assessments to add, or how many each object is to have, not both.")
+    known = There.of(there, scores=scores, left=left)
+    sides = known.sides(
+        None if objects is None else members_of(objects, "object"),
+        None if assessors is None else members_of(assessors, "assessor"),
     )
-    require_inverse(task, "Where further assessments help most")
-    start = grow(task, aim)
-    if start is None:
-        room = int((~is_done).sum())
-        raise NoDesignError(
-            f"{count_of(count, 'assessment')} cannot be added: conflicts and loads leave room for fewer "
-            f"({count_of(room, 'pair')} without an assessment).",
-            kind="capacity",
-            short=max(count - room, 0),
-        )
-    outcome = searched(task, [start], aim, seed=seed, effort=effort, time_limit=time_limit)
-    return _design(task, outcome, aim, seed, [], objects, assessors)
+    barred = _labelled(conflicts, *sides, "conflicts")
+    kept = known.kept(barred)
+    must = _labelled(fixed, *sides, "fixed pairs")
+    pairs = [*dict.fromkeys([*kept, *must])]
+    barred = [*(pair for pair in barred if pair not in set(kept)), *known.barred(sides[0])]
+    if objective is None:
+        objective = "variance" if top is None else "top"
+    if objective == "top" and value_sd is None and expected is None and known.scores is not None:
+        value_sd = 1.0  # the scores tell
+    if count is not None:
+        further.setdefault("loads", "free")
+    made = assign(
+        *sides,
+        per_object=known.wanted(sides[0], per_object, pairs),
+        conflicts=barred,
+        fixed=pairs,
+        objective=objective,
+        top=top,
+        expected=expected,
+        value_sd=value_sd,
+        there=known,
+        more=count,
+        **further,
+    )
+    idle = [assessor for assessor, load in made.loads.items() if assessor in known.left and not load]
+    stays = np.array([assessor not in idle for assessor in made.task.assessors])
+    made = replace(made, stated_load=None if made.stated_load is None else made.stated_load[stays])
+    return replace(made, task=without(made.task, idle), earlier=known.pairs, rounds=known.rounds)
+
+
+def _labelled(given: Pairs, objects: Members, assessors: Members, what: str) -> list[tuple[str, str]]:
+    """Return pairs by their labels."""
+    object_, assessor = np.divmod(pairs_of(given, objects, assessors, what), len(assessors.labels))
+    both = zip(assessor.tolist(), object_.tolist(), strict=True)
+    return [(assessors.labels[a], objects.labels[o]) for a, o in both]
 
 
 def _check_options(seed: int, effort: float, time_limit: float | None, target_sd: float | None) -> None:

@@ -64,6 +64,10 @@ def find(task: Task, aim: Aim, *, seed: int, effort: float, time_limit: float | 
         report("exchanging assessments", 0, None)
         chosen = spread(task, chosen, weight=aim.expertise_weight, seed=seed)
         return Found(chosen, 1, in_time=True)
+    if task.fixed.any() and (task.least < task.most).any():
+        start = grow(task, aim) if task.readings(task.fixed).all() else None
+        starts = _starts(task, seed, ["pairs"]) if start is None else iter([start])
+        return searched(task, starts, aim, seed=seed, effort=effort, time_limit=time_limit)
     built = _built(task, seed)
     if built is not None and aim.expertise_weight == 0 and aim.objective != "top":
         return Found(built, 0, in_time=True)

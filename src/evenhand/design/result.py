@@ -97,6 +97,10 @@ class Design(frames.Shown):
         What goes with the objects and with the assessors, such as titles and addresses: by column, and then by label.
     rounds
         The round of pairs (assessor, object) that have one.
+    earlier
+        The pairs of what this design changes, whether they are still in it or not; None where it is new.
+    stated_load
+        Most assessments by each assessor that was asked for (n_A), before work was shared evenly; None where unknown.
     record
         How it came about, beyond a search.
     """
@@ -112,6 +116,8 @@ class Design(frames.Shown):
     object_details: Details = field(default_factory=dict)
     assessor_details: Details = field(default_factory=dict)
     rounds: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    earlier: tuple[tuple[str, str], ...] | None = None
+    stated_load: Codes | None = None
     record: Record = field(default_factory=Record)
 
     @property

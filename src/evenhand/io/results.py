@@ -29,7 +29,7 @@ _SIDES = ("objects", "assessors")
 
 _FURTHER = (
     *("variances", "covariates", "scales", "noise_factors", "thresholds", "latent", "outlying", "criteria"),
-    *("correlation", "signals", "derived_conflicts", "marginals"),
+    *("correlation", "signals", "derived_conflicts", "marginals", "changes", "alternates"),
 )
 """Tables of refined models, of criteria and of how a design came about, written wherever a summary has them."""
 
