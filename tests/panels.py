@@ -19,7 +19,7 @@ from evenhand.panel.entries import Entries
 from evenhand.panel.gauge import Affine, Anchor, Gauge, Reference
 from evenhand.panel.layout import Roles
 from evenhand.panel.panel import Panel
-from evenhand.panel.rules import Options
+from evenhand.panel.rules import ReadOptions
 
 Floats = NDArray[np.float64]
 
@@ -277,7 +277,7 @@ def check_columns(
 ) -> Entries:
     """Return what the rules make of the used columns of a table, each given cell by cell."""
     made = tuple(factorise(name, cells) for name, cells in zip(names, columns, strict=True))
-    collector = Collector(roles, Options(**options), covariates)
+    collector = Collector(roles, ReadOptions(**options), covariates)
     numbers = np.array(row_numbers, dtype=np.int64)
     collector.add(Table(tuple(names), made, numbers, "the table", decimal_comma, headers=made[1] if is_wide else None))
     return collector.entries()

@@ -227,3 +227,21 @@ def test_an_interrupt_ends_all_processes_with_one_word() -> None:
         time.sleep(0.1)
     os.killpg(started.pid, signal.SIGKILL)
     pytest.fail("processes were left behind")
+
+
+def test_simulate_scores_a_given_design(tmp_path: Path) -> None:
+    design = tmp_path / "design.csv"
+    assert (
+        run("design", "--objects", 9, "--assessors", 4, "--per-object", 2, "--no-outlook", "-o", design).exit_code == 0
+    )
+    found = answer("simulate", "--design", design, "--runs", 20, "--uncertainties", "6", "--profile", "1")
+    assert [one["assessments"] for one in found["objects"]] == [2] * 9
+    assert found["mean_error"] == pytest.approx(found["mean_sd"], rel=0.5)
+    assert found["mean_error"] < found["mean_error_averages"]
+    sure = tmp_path / "sure.csv"
+    sized = ("--objects", 9, "--assessors", 4, "--per-object", 2, "--uncertainty", 6, "--no-outlook", "-o", sure)
+    assert run("design", *sized).exit_code == 0
+    told = answer("simulate", "--design", sure, "--runs", 2)
+    assert told["mean_sd"] == pytest.approx(found["mean_sd"], rel=1e-6)  # the design says how sure each score is
+    assert "predicted" in run("simulate", "--design", sure, "--runs", 2).stdout
+    assert "--objects has no meaning with --design" in run("simulate", "--design", sure, "--objects", 9).stderr

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.errors import InputError, LimitError
-from evenhand.io.coding import LARGE
+from evenhand.io.coding import LARGE_FILE
 from evenhand.io.table import MAX_CELLS
 from evenhand.panel.layout import Roles, recognise
 from evenhand.panel.panel import Panel
@@ -462,7 +462,7 @@ def test_a_large_file_is_read_with_its_further_columns(tmp_path: Path, suffix: s
     )
     path = tmp_path / f"large.{suffix}"
     frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
-    assert path.stat().st_size >= LARGE
+    assert path.stat().st_size >= LARGE_FILE
     panel = eh.read_panel(path, covariates=["order"], criterion="about")
     assert panel.n_assessments == size
     assert panel.criteria == ("merit", "style")
@@ -485,7 +485,7 @@ def test_a_covariate_with_a_word_far_down_is_read_as_categories(tmp_path: Path, 
     )
     path = tmp_path / f"large.{suffix}"
     frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path, compression="uncompressed")
-    assert path.stat().st_size >= LARGE
+    assert path.stat().st_size >= LARGE_FILE
     panel = eh.read_panel(path, covariates=["round"])
     assert panel.covariates["round"].tolist() == frame["round"].to_list()
     assert [note.kind for note in panel.notes] == ["mixed_covariate"]

@@ -41,7 +41,7 @@ def both(path: Path, *, portion: int = WHOLE, numba: bool = True, **options: Any
     """Read a file cell by cell and column by column, insist that the outcomes are equal, and return them."""
     by_cell = outcome(path, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coding, "LARGE", 0)
+        patch.setattr(coding, "LARGE_FILE", 0)
         patch.setattr(source, "LOOKED_AT", 0)
         patch.setattr(delimited, "PORTION", portion)
         patch.setattr(delimited, "LEAST_PORTION", portion)
@@ -293,7 +293,7 @@ def test_a_long_file_lists_its_first_problems_and_counts_the_rest(
 ) -> None:
     path = write(tmp_path, ROWS.replace(".5\n", " pounds\n"))
     by_cell = outcome(path)
-    monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(coding, "LARGE_FILE", 0)
     monkeypatch.setattr(source, "LOOKED_AT", 0)
     monkeypatch.setattr(delimited, "LEAST_PORTION", 5000)
     with pytest.raises(InputError) as caught:
@@ -407,7 +407,7 @@ def test_labels_are_a_sequence_that_equals_a_tuple() -> None:
 def test_a_file_that_does_not_fit_into_memory_is_refused_with_the_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(coding, "LARGE_FILE", 0)
     monkeypatch.setattr(source, "LOOKED_AT", 0)
     monkeypatch.setattr(memory, "TRIFLE", 0)
     monkeypatch.setattr(memory, "available", lambda: 10_000)
@@ -419,7 +419,7 @@ def test_a_file_that_does_not_fit_into_memory_is_refused_with_the_figure(
 
 
 def test_large_files_tell_how_far_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(coding, "LARGE_FILE", 0)
     monkeypatch.setattr(source, "LOOKED_AT", 0)
     monkeypatch.setattr(delimited, "LEAST_PORTION", 10_000)
     heard: list[tuple[str, float, float | None]] = []
@@ -442,7 +442,7 @@ def test_only_large_files_are_read_column_by_column(tmp_path: Path, monkeypatch:
 def test_a_damaged_large_parquet_file_is_refused_in_one_sentence(
     tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(coding, "LARGE_FILE", 0)
     monkeypatch.setattr(source, "LOOKED_AT", 0)
     path = tmp_path / "a.parquet"
     pl.DataFrame({"object": [f"P{i}" for i in range(1000)], "assessor": "A", "score": 1.0}).write_parquet(path)
@@ -463,7 +463,7 @@ def test_a_parquet_file_that_ends_the_process_of_its_reader_is_refused(
 ) -> None:
     (tmp_path / "parquet_worker.py").write_text("import os\nos.abort()\n")
     monkeypatch.setattr("evenhand.io.parquet.__file__", str(tmp_path / "parquet.py"))
-    monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(coding, "LARGE_FILE", 0)
     monkeypatch.setattr(source, "LOOKED_AT", 0)
     pl.DataFrame({"object": ["x"], "assessor": ["a"], "score": [1.0]}).write_parquet(tmp_path / "a.parquet")
     with pytest.raises(InputError, match="broke off"):
@@ -485,14 +485,14 @@ def test_few_bytes_with_many_rows_are_read_column_by_column(tmp_path: Path, monk
     rows = 100_000
     frame = pl.select(object=pl.int_range(rows), assessor=pl.lit("a"), score=pl.lit(1.0))
     frame.write_parquet(tmp_path / "a.parquet", compression="zstd")
-    assert (tmp_path / "a.parquet").stat().st_size < coding.LARGE
+    assert (tmp_path / "a.parquet").stat().st_size < coding.LARGE_FILE
     taken = patch_count(monkeypatch)
     assert eh.read_panel(tmp_path / "a.parquet").n_objects == rows
     assert taken
 
 
 def test_what_is_collected_is_a_panel_with_small_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(coding, "LARGE_FILE", 0)
     monkeypatch.setattr(source, "LOOKED_AT", 0)
     panel = eh.read_panel(write(tmp_path, ROWS))
     assert isinstance(panel, Panel)
@@ -508,7 +508,7 @@ def test_labels_of_every_panel_are_found_by_the_codes_themselves(
 ) -> None:
     path = write(tmp_path, ROWS)
     panels = [eh.read_panel(path), Panel.from_arrays([0, 1], [0, 0], [1.0, 2.0])]
-    monkeypatch.setattr(coding, "LARGE", 0)
+    monkeypatch.setattr(coding, "LARGE_FILE", 0)
     monkeypatch.setattr(source, "LOOKED_AT", 0)
     monkeypatch.setattr(compiled, "LARGE", 0)
     panels += [eh.read_panel(path), eh.read_panel(eh.pack_panel(panels[0], tmp_path / "packed"))]

@@ -171,6 +171,27 @@ def test_a_result_or_a_solver_is_asked_what_it_can_do_and_not_what_it_is(module:
         )
 
 
+ONE_MEANING = ("words", "errors", "compiled", "frames", "panel", "io", "cluster", "studies")
+"""Rooms among which a name of a class or a constant means one thing."""
+
+SHARED = {"Column", "Cell"}
+"""Columns and cells of the tables that come in are those of `panel`, of workbooks that go out those of `io.sheets`."""
+
+
+def test_a_name_means_one_thing() -> None:
+    places: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            names = {one.id for one in targets if isinstance(one, ast.Name) and one.id not in ("T", "_")}
+            names |= {node.name} if isinstance(node, ast.ClassDef) else set()
+            for name in names:
+                places.setdefault(name, set()).add(module)
+    for name, modules in places.items():
+        ours = sorted(module for module in modules if layer_of(module) in ONE_MEANING)
+        assert len(ours) < 2 or name.startswith("_") or name in SHARED | {"__all__"}, f"{name} is in {ours}"
+
+
 def test_only_public_functions_have_more_than_12_parameters_and_none_is_tangled() -> None:
     """Ruff refuses both, unless a line says otherwise: those that say so are public functions, all of them."""
     public = {*evenhand.__all__, *evenhand.design.__all__, *evenhand.studies.__all__, *vars(evenhand.Panel)}

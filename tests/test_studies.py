@@ -15,8 +15,8 @@ import evenhand as eh
 from evenhand.errors import EvenhandError, InputError, NoDesignError
 from evenhand.studies import case_1
 from evenhand.studies.case_1 import (
+    COMPARED,
     MEASURES,
-    METHODS,
     PROFILES,
     PUBLISHED_RUNS,
     Published,
@@ -140,7 +140,7 @@ def test_the_table_has_a_row_for_each_profile_count_and_method() -> None:
         for i, key in enumerate(zip(columns["profile"], columns["per_object"], columns["method"], strict=True))
         if key == ("1:2:1", 3, "cwc")
     )
-    cell = study.errors[2, 1, :, METHODS.index("cwc"), MEASURES.index("value_max_error")]
+    cell = study.errors[2, 1, :, COMPARED.index("cwc"), MEASURES.index("value_max_error")]
     assert columns["value_max_error"][at] == pytest.approx(cell.mean())
     assert columns["value_max_error_se"][at] == pytest.approx(cell.std(ddof=1) / math.sqrt(3))
     assert columns["bias_mean_error"][at - 2] is None
@@ -185,7 +185,7 @@ def value_scores(study: SimulationStudy, published: Published, measure: int, spr
     printed = np.array(
         [
             [
-                [published[profile_name(profile), r][column.format(method)] for method in METHODS]
+                [published[profile_name(profile), r][column.format(method)] for method in COMPARED]
                 for r in (2, 3, 4, 5, 6)
             ]
             for profile in PROFILES
@@ -240,7 +240,7 @@ def fake_study(published: Published, shift: float = 0.0, runs: int = 100) -> Sim
     for p, profile in enumerate(PROFILES):
         for r in range(5):
             cell = published[profile_name(profile), r + 2]
-            for m, method in enumerate(METHODS):
+            for m, method in enumerate(COMPARED):
                 errors[p, r, :, m, 0] = cell[f"{method}_mean_error"] + shift + about
                 errors[p, r, :, m, 1] = cell[f"{method}_max_error"] + shift + about
             errors[p, r, :, 2, 2] = cell["cwc_bias_mean_error"] + about

@@ -18,7 +18,7 @@ from evenhand.io.panels import read_panel
 from evenhand.io.table import arrange
 from evenhand.panel.layout import Given
 from evenhand.panel.panel import Panel
-from evenhand.panel.rules import Options
+from evenhand.panel.rules import ReadOptions
 from evenhand.panel.source import collected
 from evenhand.panel.understand import answers, understand
 
@@ -41,7 +41,7 @@ def panels(draw: st.DrawFn, least: int = 2) -> Scores:
 
 def read(rows: Sequence[Sequence[Any]], **told: Any) -> Panel:
     """Return the panel of rows of cells."""
-    return Panel.from_read(collected(arrange(rows, source="sheet"), Given(**told), Options()))
+    return Panel.from_read(collected(arrange(rows, source="sheet"), Given(**told), ReadOptions()))
 
 
 def scores_of(panel: Panel) -> Scores:
@@ -217,7 +217,7 @@ def doors(folder: Path, scores: Scores) -> Iterator[tuple[str, Callable[..., Pan
 
 @pytest.fixture
 def as_if_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.io.coding.LARGE", 1)
+    monkeypatch.setattr("evenhand.io.coding.LARGE_FILE", 1)
     monkeypatch.setattr("evenhand.panel.source.LOOKED_AT", 1)
 
 

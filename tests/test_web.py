@@ -353,7 +353,7 @@ def test_what_is_too_large_is_refused_in_a_sentence(chair: Any, monkeypatch: pyt
 )
 def test_names_of_files_are_made_harmless(given: str) -> None:
     application()
-    from evenhand.web.work import safe_name
+    from evenhand.web.reading import safe_name
 
     name = safe_name(given)
     assert 0 < len(name) <= 120

@@ -22,16 +22,16 @@ from evenhand.cli import options as ask
 from evenhand.cli.fitting import (
     Calibrating,
     CriteriaFitting,
+    FileOptions,
     Fitting,
     Gauging,
     Input,
     LeastSquares,
-    Reading,
     Scores,
     refuse_criteria_of,
 )
 from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, as_typed, command, part, typed
-from evenhand.cli.reports import QUESTION, Drawing, Lottery, Reporting
+from evenhand.cli.reports import QUESTION, Drawing, LotteryOptions, Reporting
 from evenhand.cli.showing import Summary, say, say_beside, show_json, show_next_step
 from evenhand.errors import EvenhandError, InputError, MissingPackageError
 from evenhand.words import spoken
@@ -366,7 +366,7 @@ check.appendix = _names  # type: ignore[attr-defined]
 class CompareOptions(Input):
     """What ``evenhand compare`` is told."""
 
-    reading: Reading = part(Reading, hidden=["criterion"])
+    reading: FileOptions = part(FileOptions, hidden=["criterion"])
     gauging: Gauging = part(Gauging)
     scores: Scores = part(Scores)
     quick: bool = ask.flag("The four methods only, without refinements.", heading=QUESTION)
@@ -401,8 +401,12 @@ def compare(options: CompareOptions) -> None:
     from evenhand.answers.evidence import Priors
     from evenhand.cli import terminal
     from evenhand.models.refined import Refinements
-    from evenhand.reports.first_sheets import comparison_sheet
     from evenhand.reports.summary import summarise_comparison
+
+    def front() -> list[Sheet]:
+        from evenhand.reports.first_sheets import comparison_sheet  # which workbooks alone need
+
+        return [comparison_sheet(summary)]
 
     priors = Priors(*options.priors) if options.priors else None
     panel = options.reading.read()
@@ -419,14 +423,14 @@ def compare(options: CompareOptions) -> None:
     gauge, per_component = options.gauging.parsed(), options.gauging.per_component
     found = compare_methods(panel, gauge=gauge, per_component=per_component, priors=priors, candidates=candidates)
     summary = summarise_comparison(found)
-    options.output.give(summary, terminal.show_comparison, front=lambda: [comparison_sheet(summary)])
+    options.output.give(summary, terminal.show_comparison, front=front)
 
 
 class RankOptions(Options):
     """What ``evenhand rank`` is told."""
 
     fitting: CriteriaFitting = part(CriteriaFitting)
-    lottery: Lottery = part(Lottery)
+    lottery: LotteryOptions = part(LotteryOptions)
     rows: int = ask.row_limit(40)
     output: Output = part(Output, tables=("objects",))
     reporting: Reporting = part(Reporting)
@@ -514,10 +518,11 @@ class NextOptions(Options):
 
 @command(NextOptions, name="next", epilog="Example: evenhand next scores.csv --top 10 --conflicts conflicts.csv")
 def next_assessments(options: NextOptions) -> None:
-    """Say which further assessments of FILE would help most.
+    """Say which further assessments of FILE would help most, as a set to be asked for at once.
 
     Without --top, those that narrow all values; with --top K, those that are expected to put most objects on the right
-    side of the line.
+    side of the line. Each is chosen with those before it counted as made; an object comes again only where that brings
+    half as much again as any other.
     """
     from evenhand.answers.decision import decision_for
     from evenhand.answers.next_best import next_best
@@ -535,12 +540,23 @@ def next_assessments(options: NextOptions) -> None:
         terminal.show_next,
         front=lambda: [next_sheet(summary), *_sheets(fit, decision_for(fit, options.top))],
     )
+    if found.object and not options.output.as_json:
+        _say_how_to_ask(options.output.out)
+
+
+def _say_how_to_ask(out: Path | None) -> None:
+    """Say how further assessments are handed out: with a design that adds them to the file."""
+    file = click.get_current_context().params["file"]
+    place = out if out is not None and out.suffix.lower() in (".csv", ".tsv", ".json") else Path("next.csv")
+    first = "" if place == out else f"add --out {place} to this, and "
+    told = " ".join(f'"{one}"' if " " in str(one) else str(one) for one in ("--extend", file, "--fixed", place))
+    say(f"To hand them out, {first}try: evenhand design {told} --sheets sheets.xlsx")
 
 
 class PackOptions(Input):
     """What ``evenhand pack`` is told."""
 
-    reading: Reading = part(Reading, hidden=["criterion", "covariates"])
+    reading: FileOptions = part(FileOptions, hidden=["criterion", "covariates"])
     place: Path = ask.output_place(
         "DIR", "Directory to write. A packed panel there is replaced, anything else is refused.", required=True
     )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _CELLS: Final = "What stands in its cells"
 
 
-class Reading(Options, heading="The file"):
+class FileOptions(Options, heading="The file"):
     """How a file is read."""
 
     file: Path = ask.argument(type=click.Path(path_type=Path))
@@ -144,7 +144,7 @@ class Reading(Options, heading="The file"):
 class Input(Options):
     """A file, and whether to say how the work on it is done."""
 
-    reading: Reading = part(Reading)
+    reading: FileOptions = part(FileOptions)
     verbose: bool = ask.verbose_flag()
 
     def refuse_criteria(self) -> None:
@@ -198,7 +198,7 @@ class Gauging(Options, heading="Where zero bias lies"):
         raise click.UsageError(f"{self.gauge!r} is not a gauge: use weighted, zero-sum, reference or anchor:LABEL.")
 
 
-class Estimating(Options, heading="The method"):
+class MethodOptions(Options, heading="The method"):
     """The method, and how it treats noise."""
 
     method: str = ask.choice(
@@ -368,7 +368,7 @@ class _Fitting(Input):
     """How a file is read and fitted."""
 
     gauging: Gauging = part(Gauging)
-    estimating: Estimating = part(Estimating)
+    estimating: MethodOptions = part(MethodOptions)
     refining: Refining = part(Refining)
 
     def _check_refinements(self) -> None:
@@ -434,7 +434,7 @@ class _Fitting(Input):
 class Fitting(_Fitting):
     """How a file is read and fitted, for questions that know no criteria."""
 
-    reading: Reading = part(Reading, hidden=["criterion"])
+    reading: FileOptions = part(FileOptions, hidden=["criterion"])
 
     def check(self) -> None:
         """Refuse criteria, intervals that are not shown, and refinements without effect."""
@@ -463,7 +463,7 @@ def refuse_criteria_of(panel: Panel) -> None:
     )
 
 
-class _OfLeastSquares(Estimating, heading="The method"):
+class _OfLeastSquares(MethodOptions, heading="The method"):
     """The method, where medians have no answer."""
 
     method: str = ask.choice(
@@ -473,7 +473,7 @@ class _OfLeastSquares(Estimating, heading="The method"):
     )
 
 
-class _OfCalibration(Estimating, heading="The method"):
+class _OfCalibration(MethodOptions, heading="The method"):
     """The method, where averages have no answer either."""
 
     method: str = ask.choice(
@@ -484,13 +484,13 @@ class _OfCalibration(Estimating, heading="The method"):
 class LeastSquares(Fitting):
     """How a file is read and fitted by least squares."""
 
-    estimating: Estimating = part(_OfLeastSquares, hidden=["interval"])
+    estimating: MethodOptions = part(_OfLeastSquares, hidden=["interval"])
 
 
 class Calibrating(Fitting):
     """How a file is read and calibrated."""
 
-    estimating: Estimating = part(_OfCalibration, hidden=["interval"])
+    estimating: MethodOptions = part(_OfCalibration, hidden=["interval"])
 
 
 class Combining(Options, heading="Several criteria"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import click
 
 from evenhand.cli import options as ask
-from evenhand.cli.fitting import Estimating, Fitting, Gauging, Refining, refuse_criteria_of
+from evenhand.cli.fitting import Fitting, Gauging, MethodOptions, Refining, refuse_criteria_of
 from evenhand.cli.options import Options, command, part
 from evenhand.cli.reports import QUESTION, Drawing
 from evenhand.cli.showing import say, show_json, show_written
@@ -50,7 +50,7 @@ class PlotOptions(Options):
 
         kind = self.kind
         if kind in OF_A_PANEL:
-            names = (*Gauging.names(), *Estimating.names(), *Refining.names())
+            names = (*Gauging.names(), *MethodOptions.names(), *Refining.names())
             ask.refuse(f"has no effect on {kind}, which shows who assessed what and needs no values.", *names)
         if kind == "all-methods":
             ask.refuse("has no effect on all-methods, which shows the four plain ones.", "method", *Refining.names())

@@ -31,7 +31,7 @@ class Drawing(Options, heading=QUESTION):
     seed: int = ask.whole("N", "Seed of the draws.", least=0, default=0)
 
 
-class Lottery(Drawing, heading=QUESTION):
+class LotteryOptions(Drawing, heading=QUESTION):
     """Posterior draws of ranks, and a lottery for the places that they leave open."""
 
     draws: int = ask.whole("N", "Posterior draws.", default=10_000)
@@ -68,7 +68,7 @@ class ReportOptions(Options):
     """What ``evenhand report`` is told."""
 
     fitting: CriteriaFitting = part(CriteriaFitting)
-    lottery: Lottery = part(Lottery)
+    lottery: LotteryOptions = part(LotteryOptions)
     place: Path = ask.output_place(
         "FILE",
         "The page to write, ending in .html. For a PDF print it from a browser: it is laid out for A4.",

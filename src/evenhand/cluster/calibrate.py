@@ -35,7 +35,7 @@ from evenhand.words import count_of
 if TYPE_CHECKING:
     import polars as pl
 
-FORMAT: Final = "evenhand-results"
+_FORMAT: Final = "evenhand-results"
 
 
 class OnCluster(Method):
@@ -271,7 +271,7 @@ def _summary(crew: Crew, read: Loaded, solved: Solved, noise: Noise, asked: dict
         rms = float(np.sqrt(variance * solved.trace / (2 * confidence)))
     error = None if solved.draws is None else float(1 / np.sqrt(2 * solved.draws.shape[1]))
     return {
-        "format": FORMAT,
+        "format": _FORMAT,
         "version": 1,
         "panel": {
             "objects": counts["object"],
@@ -324,7 +324,7 @@ def check_out(target: Path) -> None:
     if not (target.exists() or target.is_symlink()):
         return
     try:
-        ours = json.loads((target / "summary.json").read_text(encoding="utf-8"))["format"] == FORMAT
+        ours = json.loads((target / "summary.json").read_text(encoding="utf-8"))["format"] == _FORMAT
     except (OSError, ValueError, KeyError, TypeError):
         ours = False
     if not ours or target.is_symlink():

@@ -29,7 +29,7 @@ from evenhand.panel.column import Column, Table
 from evenhand.panel.confidence import FACTOR, Declared, Form, check_factor
 from evenhand.panel.graph import Side
 from evenhand.panel.layout import Roles, recognise
-from evenhand.panel.rules import Options, no_score
+from evenhand.panel.rules import ReadOptions, no_score
 from evenhand.panel.source import columns_of, wanted_of
 from evenhand.words import Speaker, argument, carried, count_of, spoken
 
@@ -183,7 +183,7 @@ def load_labelled(
 ) -> Loaded:
     """Read a Parquet file, a directory of them, or a dask dataframe, with labels onto the workers."""
     check_factor(factor)
-    coded = _code_all(crew, source, columns, Options(factor))
+    coded = _code_all(crew, source, columns, ReadOptions(factor))
     watch(coded, "reading")
     facts: list[CodedFacts] = crew.gather([crew.submit(getattr, one, "facts") for one in coded])
     problems = [problem for one in facts for problem in one.problems]
@@ -213,9 +213,9 @@ def load_labelled(
     return Loaded(larger, labels, declared.form, of_level, small=small, notes=(note,) if missing else ())
 
 
-def _code_all(crew: Crew, source: Any, columns: Mapping[str, str | None], options: Options) -> list[Any]:
+def _code_all(crew: Crew, source: Any, columns: Mapping[str, str | None], options: ReadOptions) -> list[Any]:
     """Return a future of coded labels for each file or partition."""
-    speaker = carried([one.name for one in fields(Options)])
+    speaker = carried([one.name for one in fields(ReadOptions)])
     if hasattr(source, "to_delayed"):
         roles = recognise([str(name) for name in source.columns], **columns, covariates=(), source="the frame")
         frames = crew.client.compute(source.to_delayed())
@@ -245,7 +245,7 @@ def _damaged(file: str) -> InputError:
     return InputError(message, kind="damaged", where=Path(file).name)
 
 
-def code_file(file: str, names: Sequence[str], roles: Roles, options: Options) -> Coded:
+def code_file(file: str, names: Sequence[str], roles: Roles, options: ReadOptions) -> Coded:
     """Return one Parquet file with its labels as codes."""
     import polars as pl
 
@@ -268,13 +268,13 @@ def code_file(file: str, names: Sequence[str], roles: Roles, options: Options) -
     return _code(columns, roles, options, Path(file).name, first_row=1)
 
 
-def code_frame(frame: Any, roles: Roles, options: Options, where: str) -> Coded:
+def code_frame(frame: Any, roles: Roles, options: ReadOptions, where: str) -> Coded:
     """Return one partition of a dask dataframe with its labels as codes."""
     names = [str(name) for name in frame.columns]
     return _code(columns_of(frame, names, wanted_of(roles, options)), roles, options, where, first_row=0)
 
 
-def _code(columns: tuple[Column, ...], roles: Roles, options: Options, where: str, *, first_row: int) -> Coded:
+def _code(columns: tuple[Column, ...], roles: Roles, options: ReadOptions, where: str, *, first_row: int) -> Coded:
     """Return a partition as the rules read it, with labels in order."""
     import polars as pl
 

@@ -31,7 +31,7 @@ from evenhand.words import by_door, count_of, name_some
 ACCURACY: Final = 1e-8
 """The error of any contrast is at most this part of its own posterior standard deviation."""
 
-DRAWS: Final = 64
+_DRAWS: Final = 64
 """Uncertainties are estimated from this many random right-hand sides where there is no dense matrix."""
 
 _DRAWN_AT_ONCE: Final = 16
@@ -371,17 +371,17 @@ class Descent:
         """Return draws of the smaller side, for w = 1, and its variances."""
         diagonal, blocks = self._diagonal, len(self._crew.blocks)
         size, own = diagonal.size, 1.0 - level.pull / level.pull.sum()
-        spread, draws = np.zeros(size), np.zeros((size, DRAWS), dtype=np.float32)
-        report("drawing", 0, DRAWS)
-        for at in range(0, DRAWS, _DRAWN_AT_ONCE):
+        spread, draws = np.zeros(size), np.zeros((size, _DRAWS), dtype=np.float32)
+        report("drawing", 0, _DRAWS)
+        for at in range(0, _DRAWS, _DRAWN_AT_ONCE):
             seeds = [(self._seed, number, at) for number in range(blocks)]
             noise = self._crew.sum(kernel.noise_gradient, size, _DRAWN_AT_ONCE, each=seeds)["gradient"]
             drawn = level.project(self._draw(noise))
             # given all others, each varies by own^2 / diagonal; draws are needed for the rest only
             spread += np.square(drawn - (own / diagonal)[:, None] * noise).sum(axis=1)
             draws[:, at : at + _DRAWN_AT_ONCE] = drawn
-            report("drawing", at + _DRAWN_AT_ONCE, DRAWS)
-        unit_variance = np.maximum(own**2 / diagonal + spread / DRAWS + level.common, 0.0)
+            report("drawing", at + _DRAWN_AT_ONCE, _DRAWS)
+        unit_variance = np.maximum(own**2 / diagonal + spread / _DRAWS + level.common, 0.0)
         return {"unit_variance": unit_variance, "draws": draws}
 
     def _draw(self, right: Floats) -> Floats:

@@ -15,9 +15,12 @@ import numpy as np
 from evenhand import frames
 from evenhand.compiled import Codes, Flags, Floats
 from evenhand.design.find import find
+from evenhand.design.floor import least_expertise
 from evenhand.design.inputs import Details, addresses_in
 from evenhand.design.inverse import Inverse
+from evenhand.design.lottery import Lottery
 from evenhand.design.program import least_cost
+from evenhand.design.signals import Conflict, Effect
 from evenhand.design.start import mix, parts_of
 from evenhand.design.task import Aim, Task
 from evenhand.errors import InputError, NoDesignError, Problem
@@ -32,8 +35,40 @@ from evenhand.words import count_of
 LARGEST_EXACT: Final = 2_500
 """Up to this many on the smaller side, expected sds are exact; beyond, they are estimated by sampling, in seconds."""
 
+PRICED: Final = 0.3
+"""Effort, relative to what is usual, of the search for what a floor or a lottery costs."""
+
 LARGEST_OUTLOOK: Final = 1_500
 """Up to this many objects and assessors together, an outlook is given."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """How a design came about, beyond a search: what was mixed, what followed, what was required and what was drawn.
+
+    Attributes
+    ----------
+    signals
+        What bids, topics and expertise weigh, and what each gets.
+    derived
+        Conflicts that follow from who wrote what, each with its reason.
+    floor, floor_bound
+        The floor under the mean expertise of the readers of an object, and what no design could have; None without one.
+    lottery
+        What the design was drawn from.
+    salt
+        What went with the seed into the draw.
+    freed
+        What was asked without the floor and without the lottery, for their price.
+    """
+
+    signals: tuple[Effect, ...] = ()
+    derived: tuple[Conflict, ...] = ()
+    floor: float | None = None
+    floor_bound: float | None = None
+    lottery: Lottery | None = None
+    salt: str = ""
+    freed: Task | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +97,12 @@ class Design(frames.Shown):
         What goes with the objects and with the assessors, such as titles and addresses: by column, and then by label.
     rounds
         The round of pairs (assessor, object) that have one.
+    earlier
+        The pairs of what this design changes, whether they are still in it or not; None where it is new.
+    stated_load
+        Most assessments by each assessor that was asked for (n_A), before work was shared evenly; None where unknown.
+    record
+        How it came about, beyond a search.
     """
 
     task: Task
@@ -75,6 +116,9 @@ class Design(frames.Shown):
     object_details: Details = field(default_factory=dict)
     assessor_details: Details = field(default_factory=dict)
     rounds: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    earlier: tuple[tuple[str, str], ...] | None = None
+    stated_load: Codes | None = None
+    record: Record = field(default_factory=Record)
 
     @property
     def emails(self) -> dict[str, str]:
@@ -112,6 +156,23 @@ class Design(frames.Shown):
         """Mean expertise of the pairs, from 0 to 1; None where nothing was said of it."""
         expertise = self.task.expertise
         return None if expertise is None else float(expertise[self.chosen].mean())
+
+    @property
+    def least_expertise(self) -> float | None:
+        """Smallest mean expertise of the readers of an object; None where nothing was said of it."""
+        return least_expertise(self.task, self.chosen)
+
+    @cached_property
+    def without(self) -> Design | None:
+        """The design that would be found without a floor and without a lottery: what they cost; None without them.
+
+        It is searched for when first asked for.
+        """
+        freed = self.record.freed
+        if freed is None:
+            return None
+        found = find(freed, self.aim, seed=self.seed, effort=PRICED, time_limit=None)
+        return replace(self, task=freed, chosen=found.chosen, record=Record())
 
     @cached_property
     def panel(self) -> Panel:
@@ -226,6 +287,8 @@ class Design(frames.Shown):
             table["expertise"] = task.expertise[pairs].tolist()
         if task.in_points:
             table["uncertainty"] = (1 / np.sqrt(task.precision[pairs])).tolist()
+        if self.record.lottery is not None:
+            table["probability"] = self.record.lottery.marginals[pairs].tolist()
         if task.fixed.any():
             table["fixed"] = task.fixed[pairs].tolist()
         if self.rounds:

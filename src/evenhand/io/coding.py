@@ -19,7 +19,7 @@ import numpy as np
 from evenhand.compiled import compiled, wants_loops
 from evenhand.errors import is_installed
 from evenhand.panel.collector import ReadAgainError
-from evenhand.panel.column import NO_CODE, Cell, Coder, Codes, Column, Vocabulary
+from evenhand.panel.column import NO_CODE, Cell, Coder, Column, RowCodes, Vocabulary
 from evenhand.panel.rules import parse_number
 from evenhand.panel.source import Wanted
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-LARGE = 2**20
+LARGE_FILE = 2**20
 """Bytes from which on polars reads a file, whose import takes as long as a dictionary takes to read so many."""
 
 _CHUNK = 65_536
@@ -47,7 +47,7 @@ def wants_polars(size: int) -> bool:
 
     Where it is not installed, files of any size are read by Python alone, which takes several times as long.
     """
-    return size >= LARGE and not _state["forked"] and is_installed("polars")
+    return size >= LARGE_FILE and not _state["forked"] and is_installed("polars")
 
 
 SPACES = (
@@ -212,7 +212,7 @@ class HashCoder(Vocabulary):
         self._listed.extend(self[len(self._listed) :])
         return self._listed
 
-    def encode(self, column: pl.Series) -> Codes:
+    def encode(self, column: pl.Series) -> RowCodes:
         """Return the codes of a column; empty cells have none, unless they are texts."""
         import polars as pl
 

@@ -136,7 +136,7 @@ class TextFile:
         self.names: tuple[str, ...] = ()
         self.rows = 0
         self._size = self._path.stat().st_size
-        self.most_problems = MOST_PROBLEMS if self._size >= coding.LARGE else None
+        self.most_problems = MOST_PROBLEMS if self._size >= coding.LARGE_FILE else None
         self._quick, self._by_hash, self._max_cells = quick and coding.wants_polars(self._size), True, max_cells
         self._encodings: list[str] = []
         self._comma: bool | None = None

@@ -23,7 +23,7 @@ from evenhand.panel.panel import Panel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FORMAT = "evenhand-panel"
+_FORMAT = "evenhand-panel"
 VERSION = 1
 _SIDES = ("objects.parquet", "assessors.parquet")
 _PIECE = 2**20
@@ -209,7 +209,7 @@ def _write(panel: Panel, work: Path, parts: int) -> None:
         written.append({"file": name, "rows": int(codes.size), "first": int(codes.min()), "last": int(codes.max())})
     progress.report("packing", parts, parts)
     manifest = {
-        "format": FORMAT,
+        "format": _FORMAT,
         "version": VERSION,
         "objects": panel.n_objects,
         "assessors": panel.n_assessors,
@@ -259,7 +259,7 @@ def _said(place: Path) -> dict[str, Any]:
         facts = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         raise _changed(place, f"{MANIFEST} cannot be read") from None
-    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+    if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
         raise _changed(place, f"{MANIFEST} is not that of a panel")
     return facts
 

@@ -23,7 +23,7 @@ from evenhand.panel.confidence import FACTOR, FormHint
 from evenhand.panel.headings import FORMS, bare_name, fold, meaning_of, weights_in
 from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, by_names, find_column, listed_names
 from evenhand.panel.panel import Panel, refuse_idle
-from evenhand.panel.rules import Best, Duplicates, Options, score_words
+from evenhand.panel.rules import Best, Duplicates, ReadOptions, score_words
 from evenhand.panel.source import Read, collected, read_source
 from evenhand.panel.understand import understand
 from evenhand.words import argument, name_some
@@ -182,7 +182,7 @@ def read_panel(  # noqa: PLR0913
     if given.layout == "wide" and named:
         said = "A wide sheet has a column for each assessor and nothing but scores in it"
         raise InputError(f"{said}: leave out {named[0]!r}.", kind="bad_option")
-    options = Options(
+    options = ReadOptions(
         FACTOR if told["factor"] is None else told["factor"],
         told["aliases"],
         told["duplicates"] or "error",
@@ -237,7 +237,7 @@ def _over(settled: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     return told | found | lists
 
 
-def _of_table(table: Table, given: Given, options: Options, format: str | None) -> Read:
+def _of_table(table: Table, given: Given, options: ReadOptions, format: str | None) -> Read:
     """Return the assessments of a table in memory, which another system may have written."""
     fault: InputError | None = None
     try:
@@ -270,7 +270,7 @@ def _system(table: Table, given: Given, format: str | None) -> Found | None:
     return from_table(table, format=format)
 
 
-def _of_system(found: Found, given: Given, options: Options) -> Read:
+def _of_system(found: Found, given: Given, options: ReadOptions) -> Read:
     """Return the assessments of another system's export; what the user said of it counts for more."""
     names, table = found.table.names, found.table
     if found.question is not None and not (given.score or given.criteria or given.criterion):
@@ -377,7 +377,7 @@ def _read(
     max_unpacked: int,
     format: str | None,
     given: Given,
-    options: Options,
+    options: ReadOptions,
     corrections: Mapping[str, str],
 ) -> Read:
     """Return the assessments of a file, which is read as a whole where it is small or must be."""
@@ -387,7 +387,7 @@ def _read(
 
     kind = _kind_of(path, sheet)
     if given.layout in (None, "long") and format is None and not corrections:
-        if kind == "text" and Path(path).stat().st_size >= coding.LARGE:
+        if kind == "text" and Path(path).stat().st_size >= coding.LARGE_FILE:
             return read_source(TextFile(path), given, options, of_table)
         if kind == "parquet":
             from evenhand.io.parquet import ParquetFile

@@ -36,9 +36,9 @@ from evenhand.panel.headings import (
 from evenhand.panel.layout import Kind, Layout, Slot, missing_columns, quoted
 from evenhand.panel.rules import label_text
 from evenhand.panel.sheet import (
-    MAIL,
+    ADDRESS,
     Facts,
-    Sheet,
+    TableFacts,
     another,
     computed,
     is_in_the_middle,
@@ -55,7 +55,7 @@ _NO_SCALE: Final = 20.0
 """How many times the highest score of all others makes the lowest number of a column odd, and no score at all."""
 
 
-def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
+def matrix(sheet: TableFacts, kind: Kind | None) -> Layout:
     """Return the layout of a table with a column for each assessor, or for each object."""
     down = sheet.named("assessor" if kind == "across" else "object") or rows_label(sheet, kind)
     across = columns_across(sheet, down)
@@ -103,7 +103,7 @@ def matrix(sheet: Sheet, kind: Kind | None) -> Layout:
     )
 
 
-def _told(sheet: Sheet, down: Facts) -> list[Facts]:
+def _told(sheet: TableFacts, down: Facts) -> list[Facts]:
     """Return the columns of scores that the user named, whatever they look like."""
     named = {facts.at for facts in sheet.columns(sheet.given.columns, "columns")}
     if down.at in named:
@@ -114,7 +114,7 @@ def _told(sheet: Sheet, down: Facts) -> list[Facts]:
     return [facts for facts in sheet.facts if facts.at in named]
 
 
-def groups(sheet: Sheet) -> Layout | None:
+def groups(sheet: TableFacts) -> Layout | None:
     """Return the layout of a table whose rows name several assessors, each beside a score; None of any other."""
     found: dict[str, dict[str, Facts]] = {}
     parts = {facts.at: group_of(facts.name) for facts in sheet.facts if facts.name and facts.count}
@@ -163,7 +163,7 @@ def _merit(facts: Facts) -> tuple[bool, bool]:
     return group_of(facts.name).kind == "score", facts.words is None
 
 
-def columns_across(sheet: Sheet, down: Facts | None) -> list[Facts]:
+def columns_across(sheet: TableFacts, down: Facts | None) -> list[Facts]:
     """Return the columns that can be of one assessor or object each."""
     is_told = sheet.given.layout is not None
     return [
@@ -182,7 +182,7 @@ _LONE: Final = frozenset({"ref", "reference", "id", "code", "key", "no", "nr", "
 """Names of a column of codes that say nothing of what these are codes of."""
 
 
-def rows_label(sheet: Sheet, kind: Kind | None) -> Facts:
+def rows_label(sheet: TableFacts, kind: Kind | None) -> Facts:
     """Return the column that labels the rows of a matrix."""
     if kind != "across" and not any(facts.kind == "object" and facts.is_unique for facts in sheet.facts):
         coded = [one for one in sheet.facts if fold(one.name) in _LONE and one.is_unique and one.is_text]
@@ -202,7 +202,7 @@ def rows_label(sheet: Sheet, kind: Kind | None) -> Facts:
     return ([one for one in texts if one.kind != "counter"] or counters or texts or free or sheet.facts)[0]
 
 
-def _without_summaries(sheet: Sheet, columns: Sequence[Facts]) -> list[Facts]:
+def _without_summaries(sheet: TableFacts, columns: Sequence[Facts]) -> list[Facts]:
     """Return columns without those that are no assessor's, each of which is told with its reason."""
     kept = list(columns)
     for facts in columns:
@@ -214,7 +214,7 @@ def _without_summaries(sheet: Sheet, columns: Sequence[Facts]) -> list[Facts]:
     return kept
 
 
-def _no_assessor(sheet: Sheet, facts: Facts, others: Sequence[Facts], columns: Sequence[Facts]) -> str | None:
+def _no_assessor(sheet: TableFacts, facts: Facts, others: Sequence[Facts], columns: Sequence[Facts]) -> str | None:
     """Return why a column that is not computed is no assessor's, or ask; None where it may be one's.
 
     A word that may be a name counts for nothing.
@@ -248,7 +248,7 @@ def _no_assessor(sheet: Sheet, facts: Facts, others: Sequence[Facts], columns: S
     return None
 
 
-def _mark_or_name(sheet: Sheet, facts: Facts) -> InputError:
+def _mark_or_name(sheet: TableFacts, facts: Facts) -> InputError:
     """Return the question whether the last column is a score for all or somebody's."""
     message = (
         f"The last column, {facts.name!r}, may be a score for all or an assessor of this name. Give "
@@ -258,7 +258,7 @@ def _mark_or_name(sheet: Sheet, facts: Facts) -> InputError:
     return InputError(message, kind="ambiguous_column", where=sheet.source)
 
 
-def _counter_or_name(sheet: Sheet, facts: Facts) -> InputError:
+def _counter_or_name(sheet: TableFacts, facts: Facts) -> InputError:
     """Return the question whether a column that counts from 1 is somebody's."""
     message = (
         f"The column {facts.name!r} numbers the rows from 1 to {len(sheet.table)}. Give "
@@ -268,14 +268,14 @@ def _counter_or_name(sheet: Sheet, facts: Facts) -> InputError:
     return InputError(message, kind="ambiguous_column", where=sheet.source)
 
 
-def _is_counter(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> bool:
+def _is_counter(sheet: TableFacts, facts: Facts, others: Sequence[Facts]) -> bool:
     """Say whether a column left of all others numbers the rows, one by one."""
     is_first = all(facts.at < one.at for one in others)
     is_long = len(sheet.table) > 3 and len(others) > 1
     return is_first and is_long and np.array_equal(facts.numbers, np.arange(1.0, len(sheet.table) + 1))
 
 
-def _beyond(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> float:
+def _beyond(sheet: TableFacts, facts: Facts, others: Sequence[Facts]) -> float:
     """Return how many times the highest of all others the lowest number of a column is; 0 where there are too few."""
     if len(others) < 2 or facts.words is not None or facts.filled.sum() < 0.9 * len(sheet.table):
         return 0.0
@@ -285,7 +285,7 @@ def _beyond(sheet: Sheet, facts: Facts, others: Sequence[Facts]) -> float:
     return float(np.nanmin(numbers)) / max(1.0, float(np.nanmax(np.abs(rest))))
 
 
-def _turn(sheet: Sheet, down: Facts, labels: Sequence[str]) -> Kind:
+def _turn(sheet: TableFacts, down: Facts, labels: Sequence[str]) -> Kind:
     """Return whether objects stand down or across, or ask where nothing tells."""
     if down.kind == "object":
         return "wide"
@@ -307,8 +307,8 @@ def _turn(sheet: Sheet, down: Facts, labels: Sequence[str]) -> Kind:
     meanings = [meaning_of(label) for label in labels]
     evidence += 3.0 * share_of(meanings, lambda one: one is not None and one.kind == "assessor")
     evidence -= 3.0 * share_of(meanings, lambda one: one is not None and one.kind == "object")
-    evidence += 3.0 * share_of(labels, lambda one: bool(MAIL.fullmatch(one)))
-    evidence -= 3.0 * share_of(rows, lambda one: bool(MAIL.fullmatch(one)))
+    evidence += 3.0 * share_of(labels, lambda one: bool(ADDRESS.fullmatch(one)))
+    evidence -= 3.0 * share_of(rows, lambda one: bool(ADDRESS.fullmatch(one)))
     evidence += 1.5 * (share_of(rows, is_thing) - share_of(labels, is_thing))
     evidence += 0.9 * (share_of(labels, is_full_name) - share_of(rows, is_full_name))
     evidence += 0.5 * (share_of(labels, is_person) - share_of(rows, is_person))
@@ -325,7 +325,7 @@ def _turn(sheet: Sheet, down: Facts, labels: Sequence[str]) -> Kind:
     )
 
 
-def _refuse_criteria(sheet: Sheet, labels: Sequence[str]) -> None:
+def _refuse_criteria(sheet: TableFacts, labels: Sequence[str]) -> None:
     """Refuse columns that are criteria or questions: then nobody is named who assessed."""
     if 2 * sum(is_criterion(label) or is_question(label) for label in labels) > len(labels):
         raise InputError(
@@ -337,7 +337,7 @@ def _refuse_criteria(sheet: Sheet, labels: Sequence[str]) -> None:
         )
 
 
-def _refuse_positions(sheet: Sheet, labels: Sequence[str], columns: Sequence[Facts]) -> None:
+def _refuse_positions(sheet: TableFacts, labels: Sequence[str], columns: Sequence[Facts]) -> None:
     """Refuse columns such as Reviewer 1, Reviewer 2 that are places in a row, not people."""
     if sheet.given.layout is not None or len(columns) != len(labels):
         return
@@ -353,7 +353,7 @@ def _refuse_positions(sheet: Sheet, labels: Sequence[str], columns: Sequence[Fac
         sheet.notes.append(told_places(labels, reason, not filled.all(), option, sheet.source))
 
 
-def _without_header(sheet: Sheet, facts: Facts) -> InputError:
+def _without_header(sheet: TableFacts, facts: Facts) -> InputError:
     before = sheet.table.names[facts.at - 1] if facts.at else ""
     which = f"Column {facts.at + 1} of the table" + (f" (right of {before!r})" if before else "")
     message = f"{which} has cells but no header: write the assessor's name above it."
@@ -361,7 +361,7 @@ def _without_header(sheet: Sheet, facts: Facts) -> InputError:
     return InputError(message, kind="bad_header", where=f"{sheet.source}, row {sheet.table.row_numbers[row]}")
 
 
-def _paired(sheet: Sheet, columns: Sequence[Facts]) -> _Pairs | None:
+def _paired(sheet: TableFacts, columns: Sequence[Facts]) -> _Pairs | None:
     """Return headings such as ``Anna``, ``Anna confidence`` or ``Anna: Merit``, split into label and what it says."""
     free = [facts for facts in sheet.facts if facts.name and facts.count]
     plain = {fold(facts.name): facts for facts in columns}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenhand import memory
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem
-from evenhand.panel.column import NO_CODE, Cell, Codes, Column, Table, Vocabulary
+from evenhand.panel.column import NO_CODE, Cell, Column, RowCodes, Table, Vocabulary
 from evenhand.panel.confidence import Declared, Form, FormHint, level_words, precision_of_uncertainty
 from evenhand.panel.entries import Entries, settle_duplicates
 from evenhand.panel.headings import plain_text
@@ -26,7 +26,7 @@ from evenhand.panel.rules import (
     NO_NUMBER,
     Judged,
     Numbers,
-    Options,
+    ReadOptions,
     is_empty,
     label_text,
     no_score,
@@ -164,7 +164,7 @@ class SideLabels:
             return self._cells.labels(self._order.view())
         return tuple(self._known)
 
-    def taken(self) -> Codes:
+    def taken(self) -> RowCodes:
         """Return the codes of all assessments, and forget everything."""
         self._cells, self._known, self._label_of = (), {}, np.zeros(0, np.uint32)
         return self._codes.taken()
@@ -175,7 +175,7 @@ class SideLabels:
         texts = dict.fromkeys(label_text(self._cells[cell]) for cell in cells)
         return [text for text in texts if text not in self._known]
 
-    def _look(self, column: Column) -> Codes:
+    def _look(self, column: Column) -> RowCodes:
         """Return what is known of the label of each row, once new cells have been looked at."""
         self._judge(column.cells)
         if column.codes.max(initial=0) < NO_CODE:
@@ -334,7 +334,7 @@ class Collector:
     def __init__(
         self,
         roles: Roles,
-        options: Options,
+        options: ReadOptions,
         covariates: Sequence[str] = (),
         *,
         rows: int = 0,
@@ -460,7 +460,7 @@ class Collector:
         """Return the labels of objects and of assessors, in the order of their codes."""
         return self._sides[0].labels(), self._sides[1].labels()
 
-    def arrays(self) -> tuple[Codes, Codes, Floats, Floats]:
+    def arrays(self) -> tuple[RowCodes, RowCodes, Floats, Floats]:
         """Return codes of objects and of assessors, scores and what was declared, which are forgotten here.
 
         What was declared are precisions, or levels that :attr:`declared` turns into precisions.

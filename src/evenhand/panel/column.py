@@ -19,7 +19,7 @@ from evenhand.errors import InputError, Problem
 Cell = str | float | decimal.Decimal | datetime.date | datetime.time | datetime.timedelta | None
 """One cell: text, a number, a truth value, a date or time, or None where the cell is empty."""
 
-Codes = NDArray[np.uint32]
+RowCodes = NDArray[np.uint32]
 
 NO_CODE: Final = 2**32 - 1
 """The code of a cell that is a plain number, or of an empty one in a column without plain numbers."""
@@ -32,7 +32,7 @@ class Column(Sequence[Cell]):
     name: str
     cells: Sequence[Cell]
     """Its distinct cells, of which a portion of a file need not have all. The same cell may stand here twice."""
-    codes: Codes
+    codes: RowCodes
     """For each row the position of its cell in ``cells``; ``NO_CODE`` where the cell is a plain number."""
     numbers: Floats | None = None
     """For each row a finite number where the code is ``NO_CODE``; None where the column has no plain numbers."""
@@ -175,7 +175,7 @@ class Coder:
         self.cells: list[Cell] = []
         self._codes: dict[object, int] = {}
 
-    def encode(self, cells: Sequence[Cell]) -> Codes:
+    def encode(self, cells: Sequence[Cell]) -> RowCodes:
         """Return the codes of some cells."""
         keys: Sequence[object] = cells if set(map(type, cells)) <= {str, type(None)} else list(map(_key, cells))
         known = self._codes

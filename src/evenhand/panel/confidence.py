@@ -40,7 +40,7 @@ _MEANINGS: Final = {
     "very low": -2,
 }
 
-MOST_STEPS: Final = 7
+_MOST_STEPS: Final = 7
 """Whole numbers up to this one, where there may be levels, are the steps of a scale and no weights."""
 
 
@@ -126,7 +126,7 @@ class Declared:
             return None
         if self.scale is not None:
             return self.scale if min(self.scale) <= self.least and self.most <= max(self.scale) else None
-        return (min(1.0, self.least), self.most) if 1 < self.most <= MOST_STEPS else None
+        return (min(1.0, self.least), self.most) if 1 < self.most <= _MOST_STEPS else None
 
     @property
     def form(self) -> Form:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evenhand.compiled import Floats, compiled, sum_by, wants_loops
 from evenhand.errors import InputError, Problem
-from evenhand.panel.column import Codes
+from evenhand.panel.column import RowCodes
 from evenhand.panel.confidence import Form
 from evenhand.panel.rules import Duplicates, shortened
 from evenhand.words import argument, count_of, name_some
@@ -26,8 +26,8 @@ class Entries:
 
     objects: Sequence[str]
     assessors: Sequence[str]
-    object_index: Codes
-    assessor_index: Codes
+    object_index: RowCodes
+    assessor_index: RowCodes
     score: Floats
     precision: Floats
     form: Form

@@ -14,7 +14,7 @@ from evenhand.panel.confidence import FormHint
 Role = Literal["object", "assessor", "score", "uncertainty", "confidence", "level"]
 """What a column can be for; each is also the name of the option that gives it."""
 
-Kind = (
+HeadingKind = (
     Role
     | Literal["title", "self", "time", "counter", "criterion", "mean", "sum", "rank", "spread", "summary"]
     | Literal["expertise", "outcome", "fact", "remark"]
@@ -119,7 +119,7 @@ def known_names() -> dict[str, tuple[str, ...]]:
 class Meaning(NamedTuple):
     """What a heading means, and how plainly: 3 where it is a known name, 2 where a word of it says so."""
 
-    kind: Kind
+    kind: HeadingKind
     strength: int
 
 
@@ -129,10 +129,10 @@ _NUMBERED: Final = re.compile(r"^(.*?)[\s#.]*(\d+)$")
 
 
 @functools.cache
-def _kinds() -> dict[str, Kind]:
+def _kinds() -> dict[str, HeadingKind]:
     """Return what single words, and names that no role has, mean."""
-    found: dict[str, Kind] = {}
-    groups: list[tuple[Kind, Iterable[str]]] = [
+    found: dict[str, HeadingKind] = {}
+    groups: list[tuple[HeadingKind, Iterable[str]]] = [
         ("remark", lexicon.REMARKS),
         ("fact", lexicon.FACTS),
         ("outcome", lexicon.OUTCOMES),

@@ -30,7 +30,7 @@ from evenhand.panel.headings import (
     roles_by_name,
     without_number,
 )
-from evenhand.panel.rules import Options, is_empty, label_text, no_score, parse_score
+from evenhand.panel.rules import ReadOptions, is_empty, label_text, no_score, parse_score
 from evenhand.words import argument, by_door
 
 _NEEDED: Final[tuple[Role, ...]] = ("object", "assessor", "score")
@@ -296,7 +296,7 @@ class Layout:
     table: Table | None = None
     """The table with columns that were added to it, if any were."""
 
-    def settle(self, options: Options) -> Options:
+    def settle(self, options: ReadOptions) -> ReadOptions:
         """Return options with what the table says of its own words and scales, unless the user said otherwise."""
         if self.scores is None and self.scale is None:
             return options

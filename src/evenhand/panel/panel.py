@@ -20,7 +20,7 @@ from evenhand.panel.confidence import FACTOR, Form
 from evenhand.panel.headings import fold, meaning_of
 from evenhand.panel.layout import Given, Kind, listed_names
 from evenhand.panel.reading import Reading
-from evenhand.panel.rules import Best, Duplicates, Options, label_text
+from evenhand.panel.rules import Best, Duplicates, ReadOptions, label_text
 from evenhand.panel.source import Frame, Read, read_source
 from evenhand.words import argument, count_of, name_some
 
@@ -152,7 +152,7 @@ class Panel:
             criteria=listed_names(criteria),
             layout="wide" if wide else layout,
         )
-        options = Options(factor, aliases, duplicates, missing, scores, level_scale, best)
+        options = ReadOptions(factor, aliases, duplicates, missing, scores, level_scale, best)
         read = read_source(Frame(frame), given, options)
         panel = cls.from_read(read, factor=factor, backend=frames.backend_of(frame))
         told = {"factor": None if factor == FACTOR else factor, "aliases": aliases}

@@ -104,37 +104,37 @@ def probably_meant(cell: str) -> str | None:
     return text if text != cell.strip() and parse_number(text) is not None else None
 
 
-class Score(NamedTuple):
+class WrittenScore(NamedTuple):
     """A score as it was written: its number, and what it is out of, or ``"%"``; None where that is not said."""
 
     number: float
     out_of: float | str | None = None
 
 
-def parse_score(cell: object, *, decimal_comma: bool = False) -> Score | None:
+def parse_score(cell: object, *, decimal_comma: bool = False) -> WrittenScore | None:
     """Return the score in a cell, a number with what people write beside it; None where there is none.
 
     Examples
     --------
     >>> parse_score("Weak accept (3)").number, parse_score("8/10"), parse_score("5: marginally above").number
-    (3.0, Score(number=8.0, out_of=10.0), 5.0)
+    (3.0, WrittenScore(number=8.0, out_of=10.0), 5.0)
     >>> parse_score("Weak accept") is None
     True
     """
     number = parse_number(cell, decimal_comma=decimal_comma)
     if number is not None:
-        return Score(number)
+        return WrittenScore(number)
     if not isinstance(cell, str) or len(cell) > 400:
         return None
     text = unicodedata.normalize("NFKC", " ".join(cell.split())).replace("\u2212", "-")
     if text and set(text) <= {"★", "☆"}:
-        return Score(float(text.count("★")), float(len(text)) if "☆" in text else None)
+        return WrittenScore(float(text.count("★")), float(len(text)) if "☆" in text else None)
     for pattern in _DECORATED:
         found = pattern.fullmatch(text.casefold())
         if found is not None:
             number = float(found[1].replace(",", "."))
             further = found[2] if found.re.groups > 1 else None
-            return Score(number, further if further in (None, "%") else float(further.replace(",", ".")))
+            return WrittenScore(number, further if further in (None, "%") else float(further.replace(",", ".")))
     return None
 
 
@@ -292,7 +292,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ReadOptions:
     """How cells are to be read, as :func:`evenhand.read_panel` takes it."""
 
     factor: float = FACTOR

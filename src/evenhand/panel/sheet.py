@@ -33,7 +33,7 @@ from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, find_colum
 from evenhand.panel.rules import is_empty, parse_score, says_nothing, score_words, split_uncertain
 from evenhand.words import argument, name_some
 
-MAIL: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 Nature = Literal["empty", "score", "choice", "flag", "text"]
 """What the cells of a column are."""
 _LONGEST: Final = 80
@@ -162,7 +162,7 @@ class Facts:
     @property
     def is_mail(self) -> bool:
         """Whether the cells are e-mail addresses."""
-        return bool(self.distinct) and self.share(lambda cell: bool(MAIL.fullmatch(str(cell).strip()))) > 0.6
+        return bool(self.distinct) and self.share(lambda cell: bool(ADDRESS.fullmatch(str(cell).strip()))) > 0.6
 
     @property
     def is_prose(self) -> bool:
@@ -191,7 +191,7 @@ def _is_date(cell: Cell) -> bool:
     return hasattr(cell, "isoformat") or (isinstance(cell, str) and bool(_DATE.fullmatch(cell.strip())))
 
 
-class Sheet:
+class TableFacts:
     """A table while it is understood."""
 
     def __init__(self, table: Table, given: Given) -> None:

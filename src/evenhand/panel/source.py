@@ -15,7 +15,7 @@ from evenhand.panel.column import Cell, Column, Table, factorise, of_numbers
 from evenhand.panel.entries import Entries
 from evenhand.panel.layout import Given, Layout, Roles, by_names, lengthen, of_names
 from evenhand.panel.reading import Reading, reading_of
-from evenhand.panel.rules import MOST_PROBLEMS, Options, is_empty, label_text
+from evenhand.panel.rules import MOST_PROBLEMS, ReadOptions, is_empty, label_text
 from evenhand.panel.understand import places, understand
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class Wanted:
     words: frozenset[str] = frozenset()  # numbers, in lower case, that are words in this source
 
 
-def wanted_of(roles: Roles, options: Options, categories: Collection[int] = ()) -> Wanted:
+def wanted_of(roles: Roles, options: ReadOptions, categories: Collection[int] = ()) -> Wanted:
     """Return which columns are read as what, given those covariates that are known to be categories."""
     numeric = {roles.score, *roles.covariates} - set(categories)
     if roles.confidence is not None and roles.form != "level":
@@ -189,7 +189,7 @@ class Read:
 
 
 def read_source(
-    source: Source, given: Given, options: Options, of_table: Callable[[Table], Read] | None = None
+    source: Source, given: Given, options: ReadOptions, of_table: Callable[[Table], Read] | None = None
 ) -> Read:
     """Return the assessments of a source.
 
@@ -240,7 +240,7 @@ def _may_be_others(entries: Entries) -> bool:
 
 
 def _in_portions(
-    source: Source, layout: Layout | None, options: Options, given: Given, categories: set[str]
+    source: Source, layout: Layout | None, options: ReadOptions, given: Given, categories: set[str]
 ) -> Read | None:
     """Return the assessments of an open source with one a row; None where no layout is known, once all was read.
 
@@ -286,7 +286,7 @@ def _sample(source: Source) -> Table:
 
 
 def collected(
-    table: Table, given: Given, options: Options, found: Layout | None = None, system: str | None = None
+    table: Table, given: Given, options: ReadOptions, found: Layout | None = None, system: str | None = None
 ) -> Read:
     """Return the assessments of a table in memory, whatever its layout; ``found`` where that is known."""
     layout = understand(table, given) if found is None else found

@@ -30,7 +30,7 @@ from evenhand.panel.headings import (
 )
 from evenhand.panel.layout import Given, Layout, Roles, Slot, by_names, missing_columns, quoted
 from evenhand.panel.rules import label_text, parse_score
-from evenhand.panel.sheet import Facts, Sheet, another, computed, is_summary, told_places
+from evenhand.panel.sheet import Facts, TableFacts, another, computed, is_summary, told_places
 from evenhand.words import argument, count_of
 
 
@@ -42,7 +42,7 @@ def understand(table: Table, given: Given = Given()) -> Layout:  # noqa: B008  #
     InputError
         If a column is missing, or two readings are as likely: then it says which option settles it.
     """
-    sheet = Sheet(table, given)
+    sheet = TableFacts(table, given)
     if given.layout in ("wide", "across"):
         return matrix(sheet, given.layout)
     if given.layout == "groups":
@@ -50,11 +50,11 @@ def understand(table: Table, given: Given = Given()) -> Layout:  # noqa: B008  #
     return _any(sheet)
 
 
-def _fail(sheet: Sheet, roles: Sequence[str]) -> Layout:
+def _fail(sheet: TableFacts, roles: Sequence[str]) -> Layout:
     raise missing_columns(roles, sheet.table.names, sheet.table.source)
 
 
-def _any(sheet: Sheet) -> Layout:
+def _any(sheet: TableFacts) -> Layout:
     """Return the layout that fits."""
     exact = _by_names(sheet)
     if exact is not None:
@@ -78,7 +78,7 @@ def _any(sheet: Sheet) -> Layout:
     return _long_or_fail(sheet, objects, assessors)
 
 
-def _refuse_headless(sheet: Sheet) -> None:
+def _refuse_headless(sheet: TableFacts) -> None:
     """Refuse a table whose header looks like one of its rows: numbers above numbers, and no word that is known."""
     if not sheet.facts or not sheet.facts[0].name or any(facts.meaning is not None for facts in sheet.facts):
         return
@@ -98,7 +98,7 @@ def _refuse_headless(sheet: Sheet) -> None:
         )
 
 
-def _by_names(sheet: Sheet) -> Layout | None:
+def _by_names(sheet: TableFacts) -> Layout | None:
     """Return the layout of a table of which the very names settle everything; None where more must be looked at."""
     given, roles = sheet.given, by_names(sheet.table.names, sheet.given, sheet.source)
     if roles is None:
@@ -119,7 +119,7 @@ def _by_names(sheet: Sheet) -> Layout | None:
     return sheet.finish("long", [slot], form)
 
 
-def _has_criteria(sheet: Sheet, roles: Roles) -> bool:
+def _has_criteria(sheet: TableFacts, roles: Roles) -> bool:
     """Say whether the score is computed from other columns, which then are the scores."""
     score, used = sheet.facts[roles.score], roles.used
     others = [
@@ -134,7 +134,7 @@ def _has_criteria(sheet: Sheet, roles: Roles) -> bool:
     return any(len(some) > 1 and computed(score, some) is not None for some in (others, few))
 
 
-def _long_or_fail(sheet: Sheet, objects: Facts | None, assessors: Facts | None) -> Layout:
+def _long_or_fail(sheet: TableFacts, objects: Facts | None, assessors: Facts | None) -> Layout:
     """Return a reading of one assessment a row, with the one column that can be what is missing."""
     scores = [facts for facts in sheet.facts if facts.kind == "score" and facts.is_scores]
     known = objects or assessors
@@ -162,13 +162,13 @@ def _long_or_fail(sheet: Sheet, objects: Facts | None, assessors: Facts | None) 
     return _fail(sheet, missing or ["score"])
 
 
-def _pairs_up(sheet: Sheet, one: Facts, other: Facts) -> bool:
+def _pairs_up(sheet: TableFacts, one: Facts, other: Facts) -> bool:
     """Say whether no pair of cells of two columns stands twice, and neither follows from the other."""
     pairs = [pair for pair in zip(one.cells, other.cells, strict=True) if None not in pair]
     return len(set(pairs)) == len(pairs) > max(len(one.distinct), len(other.distinct))
 
 
-def _sides(sheet: Sheet) -> tuple[Facts | None, Facts | None]:
+def _sides(sheet: TableFacts) -> tuple[Facts | None, Facts | None]:
     """Return the columns of objects and of assessors, as far as they are there."""
     objects, assessors = sheet.named("object"), sheet.named("assessor")
     siblings = _siblings(sheet)
@@ -216,14 +216,14 @@ def _sides(sheet: Sheet) -> tuple[Facts | None, Facts | None]:
     return objects, assessors
 
 
-def _is_address(sheet: Sheet, mails: Facts, people: Facts, objects: Facts | None) -> bool:
+def _is_address(sheet: TableFacts, mails: Facts, people: Facts, objects: Facts | None) -> bool:
     """Say whether addresses are those of people who are named beside them, and not those of the objects' authors."""
     if objects is not None and len(objects.distinct) < objects.count and sheet.follows(mails, objects):
         return False
     return sheet.follows(people, mails) or sheet.follows(mails, people)
 
 
-def _siblings(sheet: Sheet) -> set[int]:
+def _siblings(sheet: TableFacts) -> set[int]:
     """Return the columns that stand under one heading or answer one question, and hold nothing but scores."""
     under: dict[str, list[int]] = {}
     for facts in sheet.facts:
@@ -233,7 +233,7 @@ def _siblings(sheet: Sheet) -> set[int]:
     return {at for places in under.values() if len(places) > 1 for at in places}
 
 
-def _is_numbered(sheet: Sheet, facts: Facts) -> bool:
+def _is_numbered(sheet: TableFacts, facts: Facts) -> bool:
     """Say whether a column is one of several that are called alike but for a number, or for a letter above scores."""
     parts = without_number(facts.name)
     others = [other.name for other in sheet.facts if other is not facts and other.name]
@@ -246,7 +246,7 @@ def _is_numbered(sheet: Sheet, facts: Facts) -> bool:
     return any(other[:-1] == words and other[-1] not in lexicon.TAGS for other in alike if other)
 
 
-def _long(sheet: Sheet, objects: Facts, assessors: Facts) -> Layout:
+def _long(sheet: TableFacts, objects: Facts, assessors: Facts) -> Layout:
     """Return the layout of a table whose rows have an object and an assessor."""
     sheet.why.append(f"{objects.name!r} and {assessors.name!r} name an object and an assessor in each row.")
     covariates = [facts.at for facts in sheet.columns(sheet.given.covariates, "covariates")]
@@ -270,7 +270,7 @@ def _long(sheet: Sheet, objects: Facts, assessors: Facts) -> Layout:
     return sheet.finish("long", slots, form, covariates, weights)
 
 
-def _sureness(sheet: Sheet, taken: set[int]) -> tuple[int | None, FormHint]:
+def _sureness(sheet: TableFacts, taken: set[int]) -> tuple[int | None, FormHint]:
     """Return the column that says how sure assessors were, and how it is to be read."""
     for role, form in FORMS.items():
         if (named := sheet.named(role)) is not None:
@@ -306,7 +306,7 @@ def _on_expertise(facts: Facts, name: str) -> list[Problem]:
     return [Problem("expertise_as_confidence", message, f"column {name}")]
 
 
-def _criterion(sheet: Sheet, objects: Facts, assessors: Facts, taken: set[int]) -> Facts | None:
+def _criterion(sheet: TableFacts, objects: Facts, assessors: Facts, taken: set[int]) -> Facts | None:
     """Return the column of criteria, where an assessor scores an object more than once and one tells them apart."""
     pairs = [pair for pair in zip(objects.cells, assessors.cells, strict=True) if None not in pair]
     if len(set(pairs)) == len(pairs):
@@ -321,7 +321,7 @@ def _criterion(sheet: Sheet, objects: Facts, assessors: Facts, taken: set[int]) 
     return None
 
 
-def _score_columns(sheet: Sheet, taken: set[int], objects: Facts, assessors: Facts) -> list[Facts]:
+def _score_columns(sheet: TableFacts, taken: set[int], objects: Facts, assessors: Facts) -> list[Facts]:
     """Return the column of scores, or several that are criteria."""
     if sheet.given.criteria:
         return sheet.columns(sheet.given.criteria, "criteria")
@@ -431,7 +431,7 @@ def answers(table: Table, asked: Mapping[int, str]) -> Answers:
     return Answers(scores, sure[0].at if sure else None, left_out, notes, several)
 
 
-def _alike(sheet: Sheet, found: Sequence[Facts]) -> bool:
+def _alike(sheet: TableFacts, found: Sequence[Facts]) -> bool:
     """Say whether columns can be criteria of one assessment: all on about the same scale, or weighted."""
     if all(WEIGHT.search(one.name) for one in found):
         return True
@@ -456,7 +456,7 @@ def _is_plain(facts: Facts) -> bool:
     return meaning is not None and meaning.kind == "score" and meaning.strength == 3
 
 
-def _is_detail(sheet: Sheet, facts: Facts, objects: Facts, assessors: Facts) -> bool:
+def _is_detail(sheet: TableFacts, facts: Facts, objects: Facts, assessors: Facts) -> bool:
     """Say whether a column tells something of objects or of assessors, not of assessments."""
     if facts.kind == "score" or len(objects.distinct) == objects.count or is_criterion(facts.name):
         return False
@@ -466,7 +466,7 @@ def _is_detail(sheet: Sheet, facts: Facts, objects: Facts, assessors: Facts) -> 
     return bool(many)
 
 
-def _refuse_places(sheet: Sheet, objects: Facts, assessors: Facts) -> None:
+def _refuse_places(sheet: TableFacts, objects: Facts, assessors: Facts) -> None:
     """Refuse labels such as Reviewer 1, Reviewer 2 that begin anew for each object: places, not people."""
     if sheet.given.assessor is None:
         (_, one), (cells, who) = objects.kinds, assessors.kinds
@@ -501,7 +501,7 @@ def places(
 
 
 def _fill_down(
-    sheet: Sheet, objects: Facts, assessors: Facts, scores: Sequence[Facts], rows: NDArray[np.bool_] | None
+    sheet: TableFacts, objects: Facts, assessors: Facts, scores: Sequence[Facts], rows: NDArray[np.bool_] | None
 ) -> int:
     """Return the place of the column of objects; where each stands only at the head of its block, it is filled."""
     needed = np.any([facts.filled for facts in scores], axis=0) & assessors.filled

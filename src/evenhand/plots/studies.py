@@ -20,7 +20,7 @@ from evenhand.plots import style
 from evenhand.plots.drawing import save
 from evenhand.plots.structure import assessments_drawn, assessors_drawn
 from evenhand.solve.connectivity import connectivity
-from evenhand.studies.case_1 import METHODS, Published, SimulationStudy, profile_name
+from evenhand.studies.case_1 import COMPARED, Published, SimulationStudy, profile_name
 from evenhand.studies.printed import GRAPHS, compared_fits, figure_1_panel
 from evenhand.words import count_of
 
@@ -85,7 +85,7 @@ def error_ratios(study: SimulationStudy) -> style.Chart:
     """Return figure 4: errors of IBA and CWC over those of simple averages, mean errors left, largest right."""
     profiles = [profile_name(profile) for profile in study.profiles]
     ratios = study.means[:, :, 1:, :2] / study.means[:, :, :1, :2]
-    shown = [method.upper() for method in METHODS[1:]]
+    shown = [method.upper() for method in COMPARED[1:]]
     dashes = alt.Scale(domain=profiles, range=[_DASHES[p % len(_DASHES)] for p in range(len(profiles))])
     legend = alt.Legend(symbolType="stroke", symbolSize=900, title="high:medium:low", orient="bottom")
     panels = []
@@ -218,11 +218,11 @@ def _save(charts: Mapping[str, Any], folder: str | os.PathLike[str], format: Fig
 def _errors(study: SimulationStudy, measure: Literal["mean", "max"], published: Published | None) -> style.Chart:
     k = ("mean", "max").index(measure)
     means, errors = study.means[..., k], study.standard_errors[..., k]
-    shown = [method.upper() for method in METHODS]
+    shown = [method.upper() for method in COMPARED]
     panels = []
     for p, profile in enumerate(study.profiles):
         name = profile_name(profile)
-        cells = list(product(study.per_object, METHODS))
+        cells = list(product(study.per_object, COMPARED))
         mean, band = means[p].ravel(), 2 * errors[p].ravel()
         data = style.data_of(
             per_object=[per_object for per_object, _ in cells],
@@ -249,7 +249,7 @@ def _errors(study: SimulationStudy, measure: Literal["mean", "max"], published: 
         panels.append(alt.layer(*layers).properties(title=heading))
     rows = [alt.hconcat(*panels[at : at + 2], spacing=30).resolve_scale(y="shared") for at in range(0, len(panels), 2)]
     chart = alt.vconcat(*rows, spacing=24).resolve_scale(y="shared")
-    best = int((means.argmin(axis=-1) == len(METHODS) - 1).sum())
+    best = int((means.argmin(axis=-1) == len(COMPARED) - 1).sum())
     every = means[..., 0].size
     word = "mean" if measure == "mean" else "largest"
     where = f"all {every} cases" if best == every else f"{best} of {every} cases"

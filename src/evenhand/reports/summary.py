@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from evenhand.answers.influence import Robustness, WithoutAssessor
     from evenhand.answers.next_best import NextBest
     from evenhand.models.criteria import CriteriaFit
-    from evenhand.studies import Plan, Reproduction, SimulationStudy
+    from evenhand.studies import DesignStudy, Plan, Reproduction, SimulationStudy
 
 Summary = dict[str, Any]
 
@@ -366,11 +366,12 @@ def summarise_influence(
 
 
 def summarise_next(found: NextBest, top: int | None) -> Summary:
-    """Return the assessments that would help most (``next --json``)."""
+    """Return the assessments that would help most (``next --json``), to be made together."""
     return {
         "criterion": found.criterion,
         "top": top,
         "now": found.now,
+        "then": found.then,
         "assessments": records_of(found.columns()),
         "alerts": alert_records(alerts(found.fit)),
         "notes": problem_records(found.fit.notes),
@@ -475,6 +476,19 @@ def summarise_study(study: SimulationStudy, figures: Sequence[Path] = ()) -> Sum
     }
 
 
+def summarise_design_study(study: DesignStudy) -> Summary:
+    """Return what error to expect of a design (``simulate --design FILE --json``)."""
+    return {
+        "runs": study.runs,
+        "seed": study.seed,
+        "mean_sd": float(study.sd.mean()),
+        "mean_error": float(study.error.mean()),
+        "mean_error_averages": float(study.error_averages.mean()),
+        "objects": records_of(study.columns()),
+        "notes": [],
+    }
+
+
 def summarise_plans(plans: Sequence[Plan], seed: int) -> Summary:
     """Return how many assessors per object are needed, by profile (``simulate --target-sd SD --json``)."""
     from evenhand.studies.case_1 import profile_name
@@ -500,14 +514,14 @@ def summarise_reproductions(
     parts: Sequence[Reproduction], missing: Sequence[str] = (), figures: Sequence[Path] = ()
 ) -> Summary:
     """Return numbers of the paper beside ours (``reproduce --json``)."""
-    from evenhand.studies.printed import Verdict
+    from evenhand.studies.printed import PrintedVerdict
 
     return {
         "parts": [
             {
                 "part": part.name,
                 "source": part.source,
-                **{verdict.replace(" ", "_"): part.count(verdict) for verdict in get_args(Verdict)},
+                **{verdict.replace(" ", "_"): part.count(verdict) for verdict in get_args(PrintedVerdict)},
                 "remarks": list(part.notes),
             }
             for part in parts

@@ -25,9 +25,9 @@ from evenhand.errors import EvenhandError, InputError, NotConnectedError, bad_op
 from evenhand.frames import Shown
 from evenhand.panel.simulate import simulate_panel
 from evenhand.progress import report
-from evenhand.studies.printed import PrintedNumber, Reproduction, Verdict, compared_fits
+from evenhand.studies.printed import PrintedNumber, PrintedVerdict, Reproduction, compared_fits
 
-METHODS: Final = ("sa", "iba", "cwc")
+COMPARED: Final = ("sa", "iba", "cwc")
 """The methods that the paper compares, in the order of its figures from above."""
 
 PROFILES: Final = ((1.0, 1.0, 1.0), (1.0, 1.0, 2.0), (1.0, 2.0, 1.0), (2.0, 1.0, 1.0))
@@ -59,7 +59,7 @@ class SimulationStudy(Shown):
     numbers
         The other numbers of the study, by name.
     errors
-        Shape (profiles, per_object, runs, 3 methods, 4 measures), in the order of ``METHODS`` and ``MEASURES``;
+        Shape (profiles, per_object, runs, 3 methods, 4 measures), in the order of ``COMPARED`` and ``MEASURES``;
         errors of biases are nan for averages, which have none.
     """
 
@@ -89,12 +89,12 @@ class SimulationStudy(Shown):
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the results as columns, a row for each profile, number of assessors and method."""
-        shape = (len(self.profiles), len(self.per_object), len(METHODS))
+        shape = (len(self.profiles), len(self.per_object), len(COMPARED))
         places = list(np.ndindex(shape))
         found: dict[str, list[Any]] = {
             "profile": [profile_name(self.profiles[p]) for p, _, _ in places],
             "per_object": [self.per_object[r] for _, r, _ in places],
-            "method": [METHODS[m] for _, _, m in places],
+            "method": [COMPARED[m] for _, _, m in places],
         }
         means, errors = self.means, self.standard_errors
         for k, name in enumerate(MEASURES):
@@ -170,7 +170,7 @@ def simulation_study(  # noqa: PLR0913
     if (step is not None and not 0 < step < math.inf) or (bounds is not None and not bounds[0] < bounds[1]):
         raise bad_option("A step must be positive, and bounds must be in order.")
     tasks = [(p, r, run) for p in range(len(chosen)) for r in range(len(counts)) for run in range(runs)]
-    errors = np.empty((len(chosen), len(counts), runs, len(METHODS), len(MEASURES)))
+    errors = np.empty((len(chosen), len(counts), runs, len(COMPARED), len(MEASURES)))
     work = n_objects * runs * len(chosen) * sum(counts)
     jobs = min(jobs, len(tasks), 1 + work // _WORTH_A_PROCESS)
     # small batches, so that progress moves and an interrupt is not waited for
@@ -210,7 +210,7 @@ def one_run(seed: int, run: int, profile: Profile, per_object: int, numbers: Map
             f"A random panel of {panel.n_objects:,} objects with {per_object} of {numbers['n_assessors']} assessors "
             "each fell into groups that cannot be compared: take more objects, or more assessors per object."
         ) from error
-    found = np.full((len(METHODS), len(MEASURES)), np.nan)
+    found = np.full((len(COMPARED), len(MEASURES)), np.nan)
     for row, fit in zip(found, fits.values(), strict=True):
         of_values = np.abs(fit.values.estimate - simulated.values)
         row[:2] = of_values.mean(), of_values.max()
@@ -382,11 +382,11 @@ def _errors(
 ) -> Iterator[PrintedNumber]:
     """Yield what figures 2 and 3 show, and the errors of biases."""
     means, spreads = study.means[at], study.spreads[at]
-    for m, method in enumerate(METHODS):
+    for m, method in enumerate(COMPARED):
         for k, measure in enumerate(MEASURES):
             place, column, words = _COLUMNS[measure]
             of_biases = measure.startswith("bias")
-            if of_biases and method != METHODS[-1]:
+            if of_biases and method != COMPARED[-1]:
                 continue  # not published
             title = f"{words} of {method.upper()}" if of_biases else method.upper()
             printed, note = cell.get(column.format(method)), _BIASES if of_biases else ""
@@ -401,7 +401,7 @@ def _ratios(
     for k, words in enumerate(("mean", "largest")):
         below = errors[:, 0, k]
         column = _COLUMNS[MEASURES[k]][1]
-        for m, method in enumerate(METHODS[1:], start=1):
+        for m, method in enumerate(COMPARED[1:], start=1):
             above = errors[:, m, k]
             ratio = float(above.mean() / below.mean())
             # errors of the two go together: the spread is that of what the ratio leaves over
@@ -439,7 +439,7 @@ def _compare(
     if printed is None or math.isnan(standard_error):
         return PrintedNumber(place, row, column, printed, ours)
     apart = abs(ours - printed) / standard_error if standard_error > 0 else math.inf
-    verdict: Verdict = "agrees"
+    verdict: PrintedVerdict = "agrees"
     if apart > _band(study.runs):
         verdict = "known" if note else "differs"
     words = "" if verdict == "agrees" else note or f"{apart:.1f} standard errors apart"

@@ -15,14 +15,14 @@ from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
 from evenhand.studies.printed import PrintedNumber, Reproduction, beside, compared_fits
 
-RANKS: Final = {
+TABLE_2: Final = {
     "sa": "OH 87.0, OP 87.0, OC 86.0, OS 84.0, OA 80.5, OM 80.5, OZ 80.5, OF 79.5, OA1 78.5, OI 78.0",
     "iba": "OA 85.3, OC 84.9, OH 80.6, OP 79.7, OD 79.5, OB 79.4, OF 78.6, OE 76.9, OS 76.7, OJ 76.4",
     "cwc": "OA 88.8, OB 85.2, OC 84.9, OD 82.8, OE 82.0, OF 78.9, OG 78.4, OH 77.3, OI 77.1, OJ 75.6",
 }
 """Table 2: the ten best by each method. The paper's OA' is OA1 in the data."""
 
-ASSESSORS: Final = {
+TABLE_3: Final = {
     "AK": ("84.2", "16.6", "14.6", "17.7"),
     "AJ": ("61.0", "19.2", "8.7", "12.6"),
     "AI": ("64.6", "10.0", "0.0", "9.7"),
@@ -38,10 +38,10 @@ ASSESSORS: Final = {
 """Table 3: mean and standard deviation of the scores, bias by IBA, bias by CWC."""
 
 MEAN_SCORE: Final = "66.9"
-RESIDUALS: Final = {"sa": "8602", "iba": "4388", "cwc": "3156"}
-EVIDENCES: Final = {"sa": "-385", "iba": "-389", "cwc": "-387"}
-UNCERTAINTIES: Final = {"sa": "14.1", "iba": "8.4", "cwc": "8.0"}
-R2: Final = {("iba", "sa"): "0.5701", ("cwc", "iba"): "0.8807", ("sa", "cwc"): "0.3772"}
+TABLE_4: Final = {"sa": "8602", "iba": "4388", "cwc": "3156"}
+TABLE_5: Final = {"sa": "-385", "iba": "-389", "cwc": "-387"}
+TABLE_6: Final = {"sa": "14.1", "iba": "8.4", "cwc": "8.0"}
+FIGURE_5: Final = {("iba", "sa"): "0.5701", ("cwc", "iba"): "0.8807", ("sa", "cwc"): "0.3772"}
 """Tables 4, 5 and 6, and figure 5."""
 
 SIGMA_O, SIGMA_A, W_MIN, W_MAX = 22.5, 15.0, 1.0, 900.0
@@ -69,8 +69,8 @@ def case_study_2(panel: Panel) -> Reproduction:
     panel
         The paper's scores: 43 objects, 11 assessors, 86 assessments with levels and factor 1.75.
     """
-    ranked = {part.split()[0] for text in RANKS.values() for part in text.split(", ")}
-    is_known = ranked <= set(panel.objects) and set(ASSESSORS) == set(panel.assessors)
+    ranked = {part.split()[0] for text in TABLE_2.values() for part in text.split(", ")}
+    is_known = ranked <= set(panel.objects) and set(TABLE_3) == set(panel.assessors)
     if not is_known or (panel.n_objects, panel.n_assessments) != (43, 86):
         raise InputError(
             f"{panel!r} is not the panel of case study 2, which has 43 objects (OA to OZ, OA1 to OQ1), 11 assessors "
@@ -88,7 +88,7 @@ def _beside(place: str, row: str, column: str, printed: str, ours: float | None,
 
 
 def _ranks(panel: Panel, fits: dict[str, Fit]) -> Iterator[PrintedNumber]:
-    for method, text in RANKS.items():
+    for method, text in TABLE_2.items():
         values = fits[method].values.estimate
         ordered = np.sort(values)[::-1]
         for rank, (label, printed) in enumerate((part.split() for part in text.split(", ")), start=1):
@@ -101,7 +101,7 @@ def _ranks(panel: Panel, fits: dict[str, Fit]) -> Iterator[PrintedNumber]:
 
 
 def _assessors(panel: Panel, fits: dict[str, Fit]) -> Iterator[PrintedNumber]:
-    for label, (mean, sd, by_iba, by_cwc) in ASSESSORS.items():
+    for label, (mean, sd, by_iba, by_cwc) in TABLE_3.items():
         at = panel.assessors.index(label)
         scores = panel.score[panel.assessor_index == at]
         yield _beside("table 3", label, "mean", mean, scores.mean())
@@ -112,14 +112,14 @@ def _assessors(panel: Panel, fits: dict[str, Fit]) -> Iterator[PrintedNumber]:
 
 
 def _fits(fits: dict[str, Fit]) -> Iterator[PrintedNumber]:
-    for method, printed in RESIDUALS.items():
+    for method, printed in TABLE_4.items():
         yield _beside("table 4", "residual", method.upper(), printed, fits[method].residual_scaled)
     priors = Priors(float(fits["sa"].panel.score.mean()), SIGMA_O, SIGMA_A, W_MIN, W_MAX)
-    for method, printed in EVIDENCES.items():
+    for method, printed in TABLE_5.items():
         found = evidence(fits[method], priors).log_evidence
         yield _beside("table 5", "log-evidence", method.upper(), printed, found)
-    for method, printed in UNCERTAINTIES.items():
+    for method, printed in TABLE_6.items():
         yield _beside("table 6", "uncertainty", method.upper(), printed, fits[method].rms_uncertainty)
-    for (one, other), printed in R2.items():
+    for (one, other), printed in FIGURE_5.items():
         correlation = np.corrcoef(fits[one].values.estimate, fits[other].values.estimate)[0, 1]
         yield _beside("figure 5", "R²", f"{one.upper()} and {other.upper()}", printed, correlation**2)

@@ -16,7 +16,7 @@ from evenhand.panel.panel import Panel
 from evenhand.solve.connectivity import assessor_graph, connectivity
 from evenhand.words import count_of
 
-Verdict = Literal["agrees", "cut off", "known", "differs", "not compared"]
+PrintedVerdict = Literal["agrees", "cut off", "known", "differs", "not compared"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class PrintedNumber:
     printed: float | None
     ours: float
     standard_error: float | None = None
-    verdict: Verdict = "not compared"
+    verdict: PrintedVerdict = "not compared"
     note: str = ""
     label: str = ""
 
@@ -82,7 +82,7 @@ class Reproduction(Shown):
         """The numbers that differ without an explanation."""
         return tuple(number for number in self.numbers if number.verdict == "differs")
 
-    def count(self, verdict: Verdict) -> int:
+    def count(self, verdict: PrintedVerdict) -> int:
         """Return how many numbers got a verdict."""
         return sum(number.verdict == verdict for number in self.numbers)
 
@@ -104,7 +104,7 @@ def beside(
     """
     unit = 10.0 ** -len(printed.partition(".")[2])
     number = float(printed)
-    verdict: Verdict
+    verdict: PrintedVerdict
     if abs(ours - number) <= unit / 2 * (1 + 1e-9):
         verdict, note = "agrees", ""
     elif math.isfinite(ours) and abs(math.trunc(ours / unit) * unit - number) < unit / 4:
@@ -170,7 +170,7 @@ def figure_1() -> Reproduction:
         panel = figure_1_panel(name)
         parts = connectivity(panel)
         printed = 1 - lambda_2**0.5
-        verdict: Verdict = "agrees" if abs(parts.mu2 - printed) < 1e-9 else "differs"
+        verdict: PrintedVerdict = "agrees" if abs(parts.mu2 - printed) < 1e-9 else "differs"
         numbers.append(PrintedNumber("figure 1", f"({name})", "mu_2", printed, parts.mu2, None, verdict))
         objects = "; ".join(f"o{o} by a{a}, a{b}" for o, (a, b) in enumerate(GRAPHS[name], start=1))
         links = assessor_graph(panel).tocoo()

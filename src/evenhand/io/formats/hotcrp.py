@@ -64,7 +64,7 @@ _ABOUT_A_REVIEW: Final = frozenset(
 )
 
 
-EXPERTISE: Final = (("X", "high"), ("Y", "medium"), ("Z", "low"))
+LETTERS: Final = (("X", "high"), ("Y", "medium"), ("Z", "low"))
 """The letters that HotCRP has for how well somebody knows a subject."""
 
 
@@ -123,7 +123,7 @@ def _reviews(table: Table) -> Found:
         object_details=() if decision is None else (decision,),
         assessor_details=() if name is None else (name,),
         left_out=() if review is None else ((review, "number of the review"),),
-        levels=EXPERTISE,
+        levels=LETTERS,
     )
     return with_fields(found, fields, labels={name: _in_words(name) for name in fields})
 
@@ -164,7 +164,7 @@ def _bulk(table: Table) -> Found:
         assessor=column_named(table, "email") or "",
         left_out=listed((name, described[fold(name)]) for name in table.names if fold(name) in described),
         notes=notes,
-        levels=EXPERTISE,
+        levels=LETTERS,
     )
     return with_fields(found, fields)
 
@@ -213,7 +213,7 @@ def from_data(data: object, source: str) -> Found | None:
         title="title" if "title" in table.names else None,
         left_out=(("round", "round of reviewing"),) if "round" in table.names else (),
         notes=(*left_out_rows(drafts, "reviews that are not complete"), *left_out_rows(meta, "metareviews")),
-        levels=EXPERTISE,
+        levels=LETTERS,
     )
     return with_fields(found, fields, labels={name: _in_words(name) for name in fields})
 
