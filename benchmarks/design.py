@@ -20,6 +20,7 @@ import argparse
 import resource
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -167,7 +168,7 @@ def table(seconds: float, largest: int) -> Iterator[str]:
             if n_objects > largest:
                 continue
             objects, assessors, options = request(n_objects, n_assessors, readings, roles=roles)
-            design, took = timed(lambda: eh.assign(objects, assessors, **options))  # noqa: B023
+            design, took = timed(partial(eh.assign, objects, assessors, **options))
             task = design.task
             assert not task.broken(design.chosen)
             ours = mean_variance(task, design.chosen)
@@ -206,15 +207,8 @@ def grants(draws: int) -> Iterator[str]:
                 if generator.random() < 0.1
             ]
             expertise = generator.choice([0.0, 0.5, 1.0], (n_assessors, n_objects)) if levels else None
-            design, seconds = timed(
-                lambda: eh.assign(
-                    n_objects,
-                    n_assessors,
-                    per_object=readings,
-                    conflicts=conflicts,
-                    expertise=expertise,  # noqa: B023
-                )
-            )
+            options: dict[str, Any] = {"per_object": readings, "conflicts": conflicts, "expertise": expertise}
+            design, seconds = timed(partial(eh.assign, n_objects, n_assessors, **options))
             task = design.task
             chance = [
                 mean_variance(task, chosen)
