@@ -16,7 +16,6 @@ from .answers.evidence import evidence as evidence
 from .answers.explain import explain as explain
 from .answers.fingerprint import fingerprint as fingerprint
 from .answers.influence import influence as influence
-from .answers.influence import robustness as robustness
 from .answers.influence import without_assessors as without_assessors
 from .answers.next_best import next_best as next_best
 from .answers.predict import Predictions as Predictions
@@ -26,6 +25,7 @@ from .answers.ranking import pairwise as pairwise
 from .answers.ranking import rank as rank
 from .answers.reliability import Reliability as Reliability
 from .answers.reliability import reliability as reliability
+from .answers.robustness import robustness as robustness
 from .answers.update import update as update
 from .cluster.calibrate import DistributedFit as DistributedFit
 from .cluster.calibrate import calibrate_distributed as calibrate_distributed

@@ -82,7 +82,7 @@ def simulate_panel(  # noqa: PLR0913
     """Return a panel drawn as in the paper's case study 1, or from one of its refinements (App. F).
 
     True values and biases are normal, every object is read by ``per_object`` assessors chosen at random, each
-    score has one of the given uncertainties, and values and scores are cut off at the bounds and rounded.
+    score has one of the given uncertainties, and values and scores are truncated at the bounds and rounded.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Pictures of one method beside another: value against value, and difference against mean (fig. 5)."""
+"""Pictures of one method beside another: value against value, and difference against mean (Bland-Altman)."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def methods_compared(panel: Panel) -> style.Chart:
 
 
 def _all_differences(value: Mapping[str, Floats], names: list[str], across: alt.Scale) -> Any:
-    """Return the differences of every two methods against their means; a shape for each pair."""
+    """Return the Bland-Altman plot of figure 5 (d): differences of every two methods against their means."""
     kinds = [f"{second.upper()} less {first.upper()}" for first, second in _PAIRS]
     data = style.data_of(
         name=names * len(_PAIRS),

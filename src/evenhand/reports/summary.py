@@ -27,8 +27,9 @@ from evenhand.solve.connectivity import Connectivity, assessor_graph, connectivi
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison
-    from evenhand.answers.influence import Robustness, WithoutAssessor
+    from evenhand.answers.influence import WithoutAssessor
     from evenhand.answers.next_best import NextBest
+    from evenhand.answers.robustness import Robustness
     from evenhand.models.criteria import CriteriaFit
     from evenhand.studies import DesignStudy, Plan, Reproduction, SimulationStudy
 
@@ -333,7 +334,8 @@ def summarise_influence(
     """
     require(1000.0 * fit.panel.n_assessments, f"a table of {fit.panel.n_assessments:,} assessments")
     from evenhand.answers.explain import explain, explanation_columns
-    from evenhand.answers.influence import influence, robustness, without_assessors, without_columns
+    from evenhand.answers.influence import influence, without_assessors, without_columns
+    from evenhand.answers.robustness import robustness
 
     bounds = robustness(fit)
     effects = influence(fit)

@@ -14,9 +14,10 @@ from evenhand import __version__
 from evenhand.answers.decision import decision_for
 from evenhand.answers.evidence import Priors
 from evenhand.answers.fingerprint import fingerprint
-from evenhand.answers.influence import Robustness, influence, robustness
+from evenhand.answers.influence import influence
 from evenhand.answers.ranking import DRAWS
 from evenhand.answers.reliability import LARGEST
+from evenhand.answers.robustness import Robustness, robustness
 from evenhand.errors import EvenhandError, LimitError, Problem
 from evenhand.frames import records_of
 from evenhand.io.results import check_target, notes_of, settings_of, tables_of, write_whole

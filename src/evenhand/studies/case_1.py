@@ -1,4 +1,4 @@
-"""The paper's case study 1 (sec. 4.1), simulated panels: errors of the methods, beside the published ones."""
+"""The paper's case study 1 (sec. 4.1): errors of the methods on panels of `panel.simulate`, beside the published."""
 
 from __future__ import annotations
 
