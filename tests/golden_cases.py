@@ -423,7 +423,8 @@ ERRORS: dict[str, tuple[str, ...]] = {
             for name in ("skills", "skills_twice", "skills_none", "skills_headless", "matrix_headless", "matrix_twice")
         ),
         "design --objects listed.csv --assessors 3 --per-object 2 --expertise known.csv --uncertainty known.csv",
-        "design --extend chain.csv",
+        "design --extend chain.csv --target-sd 1",
+        "design --extend chain.csv --left Zoe",
         "design --extend chain.csv --add 1 --per-object 2",
         "design --extend chain.csv --add 1 --uncertainty x",
         "design --extend chain.csv --add 99",

@@ -66,7 +66,7 @@ def test_a_loss_that_is_the_same_for_every_score_counts_once_it_is_more_than_not
     assert found.behind["sa"] == pytest.approx((total / COUNT, 0.0))
 
 
-@pytest.mark.parametrize(("errors", "advised"), [(1.9, "iba"), (2.1, "cwc")])
+@pytest.mark.parametrize(("errors", "advised"), [(1.9, "cwa"), (2.1, "cwc")])
 def test_a_loss_of_more_than_twice_its_own_standard_error_counts(
     fits: dict[str, Fit | None], errors: float, advised: str
 ) -> None:
@@ -75,20 +75,46 @@ def test_a_loss_of_more_than_twice_its_own_standard_error_counts(
     assert 1.9 * error > NOTHING / COUNT
     loss = error * (errors + np.sqrt(COUNT) * TURNS)
     far = NOISY - 1.0
-    found = advise_on(fits, {"sa": far, "cwa": far, "iba": NOISY - loss, "cwc": NOISY})
+    found = advise_on(fits, {"sa": far, "cwa": NOISY - loss, "iba": far, "cwc": NOISY})
     assert found.recommendation.method == advised
-    assert found.behind["iba"] == pytest.approx((errors * error, error))
+    assert found.behind["cwa"] == pytest.approx((errors * error, error))
 
 
-@pytest.mark.parametrize(("margins", "advised"), [(0.9, "iba"), (1.1, "cwc")])
+@pytest.mark.parametrize(("margins", "advised"), [(0.9, "cwa"), (1.1, "cwc")])
 def test_a_loss_of_more_than_one_standard_error_of_the_best_counts(
     fits: dict[str, Fit | None], margins: float, advised: str
 ) -> None:
     margin = NOISY.std(ddof=1) / np.sqrt(COUNT)
     loss = margin * (margins + np.sqrt(COUNT) * TURNS)
     far = NOISY - 2.0
-    found = advise_on(fits, {"sa": far, "cwa": far, "iba": NOISY - loss, "cwc": NOISY})
+    found = advise_on(fits, {"sa": far, "cwa": NOISY - loss, "iba": far, "cwc": NOISY})
     assert found.recommendation.method == advised
+
+
+@pytest.mark.parametrize(("simple", "rich"), [("iba", "cwc"), ("cwc", "iba")])
+def test_of_rivals_that_assume_as_much_the_one_that_predicts_better_is_advised(
+    fits: dict[str, Fit | None], simple: str, rich: str
+) -> None:
+    loss = 1.5 * NOTHING / COUNT + 0.4 * TURNS  # well within its standard error
+    far = NOISY - 1.0
+    found = advise_on(fits, {"sa": far, "cwa": far, simple: NOISY - loss, rich: NOISY})
+    assert found.behind[simple][0] < found.behind[simple][1]
+    assert found.recommendation.method == rich
+
+
+def test_the_standard_error_is_that_between_objects_or_assessors_where_their_scores_err_together(
+    fits: dict[str, Fit | None],
+) -> None:
+    sa = fits["sa"]
+    assert sa is not None
+    panel, drawn = sa.panel, np.random.default_rng(4)
+    for index in (panel.object_index, panel.assessor_index):
+        loss = drawn.normal(size=index.max() + 1)[index]
+        found = advise_on(fits, {"sa": NOISY - 1.0 - loss, "cwa": NOISY - 3.0, "iba": NOISY - 3.0, "cwc": NOISY + 2.0})
+        totals = [float((loss - loss.mean())[index == one].sum()) for one in range(index.max() + 1)]
+        between = np.sqrt(len(totals) / (len(totals) - 1) * np.square(totals).sum()) / COUNT
+        assert found.behind["sa"] == pytest.approx((3.0 + loss.mean(), between))
+        assert between > 1.3 * loss.std(ddof=1) / np.sqrt(COUNT)
 
 
 @pytest.mark.parametrize(("short", "wanted"), [(0.9, "iba"), (1.1, "cwc")])

@@ -678,7 +678,7 @@ def test_influence_and_next_speak_in_sentences(tmp_path: Path) -> None:
     conflicts.write_text(f"assessor,object\n{best['assessor']},{best['object']}\n")
     second = answer("next", demo_path(), "--top", 10, "--conflicts", conflicts)["assessments"][0]
     assert (second["assessor"], second["object"]) != (best["assessor"], best["object"])
-    assert "What would lower it most" in run("next", demo_path(), "--top", 10).stdout
+    assert "What would lower it most, together" in run("next", demo_path(), "--top", 10).stdout
 
 
 def test_only_some_of_many_assessors_are_left_out_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import zipfile
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -76,7 +77,8 @@ def test_the_design_of_figure_1a_is_found(seed: int) -> None:
     assert len(found["assignments"]) == 12
     assert set(found["loads"].values()) == {3}
     assert found["bridges"] == []
-    assert found["efficiency"] == pytest.approx(14 / 15, abs=0.2)
+    assert found["balance"] == pytest.approx(25 / 26, abs=1e-9)  # five eigenvalues of C: 4/3 three times and 2 twice
+    assert found["efficiency"] == pytest.approx(5 / (3 * 3 / 2 + 2), abs=1e-9)
 
 
 def test_json_has_every_agreed_key_and_agrees_with_the_library(here: Path) -> None:
@@ -477,6 +479,93 @@ def test_sheets_of_labels_that_differ_in_case_only_do_not_overwrite_each_other(h
 # --- a panel that is there -----------------------------------------------------------------------
 
 
+def test_a_late_leaver_and_two_new_reviewers_change_only_what_they_must(here: Path) -> None:
+    first = answer(*FILES, "--no-outlook", "--round", "R1", "--out", "design.csv")
+    Path("late.csv").write_text("assessor,email\nFred,fred@uni.example\nGia,gia@uni.example\n", encoding="utf-8")
+    Path("people.csv").write_text(PEOPLE + "Fred,fred@uni.example\nGia,gia@uni.example\n", encoding="utf-8")
+    members = ("--objects", "papers.csv", "--assessors", "people.csv", "--conflicts", "conflicts.csv")
+    files = (
+        "--hotcrp",
+        "bulk.csv",
+        "--changes",
+        "changed.csv",
+        "--score-sheet",
+        "more.csv",
+        "--export",
+        "cmt",
+        "m.xml",
+    )
+    found = answer("--extend", "design.csv", *members, "--left", "Di", "--round", "R2", "--no-outlook", *files)
+    was = {(one["assessor"], one["object"]) for one in first["assignments"]}
+    now = {(one["assessor"], one["object"]): one["round"] for one in found["assignments"]}
+    assert was - set(now) == {pair for pair in was if pair[0] == "Di"}
+    new = set(now) - was
+    assert all(now[pair] == ("R2" if pair in new else "R1") for pair in now)
+    assert {record["assessments"] for record in found["objects"]} == {3}
+    assert found["since"]["removed"] == found["since"]["added"] == found["since"]["moved"] == first["loads"]["Di"]
+    assert found["since"]["mean_sd"] == pytest.approx(first["mean_sd"])
+    changed = {(one["change"], one["assessor"], one["object"]) for one in found["changes"]}
+    assert changed == {("removed", *pair) for pair in was - set(now)} | {("added", *pair) for pair in new}
+    mail = {f"{name.lower()}@uni.example": name for name in ("Ana", "Ben", "Cy", "Di", "Eva", "Fred", "Gia")}
+    rows = rows_of("bulk.csv")[1:]
+    told = {("removed" if row[1] == "clearreview" else "added", mail[row[2]], row[0]) for row in rows}
+    assert told == changed
+    assert {(row[1], row[3]) for row in rows} == {("clearreview", ""), ("primaryreview", "R2")}
+    table = rows_of("changed.csv")
+    assert table[0] == ["change", "object", "title", "assessor", "email", "round"]
+    assert {(row[0], row[3], row[1]) for row in table[1:]} == changed
+    sheet = rows_of("more.csv")
+    columns = sheet[0].index("assessor"), sheet[0].index("object")
+    assert {tuple(row[at] for at in columns) for row in sheet[1:]} == new
+    assert any("cannot take back" in note["message"] for note in found["notes"])
+
+
+def test_scores_that_are_in_are_kept_though_their_assessor_has_left(here: Path) -> None:
+    first = answer(*FILES, "--no-outlook", "--out", "design.csv")
+    pairs = [(one["assessor"], one["object"]) for one in first["assignments"]]
+    scored = [pair for pair in pairs if pair[0] != "Di"] + [pair for pair in pairs if pair[0] == "Di"][:2]
+    lines = [f"{who},{label},{50 + at % 7}" for at, (who, label) in enumerate(scored)]
+    Path("scores.csv").write_text("\n".join(["assessor,object,score", *lines, ""]), encoding="utf-8")
+    more = ("--extend", "design.csv", "--scores", "scores.csv", "--left", "Di,Eva", "--no-outlook")
+    found = answer(*more)
+    now = {(one["assessor"], one["object"]) for one in found["assignments"]}
+    assert set(scored) <= now
+    assert {pair for pair in now if pair[0] in ("Di", "Eva")} <= set(scored)
+    top = answer("--extend", "scores.csv", "--add", 2, "--top", 3, "--no-outlook")
+    assert top["objective"] == "top"
+    assert top["since"]["added"] == 2
+    assert _next()
+    assert answer("--extend", "scores.csv", "--fixed", "next.csv", "--no-outlook")["since"]["added"] == 3
+    assert "cannot have left" in refused(2, "--extend", "design.csv", "--left", "Zoe")
+
+
+def _next() -> bool:
+    """Write the three assessments that would help most, as ``evenhand next`` says how to hand them out."""
+    arguments = ["next", "scores.csv", "--most", "3", "--out", "next.csv"]
+    result = CliRunner().invoke(main, arguments, prog_name="evenhand")
+    assert "try: evenhand design --extend scores.csv --fixed next.csv --sheets sheets.xlsx" in result.stdout
+    return result.exit_code == 0
+
+
+def test_a_design_is_compared_with_an_earlier_one_and_names_who_could_stand_in(here: Path) -> None:
+    first = answer(*FILES, "--no-outlook", "--out", "design.json", "--alternates", 2)
+    assert first["since"] is None
+    readers = {(one["assessor"], one["object"]) for one in first["assignments"]} | {
+        tuple(line.split(",")) for line in CONFLICTS.split()[1:]
+    }
+    spare = [(one["assessor"], one["object"]) for one in first["alternates"]]
+    assert spare
+    assert not set(spare) & readers
+    same = answer(*FILES, "--no-outlook", "--since", "design.json")
+    assert same["changes"] == []
+    other = answer(*FILES, "--no-outlook", "--since", "design.json", "--seed", 5, "--linking", "103")
+    assert other["since"]["added"] - other["since"]["removed"] == 2
+    run(*FILES, *QUICK, "--no-outlook", "--alternates", 1, "--sheets", "sheets.xlsx")
+    book = zipfile.ZipFile("sheets.xlsx")
+    drawn = "".join(book.read(name).decode() for name in book.namelist() if "drawing" in name)
+    assert "In reserve: You may be asked for" in drawn
+
+
 def test_a_panel_is_extended_where_it_helps_most(here: Path) -> None:
     rows = [
         (label, who)
@@ -538,8 +627,10 @@ def test_impossible_requests_get_a_sentence_and_exit_code_1(here: Path) -> None:
         ((*FILES, "--top", 3), "--top goes with --objective top"),
         ((*FILES, "--objective", "top"), "--top K"),
         ((*FILES, "--hotcrp-action", "pcreview"), "--hotcrp"),
-        ((*FILES, "--extend", "scores.csv", "--add", 2), "has no meaning with --extend"),
-        (("--extend", "papers.csv"), "--add N go together"),
+        ((*FILES, "--extend", "scores.csv", "--add", 2), "--per-object says how many each object has"),
+        (("--extend", "people.csv", "--target-sd", 1), "leave --extend out"),
+        ((*FILES, "--left", "Ana"), "goes with --extend"),
+        ((*FILES, "--changes", "c.csv"), "a new design has changed nothing"),
         (("--extend", "papers.csv", "--add", 2), "assessor"),
         ((*FILES, "--out", "papers.csv"), "overwrite papers.csv"),
         ((*FILES, "--out", "design.txt"), "design.txt"),

@@ -362,3 +362,12 @@ def test_help_lists_options_under_headings(command: str) -> None:
     assert places == sorted(places)
     assert shown.index("Refinements of") < shown.index("  --bounds A,B") < shown.index("The answer:")
     assert "Options:" in run("demo", "--help").stdout
+
+
+def test_values_that_differ_by_rounding_alone_have_no_more_digits_for_it(tmp_path: Path) -> None:
+    place = tmp_path / "apart.csv"
+    place.write_text("object,assessor,score\nA,x,0\nA,y,100\nB,x,100\nB,y,0\nC,x,50\nC,y,50\n", encoding="utf-8")
+    shown = run("calibrate", place, "--tails", "huber")
+    assert shown.exit_code == 0
+    rows = [line.split() for line in shown.stdout.splitlines() if line.startswith("1  ")]
+    assert [row[2] for row in rows] == ["50.0"] * 3

@@ -81,8 +81,8 @@ def test_a_plan_answers_in_one_sentence_with_the_load() -> None:
     assert result.exit_code == 0
     assert result.stdout.startswith("120 objects, 8 assessors, scores with a standard deviation of 5, 10, 15;")
     answer_line = result.stdout.strip().splitlines()[-1]
-    assert answer_line.startswith("For an sd of 5, 4 assessors per object")
-    assert "about 60 objects for each of 8 assessors" in answer_line
+    assert answer_line.startswith("For an sd of 5, 3 assessors per object")
+    assert "about 45 objects for each of 8 assessors" in answer_line
 
 
 def test_a_plan_that_cannot_be_met_is_a_no(tmp_path: Path) -> None:
@@ -227,3 +227,21 @@ def test_an_interrupt_ends_all_processes_with_one_word() -> None:
         time.sleep(0.1)
     os.killpg(started.pid, signal.SIGKILL)
     pytest.fail("processes were left behind")
+
+
+def test_simulate_scores_a_given_design(tmp_path: Path) -> None:
+    design = tmp_path / "design.csv"
+    assert (
+        run("design", "--objects", 9, "--assessors", 4, "--per-object", 2, "--no-outlook", "-o", design).exit_code == 0
+    )
+    found = answer("simulate", "--design", design, "--runs", 20, "--uncertainties", "6", "--profile", "1")
+    assert [one["assessments"] for one in found["objects"]] == [2] * 9
+    assert found["mean_error"] == pytest.approx(found["mean_sd"], rel=0.5)
+    assert found["mean_error"] < found["mean_error_averages"]
+    sure = tmp_path / "sure.csv"
+    sized = ("--objects", 9, "--assessors", 4, "--per-object", 2, "--uncertainty", 6, "--no-outlook", "-o", sure)
+    assert run("design", *sized).exit_code == 0
+    told = answer("simulate", "--design", sure, "--runs", 2)
+    assert told["mean_sd"] == pytest.approx(found["mean_sd"], rel=1e-6)  # the design says how sure each score is
+    assert "predicted" in run("simulate", "--design", sure, "--runs", 2).stdout
+    assert "--objects has no meaning with --design" in run("simulate", "--design", sure, "--objects", 9).stderr

@@ -23,7 +23,7 @@ BALANCED = [(7, 7, 3), (9, 12, 3), (13, 13, 4), (11, 11, 5), (16, 20, 4), (21, 2
 
 
 def balance(design: eh.Design) -> float:
-    """Return the A-efficiency for differences of objects, by brute force over all pairs of objects."""
+    """Return the bound for the mean variance of differences divided by that, by brute force over pairs of objects."""
     task = design.task
     found = covariance(task, design.chosen)
     assert found is not None
@@ -47,12 +47,35 @@ def test_figure_1a_is_found_by_exchanges_too(seed: int, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(("objects", "assessors", "load"), BALANCED)
-def test_balanced_designs_have_efficiency_one_from_every_seed(objects: int, assessors: int, load: int) -> None:
+def test_balanced_designs_reach_the_bound_from_every_seed(objects: int, assessors: int, load: int) -> None:
     for seed in range(10):
         design = eh.assign(objects, assessors, per_object=assessors * load // objects, seed=seed)
         assert balance(design) == pytest.approx(1, abs=1e-9)
-        assert design.efficiency == pytest.approx(1, abs=1e-9)
+        assert design.balance == pytest.approx(1, abs=1e-9)
+        # E = v (k - 1) / (k (v - 1)) of a balanced incomplete block design
+        assert design.efficiency == pytest.approx(objects * (load - 1) / (load * (objects - 1)), abs=1e-9)
         assert set(design.loads.values()) == {load}
+
+
+@pytest.mark.parametrize(("order", "replicates", "factor"), [(3, 2, 2 / 3), (5, 2, 0.75), (5, 3, 0.8), (4, 3, 10 / 13)])
+def test_square_lattices_have_the_factor_of_the_literature(order: int, replicates: int, factor: float) -> None:
+    """E = (k + 1)(r - 1) / (r (k + 2) - (k + 1)) of a square lattice (John and Williams, Cyclic designs, 1995)."""
+    k, r = order, replicates
+    assert factor == pytest.approx((k + 1) * (r - 1) / (r * (k + 2) - (k + 1)))
+    rows, columns = np.divmod(np.arange(k * k), k)
+    blocks = [rows, columns, (rows + columns) % k][:r]
+    pairs = [(f"{lot}{block}", str(o)) for lot, of in enumerate(blocks) for o, block in enumerate(of.tolist())]
+    assessors = sorted({a for a, _ in pairs})
+    made = eh.assign([str(o) for o in range(k * k)], assessors, per_object=r, fixed=pairs)
+    assert made.efficiency == pytest.approx(factor, abs=1e-9)
+
+
+def test_the_factor_is_a_ratio_of_mean_variances_where_objects_are_read_alike() -> None:
+    design = eh.assign(12, 9, per_object=3, seed=3, effort=0.1)
+    found = covariance(design.task, design.chosen)
+    assert found is not None
+    differences = [found[i, i] + found[j, j] - 2 * found[i, j] for i in range(12) for j in range(i)]
+    assert design.efficiency == pytest.approx(2 / 3 / np.mean(differences), rel=1e-9)
 
 
 @pytest.mark.slow
@@ -440,3 +463,26 @@ def test_pairs_that_must_not_be_are_refused_by_hand_too() -> None:
         with_pairs(made, [("Ana", "P1")])
     with pytest.raises(InputError, match="no assessor Nobody"):
         with_pairs(made, [("Nobody", "P1")])
+
+
+def test_assigning_for_expertise_alone_is_a_row_of_the_outlook() -> None:
+    generator = np.random.default_rng(5)
+    expertise = generator.random((4, 5))
+    design = eh.assign(5, 4, per_object=2, min_load=0, max_load=4, expertise=expertise, effort=0.2)
+    ahead = eh.outlook(design, draws=2, more=1)
+    assert ahead is not None
+    other = ahead.by_expertise
+    assert other is not None
+    task = design.task
+    designs = list(all_designs(task))
+    assert task.expertise is not None
+    most = max(float(task.expertise[one].mean()) for one in designs)
+    assert other.mean_expertise == pytest.approx(most, abs=1e-6)
+    assert design.mean_expertise is not None
+    assert design.mean_expertise <= other.mean_expertise + 1e-9
+    best = next(one for one in designs if abs(float(task.expertise[one].mean()) - most) < 1e-9)
+    if other.mean_variance is not None:
+        assert other.mean_variance == pytest.approx(mean_variance(task, best), rel=1e-6)
+    plain = eh.outlook(eh.assign(6, 4, per_object=2), draws=2, more=0)
+    assert plain is not None
+    assert plain.by_expertise is None

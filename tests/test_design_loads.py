@@ -19,21 +19,21 @@ def assessors(max_load: list[int | None]) -> pd.DataFrame:
 
 
 def test_capping_one_assessor_leaves_the_others_an_even_share_of_what_is_left() -> None:
-    design = eh.assign(24, assessors([3, None, None, None, None, None]), per_object=2)
+    design = eh.assign(24, assessors([3, None, None, None, None, None]), per_object=2, effort=0.1)
     assert design.loads == {"A": 3} | dict.fromkeys("BCDEF", 9)
     assert kinds(design) == []
 
 
 @pytest.mark.parametrize("max_load", [{"A": 3}, [3, 24, 24, 24, 24, 24]])
 def test_nobody_is_idle_by_default_however_most_loads_are_given(max_load: object) -> None:
-    design = eh.assign(24, list("ABCDEF"), per_object=2, max_load=max_load)  # type: ignore[arg-type]
+    design = eh.assign(24, list("ABCDEF"), per_object=2, max_load=max_load, effort=0.1)  # type: ignore[arg-type]
     assert design.loads["A"] <= 3
     assert min(design.loads.values()) >= 3
     assert "idle" not in kinds(design)
 
 
 def test_idle_and_overloaded_assessors_are_named_where_loads_are_free() -> None:
-    design = eh.assign(24, list("ABCDEF"), per_object=2, loads="free")
+    design = eh.assign(24, list("ABCDEF"), per_object=2, loads="free", effort=0.1)
     idle = [name for name, load in design.loads.items() if not load]
     over = [name for name, load in design.loads.items() if load > 8]
     said = {note.kind: note.message for note in design.notes}
@@ -44,7 +44,7 @@ def test_idle_and_overloaded_assessors_are_named_where_loads_are_free() -> None:
 
 
 def test_a_most_load_for_all_leaves_everybody_half_an_even_share_at_least() -> None:
-    design = eh.assign(30, 10, per_object=3, max_load=20)
+    design = eh.assign(30, 10, per_object=3, max_load=20, effort=0.1)
     assert min(design.loads.values()) >= 4
     assert max(design.loads.values()) <= 20
 
@@ -114,8 +114,8 @@ def test_one_assessment_per_object_is_refused_unless_loads_are_free() -> None:
 
 @pytest.mark.parametrize("named", ["medium", 0.5])
 def test_naming_one_pair_ordinary_changes_nothing_for_the_others(named: object) -> None:
-    plain = eh.assign(12, 6, per_object=2)
-    design = eh.assign(12, 6, per_object=2, expertise={("1", "1"): named})
+    plain = eh.assign(12, 6, per_object=2, effort=0.3)
+    design = eh.assign(12, 6, per_object=2, expertise={("1", "1"): named}, effort=0.3)
     assert design.mean_sd == pytest.approx(plain.mean_sd)
     assert design.mean_expertise == 0.5
 

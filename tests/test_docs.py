@@ -305,12 +305,16 @@ JSON_EXAMPLES = {
         "design --objects 4 --assessors 4 --per-object 2 --uncertainty 5 --effort 0.1 --max-load 2 --no-outlook",
         "design --objects listed.csv --assessors 3 --per-object 2 --expertise known.csv --effort 0.1",
         "design --extend chain.csv --add 1 --effort 0.1",
-        "design --extend apart.csv --add 1 --effort 0.1 --no-outlook",
-        "design --objects listed.csv --assessors mail.csv --per-object 2 --effort 0.1 --hotcrp bulk.csv",
+        "design --extend apart.csv --add 1 --effort 0.1 --no-outlook --round R2 --alternates 1",
+        "design --extend chain.csv --left A --effort 0.1 --no-outlook",
+        "design --objects listed.csv --assessors mail.csv --per-object 2 --effort 0.1 --hotcrp bulk.csv --round R1",
+        "design --objects wrote.csv --assessors mails.csv --per-object 2 --bids bids.csv --conflict-domains "
+        "--floor --max-probability 0.9 --effort 0.1",
     ),
     "simulate": (
         "simulate --objects 60 --assessors 5 --per-object 2 --runs 2 --figures drawn",
         "simulate --objects 60 --assessors 5 --target-sd 5",
+        "simulate --design ring.csv --runs 2",
     ),
     "reproduce": ("reproduce figure-1 case-study-1 --runs 1 --figures drawn",),
     "plot": ("plot values scores.csv --top 9 -o values.json", "plot graph scores.csv -o graph.json"),
@@ -333,6 +337,11 @@ def test_the_json_keys_are_those_of_the_tables(command: str, beside_the_demo: Pa
     Path("listed.csv").write_text("object,topics\na,x\nb,y\nc,z\n", encoding="utf-8")
     Path("known.csv").write_text("assessor,a,b,c\nA1,1,0,1\nA2,0,1,1\nA3,1,1,0\n", encoding="utf-8")
     Path("mail.csv").write_text("assessor\na@x.example\nb@x.example\nc@x.example\n", encoding="utf-8")
+    Path("wrote.csv").write_text("object,authors\na,i@y.example\nb,j@z.example\nc,k@x.example\n", encoding="utf-8")
+    Path("mails.csv").write_text(
+        "assessor,email\nA1,a@x.example\nA2,b@u.example\nA3,c@v.example\nA4,d@w.example\n", encoding="utf-8"
+    )
+    Path("bids.csv").write_text("assessor,object,bid\nA1,a,yes\nA2,b,no\nA3,c,20\n", encoding="utf-8")
     write_rich_files()
     sections = re.split(r"^## ", (DOCS / "reference" / "json.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     table = next(part for part in sections if part.startswith(f"evenhand {command}\n"))
@@ -364,7 +373,7 @@ def write_rich_files() -> None:
     Path("criteria.csv").write_text("\n".join(criteria), encoding="utf-8")
 
 
-WHOLE = {"assessor_graph", "robustness", "drawn", "random", "before"}
+WHOLE = {"assessor_graph", "robustness", "drawn", "random", "before", "since"}
 """Keys of lists and objects that are null as a whole where they do not apply."""
 
 

@@ -19,7 +19,7 @@ from evenhand.words import argument, by_door, carried, spoken
 SOURCE = Path(eh.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
 
-ON_PAPER = {"reports/template.py", "web/work.py", "web/views/record.py"}
+ON_PAPER = {"reports/template.py", "web/calibrating.py", "web/views/record.py"}
 """What is written into a workbook to be filled in, or into the archive of a frozen decision, tells its reader what to
 type, whoever made it."""
 

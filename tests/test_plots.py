@@ -330,7 +330,7 @@ def test_biases_are_those_of_the_fit_from_generous_to_strict_about_zero() -> Non
 def test_values_of_a_ranking_show_who_is_in_open_and_out_above_and_below_the_line() -> None:
     ranking = eh.rank(fit_of("large"), top=300, draws=1000, seed=5)
     table = rows(plots.values(ranking).to_dict(), "point", 1)
-    order = np.argsort(ranking.expected_rank, kind="stable")
+    order = np.argsort(-ranking.fit.values.estimate, kind="stable")
     assert column(table, "name") == [str(i) for i in order]
     status = eh.decide(ranking, 300).status
     assert column(table, "status") == [STATUS[status[i]][0] for i in order]
@@ -394,7 +394,7 @@ def test_chances_of_a_place_are_those_of_the_ranking_and_the_undecided_are_marke
     decision = eh.decide(ranking, 3)
     table = rows(spec("top", "small"), "bar")
     assert ranking.p_top is not None
-    order = np.argsort(ranking.expected_rank, kind="stable")
+    order = np.argsort(-ranking.fit.values.estimate, kind="stable")
     assert column(table, "name") == [str(i) for i in order]
     assert column(table, "chance") == ranking.p_top[order].tolist()
     undecided = {row["name"] for row in table if row["status"] == "Open"}

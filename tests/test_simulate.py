@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from designs import covariance
 from evenhand.errors import InputError, LimitError
+from evenhand.studies import design_study
 
 
 def test_the_panel_has_the_size_that_was_asked_for() -> None:
@@ -52,3 +54,31 @@ def test_impossible_requests_are_refused() -> None:
         eh.simulate_panel(3, 2, 3, seed=1)
     with pytest.raises(InputError, match="profile"):
         eh.simulate_panel(3, 2, 2, seed=1, profile=(1, 1))
+
+
+# --- scores of a given design --------------------------------------------------------------------
+
+
+def test_a_given_design_is_kept_with_its_labels_and_declared_confidences() -> None:
+    design = eh.assign(["x", "y", "z", "w"], ["A", "B", "C"], per_object=2, uncertainty=3.0, effort=0.1).panel
+    drawn = eh.simulate_panel(seed=5, design=design, uncertainties=())
+    assert np.array_equal(drawn.panel.object_index, design.object_index)
+    assert (drawn.panel.objects, drawn.panel.assessors) == (design.objects, design.assessors)
+    np.testing.assert_allclose(drawn.uncertainty, 3.0)
+    other = eh.simulate_panel(seed=5, design=design, uncertainties=(2.0, 4.0))
+    assert set(other.uncertainty) == {2.0, 4.0}
+
+
+def test_errors_of_a_design_are_as_far_out_as_dense_algebra_predicts() -> None:
+    design = eh.assign(9, 4, per_object=2, uncertainty=4.0, effort=0.1)
+    study = design_study(design.panel, runs=1500, seed=3, uncertainties=(), bounds=None, step=None)
+    full = covariance(design.task, design.chosen)
+    assert full is not None
+    centre = np.eye(9) - 1 / 9
+    predicted = np.sqrt(np.diagonal(centre @ full @ centre))
+    order = [study.panel.objects.index(label) for label in design.task.objects]
+    np.testing.assert_allclose(study.sd[order], predicted, rtol=1e-9)
+    np.testing.assert_allclose(study.error, study.sd, rtol=5 / np.sqrt(2 * 1500))
+    assert (study.error_averages > study.error).all()
+    with pytest.raises(InputError, match="run at least"):
+        design_study(design.panel, runs=0)

@@ -39,7 +39,7 @@ class Walk:
         self.context = context
         context.route(re.compile(f"^(?!{re.escape(base)}/|data:|blob:)"), self._refuse)
         self.page = context.new_page()
-        self.page.set_default_timeout(30_000)
+        self.page.set_default_timeout(120_000)  # however busy the machine is
         self.page.on("console", lambda one: self.said.append(one.text) if one.type == "error" else None)
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
 

@@ -7,7 +7,9 @@ interpreter's lock, and are called on pieces of the assessments in as many threa
 from __future__ import annotations
 
 import os
+import stat
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -57,10 +59,39 @@ def wants_loops(count: int) -> bool:
 
 @cache
 def compiled(loop: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a loop as machine code, compiled once and kept on disk for the next run."""
-    from numba import njit
+    """Return a loop as machine code, compiled once and kept on disk for the next run.
 
-    return njit(nogil=True, cache=True)(loop)
+    It is kept beside the package, or in the user's cache; where neither can be written, in a directory of the user's
+    own among temporary files; and where there is none, not at all.
+    """
+    from numba import config, njit
+
+    try:
+        return njit(nogil=True, cache=True)(loop)
+    except RuntimeError:  # there is no place that can be written
+        directory = _own_directory()
+        if directory is None:
+            return njit(nogil=True)(loop)
+    numba: Any = config
+    before, numba.CACHE_DIR = numba.CACHE_DIR, directory
+    try:
+        return njit(nogil=True, cache=True)(loop)
+    finally:
+        numba.CACHE_DIR = before
+
+
+def _own_directory() -> str | None:
+    """Return a directory for machine code that nobody else can write to, among temporary files; None without one."""
+    if not hasattr(os, "getuid"):
+        return None
+    path = os.path.join(tempfile.gettempdir(), f"evenhand-{os.getuid()}")
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        found = os.lstat(path)
+    except OSError:
+        return None
+    private = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    return path if private and os.access(path, os.W_OK) else None
 
 
 @cache

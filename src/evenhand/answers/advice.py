@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -116,6 +117,11 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
     still takes its place if the difference does not matter: if no object moves by a twentieth of all places, and there
     are no two objects of whose order one of the methods is 90% sure and the other less than 75%.
 
+    One method is simpler than another if it assumes part of what the other does: nothing but averages, biases, or
+    refinements besides. Of rivals, such as weights by confidence and equal ones, heavy tails and scales, a bounded
+    scale and categories, that one is taken which predicts better. Scores of one object, or by one assessor, err
+    together; standard errors are those between these where they are larger.
+
     Parameters
     ----------
     fits
@@ -131,48 +137,79 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
     if not scores:
         return Advice(Recommendation(None, _THIN), {})
     first = max(scores, key=lambda method: float(scores[method].mean()))
-    behind = {method: _loss(scores[first] - found) for method, found in scores.items()}
     known = {method: fit for method, fit in fits.items() if fit is not None and method in scores}
+    panel = next(iter(known.values())).panel
+    loss = partial(_loss, (panel.object_index[predictable], panel.assessor_index[predictable]))
+    behind = {method: loss(scores[first] - found) for method, found in scores.items()}
     calibrated = [fit for fit in fits.values() if fit is not None and fit.posterior.condition is not None]
     slack = min((fit.degrees_of_freedom for fit in calibrated), default=0)
     offered = [method for method, fit in known.items() if fit.model.is_offered]
     if count < THIN or (calibrated and slack < THIN / 2) or not offered:
         return Advice(Recommendation(None, _THIN), behind)
     squares = {method: np.square(predicted[method].error[predictable]) for method in offered}
-    sound = [one for one in offered if not any(_is_clearly_larger(squares[one], squares[other]) for other in offered)]
+    sound = [one for one in offered if not any(_is_clearly_larger(squares[one], squares[two], loss) for two in offered)]
     best = max(sound, key=lambda method: float(scores[method].mean()))
-    chosen = _simplest(sound, best, scores)
-    for simpler in sound[: sound.index(chosen)]:
+    assumed = {method: _assumed(method, known[method]) for method in sound}
+    chosen = _simplest(assumed, best, scores, loss)
+    for simpler in [method for method in sound if assumed[method] < assumed[chosen]]:
         change = changes(known[simpler], known[chosen])
         if not change.matters:
             same = "much the same" if change.moved else "the same"
             reason = (
                 f"{method_name(simpler)} is simpler, and the ranking would be {same}: {method_name(chosen)} "
-                f"predicts held-out scores better by {_loss(scores[chosen] - scores[simpler])[0]:.2g} per score, and "
+                f"predicts held-out scores better by {loss(scores[chosen] - scores[simpler])[0]:.2g} per score, and "
                 f"{change.in_words}."
             )
             return Advice(Recommendation(simpler, reason + _aside(first, best, fits, behind)), behind)
-    reason = _reason(chosen, best, sound, scores, known)
+    reason = _reason(chosen, best, {method: loss(scores[best] - scores[method]) for method in sound}, known)
     return Advice(Recommendation(chosen, reason + _aside(first, best, fits, behind)), behind)
 
 
-def _loss(loss: Floats) -> tuple[float, float]:
-    """Return the mean of a loss and its standard error."""
-    return float(loss.mean()), float(loss.std(ddof=1) / np.sqrt(loss.size)) if loss.size > 1 else np.inf
+Loss = Callable[[Floats], tuple[float, float]]
+"""From losses, score by score, to their mean and its standard error."""
 
 
-def _is_clearly_larger(one: Floats, other: Floats) -> bool:
-    mean, error = _loss(one - other)
+def _loss(groups: Sequence[Codes], loss: Floats) -> tuple[float, float]:
+    """Return the mean of a loss and its standard error, that between groups of scores where it is larger."""
+    if loss.size < 2:
+        return float(loss.mean()), np.inf
+    away = loss - loss.mean()
+    error = float(away @ away) * loss.size / (loss.size - 1)
+    for group in groups:
+        count = np.unique(group).size
+        if count > 1:
+            error = max(error, float(np.square(np.bincount(group, away)).sum()) * count / (count - 1))
+    return float(loss.mean()), float(np.sqrt(error)) / loss.size
+
+
+def _is_clearly_larger(one: Floats, other: Floats, loss: Loss) -> bool:
+    mean, error = loss(one - other)
     return mean > max(CLEARLY * error, BY * float(other.mean()))
 
 
-def _simplest(sound: Sequence[str], best: str, scores: Mapping[str, Floats]) -> str:
-    """Return the simplest method whose predictions are about as probable as those of the best."""
+def _assumed(method: str, fit: Fit) -> frozenset[str]:
+    """Return what a method assumes beyond averages: biases and refinements; weights by confidence were declared."""
+    refinements = method.split("+")[1:]
+    return frozenset(["biases", *refinements] if fit.is_calibrated else refinements)
+
+
+def _simplest(assumed: Mapping[str, frozenset[str]], best: str, scores: Mapping[str, Floats], loss: Loss) -> str:
+    """Return the simplest method whose predictions are about as probable as those of the best; of rivals the better."""
     nothing = NOTHING / scores[best].size
     margin = float(scores[best].std(ddof=1) / np.sqrt(scores[best].size))
-    behind = {method: _loss(scores[best] - scores[method]) for method in sound}
-    good = next(loss for loss, error in behind.values() if loss <= max(min(margin, 2 * error), nothing))
-    return next(method for method, (loss, _) in behind.items() if loss <= good + nothing)
+    behind = {method: loss(scores[best] - scores[method]) for method in assumed}
+    good = [
+        method
+        for method, (mean, error) in behind.items()
+        if mean <= nothing or (assumed[method] < assumed[best] and mean <= min(margin, 2 * error))
+    ]
+    simplest = [method for method in good if not any(assumed[other] < assumed[method] for other in good)]
+    least = min(simplest, key=lambda method: behind[method][0])
+    return next(
+        method
+        for method, (mean, _) in behind.items()
+        if assumed[method] <= assumed[least] and mean <= behind[least][0] + nothing
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,14 +303,14 @@ def _chances(fit: Fit, above: Codes, below: Codes) -> Floats:
 _THIN: Final = "this panel is too thin to tell: hardly any score can be predicted from the others."
 
 
-def _reason(chosen: str, best: str, sound: Sequence[str], scores: Mapping[str, Floats], fits: Mapping[str, Fit]) -> str:
+def _reason(chosen: str, best: str, losses: Mapping[str, tuple[float, float]], fits: Mapping[str, Fit]) -> str:
     """Return the reason for a choice, in a sentence or two."""
     name = method_name(chosen)
-    behind, error = _loss(scores[best] - scores[chosen])
+    behind, error = losses[chosen]
     beside = f"{behind:.2g} per score behind {method_name(best)}, standard error {error:.2g}"
     simplest = next(iter(fits))
     if chosen == best:
-        others = sorted((_loss(scores[best] - scores[one])[0], one) for one in sound if one != best)
+        others = sorted((mean, one) for one, (mean, _) in losses.items() if one != best)
         second = f" (next is {method_name(others[0][1])}, {others[0][0]:.2g} per score behind)" if others else ""
         reason = f"{name} predicts held-out scores best{second}"
     elif not fits[chosen].is_calibrated:

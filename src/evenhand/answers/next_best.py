@@ -1,4 +1,4 @@
-"""The next best assessment, which narrows a decision or all values most, and what any change of a panel would do."""
+"""The next best assessments, which narrow a decision or all values most, and what any change of a panel would do."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ _LARGEST: Final = 4_000
 _TORN: Final = 1e-10
 """A change that multiplies det L by less tears a panel into parts: rounding would have the word on what is left."""
 
+_AGAIN: Final = 1.5
+"""An object is read again only where that brings so many times what any other would: gains are expectations."""
+
 _ENDS: Final = np.array([[1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]])
 """Which of the vertices o, a, p and b each of the pairs (o, a), (p, b), (p, a) and (o, b) joins."""
 
@@ -39,11 +42,14 @@ class NextBest(frames.Shown):
     assessor, object
         Labels of each pair.
     gain
-        What each would be expected to bring: fewer misclassified objects for a top k, or a smaller mean variance.
+        What each would be expected to bring: fewer misclassified objects for a top k, or a smaller mean variance. Where
+        they were chosen ``together``, in addition to those before it.
     criterion
         ``"top k"`` or ``"variance"``.
     now
         The expected number of misclassified objects, or the mean variance, as it stands.
+    together
+        Whether they are a set to be made together, not single ones of which each is the first.
     """
 
     fit: Fit
@@ -52,6 +58,12 @@ class NextBest(frames.Shown):
     gain: Floats
     criterion: str
     now: float
+    together: bool = True
+
+    @property
+    def then(self) -> float | None:
+        """What would be left of ``now`` once all of them are made; None where each was looked at alone."""
+        return float(self.now - self.gain.sum()) if self.together else None
 
     def columns(self) -> dict[str, Any]:
         """Return the table as columns."""
@@ -70,13 +82,17 @@ def next_best(
     confidence: float | Mapping[tuple[str, str], float] | None = None,
     conflicts: Collection[tuple[str, str]] = (),
     most: int = 10,
+    together: bool = True,
 ) -> NextBest:
-    """Rank the assessments that have not been made by what they would bring, by rank-one updates without a refit.
+    """Choose further assessments by what they would bring, by rank-one updates without a refit.
 
     One more assessment of precision c changes L^- by -u u^T / (1/c + x^T u), u = L^- x. With ``top`` the gain is
     the expected fall in the number of objects on the wrong side of the line between places k and k + 1 (Gaussian
     posterior, line held where it is); otherwise the fall in the mean variance of values about their mean. Neither
     depends on the gauge.
+
+    They are chosen one after the other, each with the earlier ones counted as made, so that all can be asked for at
+    once. The same object is taken again only where that brings half as much again as any other.
 
     Parameters
     ----------
@@ -91,6 +107,8 @@ def next_best(
         Pairs (assessor, object) that must not be made.
     most
         How many to return.
+    together
+        False to rank single assessments, each as if it were the only one.
     """
     fit.require("next")
     panel, variance = fit.panel, fit.noise_variance
@@ -104,34 +122,66 @@ def next_best(
     if top is not None and not 1 <= top < panel.n_objects:
         raise InputError(f"There is no line to draw after {top} of {panel.n_objects} objects.", kind="bad_option")
     assessor, object_ = _candidates(fit, conflicts)
+    criterion = "variance" if top is None else f"top {top}"
     if not assessor.size:
-        return NextBest(fit, (), (), np.empty(0), "variance" if top is None else f"top {top}", 0.0)
+        return NextBest(fit, (), (), np.empty(0), criterion, 0.0, together)
     precision = _expected_precision(fit, confidence, assessor, object_)
-
-    inverse, n_objects = fit.posterior.unit_covariance(), panel.n_objects
-    vertices = object_, n_objects + assessor
-    left = low_rank(inverse, vertices, precision[:, None])[0][:, 0, 0]
-    values = inverse[:n_objects, :n_objects]
-    before = variance * (np.diagonal(values) - 2 * values.mean(axis=0) + values.mean())  # about their mean
-    if top is None:
-        outer = about_mean(inverse, np.full(n_objects, 1 / n_objects))
-        gain, now = variance * left * forms(outer, vertices, 1)[:, 0, 0], float(before.mean())
-    else:
-        effect = inverse[:n_objects, vertices[0]] + inverse[:n_objects, vertices[1]]
-        fall = variance * left * np.square(effect - effect.mean(axis=0))
-        wrong = _misclassified(fit, top, before)
-        now = float(wrong.sum())
-        gain = wrong.sum() - _misclassified_after(fit, top, before, fall).sum(axis=0)
-    ties = np.round(gain / np.abs(gain).max(initial=1e-300), 10)  # equal but for rounding: in the order of the panel
-    best = np.argsort(-ties, kind="stable")[:most]
+    inverse, pairs = fit.posterior.unit_covariance(), (object_, panel.n_objects + assessor)
+    start = variance * variances_about_mean(inverse, panel.n_objects)
+    now, gain = _gains(fit, top, inverse, pairs, precision, start)
+    best = np.argsort(-_ties(gain), kind="stable")[: min(most, assessor.size)].tolist()
+    gains = gain[best]
+    if together:
+        for place in range(len(best)):
+            worth = np.where(np.isin(object_, object_[best[:place]]), gain / _AGAIN, gain)
+            worth[best[:place]] = -np.inf
+            at = best[place] = int(np.argmax(_ties(worth)))
+            gains[place] = gain[at]
+            seen = inverse[:, pairs[0][at]] + inverse[:, pairs[1][at]]
+            inverse = inverse - np.outer(seen, seen) / (1 / precision[at] + seen[pairs[0][at]] + seen[pairs[1][at]])
+            gain = _gains(fit, top, inverse, pairs, precision, start)[1]
     return NextBest(
         fit,
-        tuple(panel.assessors[i] for i in assessor[best].tolist()),
-        tuple(panel.objects[i] for i in object_[best].tolist()),
-        gain[best],
-        "variance" if top is None else f"top {top}",
+        tuple(panel.assessors[at] for at in assessor[best].tolist()),
+        tuple(panel.objects[at] for at in object_[best].tolist()),
+        gains,
+        criterion,
         now,
+        together,
     )
+
+
+def _ties(gain: Floats) -> Floats:
+    """Return gains rounded, so that those equal but for rounding are in the order of the panel."""
+    finite = gain[np.isfinite(gain)]
+    return np.asarray(np.round(gain / np.abs(finite).max(initial=1e-300), 10), dtype=np.float64)
+
+
+def variances_about_mean(inverse: Floats, n_objects: int) -> Floats:
+    """Return the variance of each value about the mean of all, in units of the noise variance (n_O)."""
+    values = inverse[:n_objects, :n_objects]
+    return np.asarray(np.diagonal(values) - 2 * values.mean(axis=0) + values.mean(), dtype=np.float64)
+
+
+def _gains(
+    fit: Fit, top: int | None, inverse: Floats, pairs: tuple[Codes, Codes], precision: Floats, start: Floats
+) -> tuple[float, Floats]:
+    """Return what is to be lowered as it stands, and by how much each further assessment would lower it.
+
+    ``start`` has the variances that go with the values as they were estimated: assessments counted as made since then
+    have lowered them, and will have moved the values by as much as that says.
+    """
+    n_objects, variance = fit.panel.n_objects, float(fit.noise_variance or 0.0)
+    left = low_rank(inverse, pairs, precision[:, None])[0][:, 0, 0]
+    before = variance * variances_about_mean(inverse, n_objects)
+    if top is None:
+        outer = about_mean(inverse, np.full(n_objects, 1 / n_objects))
+        return float(before.mean()), variance * left * forms(outer, pairs, 1)[:, 0, 0]
+    effect = inverse[:n_objects, pairs[0]] + inverse[:n_objects, pairs[1]]
+    fall = variance * left * np.square(effect - effect.mean(axis=0))
+    gone = (start - before)[:, None]
+    wrong = float(_misclassified_after(fit, top, start, gone).sum())
+    return wrong, wrong - _misclassified_after(fit, top, start, gone + fall).sum(axis=0)
 
 
 def _candidates(fit: Fit, conflicts: Collection[tuple[str, str]]) -> tuple[Codes, Codes]:
@@ -179,18 +229,11 @@ def _distance(fit: Fit, top: int) -> Floats:
     return np.asarray(fit.values.latent - (ordered[top - 1] + ordered[top]) / 2, dtype=np.float64)
 
 
-def _misclassified(fit: Fit, top: int, variance: Floats) -> Floats:
-    """Return the probability that each object is on the other side of the line than its estimate."""
-    from scipy.special import ndtr
-
-    return np.asarray(ndtr(-np.abs(_distance(fit, top)) / np.sqrt(variance)), dtype=np.float64)
-
-
 def _misclassified_after(fit: Fit, top: int, before: Floats, fall: Floats) -> Floats:
     """Return the expected probability of misclassification after each further assessment (columns).
 
     If the value is N(m, s^2) now and its variance falls to t^2, deciding by the new mean errs with probability
-    2 T(m/s, t/sqrt(s^2 - t^2)), T being Owen's function.
+    2 T(m/s, t/sqrt(s^2 - t^2)), T being Owen's function; without a fall, with that of the far side of N(m, s^2).
     """
     from scipy.special import owens_t
 

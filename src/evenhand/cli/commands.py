@@ -401,8 +401,12 @@ def compare(options: CompareOptions) -> None:
     from evenhand.answers.evidence import Priors
     from evenhand.cli import terminal
     from evenhand.models.refined import Refinements
-    from evenhand.reports.first_sheets import comparison_sheet
     from evenhand.reports.summary import summarise_comparison
+
+    def front() -> list[Sheet]:
+        from evenhand.reports.first_sheets import comparison_sheet  # which workbooks alone need
+
+        return [comparison_sheet(summary)]
 
     priors = Priors(*options.priors) if options.priors else None
     panel = options.reading.read()
@@ -419,7 +423,7 @@ def compare(options: CompareOptions) -> None:
     gauge, per_component = options.gauging.parsed(), options.gauging.per_component
     found = compare_methods(panel, gauge=gauge, per_component=per_component, priors=priors, candidates=candidates)
     summary = summarise_comparison(found)
-    options.output.give(summary, terminal.show_comparison, front=lambda: [comparison_sheet(summary)])
+    options.output.give(summary, terminal.show_comparison, front=front)
 
 
 class RankOptions(Options):
@@ -514,10 +518,11 @@ class NextOptions(Options):
 
 @command(NextOptions, name="next", epilog="Example: evenhand next scores.csv --top 10 --conflicts conflicts.csv")
 def next_assessments(options: NextOptions) -> None:
-    """Say which further assessments of FILE would help most.
+    """Say which further assessments of FILE would help most, as a set to be asked for at once.
 
     Without --top, those that narrow all values; with --top K, those that are expected to put most objects on the right
-    side of the line.
+    side of the line. Each is chosen with those before it counted as made; an object comes again only where that brings
+    half as much again as any other.
     """
     from evenhand.answers.decision import decision_for
     from evenhand.answers.next_best import next_best
@@ -535,6 +540,17 @@ def next_assessments(options: NextOptions) -> None:
         terminal.show_next,
         front=lambda: [next_sheet(summary), *_sheets(fit, decision_for(fit, options.top))],
     )
+    if found.object and not options.output.as_json:
+        _say_how_to_ask(options.output.out)
+
+
+def _say_how_to_ask(out: Path | None) -> None:
+    """Say how further assessments are handed out: with a design that adds them to the file."""
+    file = click.get_current_context().params["file"]
+    place = out if out is not None and out.suffix.lower() in (".csv", ".tsv", ".json") else Path("next.csv")
+    first = "" if place == out else f"add --out {place} to this, and "
+    told = " ".join(f'"{one}"' if " " in str(one) else str(one) for one in ("--extend", file, "--fixed", place))
+    say(f"To hand them out, {first}try: evenhand design {told} --sheets sheets.xlsx")
 
 
 class PackOptions(Input):

@@ -16,8 +16,10 @@ from evenhand.cli.showing import Summary, number_text, say, say_left_out, say_no
 from evenhand.errors import InputError, Problem
 
 if TYPE_CHECKING:
+    from evenhand.design.change import Alternates, Changes
     from evenhand.design.inputs import Members
     from evenhand.design.result import Design, Outlook
+    from evenhand.design.there import There
     from evenhand.panel.confidence import Form
     from evenhand.panel.graph import Side
     from evenhand.reports.exports import System
@@ -33,10 +35,6 @@ SYSTEMS: Final = ("hotcrp", "openreview", "cmt")
 
 TABLES: Final = ("assignments", "objects", "assessors", "lost", "by_readings")
 
-_NOT_WITH_EXTEND: Final = (
-    *("objects", "assessors", "per_object", "min_load", "fixed", "linking", "expertise", "only_listed"),
-    *("expertise_weight", "target_sd", "factor", "loads", "require", "limit", "apart", "linked", "authors"),
-)
 _PICTURES: Final = (".svg", ".png", ".pdf", ".html")
 
 
@@ -63,10 +61,40 @@ class _Who(Options, heading="Who and what"):
     )
     fixed: Path | None = ask.path("FILE", "Pairs that must be: a file with columns assessor and object.", reads=True)
     linking: tuple[str, ...] = ask.text("LABEL", "An object that everybody reads. May be repeated.", multiple=True)
+
+
+class _Earlier(Options, heading="What is there already"):
+    """A design or scores that are there already."""
+
     extend: Path | None = ask.path(
-        "FILE", "Scores that are there already, instead of --objects and --assessors: says which to add.", reads=True
+        "FILE",
+        "A design or scores that are there already: all of it stays. --objects and --assessors are then for new ones, "
+        "or have all of them.",
+        reads=True,
     )
-    add: int | None = ask.whole("N", "How many assessments to add to those.")
+    scores: Path | None = ask.path("FILE", "Scores that are in, where --extend has a design.", reads=True)
+    add: int | None = ask.whole("N", "How many assessments to add, wherever they help most.")
+    left: str | None = ask.text(
+        "LABEL,...|FILE", "Assessors who have left: what they have not scored goes to others.", reads=True
+    )
+    since: Path | None = ask.path(
+        "FILE", "An earlier design: says what has changed since. Default: that of --extend.", reads=True
+    )
+
+    def check(self) -> None:
+        """Refuse what needs a design that is there."""
+        if self.extend is None:
+            ask.refuse("goes with --extend FILE, which has what is there.", "scores", "add", "left")
+
+    def there(self, object_: str | None, assessor: str | None) -> There:
+        """Return what is there, and who has left."""
+        from evenhand.design.there import There
+        from evenhand.io import read_panel
+        from evenhand.io.designs import labels_left, read_there
+
+        found = read_there(str(self.extend), object=object_, assessor=assessor)
+        scores = None if self.scores is None else read_panel(self.scores, object=object_, assessor=assessor)
+        return There.of(found, scores=scores, left=[] if self.left is None else labels_left(self.left))
 
 
 class _Loads(Options, heading="How much"):
@@ -182,6 +210,73 @@ class _Expected(Options, heading="How well they know it"):
         return self.uncertainty is not None and self.points is None
 
 
+class _Signals(Options, heading="Bids, and conflicts of authors"):
+    """What assessors would like to read, what it weighs, and what they must not read for who wrote it."""
+
+    bids: Path | None = ask.path(
+        "FILE",
+        "Bids: yes, maybe or no, or whole numbers from -20 to 20, in columns assessor, object and bid, or a column of "
+        "assessors and one for each object. A bid that is not there is neutral.",
+        reads=True,
+    )
+    weights: str | None = ask.text(
+        "NAME=W,...", "What bids, topics and expertise weigh beside each other, such as bids=1,topics=1,expertise=2."
+    )
+    conflict_domains: bool = ask.flag(
+        "Assessors must not read what somebody with an e-mail address of the same domain wrote: needs columns email of "
+        "assessors and authors of objects."
+    )
+    coauthors: Path | None = ask.path(
+        "FILE", "Pairs of people who wrote together: assessors must not read what a co-author wrote.", reads=True
+    )
+
+    @property
+    def shares(self) -> dict[str, float] | None:
+        """The weights by name."""
+        if self.weights is None:
+            return None
+        found: dict[str, float] = {}
+        for one in self.weights.split(","):
+            name, equals, text = one.partition("=")
+            try:
+                found[name.strip()] = float(text)
+            except ValueError:
+                equals = ""
+            if not equals:
+                raise click.UsageError(f"--weights takes names with numbers, such as bids=1,topics=2, not {one!r}.")
+        return found
+
+
+class _Chance(Options, heading="A floor and a draw"):
+    """What every object must have, and what is left to chance."""
+
+    floor: bool = ask.flag(
+        "Make the smallest mean expertise of an object's readers as large as can be, and then the rest; shows the "
+        "price."
+    )
+    max_probability: float | None = ask.option(
+        "Draw the design by lot, no pair being likelier than P, so that nobody can count on reading anything.",
+        type=click.FloatRange(0, 1, min_open=True),
+        metavar="P",
+    )
+    salt: str = ask.option(
+        "Words that go with the seed into the draw and into its commitment.", default="", metavar="TEXT"
+    )
+    commitment: str | None = ask.text(
+        "HASH", "Check that seed and salt are those of a commitment published before: SHA-256 of 'evenhand SEED SALT'."
+    )
+
+    def check_commitment(self, seed: int) -> None:
+        """Refuse a seed and a salt that are not those committed to."""
+        if self.commitment is None:
+            return
+        from evenhand.design.lottery import commitment
+
+        if commitment(seed, self.salt) != self.commitment.strip().casefold():
+            message = "This seed and this salt do not give that commitment: use those that it was made of."
+            raise InputError(message, kind="commitment")
+
+
 class _Aim(Options, heading="What makes it good"):
     """What makes a design good."""
 
@@ -235,6 +330,10 @@ class _Handouts(Options, heading="What to hand out"):
         metavar="SYSTEM FILE",
     )
     round_: str | None = ask.text("NAME", "The round of these assessments, for tables and conference systems.")
+    changes: Path | None = ask.path(
+        "FILE", "Write what has changed for whom, csv or xlsx: what is new and what is taken back, with addresses."
+    )
+    alternates: int | None = ask.whole("N", "Name so many assessors for each object who could stand in.")
     picture: Path | None = ask.path("FILE", "Draw who reads what: svg, png, pdf or html, by its ending.")
     force: bool = ask.flag("Replace sheets that are there, perhaps with scores in them.")
 
@@ -243,11 +342,13 @@ class _Handouts(Options, heading="What to hand out"):
         """Files for conference systems, whichever option asked for them."""
         return [*([] if self.hotcrp is None else [("hotcrp", self.hotcrp)]), *self.export]  # type: ignore[list-item]
 
-    def notes(self, found: Design) -> list[Problem]:
+    def notes(self, found: Design, changed: Changes | None) -> list[Problem]:
         """Return what these systems would not understand."""
-        from evenhand.reports.exports import not_numbers
+        from evenhand.reports.exports import not_numbers, not_taken_back
 
-        return [note for system, _ in self.exports for note in not_numbers(found.task.objects, system)]
+        said = [note for system, _ in self.exports for note in not_numbers(found.task.objects, system)]
+        gone = () if changed is None else changed.removed
+        return said + [note for system, _ in self.exports for note in not_taken_back(gone, system)]
 
     def check_places(self, output: Output) -> None:
         """Refuse, before any work is done, files that cannot or must not be written."""
@@ -257,6 +358,7 @@ class _Handouts(Options, heading="What to hand out"):
 
         for place, known in (
             (self.score_sheet, (".csv", ".tsv", ".xlsx")),
+            (self.changes, (".csv", ".tsv", ".xlsx")),
             *((place, (ENDINGS[system],)) for system, place in self.exports),
             (self.picture, _PICTURES),
         ):
@@ -268,7 +370,7 @@ class _Handouts(Options, heading="What to hand out"):
             if place is not None and not place.is_dir():
                 refuse_filled(place, force=self.force)
         tables = [] if output.out is None else targets_of(output.out, [*output.tables, "notes"])
-        handed = [one for one in (self.sheets, self.score_sheet, self.picture) if one is not None]
+        handed = [one for one in (self.sheets, self.score_sheet, self.changes, self.picture) if one is not None]
         handed += [place for _, place in self.exports]
         places = [place.resolve() for place in (*tables, *handed)]
         same = [place for at, place in enumerate(places) if place in places[:at]]
@@ -295,19 +397,31 @@ class _Handouts(Options, heading="What to hand out"):
         for system, _ in self.exports:
             addresses_of(assessors.labels, addresses_in(assessors.details), system)
 
-    def write(self, found: Design, pairs: Sequence[tuple[str, str]]) -> list[Path]:
+    def write(
+        self,
+        found: Design,
+        pairs: Sequence[tuple[str, str]],
+        changed: Changes | None,
+        stand_in: Alternates | None,
+    ) -> list[Path]:
         """Write what is to be handed out, and return the files."""
+        from evenhand.io.results import write_tables
         from evenhand.reports import designs
         from evenhand.reports.exports import write_export
 
         written: list[Path] = []
+        gone = () if changed is None else changed.removed
         if self.sheets is not None:
-            designs.write_assessor_sheets(self.sheets, found, pairs, confidence=self.confidence)
+            designs.write_assessor_sheets(
+                self.sheets, found, pairs, confidence=self.confidence, removed=gone, alternates=stand_in
+            )
             written.append(self.sheets)
         if self.score_sheet is not None:
             written += designs.write_score_sheet(self.score_sheet, found, pairs, confidence=self.confidence)
+        if self.changes is not None and changed is not None:
+            written += write_tables(self.changes, {"changes": changed.columns()})
         for system, place in self.exports:
-            written.append(write_export(system, place, found, pairs, action=self.hotcrp_action))
+            written.append(write_export(system, place, found, pairs, removed=gone, action=self.hotcrp_action))
         if self.picture is not None:
             from evenhand import plots
 
@@ -334,9 +448,12 @@ class DesignOptions(Options):
     """What ``evenhand design`` is told."""
 
     who: _Who = part(_Who)
+    earlier: _Earlier = part(_Earlier)
     loads: _Loads = part(_Loads)
     together: _Together = part(_Together)
     expected: _Expected = part(_Expected)
+    signals: _Signals = part(_Signals)
+    chance: _Chance = part(_Chance)
     aim: _Aim = part(_Aim)
     search: _Search = part(_Search)
     handouts: _Handouts = part(_Handouts)
@@ -346,12 +463,10 @@ class DesignOptions(Options):
 
     def check(self) -> None:
         """Refuse options that exclude or lack each other, and files that cannot be written."""
-        if (self.who.extend is None) != (self.who.add is None):
-            raise click.UsageError("--extend FILE and --add N go together: which scores, and how many to add.")
-        if self.who.extend is not None:
-            ask.refuse("has no meaning with --extend: leave it out.", *_NOT_WITH_EXTEND)
-            if self.expected.is_file:
-                raise click.UsageError("--uncertainty takes a number with --extend.")
+        if self.is_extended:
+            ask.refuse("is for a new design: leave --extend out.", "target_sd")
+            if self.earlier.add is not None:
+                ask.refuse("says how many each object has, and --add how many to add: leave one out.", "per_object")
         else:
             for name, given in (("object", self.who.objects), ("assessor", self.who.assessors)):
                 if given is None:
@@ -361,9 +476,15 @@ class DesignOptions(Options):
             raise click.UsageError(
                 "--uncertainty FILE and --expertise FILE say the same thing: leave one of the two out."
             )
+        if self.chance.max_probability is None:
+            ask.refuse("goes with --max-probability P.", "salt", "commitment")
+        self.chance.check_commitment(self.search.seed)
         if self.loads.target_sd is not None:
             ask.refuse("has no meaning with --target-sd, which looks for the cheapest: leave it out.", "loads")
-        if self.aim.objective != "top":
+        if self.is_extended and (self.aim.objective == "top" or not ask.typed("objective")):
+            if self.aim.top is None:
+                ask.refuse("goes with --top K.", "value_sd")
+        elif self.aim.objective != "top":
             ask.refuse("goes with --objective top.", "top", "value_sd")
         elif self.aim.top is None or self.aim.value_sd is None:
             raise click.UsageError(
@@ -375,11 +496,27 @@ class DesignOptions(Options):
             raise click.UsageError("HotCRP has rounds of letters and digits, a letter first: name --round like R1.")
         if self.handouts.sheets is None and self.handouts.score_sheet is None:
             ask.refuse("goes with --sheets or --score-sheet.", "confidence", "force")
+        if not self.is_extended and self.earlier.since is None:
+            ask.refuse("goes with --extend FILE or --since FILE: a new design has changed nothing.", "changes")
         self.handouts.check_places(self.output)
+
+    @property
+    def is_extended(self) -> bool:
+        """Whether something is there already."""
+        return self.earlier.extend is not None
+
+    def changed(self, found: Design) -> Changes | None:
+        """Return how the design differs from what was there, or from an earlier one; None where it is new."""
+        from evenhand.design.change import changes
+        from evenhand.io.designs import read_there
+
+        if self.earlier.since is not None:
+            return changes(found, read_there(self.earlier.since).pairs)
+        return changes(found) if self.is_extended else None
 
     def _check_columns(self) -> None:
         """Refuse names of columns where there is no file that could have them."""
-        pairs = (self.who.conflicts, self.who.fixed, self.expected.expertise)
+        pairs = (self.who.conflicts, self.who.fixed, self.expected.expertise, self.signals.bids)
         if self.expected.is_file or any(one is not None for one in pairs):
             return
         for name, given in (("object_", self.who.objects), ("assessor", self.who.assessors)):
@@ -387,27 +524,33 @@ class DesignOptions(Options):
                 ask.refuse("names a column, and there is no file to have it: leave it out.", name)
 
     def found(self) -> Design:
-        """Return the design."""
-        search = {name: given for name, given in vars(self.search).items() if name != "no_outlook"}
-        if self.who.extend is not None and self.who.add is not None:
-            return self._extended(self.who.extend, self.who.add, **vars(self.aim), **search)
-        return self._assigned(**vars(self.aim), **search)
-
-    def _assigned(self, **further: Any) -> Design:
-        """Return a new design."""
-        from evenhand.design.assign import assign
-        from evenhand.io.designs import read_authors, read_design_pairs, read_expected, read_member_pairs
+        """Return the design: a new one, or what is there with what is added."""
+        from evenhand.design.assign import assign, extend
+        from evenhand.io.designs import (
+            read_authors,
+            read_design_pairs,
+            read_expected,
+            read_member_pairs,
+            read_people,
+        )
 
         who, expected = self.who, self.expected
-        objects = _members(str(who.objects), "object", who.object_)
-        assessors = _members(str(who.assessors), "assessor", who.assessor)
+        given = (("object", who.objects, who.object_), ("assessor", who.assessors, who.assessor))
+        objects, assessors = (None if one is None else _members(one, side, name) for side, one, name in given)  # type: ignore[arg-type]
+        there = None
+        if self.is_extended:
+            there = self.earlier.there(who.object_, who.assessor)
+            sides = there.sides(objects, assessors)
+        elif objects is not None and assessors is not None:
+            sides = objects, assessors
         names: dict[str, Any] = {"object": who.object_, "assessor": who.assessor}
-        self.handouts.check_members(assessors)
+        self.handouts.check_members(sides[1])
+        further: dict[str, Any] = {name: given for name, given in vars(self.search).items() if name != "no_outlook"}
         kinds: tuple[tuple[str, Path | None, Literal["conflicts", "fixed pairs"]], ...]
         kinds = ("conflicts", who.conflicts, "conflicts"), ("fixed", who.fixed, "fixed pairs")
-        for name, given, words in kinds:
-            further[name] = [] if given is None else read_design_pairs(given, objects, assessors, words, **names)
-        sides, factor = (objects, assessors), expected.factor
+        for name, path, words in kinds:
+            further[name] = [] if path is None else read_design_pairs(path, *sides, words, **names)
+        factor = expected.factor
         if expected.expertise is not None:
             further["expertise"] = read_expected(expected.expertise, *sides, factor=factor, **names)
         if expected.uncertainty is not None:
@@ -416,43 +559,39 @@ class DesignOptions(Options):
                 if expected.is_file
                 else expected.points
             )
-        if expected.expertise is None and not all("topics" in side.columns for side in sides):
+        if self.signals.bids is not None:
+            further["bids"] = read_expected(self.signals.bids, *sides, form="bids", factor=factor, **names)
+        elif expected.expertise is None and not all("topics" in side.columns for side in sides):
             ask.refuse("is about expertise: use it with --expertise FILE, or topics in both lists.", "factor")
         together = self.together
         further |= together.asked()
         if together.apart is not None:
-            further["apart"] = read_member_pairs(together.apart, assessors, "assessors kept apart")
+            further["apart"] = read_member_pairs(together.apart, sides[1], "assessors kept apart")
         if together.linked is not None:
-            further["linked"] = read_member_pairs(together.linked, objects, "linked objects")
+            further["linked"] = read_member_pairs(together.linked, sides[0], "linked objects")
         if together.authors is not None:
-            further["authors"] = read_authors(together.authors, objects)
-        return assign(
-            objects,
-            assessors,
+            further["authors"] = read_authors(together.authors, sides[0])
+        further |= {
             **vars(self.loads),
-            linking=who.linking,
-            only_listed=expected.only_listed,
-            expertise_weight=expected.expertise_weight,
-            factor=expected.factor,
-            **further,
-        )
-
-    def _extended(self, panel: Path, count: int, **further: Any) -> Design:
-        """Return a panel's design with further assessments."""
-        from evenhand.design.assign import extend
-        from evenhand.design.inputs import members_in
-        from evenhand.io import read_panel
-        from evenhand.io.designs import read_design_pairs
-
-        there = read_panel(panel, object=self.who.object_, assessor=self.who.assessor)
-        sides = members_in(there, "object"), members_in(there, "assessor")
-        self.handouts.check_members(sides[1])
-        conflicts: Sequence[tuple[str, str]] = []
-        if self.who.conflicts is not None:
-            names: dict[str, Any] = {"object": self.who.object_, "assessor": self.who.assessor}
-            conflicts = read_design_pairs(self.who.conflicts, *sides, "conflicts", **names)
-        load, points = self.loads.max_load, self.expected.points
-        return extend(there, count, max_load=load, conflicts=conflicts, uncertainty=points, **further)
+            **vars(self.aim),
+            "linking": who.linking,
+            "only_listed": expected.only_listed,
+            "weights": self.signals.shares,
+            "conflict_domains": self.signals.conflict_domains,
+            "coauthors": None if self.signals.coauthors is None else read_people(self.signals.coauthors),
+            "floor": self.chance.floor,
+            "max_probability": self.chance.max_probability,
+            "salt": self.chance.salt,
+            "expertise_weight": expected.expertise_weight,
+            "factor": expected.factor,
+        }
+        if there is None:
+            return assign(*sides, **further)
+        del further["target_sd"]
+        for name in ("objective", "loads"):
+            if not ask.typed(name):
+                del further[name]
+        return extend(there, self.earlier.add, objects=objects, assessors=assessors, **further)
 
 
 @command(
@@ -473,20 +612,24 @@ def design(options: DesignOptions) -> None:
     When a first round of scores is in, evenhand design --extend scores.csv --add 20 says where further assessments
     would help most. Sheets and files for HotCRP then have only these.
     """
+    from evenhand.design.change import alternates
     from evenhand.reports.designs import describe_design, summarise_design, with_facts
     from evenhand.reports.first_sheets import design_sheet
 
-    found, only_new, handouts = options.found(), options.who.extend is not None, options.handouts
-    pairs = _pairs(found, only_new=only_new)
+    found, handouts = options.found(), options.handouts
+    changed = options.changed(found)
+    pairs = found.assignments if changed is None else list(changed.added)
     if handouts.round_ is not None:
         found = replace(found, rounds={**found.rounds, **dict.fromkeys(pairs, handouts.round_)})
+        changed = None if changed is None else replace(changed, design=found)
+    stand_in = None if handouts.alternates is None else alternates(found, handouts.alternates)
     ahead, notes = _outlook(found, wanted=not options.search.no_outlook)
-    notes += handouts.notes(found)
-    written = handouts.write(found, pairs)
-    summary = summarise_design(found, ahead, notes, extends=only_new)
+    notes += handouts.notes(found, changed)
+    written = handouts.write(found, pairs, changed, stand_in)
+    summary = summarise_design(found, ahead, notes, changed=changed, alternates=stand_in)
     options.output.give(
         summary,
-        lambda shown: _show(shown, options.rows, only_new=only_new),
+        lambda shown: _show(shown, options.rows),
         lambda: with_facts(summary),
         written,
         lambda: [design_sheet(summary, describe_design(summary))],
@@ -515,16 +658,8 @@ def _outlook(found: Design, *, wanted: bool) -> tuple[Outlook | None, list[Probl
     return None, [Problem("too_large", words)]
 
 
-def _pairs(found: Design, *, only_new: bool) -> list[tuple[str, str]]:
-    """Return who is to read what: all pairs, or those that were added to a panel."""
-    columns = found.columns()
-    fixed = columns.get("fixed", [False] * len(columns["object"]))
-    rows = zip(columns["assessor"], columns["object"], fixed, strict=True)
-    return [(assessor, label) for assessor, label, is_fixed in rows if not (only_new and is_fixed)]
-
-
-def _show(summary: Summary, rows: int, *, only_new: bool) -> None:
-    """Print what decides, how more or less work would do, and who reads what: all of it, or what was added."""
+def _show(summary: Summary, rows: int) -> None:
+    """Print what decides, how more or less work would do, and who reads what: all of it, or what has changed."""
     from evenhand.reports.designs import describe_design
 
     say(*describe_design(summary))
@@ -542,12 +677,24 @@ def _show(summary: Summary, rows: int, *, only_new: bool) -> None:
             text=("",),
             spare=("largest sd", ""),
         )
-    listed: dict[str, list[str]] = {}
-    for record in summary["assignments"]:
-        if not (only_new and record.get("fixed")):
-            listed.setdefault(record["assessor"], []).append(record["object"])
-    say("To be added:" if only_new else "Who reads what:")
-    for assessor, labels in list(listed.items())[: rows or None]:
-        say(f"  {assessor} ({len(labels):,}): {', '.join(labels)}", hang=2)
-    say_left_out(len(listed) - (rows or len(listed)), "assessor")
+    if summary["since"] is None:
+        _list("Who reads what:", summary["assignments"], rows)
+    else:
+        for words, change in (("To be added:", "added"), ("Taken back:", "removed")):
+            records = [record for record in summary["changes"] if record["change"] == change]
+            if records or change == "added":
+                _list(words if records else "Nothing is to be added.", records, rows)
+    if summary["alternates"]:
+        _list("Whom to ask if a reader drops out, in this order:", summary["alternates"], rows, "object", "assessor")
     say_notes(summary["notes"])
+
+
+def _list(words: str, records: Sequence[Summary], rows: int, of: str = "assessor", what: str = "object") -> None:
+    """Print what each assessor has, or each object, a line each."""
+    listed: dict[str, list[str]] = {}
+    for record in records:
+        listed.setdefault(record[of], []).append(record[what])
+    say(words)
+    for label, others in list(listed.items())[: rows or None]:
+        say(f"  {label} ({len(others):,}): {', '.join(others)}", hang=2)
+    say_left_out(len(listed) - (rows or len(listed)), of)

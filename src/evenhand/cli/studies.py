@@ -117,10 +117,16 @@ class _Panels(Options, heading="The panels"):
 
 
 class _Plan(Options, heading="A plan"):
-    """A plan instead of simulated scores."""
+    """A plan instead of simulated scores, or scores of a design."""
 
+    design: Path | None = ask.path(
+        "FILE",
+        "Simulate scores of this design, as evenhand design --out writes it, or of a file of scores: what error to "
+        "expect of each value.",
+        reads=True,
+    )
     target_sd: float | None = ask.positive(
-        "SD", "Simulate no scores, but say how many assessors per object values with this standard deviation need."
+        "SD", "Simulate no scores, but say how many assessors per object values with this mean standard deviation need."
     )
 
 
@@ -171,7 +177,12 @@ class SimulateOptions(Options):
         """Refuse what has no meaning for a plan."""
         meaningless = ("per_object", "value_mean", "value_sd", "bounds", "step", "runs", "jobs", *_Figures.names())
         if self.plan.target_sd is not None:
-            ask.refuse("has no meaning with --target-sd: leave it out.", *meaningless)
+            ask.refuse("has no meaning with --target-sd: leave it out.", "design", *meaningless)
+        if self.plan.design is not None:
+            sizes = ("n_objects", "n_assessors", "per_object", "jobs", *_Figures.names())
+            ask.refuse("has no meaning with --design, which says who reads what: leave it out.", *sizes)
+            if len(self.panels.profiles) > 1:
+                ask.refuse("is one for a design: give it once.", "profiles")
 
 
 @command(SimulateOptions, epilog="Example: evenhand simulate --objects 120 --assessors 8 --target-sd 5")
@@ -182,6 +193,8 @@ def simulate(options: SimulateOptions) -> int:
     mixtures of high, medium and low confidence, 100 panels of each kind. SA is simple averaging, IBA incomplete block
     analysis, CWC calibration with confidence.
 
+    With --design it simulates scores of a design that you have, and puts the errors beside what was predicted.
+
     With --target-sd it plans a panel of your own: how many assessors must read each object, and how much each of them
     will have to read. Exit code 1 if that cannot be had.
     """
@@ -191,6 +204,8 @@ def simulate(options: SimulateOptions) -> int:
 
     if options.plan.target_sd is not None:
         return _plan(options, options.plan.target_sd)
+    if options.plan.design is not None:
+        return _design(options, options.plan.design)
     panels, drawn = vars(options.panels) | {"step": options.panels.step or None}, options.drawn
     study = simulation_study(**panels, **options.work.asked)
     files = [] if drawn.figures is None else study_plots.save_figures(study, drawn.figures, drawn.figure_format)
@@ -225,6 +240,49 @@ def _plan(options: SimulateOptions, target_sd: float) -> int:
     )
     output.give(summarise_plans(plans, seed), lambda summary: _show_plans(summary, setting))
     return EXIT_NO if any(one.answer is None for one in plans) else 0
+
+
+def _design(options: SimulateOptions, place: Path) -> int:
+    """Say what error to expect of a design."""
+    from evenhand.io.designs import read_design_panel
+    from evenhand.reports.summary import summarise_design_study
+    from evenhand.studies import design_study
+
+    panel, is_sure = read_design_panel(place)
+    names = ("value_mean", "value_sd", "bias_sd", "bounds")
+    numbers: dict[str, Any] = {name: getattr(options.panels, name) for name in names}
+    numbers["step"] = options.panels.step or None
+    if is_sure and not ask.typed("uncertainties", "profiles"):
+        numbers["uncertainties"] = ()
+    else:
+        one = ask.typed("profiles") or len(options.panels.uncertainties) == len(options.panels.profiles[0])
+        numbers["uncertainties"] = options.panels.uncertainties
+        numbers["profile"] = options.panels.profiles[0] if one else None
+    study = design_study(panel, runs=options.work.runs, seed=options.work.seed, **numbers)
+    output = Output(as_json=options.output.as_json, out=options.output.out, tables=("objects",))
+    output.give(summarise_design_study(study), _show_design)
+    return 0
+
+
+def _show_design(summary: Summary) -> None:
+    """Print what error to expect of a design, on average and of each value."""
+    mean = {name: number_text(summary[name]) for name in ("mean_sd", "mean_error", "mean_error_averages")}
+    times = f"{summary['runs']:,} time{'' if summary['runs'] == 1 else 's'}"
+    say(
+        f"Scores of this design simulated {times}, seed {summary['seed']}. Typical error of a calibrated value, from "
+        f"the mean of all: {mean['mean_error']} points, where {mean['mean_sd']} were predicted; of a plain average: "
+        f"{mean['mean_error_averages']}."
+    )
+    show_table(
+        ["object", "assessments", "predicted sd", "error", "error of plain averages"],
+        summary["objects"],
+        lambda one: [
+            one["object"],
+            one["assessments"],
+            *map(number_text, (one["sd"], one["error"], one["error_averages"])),
+        ],
+        spare=("error of plain averages",),
+    )
 
 
 class _Data(Options, heading="The data"):

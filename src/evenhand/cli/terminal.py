@@ -91,7 +91,8 @@ def _say_notes(summary: Summary, is_hidden: Callable[[Summary], bool] = lambda _
 def _digits(records: Sequence[Summary]) -> int:
     """Return the decimals of points for a table of values."""
     values = [record["value"] for record in records]
-    return decimals(max(values, default=0.0) - min(values, default=0.0))
+    spread, size = max(values, default=0.0) - min(values, default=0.0), max(map(abs, values), default=0.0)
+    return decimals(spread if spread > 1e-9 * size else 0.0)  # what is less is rounding
 
 
 def _has_more_than_values(summary: Summary) -> bool:
@@ -503,12 +504,13 @@ def _deletion(record: Summary, top: int | None) -> str:
 def show_next(summary: Summary) -> None:
     """Print the assessments that would help most."""
     with alerted(summary["alerts"]):
-        now = number_text(summary["now"])
+        now, then = number_text(summary["now"]), number_text(summary["then"])
+        with_all = f", and {then} with all of these" if summary["assessments"] else ""
         if summary["top"] is None:
-            say(f"Mean variance of the values now: {now}. What would narrow it most:")
+            say(f"Mean variance of the values now: {now}{with_all}. What would narrow it most, together:")
         else:
-            line = f"Expected number of objects on the wrong side of place {summary['top']}: {now}."
-            say(f"{line} What would lower it most:")
+            line = f"Expected number of objects on the wrong side of place {summary['top']}: {now}{with_all}."
+            say(f"{line} What would lower it most, together:")
         show_table(
             ["assessor", "object", "gain"],
             summary["assessments"],

@@ -4,5 +4,10 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submod_attrs={"result": ["DesignStep", "LostAssessor", "Outlook", "RandomDesigns"]},
+    submod_attrs={
+        "change": ["Alternates", "Changes", "alternates", "changes"],
+        "result": ["DesignStep", "ExpertDesign", "LostAssessor", "Outlook", "RandomDesigns", "Record"],
+        "lottery": ["Lottery", "commitment"],
+        "signals": ["Conflict", "Effect"],
+    },
 )

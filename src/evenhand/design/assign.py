@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -11,29 +11,30 @@ import numpy as np
 
 from evenhand.compiled import Flags
 from evenhand.design.exchange import Found
-from evenhand.design.find import LARGEST_INVERSE, cheapest, find, grow, require_inverse, searched
-from evenhand.design.inputs import (
-    MOST_PAIRS,
-    Given,
-    Members,
-    Pairs,
-    floats_of,
-    members_in,
-    members_of,
-    pairs_of,
-    pose,
-    said_of,
-    whole_numbers,
-)
+from evenhand.design.find import LARGEST_INVERSE, cheapest, find, require_inverse
+from evenhand.design.floor import floored
+from evenhand.design.inputs import Given, Members, Pairs, floats_of, members_of, pairs_of, pose, said_of
 from evenhand.design.limits import Asked, known_authors, limits_of, pairs_within
 from evenhand.design.loads import even_loads, load_levels
-from evenhand.design.result import LARGEST_EXACT, Design
+from evenhand.design.lottery import lottery
+from evenhand.design.result import LARGEST_EXACT, Design, Record
 from evenhand.design.rules import Rules
+from evenhand.design.signals import (
+    Conflict,
+    Signal,
+    bids_notes,
+    derived_conflicts,
+    effects,
+    heard,
+    mixed,
+    with_conflicts,
+)
 from evenhand.design.task import Aim, Objective, Task
-from evenhand.errors import InputError, NoDesignError, Problem, bad_option
+from evenhand.design.there import There, without
+from evenhand.errors import Problem, bad_option
 from evenhand.panel.confidence import FACTOR
 from evenhand.panel.panel import Panel
-from evenhand.words import count_of, name_some
+from evenhand.words import argument, count_of, name_some
 
 Loads = Literal["even", "free"]
 """How work is shared: evenly, or in the way that makes values most precise."""
@@ -57,6 +58,10 @@ def assign(  # noqa: PLR0913
     authors: Pairs = (),
     expertise: Any = None,
     topics: tuple[Mapping[Any, Any], Mapping[Any, Any]] | None = None,
+    bids: Any = None,
+    weights: Mapping[str, float] | None = None,
+    conflict_domains: bool = False,
+    coauthors: Iterable[tuple[object, object]] | None = None,
     uncertainty: Any = None,
     factor: float = FACTOR,
     only_listed: bool = False,
@@ -67,9 +72,14 @@ def assign(  # noqa: PLR0913
     value_sd: float | None = None,
     expertise_weight: float = 0.0,
     target_sd: float | None = None,
+    floor: bool = False,
+    max_probability: float | None = None,
+    salt: str = "",
     seed: int = 0,
     effort: float = 1.0,
     time_limit: float | None = None,
+    there: There | None = None,
+    more: int | None = None,
 ) -> Design:
     """Return who should assess what, so that calibrated values will be as precise as they can be.
 
@@ -82,8 +92,8 @@ def assign(  # noqa: PLR0913
     ----------
     objects, assessors
         Labels, a number of them, or tables with a column ``object`` or ``assessor``. Further columns are recognised: of
-        objects ``per_object``, ``topics``, ``linking``, ``expected``; of assessors ``min_load``, ``max_load``,
-        ``cost``, ``topics``, ``email``.
+        objects ``per_object``, ``topics``, ``linking``, ``expected``, ``authors``; of assessors ``min_load``,
+        ``max_load``, ``cost``, ``topics``, ``email``.
     per_object
         Assessments of each object: one number, or one for each.
     min_load, max_load
@@ -120,6 +130,18 @@ def assign(  # noqa: PLR0913
     topics
         Topics of objects and of assessors, two mappings, instead: expertise is the share of an object's topics
         that an assessor knows.
+    bids
+        What assessors would like to read: yes, maybe or no, or whole numbers from -20 to 20, given as expertise is. A
+        bid that is not there is neutral.
+    weights
+        What ``"bids"``, ``"topics"`` and ``"expertise"`` weigh beside each other: expertise is then their weighted
+        mean, a pair of which one of them says nothing counting one half there. Without weights, bids and
+        expertise count alike, and topics stand in for expertise that is not given.
+    conflict_domains
+        Whether assessors are in conflict with objects by authors whose e-mail address has the same domain; addresses
+        are those of the tables, in columns ``email`` and ``authors``. Providers of e-mail to everybody do not count.
+    coauthors
+        Pairs of people, by name or address, who wrote together: an assessor is in conflict with objects by a co-author.
     uncertainty
         Expected standard deviation of a score in points: one number, or as for expertise, by pair.
     factor
@@ -140,12 +162,22 @@ def assign(  # noqa: PLR0913
     target_sd
         Find the cheapest design whose values have this mean standard deviation (largest, with ``"worst"``);
         ``per_object`` is then the most assessments of an object.
+    floor
+        Whether to make the smallest mean expertise of an object's readers as large as can be first; everything else is
+        then sought among designs that keep this floor.
+    max_probability
+        Draw the design by lot, no pair that is not fixed being likelier than this; of all such lotteries, one of the
+        largest expected expertise.
+    salt
+        Goes with the seed into the draw and into its commitment, so that the seed cannot be guessed from that.
     seed
         Of all random choices.
     effort
         How long to search, relative to what is usual.
     time_limit
         Seconds to search at most; with it, the outcome may depend on the machine.
+    there, more
+        What is there already and how many to add to it, as :func:`extend` says.
 
     Raises
     ------
@@ -162,6 +194,20 @@ def assign(  # noqa: PLR0913
     sides = members_of(objects, "object"), members_of(assessors, "assessor")
     _check_options(seed, effort, time_limit, target_sd)
     aim = _aim(sides[0], objective, top, expected, value_sd, expertise_weight)
+    _check_lottery(aim, max_probability, target_sd, floor, salt)
+    notes: list[Problem] = []
+    signals: tuple[Signal, ...] = ()
+    if bids is not None or weights is not None:
+        if uncertainty is not None and not isinstance(uncertainty, int | float | np.number):
+            raise bad_option("Give uncertainties by pair, or bids and weights, not both.")
+        signals = heard(*sides, bids=bids, topics=topics, expertise=expertise, weights=weights, factor=factor)
+        expertise, topics = mixed(signals, factor, only_listed=only_listed), None
+        notes += bids_notes(signals)
+    derived: Sequence[Conflict] = ()
+    if conflict_domains or coauthors is not None:
+        derived, found = derived_conflicts(*sides, domains=conflict_domains, coauthors=coauthors)
+        notes += found
+        conflicts = with_conflicts(conflicts, derived, *sides)
     authors, strangers = known_authors(authors, sides[1])
     given = Given(
         per_object=per_object,
@@ -193,9 +239,13 @@ def assign(  # noqa: PLR0913
     task = replace(posed(given), wide=lambda: posed(everyone))
     if loads not in get_args(Loads):
         raise bad_option(f"Loads are {' or '.join(get_args(Loads))}, not {loads}.")
-    notes: list[Problem] = []
+    if there is not None:
+        task, aim = there.upon(task, aim, more=more, is_told=uncertainty is not None)
+        there.check_room(task, more)
+    stated = task.most_load
     if task.expertise is None and expertise_weight > 0:
         raise bad_option("A weight of expertise needs expertise: give it, or topics.")
+    record = Record(derived=tuple(derived))
     if target_sd is not None:
         require_inverse(task, "The cheapest design")
         task, outcome = cheapest(task, aim, target_sd, seed=seed, effort=effort, time_limit=time_limit)
@@ -203,7 +253,18 @@ def assign(  # noqa: PLR0913
         if loads == "even":
             bounds = (min_load, "min_load"), (max_load, "max_load")
             task = even_loads(task, *(said_of(one, sides[1], role) for one, role in bounds))
-        outcome = find(task, aim, seed=seed, effort=effort, time_limit=time_limit)
+        if floor or max_probability is not None:
+            record = replace(record, freed=task)
+        if floor:
+            task, reached, bound = floored(task, seed=seed)
+            record = replace(record, floor=reached, floor_bound=bound)
+        if max_probability is None:
+            outcome = find(task, aim, seed=seed, effort=effort, time_limit=time_limit)
+        else:
+            drawn = lottery(task, max_probability)
+            record = replace(record, lottery=drawn, salt=salt)
+            outcome = Found(drawn.draw(seed, salt), 0, in_time=True)
+            notes += _guessable(seed, salt)
         if task.n_objects + task.n_assessors > LARGEST_INVERSE and objective != "variance":
             words = (
                 f"designs of this size are made for a small mean variance of values, whatever is asked ({objective})."
@@ -212,24 +273,49 @@ def assign(  # noqa: PLR0913
     if strangers:
         words = f"{count_of(len(strangers), 'author')} left aside, being no assessor: {name_some(strangers)}."
         notes.append(Problem("authors", words))
-    notes += _load_notes(task, outcome, said_of(max_load, sides[1], "max_load"))
-    return _design(task, outcome, aim, seed, notes, *sides)
+    if target_sd is None:
+        gone = () if there is None else there.left
+        notes += _load_notes(task, outcome, said_of(max_load, sides[1], "max_load"), gone)
+    record = replace(record, signals=effects(record.freed or task, outcome.chosen, signals))
+    return replace(_design(task, outcome, aim, seed, notes, *sides, record), stated_load=stated)
 
 
-def _load_notes(task: Task, outcome: Found, most_said: Flags) -> list[Problem]:
+def _check_lottery(aim: Aim, max_probability: float | None, target_sd: float | None, floor: bool, salt: str) -> None:
+    """Refuse what has no meaning with a floor or a lottery, or without one."""
+    if (floor or max_probability is not None) and target_sd is not None:
+        raise bad_option(f"{argument('target_sd')} says how few assessments will do: give it without a floor or a cap.")
+    if max_probability is None:
+        if salt:
+            raise bad_option(f"A salt goes with a draw: give {argument('max_probability')} too.")
+        return
+    if aim.objective != "variance" or aim.expertise_weight > 0:
+        raise bad_option(
+            f"A draw is made for expertise alone: give {argument('max_probability')} without an objective and without "
+            "a weight of expertise."
+        )
+
+
+def _guessable(seed: int, salt: str) -> list[Problem]:
+    """Return a note on a draw that others could repeat beforehand."""
+    if salt:
+        return []
+    what = "nothing is secret in it" if seed == 0 else "a seed alone can be guessed by trying"
+    words = f"the draw was made without a salt, and {what}: give {argument('salt')}, some words that nobody knows."
+    return [Problem("guessable", words)]
+
+
+def _load_notes(task: Task, outcome: Found, most_said: Flags, gone: Collection[str]) -> list[Problem]:
     """Return notes on assessors without work, and on those who read more than an even share without being asked to."""
     load, notes = task.loads(outcome.chosen), []
     idle = [task.assessors[at] for at in np.flatnonzero((load == 0) & (task.most_load > 0)).tolist()]
+    idle = [assessor for assessor in idle if assessor not in gone]
     if idle:
         words = (
             f"{count_of(len(idle), 'assessor')} of {task.n_assessors:,} read nothing: {name_some(idle)}; a least load "
             "gives them work where the rules allow it."
         )
         notes.append(Problem("idle", words))
-    room = np.minimum(
-        np.where(most_said, task.most_load, task.n_objects), np.bincount(task.assessor, minlength=load.size)
-    )
-    even = load_levels(room, int(load.sum()))[1]
+    even = load_levels(np.where(most_said, task.most_load, task.n_objects), int(load.sum()))[1]
     over = np.flatnonzero(~most_said & (load > np.maximum(even, task.loads(task.fixed))))
     if over.size:
         names = name_some([task.assessors[at] for at in over.tolist()])
@@ -241,99 +327,103 @@ def _load_notes(task: Task, outcome: Found, most_said: Flags) -> list[Problem]:
     return notes
 
 
-def extend(
-    panel: Panel,
-    count: int,
+def extend(  # noqa: PLR0913
+    there: Any,
+    count: int | None = None,
     *,
-    max_load: int | Mapping[Any, int] | Sequence[int] | None = None,
+    scores: Panel | None = None,
+    objects: Any = None,
+    assessors: Any = None,
+    left: Sequence[Any] = (),
+    per_object: int | Mapping[Any, int] | None = None,
     conflicts: Pairs = (),
-    uncertainty: float | None = None,
-    objective: Objective = "variance",
+    fixed: Pairs = (),
+    objective: Objective | None = None,
     top: int | None = None,
     expected: Any = None,
     value_sd: float | None = None,
-    seed: int = 0,
-    effort: float = 1.0,
-    time_limit: float | None = None,
+    **further: Any,
 ) -> Design:
-    """Return a panel's assessments and further ones, where they help most.
+    """Return a design that changes another or goes on from a panel: what is there stays, and the rest is made good.
+
+    Pairs that are there stay, unless their assessor has left or a conflict has come up; those that are scored stay in
+    any case, with the confidence that was declared. What is added is chosen as :func:`assign` chooses.
 
     Parameters
     ----------
-    panel
-        What has been assessed: its pairs are fixed, with the precision that was declared.
+    there
+        A panel with scores, a design, or pairs (assessor, object).
     count
-        How many to add.
-    max_load
-        Most assessments by each assessor, old ones included; no limit where not given.
+        How many assessments to add, wherever they help most. Where it is not given, objects get ``per_object``.
+    scores
+        Scores that are in, as a panel, where ``there`` is a design or pairs.
+    objects, assessors
+        New ones, or all of them, as for :func:`assign`: whoever and whatever is not there yet is added.
+    left
+        Assessors who have left: what they have not scored is taken from them, and they get nothing more.
+    per_object
+        Assessments that each object is to have, one number or by label; as many as before where nothing is said.
     conflicts
-        Pairs (assessor, object) that must not be added.
-    uncertainty
-        Expected standard deviation of a further score; the panel's typical one where not given. Where the panel has
-        levels or no confidences, that of any medium score, which puts all expectations in points.
-    objective, top, expected, value_sd, seed, effort, time_limit
-        As for :func:`assign`. For ``"top"``, expected values may be those of a fit.
+        Pairs that must not be; one that is there and not scored is taken back.
+    fixed
+        Pairs that must be added.
+    objective, top, expected, value_sd
+        As for :func:`assign`. With ``top`` alone, further assessments go where the scores that are in leave the
+        decision on so many places open.
+    further
+        What else :func:`assign` takes. Without ``max_load``, assessments that go wherever they help most have no limit.
+
+    Examples
+    --------
+    >>> made = assign(["P1", "P2", "P3"], ["Ana", "Ben", "Cy"], per_object=2)
+    >>> changed = extend(made, left=["Ben"], assessors=["Di"])
+    >>> changed.loads["Di"], len(set(made.assignments) & set(changed.assignments))
+    (2, 4)
     """
-    if count < 1:
+    if count is not None and count < 1:
         raise bad_option("The number of assessments to add must be at least 1.")
-    _check_options(seed, effort, time_limit, None)
-    objects, assessors = members_in(panel, "object"), members_in(panel, "assessor")
-    aim = _aim(objects, objective, top, expected, value_sd, 0.0)
-    n_objects, n_assessors = panel.n_objects, panel.n_assessors
-    if n_objects * n_assessors > MOST_PAIRS:
-        raise InputError(
-            f"{count_of(n_objects, 'object')} and {count_of(n_assessors, 'assessor')} make more pairs than can be "
-            f"searched ({MOST_PAIRS:,}).",
-            kind="too_large",
-        )
-    if uncertainty is not None and not (math.isfinite(uncertainty) and uncertainty > 0):
-        raise bad_option("The uncertainty of a score must be positive.")
-    typical = float(np.exp(np.log(panel.precision).mean()))
-    precision = panel.precision
-    if uncertainty is not None and panel.confidence in ("level", "none"):  # then it is that of a medium assessment
-        precision, typical = precision / uncertainty**2, typical / uncertainty**2
-    elif uncertainty is not None:
-        typical = 1 / uncertainty**2
-    done = np.zeros(n_objects * n_assessors)
-    np.add.at(done, panel.object_index.astype(np.int64) * n_assessors + panel.assessor_index, precision)
-    taken = pairs_of(conflicts, objects, assessors, "conflicts")
-    possible = np.ones(done.size, dtype=bool)
-    possible[taken] = False
-    possible |= done > 0
-    keys = np.flatnonzero(possible)
-    is_done = done[keys] > 0
-    object_, assessor = np.divmod(keys, n_assessors)
-    most = whole_numbers(max_load, assessors, "max_load", n_objects)
-    existing = np.bincount(assessor[is_done], minlength=n_assessors)
-    task = Task(
-        objects=objects.labels,
-        assessors=assessors.labels,
-        object=object_,
-        assessor=assessor,
-        precision=np.where(is_done, done[keys], typical),
-        expertise=None,
-        cost=np.ones(keys.size),
-        fixed=is_done,
-        least=np.bincount(object_[is_done], minlength=n_objects),
-        most=np.full(n_objects, n_assessors),
-        least_load=np.zeros(n_assessors, dtype=np.int64),
-        most_load=np.maximum(most, existing),
-        total=int(is_done.sum()) + count,
-        conflicts=taken,
-        in_points=panel.confidence == "uncertainty" or uncertainty is not None,
+    if count is not None and per_object is not None:
+        raise bad_option("Give the number of assessments to add, or how many each object is to have, not both.")
+    known = There.of(there, scores=scores, left=left)
+    sides = known.sides(
+        None if objects is None else members_of(objects, "object"),
+        None if assessors is None else members_of(assessors, "assessor"),
     )
-    require_inverse(task, "Where further assessments help most")
-    start = grow(task, aim)
-    if start is None:
-        room = int((~is_done).sum())
-        raise NoDesignError(
-            f"{count_of(count, 'assessment')} cannot be added: conflicts and loads leave room for fewer "
-            f"({count_of(room, 'pair')} without an assessment).",
-            kind="capacity",
-            short=max(count - room, 0),
-        )
-    outcome = searched(task, [start], aim, seed=seed, effort=effort, time_limit=time_limit)
-    return _design(task, outcome, aim, seed, [], objects, assessors)
+    barred = _labelled(conflicts, *sides, "conflicts")
+    kept = known.kept(barred)
+    must = _labelled(fixed, *sides, "fixed pairs")
+    pairs = [*dict.fromkeys([*kept, *must])]
+    barred = [*(pair for pair in barred if pair not in set(kept)), *known.barred(sides[0])]
+    if objective is None:
+        objective = "variance" if top is None else "top"
+    if objective == "top" and value_sd is None and expected is None and known.scores is not None:
+        value_sd = 1.0  # the scores tell
+    if count is not None:
+        further.setdefault("loads", "free")
+    made = assign(
+        *sides,
+        per_object=known.wanted(sides[0], per_object, pairs),
+        conflicts=barred,
+        fixed=pairs,
+        objective=objective,
+        top=top,
+        expected=expected,
+        value_sd=value_sd,
+        there=known,
+        more=count,
+        **further,
+    )
+    idle = [assessor for assessor, load in made.loads.items() if assessor in known.left and not load]
+    stays = np.array([assessor not in idle for assessor in made.task.assessors])
+    made = replace(made, stated_load=None if made.stated_load is None else made.stated_load[stays])
+    return replace(made, task=without(made.task, idle), earlier=known.pairs, rounds=known.rounds)
+
+
+def _labelled(given: Pairs, objects: Members, assessors: Members, what: str) -> list[tuple[str, str]]:
+    """Return pairs by their labels."""
+    object_, assessor = np.divmod(pairs_of(given, objects, assessors, what), len(assessors.labels))
+    both = zip(assessor.tolist(), object_.tolist(), strict=True)
+    return [(assessors.labels[a], objects.labels[o]) for a, o in both]
 
 
 def _check_options(seed: int, effort: float, time_limit: float | None, target_sd: float | None) -> None:
@@ -366,7 +456,14 @@ def _aim(
 
 
 def _design(
-    task: Task, outcome: Found, aim: Aim, seed: int, notes: Sequence[Problem], objects: Members, assessors: Members
+    task: Task,
+    outcome: Found,
+    aim: Aim,
+    seed: int,
+    notes: Sequence[Problem],
+    objects: Members,
+    assessors: Members,
+    record: Record | None = None,
 ) -> Design:
     said = [*notes]
     if not outcome.in_time:
@@ -385,4 +482,5 @@ def _design(
         backend=objects.backend,
         object_details=objects.details,
         assessor_details=assessors.details,
+        record=Record() if record is None else record,
     )

@@ -13,9 +13,9 @@ from evenhand.design.balanced import balanced_blocks, balanced_objects
 from evenhand.design.causes import no_design
 from evenhand.design.exchange import Exchange, Found, search
 from evenhand.design.inverse import Inverse, coarse
-from evenhand.design.program import least_cost
+from evenhand.design.program import by_integers, least_cost
 from evenhand.design.spread import spread
-from evenhand.design.start import join, parts_of
+from evenhand.design.start import MOST_EXACT, join, parts_of
 from evenhand.design.task import Aim, Task
 from evenhand.errors import LimitError, NoDesignError
 from evenhand.progress import report
@@ -30,11 +30,18 @@ LARGEST_WHOLE: Final = 4_000
 MOST_FILLED: Final = 3_000
 """Up to this many pairs, a design of as many as the rules allow is a start too."""
 
+MOST_TRIED: Final = 4_500_000
+"""So many exchanges are tried in all, about a second of work, or more where assessments are so many that each gets one
+look only; small tasks, for which that would be looks without end, have a bound of their own."""
+
+MANY: Final = 400
+"""From more assessments than this on, the best of all starts comes first."""
+
+EXACT_SECONDS: Final = 10.0
+"""Integer programming takes at most this long for the most expert design that is connected."""
+
 LINKINGS: Final = 3
 """How often readers of linked objects are chosen anew, in two ways each."""
-
-MOST_TRIED: Final = 4_500_000
-"""So many exchanges are tried in all where that leaves a look for every assessment; a second or two of work."""
 
 ORDERS: Final = 200
 """Random orders of labels in which a balanced design is tried where there are rules."""
@@ -48,32 +55,65 @@ REPLACED: Final = 20
 
 def find(task: Task, aim: Aim, *, seed: int, effort: float, time_limit: float | None) -> Found:
     """Return a good connected design, by the method that the size of the task calls for."""
+    if aim.expertise_weight == 1:
+        return Found(_most_expert(task, seed), 0, in_time=True)
     if len(task.linked):
         return _linked(task, aim, seed=seed, effort=effort, time_limit=time_limit)
-    if aim.expertise_weight == 1:
-        return Found(next(_starts(task, seed, ["expertise"])), 0, in_time=True)
     if task.n_objects + task.n_assessors > LARGEST_INVERSE:
         chosen = next(_starts(task, seed, ["expertise" if task.expertise is not None else "people"]))
         report("exchanging assessments", 0, None)
         chosen = spread(task, chosen, weight=aim.expertise_weight, seed=seed)
         return Found(chosen, 1, in_time=True)
+    if task.fixed.any() and (task.least < task.most).any():
+        start = grow(task, aim) if task.readings(task.fixed).all() else None
+        starts = _starts(task, seed, ["pairs"]) if start is None else iter([start])
+        return searched(task, starts, aim, seed=seed, effort=effort, time_limit=time_limit)
     built = _built(task, seed)
     if built is not None and aim.expertise_weight == 0 and aim.objective != "top":
         return Found(built, 0, in_time=True)
-    starts = _starts(task, seed, ["pairs", "people"] * (2 if task.total <= 60 else 1))
+    kinds = ["pairs", "people"] * (2 if task.total <= 60 else 1)
+    if task.total > MANY:
+        starts = _best_first(task, _starts(task, seed, kinds + ["expertise"] * (task.expertise is not None)), aim, seed)
+    else:
+        starts = _starts(task, seed, kinds)
     return searched(task, starts, aim, seed=seed, effort=effort, time_limit=time_limit)
+
+
+def _best_first(task: Task, starts: Iterable[Flags], aim: Aim, seed: int) -> Iterator[Flags]:
+    """Yield designs in the order of what they promise: of many assessments there may be time for the first alone."""
+    listed = list(starts)
+    judge = Exchange(task, aim, listed[0], np.random.default_rng(seed))
+    heights = []
+    for start in listed:
+        judge.restart(start)
+        heights.append(judge.height)
+    yield from (listed[at] for at in np.argsort(coarse(np.array(heights)), kind="stable").tolist())
+
+
+def _most_expert(task: Task, seed: int) -> Flags:
+    """Return a connected design of much expertise; of a small task the most, even if joining the best cost some."""
+    chosen = next(_starts(task, seed, ["expertise"]))
+    expertise = task.expertise
+    if task.n_pairs > MOST_EXACT or expertise is None:
+        return chosen
+    best = least_cost(task, 1 - expertise)
+    if best is None or (expertise @ best) <= (expertise @ chosen) + 1e-9:
+        return chosen
+    exact, _ = by_integers(task, 1 - expertise, connected=True, seconds=EXACT_SECONDS)
+    is_better = exact is not None and parts_of(task, exact)[0] == 1 and expertise @ exact > expertise @ chosen
+    return exact if exact is not None and is_better else chosen
 
 
 def _linked(task: Task, aim: Aim, *, seed: int, effort: float, time_limit: float | None) -> Found:
     """Return the best of some designs, in each of which other readers of linked objects are held fixed."""
     is_large = task.n_objects + task.n_assessors > LARGEST_INVERSE
-    kinds = ["expertise"] if is_large or aim.expertise_weight == 1 else ["pairs", "people"] * LINKINGS
+    kinds = ["expertise"] if is_large else ["pairs", "people"] * LINKINGS
     best, lowest, judge = None, np.inf, None
     for start in _starts(task, seed, kinds):
         held = replace(task.held(start), linked=task.linked[:0])
         share = effort if len(kinds) == 1 else effort / 2
         found = find(held, aim, seed=seed, effort=share, time_limit=time_limit)
-        if is_large or aim.expertise_weight == 1:
+        if is_large:
             return found
         if judge is None:
             judge = Exchange(task, aim, found.chosen, np.random.default_rng(seed))
@@ -92,7 +132,8 @@ def searched(
     """Return the best design that exchanges reach from some starts, with as much work as their number calls for."""
     free = max(task.total - int(task.fixed.sum()), 1)
     shakes = max(1, round(effort * min(max(1_500 // free, 2), 40)))
-    looks = round(effort * min(max(100 * free, 3_000), 12_000, max(MOST_TRIED // free, free)))
+    tried = MOST_TRIED if task.is_even else MOST_TRIED // 2  # where precisions differ, each takes twice as long
+    looks = round(effort * min(max(100 * free, 3_000), 12_000, max(tried // free, free)))
     if not aim.is_linear and aim.objective != "determinant":
         looks //= 3  # each look takes longer
 
@@ -219,6 +260,7 @@ def cheapest(
             break
     if first is None:
         raise _not_reached(target_sd, closest, refusal)
+    asked, task = task, task.held(first.chosen)
     starts = [first.chosen]
     if task.n_pairs <= MOST_FILLED:
         starts.append(_filled(task, first.chosen))
@@ -234,7 +276,7 @@ def cheapest(
         best = _replaced(task, _settled(task, best, aim, target_sd), aim, target_sd)
         if _price(task, best) >= before - 1e-9:
             break
-    return replace(task, total=int(best.sum())), Found(best, first.descents + 1, in_time=True)
+    return replace(asked, total=int(best.sum())), Found(best, first.descents + 1, in_time=True)
 
 
 def _not_reached(target_sd: float, closest: float, refusal: NoDesignError | None) -> NoDesignError:

@@ -90,13 +90,15 @@ def _refuse_single(task: Task) -> None:
     """Refuse what one assessor alone would have to read, where there are others."""
     able = int(np.count_nonzero(task.most_load))
     if task.n_objects > 1 and able > 1 and task.total < task.n_objects + 1:
-        needed = task.n_objects + able - 1
+        needed, alone = task.n_objects + able - 1, ""
+        if int(task.most_load.max()) >= task.n_objects:
+            alone = f" If one assessor is to read everything, say so: {argument('loads', 'free')}."
         raise NoDesignError(
             f"One assessment of each object cannot link assessors: {count_of(task.n_objects, 'object')} and "
             f"{count_of(able, 'assessor')} can be compared with each other only through "
             f"{count_of(needed, 'assessment')} or more, and {task.total:,} are asked for: {needed - task.total:,} "
-            f"short. Ask for two assessments per object, or let everybody read one object ({argument('linking')}). If "
-            f"one assessor is to read everything, say so: {argument('loads', 'free')}.",
+            f"short. Ask for two assessments per object, or let everybody read one object ({argument('linking')})."
+            f"{alone}",
             kind="connection",
             short=needed - task.total,
         )

@@ -20,8 +20,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from evenhand.compiled import Codes, Flags, Floats
+from evenhand.design.causes import no_design
 from evenhand.design.program import least_cost
-from evenhand.design.start import join, parts_of
+from evenhand.design.start import joined, parts_of
 from evenhand.design.task import Task
 from evenhand.errors import NoDesignError, bad_option
 from evenhand.progress import report
@@ -140,10 +141,12 @@ def lottery(task: Task, max_probability: float) -> Lottery:
     if not 0 < max_probability <= 1:
         raise bad_option("The largest probability of a pair must be above 0 and at most 1.")
     report("probabilities of pairs", 0, None)
-    first = _one(task, worth_of(task))
+    first = least_cost(task, 1 - worth_of(task))
+    if first is None:
+        raise no_design(task)
     cards, most = _scale(task, max_probability)
     counts = _counts(task, worth_of(task), cards, most)
-    if first is None or counts is None:
+    if counts is None:
         raise _too_low(task, max_probability)
     generator = np.random.default_rng(0)  # the deck is the same whatever the seed, which draws from it
     deck = np.array([*_dealt(task, counts, cards, generator)])
@@ -168,7 +171,7 @@ def _scale(task: Task, cap: float) -> tuple[int, int]:
 # --- marginals -----------------------------------------------------------------------------------
 
 
-def _limits(task: Task) -> tuple[Any, Floats, Floats]:
+def limits_of_pairs(task: Task) -> tuple[Any, Floats, Floats]:
     """Return what must hold of the pairs of a design, least <= A x <= most: readings, loads, the total and rules."""
     pair, ones, rules = np.arange(task.n_pairs), np.ones(task.n_pairs), task.rules
     rows = [
@@ -182,14 +185,6 @@ def _limits(task: Task) -> tuple[Any, Floats, Floats]:
     return sp.vstack([row for row in rows if row.shape[0]]).tocsc(), least.astype(np.float64), most.astype(np.float64)
 
 
-def _one(task: Task, worth: Floats) -> Flags | None:
-    """Return the design of the largest worth, from 0 to 1 for each pair, connected or not; None where there is none."""
-    if not len(task.rules):
-        return least_cost(task, 1 - worth)
-    found = _counts(task, worth, 1, 1)
-    return None if found is None else found > 0
-
-
 def _counts(task: Task, worth: Floats, cards: int, most: int) -> Codes | None:
     """Return on how many of so many designs each pair is (K), none on more than some; None where there is no such deck.
 
@@ -198,7 +193,7 @@ def _counts(task: Task, worth: Floats, cards: int, most: int) -> Codes | None:
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    matrix, low, high = _limits(task)
+    matrix, low, high = limits_of_pairs(task)
     found = milp(
         -worth,
         constraints=[LinearConstraint(matrix, cards * low, cards * high)],
@@ -221,7 +216,7 @@ def _too_low(task: Task, cap: float) -> NoDesignError:
     """Return why no lottery keeps a cap: the smallest one that can be kept, where there is one."""
     from scipy.optimize import linprog
 
-    matrix, low, high = _limits(task)
+    matrix, low, high = limits_of_pairs(task)
     worst = sp.csc_array(np.ones((task.n_pairs, 1)))
     free = np.flatnonzero(~task.fixed)
     below = sp.hstack([sp.eye_array(task.n_pairs, format="csc"), -worst]).tocsr()[free]
@@ -250,7 +245,7 @@ def _groups(task: Task) -> Codes:
     """Return a number for each pair (K), the same for pairs of one object to which the same rules apply."""
     if not len(task.rules):
         return np.asarray(task.object, dtype=np.int64)
-    begin, order = task.rules.by_pair(task.n_pairs)
+    begin, order = task.entries
     of_pair = task.rules.limit[order].tolist()
     known: dict[tuple[int, ...], int] = {}
     found = [
@@ -304,13 +299,22 @@ def _taken(task: Task, counts: Codes, cards: int, generator: np.random.Generator
         most_load=_ceil(sums[1]).astype(np.int64),
         rules=replace(small.rules, least=np.maximum(small.rules.least, low), most=np.minimum(small.rules.most, high)),
     )
-    for tried in (tight, replace(tight, rules=type(small.rules)())):  # without rules there is one; it is mended later
-        found = _one(tried, generator.random(part.size))
+    free = replace(tight, rules=type(small.rules)(), linked=task.linked[:0])
+    for tried in (tight, free):  # without rules there is one; it is mended later
+        found = _least_cost(tried, generator.random(part.size))
         if found is not None:
             taken = np.zeros(task.n_pairs, dtype=bool)
             taken[part] = found
             return taken
     raise NoDesignError("The probabilities of pairs could not be laid out as designs.", kind="not_found")
+
+
+def _least_cost(task: Task, cost: Floats) -> Flags | None:
+    """Return the design of least cost; None where there is none, or none was found."""
+    try:
+        return least_cost(task, cost)
+    except NoDesignError:
+        return None
 
 
 def _floor(numbers: Floats) -> Floats:
@@ -436,6 +440,8 @@ def _faults(task: Task, pairs: Codes) -> int:
     chosen = np.zeros(task.n_pairs, dtype=bool)
     chosen[pairs] = True
     broken = int((task.rules.beyond(chosen) != 0).sum()) if len(task.rules) else 0
+    if len(task.linked):
+        broken += len(task.broken(chosen))
     return parts_of(task, chosen)[0] - 1 + broken
 
 
@@ -467,12 +473,13 @@ def _mend(task: Task, deck: Codes, most: int, generator: np.random.Generator) ->
         own[deck[at]] = True
         allowed = np.flatnonzero((used - own < most) | task.fixed)
         small = _only(task, allowed)
-        near = _one(small, 0.8 * own[allowed] + 0.2 * worth_of(small))
-        if near is None:
+        near = _least_cost(small, 1 - 0.8 * own[allowed] - 0.2 * worth_of(small))
+        whole = None if near is None else joined(small, near, generator)[0]
+        if whole is None:
             raise NoDesignError(
-                "No lottery was found in which every design keeps all rules, which is no proof that there is none: "
-                "allow a higher probability of pairs, or leave out rules.",
+                "No lottery was found in which every design keeps all rules and is connected, which is no proof that "
+                "there is none: allow a higher probability of pairs, or leave out rules.",
                 kind="not_found",
             )
-        deck[at] = allowed[join(small, near, generator)]
+        deck[at] = allowed[whole]
         used += np.bincount(deck[at], minlength=task.n_pairs) - own

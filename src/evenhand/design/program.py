@@ -60,9 +60,10 @@ def least_cost(task: Task, cost: Floats) -> Flags | None:
         if chosen is None and not is_proof:
             raise _gave_up()
         return chosen
-    if _flow(task, cost, nest) is None:
+    first = _flow(task, cost, nest)
+    if first is None:
         return None
-    found = _in_rounds(task, cost, nest)
+    found = _in_rounds(task, cost, nest, first)
     if found is None and task.n_pairs <= MOST_TRIED:
         found, is_proof = by_integers(task, cost)
         if is_proof:
@@ -349,8 +350,8 @@ def _connection(task: Task, rows: Any, flow_at: int) -> list[Any]:
 # --- large tasks ---------------------------------------------------------------------------------
 
 
-def _in_rounds(task: Task, cost: Floats, nest: Nest) -> Flags | None:
-    """Return a design of low cost that keeps all rules, or None where none was found.
+def _in_rounds(task: Task, cost: Floats, nest: Nest, first: Flags) -> Flags | None:
+    """Return a design of low cost that keeps all rules, or None where none was found; ``first`` is from the first flow.
 
     Linked objects get a common reader first. Then flows keep the nested limits, and what they break of the others gets
     a price in the next: pairs of a limit that was beyond its most become dear, but for the cheapest; pairs of one that
@@ -363,7 +364,7 @@ def _in_rounds(task: Task, cost: Floats, nest: Nest) -> Flags | None:
         with_readers = _with_readers(task, cost, generator, turn)
         if with_readers is None:
             continue
-        chosen = _flow(with_readers, cost + extra, nest)
+        chosen = first if with_readers is task and turn == 0 else _flow(with_readers, cost + extra, nest)
         if chosen is None:
             continue
         beyond = rules.beyond(chosen)

@@ -15,9 +15,12 @@ import numpy as np
 from evenhand import frames
 from evenhand.compiled import Codes, Flags, Floats
 from evenhand.design.find import find
+from evenhand.design.floor import least_expertise
 from evenhand.design.inputs import Details, addresses_in
 from evenhand.design.inverse import Inverse
+from evenhand.design.lottery import Lottery
 from evenhand.design.program import least_cost
+from evenhand.design.signals import Conflict, Effect
 from evenhand.design.start import mix, parts_of
 from evenhand.design.task import Aim, Task
 from evenhand.errors import InputError, NoDesignError, Problem
@@ -32,8 +35,40 @@ from evenhand.words import count_of
 LARGEST_EXACT: Final = 2_500
 """Up to this many on the smaller side, expected sds are exact; beyond, they are estimated by sampling, in seconds."""
 
+PRICED: Final = 0.3
+"""Effort, relative to what is usual, of the search for what a floor or a lottery costs."""
+
 LARGEST_OUTLOOK: Final = 1_500
 """Up to this many objects and assessors together, an outlook is given."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """How a design came about, beyond a search: what was mixed, what followed, what was required and what was drawn.
+
+    Attributes
+    ----------
+    signals
+        What bids, topics and expertise weigh, and what each gets.
+    derived
+        Conflicts that follow from who wrote what, each with its reason.
+    floor, floor_bound
+        The floor under the mean expertise of the readers of an object, and what no design could have; None without one.
+    lottery
+        What the design was drawn from.
+    salt
+        What went with the seed into the draw.
+    freed
+        What was asked without the floor and without the lottery, for their price.
+    """
+
+    signals: tuple[Effect, ...] = ()
+    derived: tuple[Conflict, ...] = ()
+    floor: float | None = None
+    floor_bound: float | None = None
+    lottery: Lottery | None = None
+    salt: str = ""
+    freed: Task | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +97,12 @@ class Design(frames.Shown):
         What goes with the objects and with the assessors, such as titles and addresses: by column, and then by label.
     rounds
         The round of pairs (assessor, object) that have one.
+    earlier
+        The pairs of what this design changes, whether they are still in it or not; None where it is new.
+    stated_load
+        Most assessments by each assessor that was asked for (n_A), before work was shared evenly; None where unknown.
+    record
+        How it came about, beyond a search.
     """
 
     task: Task
@@ -75,6 +116,9 @@ class Design(frames.Shown):
     object_details: Details = field(default_factory=dict)
     assessor_details: Details = field(default_factory=dict)
     rounds: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    earlier: tuple[tuple[str, str], ...] | None = None
+    stated_load: Codes | None = None
+    record: Record = field(default_factory=Record)
 
     @property
     def emails(self) -> dict[str, str]:
@@ -112,6 +156,23 @@ class Design(frames.Shown):
         """Mean expertise of the pairs, from 0 to 1; None where nothing was said of it."""
         expertise = self.task.expertise
         return None if expertise is None else float(expertise[self.chosen].mean())
+
+    @property
+    def least_expertise(self) -> float | None:
+        """Smallest mean expertise of the readers of an object; None where nothing was said of it."""
+        return least_expertise(self.task, self.chosen)
+
+    @cached_property
+    def without(self) -> Design | None:
+        """The design that would be found without a floor and without a lottery: what they cost; None without them.
+
+        It is searched for when first asked for.
+        """
+        freed = self.record.freed
+        if freed is None:
+            return None
+        found = find(freed, self.aim, seed=self.seed, effort=PRICED, time_limit=None)
+        return replace(self, task=freed, chosen=found.chosen, record=Record())
 
     @cached_property
     def panel(self) -> Panel:
@@ -174,20 +235,44 @@ class Design(frames.Shown):
 
     @cached_property
     def efficiency(self) -> float | None:
-        """A-efficiency for differences of objects: 1 where every two objects can be compared equally well.
+        """A-efficiency factor: the harmonic mean of the canonical efficiency factors (James & Wilkinson 1971).
 
-        The harmonic mean of the canonical variances' inverses beside their arithmetic mean: (n_O - 1)^2 divided by
-        tr(C) tr(C^+), C the information on the objects once biases are taken out. None for many objects, or one.
+        These are the eigenvalues other than zero of R^-1/2 C R^-1/2, C the information on the objects once biases are
+        taken out and R that without any biases, the sum of precisions at each object. It is the ratio of the mean
+        variance of differences, were nobody biased, to that to be expected, where all objects are read alike. None for
+        many objects, or one, or where not all can be compared.
         """
+        found = self._informations
+        if found is None:
+            return None
+        information, confidence = found
+        own = np.linalg.eigvalsh(information / np.sqrt(np.outer(confidence, confidence)))[1:]
+        return float(own.size / (1 / own).sum()) if own[0] > 1e-12 else None
+
+    @cached_property
+    def balance(self) -> float | None:
+        """Mean variance of differences of a balanced design of as much information, divided by that of this design.
+
+        That is (n_O - 1)^2 / (tr(C) tr(C^+)): 1 where every two objects can be compared equally well, a bound that no
+        design exceeds. None where :attr:`efficiency` is.
+        """
+        found = self._informations
+        if found is None:
+            return None
+        own = np.linalg.eigvalsh(found[0])[1:]
+        return float(own.size**2 / (own.sum() * (1 / own).sum())) if own[0] > 1e-12 * own[-1] else None
+
+    @cached_property
+    def _informations(self) -> tuple[Floats, Floats] | None:
+        """C and the sums of precisions at the objects; None for many objects, or one."""
         task, n_objects = self.task, self.task.n_objects
         if n_objects == 1 or n_objects > 2_000:
             return None
         weight = np.zeros((n_objects, task.n_assessors))
         weight[task.object[self.chosen], task.assessor[self.chosen]] = task.precision[self.chosen]
         weight = weight[:, self.used]
-        information = np.diag(weight.sum(axis=1)) - (weight / weight.sum(axis=0)) @ weight.T
-        own = np.linalg.eigvalsh(information)[1:]
-        return float((n_objects - 1) ** 2 / (own.sum() * (1 / own).sum()))
+        confidence = weight.sum(axis=1)
+        return np.diag(confidence) - (weight / weight.sum(axis=0)) @ weight.T, confidence
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the assignment table as columns: assessor, object and, where known, what is expected of each."""
@@ -202,6 +287,8 @@ class Design(frames.Shown):
             table["expertise"] = task.expertise[pairs].tolist()
         if task.in_points:
             table["uncertainty"] = (1 / np.sqrt(task.precision[pairs])).tolist()
+        if self.record.lottery is not None:
+            table["probability"] = self.record.lottery.marginals[pairs].tolist()
         if task.fixed.any():
             table["fixed"] = task.fixed[pairs].tolist()
         if self.rounds:
@@ -364,6 +451,27 @@ class RandomDesigns:
     least_variance: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class ExpertDesign:
+    """What assigning for expertise alone would give, under the same rules.
+
+    Attributes
+    ----------
+    mean_expertise
+        Mean expertise of its pairs, the most that can be had.
+    parts
+        Number of parts into which it falls.
+    mean_sd, max_sd, mean_variance
+        Mean and largest standard deviation of the values, and their mean variance; None where it falls apart.
+    """
+
+    mean_expertise: float
+    parts: int
+    mean_sd: float | None
+    max_sd: float | None
+    mean_variance: float | None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Outlook(frames.Shown):
     """What to expect of a design.
@@ -378,12 +486,15 @@ class Outlook(frames.Shown):
         How the standard deviation falls with the number of assessments per object.
     chance
         What assigning at random would give.
+    by_expertise
+        What assigning for expertise alone would give; None where nothing was said of expertise.
     """
 
     design: Design
     lost: tuple[LostAssessor, ...]
     steps: tuple[DesignStep, ...]
     chance: RandomDesigns
+    by_expertise: ExpertDesign | None
 
     @property
     def backend(self) -> frames.Backend:
@@ -418,7 +529,20 @@ def outlook(design: Design, *, draws: int = 100, more: int = 3) -> Outlook | Non
     task = design.task
     if task.n_objects + task.n_assessors > LARGEST_OUTLOOK:
         return None
-    return Outlook(design, lost_assessors(design), with_more(design, more), chance(design, draws))
+    ahead = lost_assessors(design), with_more(design, more), chance(design, draws)
+    return Outlook(design, *ahead, for_expertise(task))
+
+
+def for_expertise(task: Task) -> ExpertDesign | None:
+    """Return what assigning for expertise alone would give; None where nothing was said of expertise."""
+    chosen = None if task.expertise is None else least_cost(task, 1 - task.expertise)
+    if task.expertise is None or chosen is None:
+        return None
+    mean, parts = float(task.expertise[chosen].mean()), parts_of(task, chosen)[0]
+    if parts > 1:
+        return ExpertDesign(mean, parts, None, None, None)
+    sds = _sds(task, chosen)
+    return ExpertDesign(mean, parts, float(sds.mean()), float(sds.max()), float(np.square(sds).mean()))
 
 
 def lost_assessors(design: Design) -> tuple[LostAssessor, ...]:
@@ -428,7 +552,7 @@ def lost_assessors(design: Design) -> tuple[LostAssessor, ...]:
         report("without each assessor", count, design.used.size)
         left = prospect(task, design.chosen & (task.assessor != at))
         found.append(LostAssessor(task.assessors[at], left.mean_sd, left.max_sd, left.unread, left.parts))
-    return tuple(sorted(found, key=lambda one: (-one.unread, -one.parts, -(one.mean_sd or np.inf))))
+    return tuple(sorted(found, key=lambda one: (-one.unread, -one.parts, -float(f"{one.mean_sd or np.inf:.8g}"))))
 
 
 def prospect(task: Task, chosen: Flags) -> Prospect:

@@ -10,7 +10,19 @@ from typing import Any, Final
 import numpy as np
 
 from evenhand.compiled import Codes, Flags, Floats
-from evenhand.design.inputs import NEUTRAL, Expected, Members, expected_of, expertise_of, people_in, topics_expertise
+from evenhand.design.inputs import (
+    KEENEST,
+    NEUTRAL,
+    CodedPairs,
+    Expected,
+    Members,
+    Pairs,
+    expected_of,
+    expertise_of,
+    pairs_of,
+    people_in,
+    topics_expertise,
+)
 from evenhand.design.program import least_cost
 from evenhand.design.task import Task
 from evenhand.errors import Problem, bad_option
@@ -36,12 +48,12 @@ class Signal:
     said: Expected
 
     def numbers(self, keys: Codes) -> Floats:
-        """Return what it says of some pairs, from 0 to 1; one half where it says nothing."""
+        """Return what it says of some pairs, from 0 to 1; where it says nothing, what that means, one half mostly."""
         own = self.said.expertise
         if own is None or not self.said.keys.size:
-            return np.full(keys.size, NEUTRAL)
+            return np.full(keys.size, self.said.unnamed)
         at = np.minimum(np.searchsorted(self.said.keys, keys), self.said.keys.size - 1)
-        return np.where(self.said.keys[at] == keys, own[at], NEUTRAL)
+        return np.where(self.said.keys[at] == keys, own[at], self.said.unnamed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +127,15 @@ def heard(
     return tuple(Signal(name, share / total, one) for name, share, one in parts)
 
 
-def mixed(signals: Sequence[Signal], factor: float) -> Expected:
+def mixed(signals: Sequence[Signal], factor: float, *, only_listed: bool = False) -> Expected:
     """Return the weighted mean of signals as expertise, of all pairs of which one of them says something.
 
     Where a signal says nothing of such a pair it counts as neutral: who has not bid is not passed over, and not put
-    before who has bid "maybe".
+    before who has bid "maybe". Topics say something of all pairs, and where ``only_listed``, they list none.
     """
-    keys = signals[0].said.keys
-    for one in signals[1:]:
+    listing = [one for one in signals if not (only_listed and one.name == "topics")] or signals
+    keys = listing[0].said.keys
+    for one in listing[1:]:
         keys = np.union1d(keys, one.said.keys)
     number = np.zeros(keys.size)
     for one in signals:
@@ -315,10 +328,19 @@ def _acquainted(readers: Sequence[Person], pairs: Sequence[tuple[Person, Person]
     return [set().union(*(friends.get(name, set()) for name in reader.known_by)) for reader in readers]
 
 
-def bids_note(numbers: Floats) -> list[Problem]:
-    """Return a note on bids so near zero that they hardly weigh; ``numbers`` are from 0 to 1, one half for zero."""
-    spread = float(np.abs(numbers - NEUTRAL).max(initial=0.0))
-    if not 0 < spread <= FAINT / 40:
+def with_conflicts(given: Pairs, derived: Sequence[Conflict], objects: Members, assessors: Members) -> CodedPairs:
+    """Return conflicts that were given and those that follow, as one."""
+    width = len(assessors.labels)
+    further = [objects.index[one.object] * width + assessors.index[one.assessor] for one in derived]
+    keys = np.union1d(pairs_of(given, objects, assessors, "conflicts"), np.asarray(further, dtype=np.int64))
+    object_, assessor = np.divmod(keys, width)
+    return CodedPairs(objects, assessors, object_index=object_, assessor_index=assessor)
+
+
+def bids_notes(signals: Sequence[Signal]) -> list[Problem]:
+    """Return a note on bids so near zero that they hardly weigh."""
+    bids = [one.said.expertise for one in signals if one.name == "bids"]
+    if not bids or bids[0] is None or not 0 < np.abs(bids[0] - NEUTRAL).max(initial=0.0) <= FAINT / (2 * KEENEST):
         return []
     words = (
         f"all bids lie within {FAINT} of zero on a scale from -20 to 20 and so hardly weigh: write yes, maybe and no, "

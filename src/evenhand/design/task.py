@@ -28,6 +28,9 @@ OBJECTIVES: Final = get_args(Objective)
 _POWER: Final = 12.0
 """The largest variance is sought by way of the mean of all variances to this power."""
 
+_ASSESSMENT: Final = 0.3
+"""The share of the variance of a value that one more assessment takes away, roughly."""
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -158,8 +161,8 @@ class Task:
         """Return the task in which one reader whom linked objects have in common in a design stays with them."""
         fixed = self.fixed.copy()
         for link in range(len(self.linked)):
-            if not self.common(fixed, link)[0].size:
-                mine, theirs = self.common(chosen, link)
+            mine, theirs = self.common(chosen, link)
+            if mine.size and not self.common(fixed, link)[0].size:
                 fixed[[mine[0], theirs[0]]] = True
         return replace(self, fixed=fixed) if len(self.linked) else self
 
@@ -171,19 +174,21 @@ class Aim:
     objective: Objective = "variance"
     expected: Floats | None = None
     """What each value is expected to be, for a top k (n_O)."""
-    value_sd: float = 1.0
-    """How far values may be from that, in points."""
+    value_sd: float | Floats = 1.0
+    """How far values may be from that, in points: all of them, or each (n_O)."""
     top: int = 0
     """The number of places."""
     expertise_weight: float = 0.0
     """From 0, comparability alone, to 1, expertise alone."""
+    known: Floats | None = None
+    """The precision with which scores that are in tell each value, and by which it is expected; None without any."""
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
             raise bad_option(f"There is no objective {self.objective!r}: use one of {', '.join(OBJECTIVES)}.")
         if not 0 <= self.expertise_weight <= 1:
             raise bad_option("The weight of expertise must be from 0 to 1.")
-        if not (np.isfinite(self.value_sd) and self.value_sd > 0):
+        if not (np.isfinite(self.value_sd) & (np.asarray(self.value_sd) > 0)).all():
             raise bad_option("The spread of values must be positive.")
 
     @property
@@ -204,9 +209,11 @@ class Aim:
         if self.objective == "worst":
             slope = np.power(variances / variances.max(), _POWER - 1)
         elif self.objective == "top":
-            step = 1e-4 * variances
-            slope = (self._misplaced(variances + step) - self._misplaced(variances - step)) / (2 * step)
-            slope = np.maximum(slope, 1e-6 * slope.max())
+            # where scores are in, next to nothing more decides nothing: the fall is that of a whole assessment
+            rise, fall = (1e-4, 1e-4) if self.known is None else (0.0, _ASSESSMENT)
+            lower, upper = (1 - fall) * variances, (1 + rise) * variances
+            slope = (self._misplaced(upper) - self._misplaced(lower)) / (upper - lower)
+            slope = np.maximum(slope, max(1e-6 * slope.max(), 1e-300))
         else:
             slope = np.ones(variances.size)
         return np.asarray(slope / slope.sum(), dtype=np.float64)
@@ -217,6 +224,7 @@ class Aim:
         A value is N(m, s^2) beforehand. Scores that tell it with variance t^2 leave it N(m', u^2), u^2 = 1/(1/s^2 +
         1/t^2), and deciding by m' errs with probability 2 T(z, u/sqrt(s^2 - u^2)), z = (m - line)/s, T being Owen's
         function; without expected values, m is the mean of all and the line lies where k of n objects are above it.
+        Where m and s are what scores say that are in, these count once: 1/u^2 = 1/s^2 + 1/t^2 less their precision.
         """
         sd, n_objects = self.value_sd, variances.size
         if self.expected is None:
@@ -224,8 +232,9 @@ class Aim:
         else:
             ordered = np.sort(self.expected)[::-1]
             distance = (self.expected - (ordered[self.top - 1] + ordered[self.top]) / 2) / sd
-        left = 1 / (1 / sd**2 + 1 / variances)
-        ratio = np.sqrt(left / np.maximum(sd**2 - left, 1e-300))
+        told = 1 / variances if self.known is None else np.maximum(1 / variances - self.known, 0.0)
+        left = 1 / (1 / np.square(sd) + told)
+        ratio = np.sqrt(left / np.maximum(np.square(sd) - left, 1e-300))
         wrong = 2 * owens_t(distance, ratio)
         return np.asarray(np.where(np.isfinite(variances), wrong, ndtr(-np.abs(distance))), dtype=np.float64)
 

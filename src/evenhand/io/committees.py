@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
+from evenhand.design.inputs import KEENEST
 from evenhand.errors import InputError
 from evenhand.io.formats.found import cells_of, column_named, of_rows, per_cell, text_of
 from evenhand.io.formats.markup import read_markup
@@ -20,14 +21,12 @@ from evenhand.panel.headings import fold
 from evenhand.panel.rules import parse_number
 from evenhand.words import argument
 
-Purpose = Literal["object", "assessor", "conflicts", "fixed pairs", "expertise"]
-"""What a file is read for."""
+Purpose = Literal["object", "assessor", "conflicts", "fixed pairs", "expertise", "bids"]
+"""What a file is read for. Bids are expertise without what systems know of expertise itself."""
 
 MEMBER: Final = "member #"
 """How an assessor is called whom EasyChair numbers: this, and the number."""
 
-_EAGER: Final = 20
-"""The preference in HotCRP that is taken as expertise 1; its negative as 0."""
 _REFUSED: Final = -100
 """The preference in HotCRP that is as good as a conflict."""
 _HOTCRP_EXPERTISE: Final = {"x": 1.0, "y": 0.5, "z": 0.0}
@@ -97,7 +96,7 @@ def _hotcrp(table: Table, purpose: Purpose, _: frozenset[str]) -> Table | None:
     if purpose == "object" and "topic" in names and "email" not in names:
         return _topics(table)
     if purpose in ("object", "assessor") or "email" not in names:
-        if purpose in ("conflicts", "expertise") and "preference" in names:
+        if purpose in ("conflicts", "expertise", "bids") and "preference" in names:
             message = (
                 "These are one member's preferences, and the file does not say whose: add a column email with the "
                 "member's address, or download all PC review preferences."
@@ -119,9 +118,10 @@ def _hotcrp(table: Table, purpose: Purpose, _: frozenset[str]) -> Table | None:
             barred |= _words(table, name, lambda word: word == "conflict")
     if purpose == "conflicts":
         return _pairs(table, "paper", "email", barred)
-    liked = np.clip(0.5 + preference / (2 * _EAGER), 0.0, 1.0)
-    rating = np.where(np.isnan(expertise), liked, expertise)
-    return _rated(table, "paper", "email", np.where(barred, np.nan, rating)) if purpose == "expertise" else None
+    liked = np.clip(0.5 + preference / (2 * KEENEST), 0.0, 1.0)
+    rating = liked if purpose == "bids" else np.where(np.isnan(expertise), liked, expertise)
+    wanted = purpose in ("expertise", "bids")
+    return _rated(table, "paper", "email", np.where(barred, 0.0, rating)) if wanted else None
 
 
 def _interests(table: Table) -> list[str | None] | None:
@@ -204,7 +204,8 @@ def _easychair(table: Table, purpose: Purpose, known: frozenset[str]) -> Table |
     if purpose == "conflicts":
         return _pairs(table, "submission #", "assessor", barred)
     rating = _numbers(cells_of(table, column_named(table, "bid") or ""), lambda cell: _EASYCHAIR_BIDS.get(_word(cell)))
-    return _rated(table, "submission #", "assessor", rating) if purpose == "expertise" else None
+    wanted = purpose in ("expertise", "bids")
+    return _rated(table, "submission #", "assessor", np.where(barred, 0.0, rating)) if wanted else None
 
 
 def _cmt(table: Table, purpose: Purpose, _: frozenset[str]) -> Table | None:
@@ -219,8 +220,8 @@ def _cmt(table: Table, purpose: Purpose, _: frozenset[str]) -> Table | None:
     if {"paper id", "reviewer email"} <= names and purpose in ("conflicts", "fixed pairs"):
         return _pairs(plain, "paper id", "reviewer email")
     if "cmt bid" in names:
-        if purpose != "expertise":
-            message = f"These are bids, not {purpose}: give them with {argument('expertise')}."
+        if purpose not in ("expertise", "bids"):
+            message = f"These are bids, not {purpose}: give them with {argument('bids')}."
             raise InputError(message, kind="not_pairs", where=table.source)
         bids = _numbers(cells_of(table, "cmt bid"), _leading)
         least, most = np.nanmin(bids), np.nanmax(bids)
@@ -279,7 +280,7 @@ def _edges(table: Table, purpose: Purpose) -> Table | None:
         assigned = _words(table, invitation, lambda word: word.endswith("assignment"))
     if purpose == "fixed pairs":
         return _pairs(table, "head", "tail", rows & assigned)
-    if purpose != "expertise":
+    if purpose not in ("expertise", "bids"):
         return None
     bids = np.full(len(table), np.nan)
     if label is not None:

@@ -29,11 +29,13 @@ from evenhand.design.inputs import (
     table_pairs,
     whole_numbers,
 )
+from evenhand.design.there import There
 from evenhand.errors import InputError, Problem
 from evenhand.io.coding import LARGE_FILE
 from evenhand.io.committees import Purpose, in_our_words, markup_table
 from evenhand.io.delimited import TextFile
-from evenhand.io.panels import read_table
+from evenhand.io.formats.found import text_of
+from evenhand.io.panels import read_panel, read_table
 from evenhand.io.paths import MAX_UNPACKED, regular_file
 from evenhand.io.records import read_json, to_table
 from evenhand.io.table import MAX_CELLS, Cell, Table, read_whole
@@ -41,6 +43,7 @@ from evenhand.panel.confidence import FACTOR
 from evenhand.panel.graph import Side
 from evenhand.panel.headings import SYNONYMS, fold
 from evenhand.panel.layout import find_column
+from evenhand.panel.panel import Panel
 from evenhand.panel.rules import label_text, parse_number
 from evenhand.panel.source import Wanted
 from evenhand.words import name_some
@@ -215,6 +218,73 @@ def read_design_pairs(
     return CodedPairs(objects, assessors, object_index=places[1][filled], assessor_index=places[0][filled])
 
 
+def read_there(path: str | os.PathLike[str], *, object: str | None = None, assessor: str | None = None) -> There:
+    """Return what a design or a panel has already: who reads what, in which round, and the scores that are in.
+
+    A file without any score is a design: columns of assessors and objects, and perhaps round, as ``design --out``
+    writes them, a score sheet that nobody has filled in, or assignments of a conference system.
+    """
+    try:
+        table = _sheet(path, "fixed pairs", Members("assessor", (), {}), {"assessor": assessor, "object": object})
+    except InputError:  # a panel in a form of its own, or nothing at all, of which its reader says why
+        table = None
+    if table is None or not _is_design(table):
+        return There.of(read_panel(path, object=object, assessor=assessor))
+    rows = [(row, labels) for row, labels in _labels(table, *_SIDES) if any(labels)]
+    halves = [row for row, labels in rows if not all(labels)]
+    if halves:
+        message = "A pair needs both an assessor and an object: fill in both."
+        raise InputError(message, kind="empty_label", where=f"{table.source}, {table.where(halves[0])}")
+    rounds = next((one for name, one in zip(table.names, table.columns, strict=True) if fold(name) == "round"), None)
+    pairs = {row: (str(labels[0]), str(labels[1])) for row, labels in rows}
+    told = {} if rounds is None else {pair: text_of(rounds[row]) for row, pair in pairs.items()}
+    with placed(table.source):
+        return There.of(list(pairs.values()), rounds={pair: name for pair, name in told.items() if name})
+
+
+def read_design_panel(path: str | os.PathLike[str]) -> tuple[Panel, bool]:
+    """Return who reads what as a panel, without scores where there are none, and whether it says how sure, in points.
+
+    A design says so in a column ``uncertainty``, scores by theirs.
+    """
+    there = read_there(path)
+    if there.scores is not None:
+        return there.scores, there.scores.confidence == "uncertainty"
+    table = _sheet(path, "fixed pairs", Members("assessor", (), {}), {})
+    at = next((at for at, name in enumerate(table.names) if fold(name) in WORDS["uncertainty"]), None)
+    sds: dict[tuple[str, str], float] = {}
+    for row, labels in _labels(table, *_SIDES) if at is not None else ():
+        number = parse_number(text_of(table.columns[at or 0][row]), decimal_comma=table.decimal_comma)
+        if all(labels) and (number is None or not 0 < number < np.inf):
+            message = "An expected standard deviation must be a positive number of points, or the column be left out."
+            raise InputError(message, kind="bad_cell", where=f"{table.source}, {table.where(row)}")
+        sds[str(labels[0]), str(labels[1])] = float(number or 1.0)
+    names = [list(dict.fromkeys(pair[side] for pair in there.pairs)) for side in (1, 0)]
+    places = [{label: at for at, label in enumerate(own)} for own in names]
+    panel = Panel.from_arrays(
+        np.array([places[0][label] for _, label in there.pairs]),
+        np.array([places[1][assessor] for assessor, _ in there.pairs]),
+        np.zeros(len(there.pairs)),
+        np.array([sds.get(pair, 1.0) ** -2 for pair in there.pairs]),
+        objects=tuple(names[0]),
+        assessors=tuple(names[1]),
+    )
+    return panel, at is not None
+
+
+def _is_design(table: Table) -> bool:
+    """Say whether a table has pairs and no score: no number but those that a design has, and nothing under score."""
+    names = [fold(name) for name in table.names]
+    if not all(any(name in SYNONYMS[side] for name in names) for side in _SIDES):
+        return False
+    own = {*SYNONYMS["assessor"], *SYNONYMS["object"], *WORDS["expertise"], *WORDS["uncertainty"], "fixed", "round"}
+    for name, column in zip(names, table.columns, strict=True):
+        texts = [] if name in own else [text for cell in column if (text := text_of(cell))]
+        if texts and (name in SYNONYMS["score"] or any(parse_number(text) is not None for text in texts)):
+            return False
+    return True
+
+
 def read_member_pairs(path: str | os.PathLike[str], members: Members, what: str) -> list[tuple[str, str]]:
     """Return pairs of members of one side, all of them known, from the first two columns of a file.
 
@@ -276,19 +346,20 @@ def read_expected(
     objects: Members,
     assessors: Members,
     *,
-    form: Literal["expertise", "uncertainty"] = "expertise",
+    form: Literal["expertise", "uncertainty", "bids"] = "expertise",
     factor: float = FACTOR,
     object: str | None = None,
     assessor: str | None = None,
 ) -> Expected:
-    """Return what a file says of how well assessors know objects, or how uncertain their scores will be.
+    """Return what a file says of how well assessors know objects, how uncertain their scores will be, or of bids.
 
-    It has columns of assessors, objects and one named expertise, level or uncertainty; or it is wide, with assessors
-    down and objects across, or the other way round, and ``form`` says what its cells are. ``object`` and ``assessor``
-    name columns, where the file has them. Preferences of HotCRP, bids of EasyChair, CMT and OpenReview, and affinities
-    of OpenReview are read as expertise.
+    It has columns of assessors, objects and one named expertise, level, uncertainty or bid; or it is wide, with
+    assessors down and objects across, or the other way round, and ``form`` says what its cells are. ``object`` and
+    ``assessor`` name columns, where the file has them. Preferences of HotCRP, bids of EasyChair, CMT and OpenReview,
+    and affinities of OpenReview are read as expertise.
     """
-    table = _sheet(path, "expertise", assessors, {"assessor": assessor, "object": object})
+    purpose: Purpose = "bids" if form == "bids" else "expertise"
+    table = _sheet(path, purpose, assessors, {"assessor": assessor, "object": object})
     named = [name for name in table.names if name in {*objects.labels, *assessors.labels}]
     twice = next((name for name in named if named.count(name) > 1), None) if len(named) > len(set(named)) else None
     if twice is not None:
@@ -334,8 +405,8 @@ def _cells(path: str | os.PathLike[str]) -> Table:
     if suffix in (".json", ".jsonl", ".ndjson"):
         source = Path(path).name
         data = read_json(path, source)
-        edges = data.get("edges") if isinstance(data, dict) else None
-        return to_table(data if edges is None else edges, source)
+        listed = data.get("edges", data.get("assignments")) if isinstance(data, dict) else None
+        return to_table(data if listed is None else listed, source)
     if suffix == ".xml":
         place = regular_file(path, max_bytes=MAX_UNPACKED)
         return markup_table(place.read_text(encoding="utf-8-sig", errors="replace"), place.name)
@@ -371,6 +442,32 @@ def read_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     if halves:
         raise InputError([Problem("empty_label", message, table.where(row)) for row in halves])
     return [(assessor, object_) for _, (assessor, object_) in rows if assessor is not None and object_ is not None]
+
+
+def labels_left(given: str) -> list[str]:
+    """Return assessors who left: labels with commas between them, or those that a file lists."""
+    if Path(given).is_file():
+        return read_labels(given, "assessor")
+    return [label.strip() for label in given.split(",") if label.strip()]
+
+
+def read_people(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
+    """Return the pairs of people of a file, co-authors say, by name or by address: its first two columns."""
+    table = _cells(path)
+    if len(table.columns) < 2:
+        message = "Pairs of people stand in two columns, and there is one: write two, such as name and coauthor."
+        raise InputError(message, kind="missing_column", where=table.source)
+    rows = [
+        [None if cell is None else label_text(cell) for cell in cells] for cells in zip(*table.columns[:2], strict=True)
+    ]
+    halves = [row for row, (one, other) in enumerate(rows) if (one is None) != (other is None)]
+    if halves:
+        message = "a pair needs two people: fill in the other."
+        raise InputError([Problem("empty_label", message, table.where(row)) for row in halves])
+    found = [(one, other) for one, other in rows if one is not None and other is not None]
+    if not found:
+        raise InputError("There is no pair of people in it: write one a row.", kind="empty", where=table.source)
+    return found
 
 
 def read_labels(path: str | os.PathLike[str], side: Side) -> list[str]:

@@ -29,9 +29,9 @@ _SIDES = ("objects", "assessors")
 
 _FURTHER = (
     *("variances", "covariates", "scales", "noise_factors", "thresholds", "latent", "outlying", "criteria"),
-    "correlation",
+    *("correlation", "signals", "derived_conflicts", "marginals", "changes", "alternates"),
 )
-"""Tables of refined models and of criteria, written wherever a summary has them."""
+"""Tables of refined models, of criteria and of how a design came about, written wherever a summary has them."""
 
 
 def write_tables(

@@ -73,7 +73,7 @@ _GRIDS: Final = {1: np.linspace(-3.0, 3.0, 13), 2: np.linspace(-2.4, 2.4, 7)}
 _FAR: Final = 1.1
 """With three or more unknowns, points on a sphere of this radius times the root of their number."""
 
-_NODES: Final = 15
+_NODES: Final = 11
 _BROAD: Final = 1.3
 """Points of an integral to a side, and by how much they reach further than the curvature at the peak says."""
 

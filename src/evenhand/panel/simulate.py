@@ -77,6 +77,7 @@ def simulate_panel(  # noqa: PLR0913
     freedom: float | None = None,
     effects: Mapping[str, float] | None = None,
     scores: ScoreScale | None = None,
+    design: Panel | None = None,
 ) -> Simulation:
     """Return a panel drawn as in the paper's case study 1, or from one of its refinements (App. F).
 
@@ -114,6 +115,9 @@ def simulate_panel(  # noqa: PLR0913
     scores
         A map: values and biases add up on its scale, and noise is in points about what it makes of them; scores
         beyond the ends of its scale are cut off there.
+    design
+        Who reads what, such as the ``panel`` of a design, instead of a size; with ``uncertainties`` left empty, its
+        declared confidences say how sure each score is.
 
     Examples
     --------
@@ -121,6 +125,11 @@ def simulate_panel(  # noqa: PLR0913
     Panel(4 objects, 3 assessors, 8 assessments, declared confidences)
     """
     profile = (1.0,) * len(uncertainties) if profile is None else profile
+    declared = None if design is None or uncertainties else 1 / np.sqrt(design.precision)
+    if design is not None:
+        n_objects, n_assessors, per_object = design.n_objects, design.n_assessors, 1
+    if declared is not None:
+        uncertainties, profile = (1.0,), (1.0,)
     if not 1 <= per_object <= n_assessors:
         raise bad_option(f"{per_object} assessors cannot read each object: there are {n_assessors}.")
     given = np.asarray([value_mean, value_sd, bias_sd, *uncertainties, *profile], dtype=np.float64)
@@ -140,13 +149,17 @@ def simulate_panel(  # noqa: PLR0913
     if value_step is not None:
         values = np.round(values / value_step) * value_step
     biases = generator.normal(0.0, bias_sd, n_assessors)
-    # the first per_object places of a random order of the assessors, for each object
-    chosen = np.argpartition(generator.random((n_objects, n_assessors)), per_object - 1, axis=1)[:, :per_object]
-    object_index = np.repeat(np.arange(n_objects), per_object)
-    assessor_index = chosen.ravel()
+    object_index: NDArray[np.integer[Any]]
+    assessor_index: NDArray[np.integer[Any]]
+    if design is None:
+        # the first per_object places of a random order of the assessors, for each object
+        chosen = np.argpartition(generator.random((n_objects, n_assessors)), per_object - 1, axis=1)[:, :per_object]
+        object_index, assessor_index = np.repeat(np.arange(n_objects), per_object), chosen.ravel()
+    else:
+        object_index, assessor_index = design.object_index, design.assessor_index
     frequency = np.asarray(profile, dtype=np.float64)
     kind = generator.choice(len(uncertainties), size=object_index.size, p=frequency / frequency.sum())
-    uncertainty = np.asarray(uncertainties, dtype=np.float64)[kind]
+    uncertainty = np.asarray(uncertainties, dtype=np.float64)[kind] if declared is None else declared
     count = object_index.size
     white = generator.standard_normal(count)
     scales, factors = np.ones(n_assessors), np.ones(n_assessors)
@@ -173,5 +186,6 @@ def simulate_panel(  # noqa: PLR0913
     if step is not None:
         score = np.round(score / step) * step
     used, codes = np.unique(assessor_index, return_inverse=True)
-    panel = Panel.from_arrays(object_index, codes, score, 1.0 / np.square(uncertainty), covariates=covariates)
+    names = {} if design is None else {"objects": design.objects, "assessors": design.assessors}
+    panel = Panel.from_arrays(object_index, codes, score, 1.0 / np.square(uncertainty), covariates=covariates, **names)
     return Simulation(panel, values, biases[used], uncertainty, scales[used], factors[used])

@@ -57,8 +57,7 @@ def _said(method: str) -> str:
 def values(given: Fit | Ranking, *, most: int | None = None) -> Chart:
     """Return the values with their intervals in rank order, beside the plain averages.
 
-    Of a ranking with a number of places, also who is in, open and out, in the order of expected ranks, with a line
-    below the last place.
+    Of a ranking with a number of places, also who is in, open and out, with a line below the last place.
 
     Parameters
     ----------
@@ -87,8 +86,7 @@ def values(given: Fit | Ranking, *, most: int | None = None) -> Chart:
     status = None
     if ranking is not None and ranking.top is not None:
         decision = decide(ranking, ranking.top)
-        status, order = list(decision.status), "by expected rank"
-        groups = [np.argsort(ranking.expected_rank, kind="stable")]
+        status = list(decision.status)
     drawn = groups[: style.MOST_GROUPS]
     shown = [members[: style.at_most(most, members.size)] for members in drawn]
     left_out = sum(members.size - kept.size for members, kept in zip(drawn, shown, strict=True))
@@ -299,7 +297,7 @@ def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) 
     if places is None or chance is None:
         raise bad_option("Say how many places there are: top(fit, 10).")
     decision = decide(ranking, places)
-    order = np.argsort(ranking.expected_rank, kind="stable")
+    order = np.argsort(-ranking.fit.values.estimate, kind="stable")
     status = np.array(decision.status)[order]
     kept = _near_the_line(status, places)
     names = style.chosen(style.drawable(ranking.fit.values.labels), order[kept])
@@ -329,7 +327,7 @@ def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) 
     beyond = {word: int((status == key).sum() - (status[kept] == key).sum()) for key, (word, _) in STATUS.items()}
     clear = ", ".join(f"{count:,} {word.lower()}" for word, count in beyond.items() if count)
     notes = [
-        f"By expected rank, from {ranking.draws:,} draws (seed {ranking.seed}). Open are those whose "
+        f"By value; chances from {ranking.draws:,} draws (seed {ranking.seed}). Open are those whose "
         f"{style.percent(ranking.interval)} interval of ranks crosses the line below place {places:,}.",
         "" if decision.caution is None else f"{sentence(decision.caution)}.",
         f"Left out, far from the line: {clear}." if clear else "",
@@ -339,7 +337,7 @@ def top(given: Fit | Ranking, k: int | None = None, *, seed: int | None = None) 
 
 
 def _near_the_line(status: NDArray[np.str_], places: int) -> Codes:
-    """Return which places by expected rank to show: all of few; of many those of the open, and some to either side."""
+    """Return which places to show: all of few; of many those of the open, and some to either side."""
     if status.size <= _MOST_BARS:
         return np.arange(status.size)
     about = np.append(np.flatnonzero(status == "undecided"), places - 1)
@@ -374,7 +372,7 @@ def _chance_profile(columns: dict[str, Any], places: int, colour: alt.Color, too
     dots = dots.encode(
         x=alt.X(
             "place:Q",
-            title="place by expected rank",
+            title="rank",
             scale=alt.Scale(domain=[first, last], nice=False, padding=6),
             axis=alt.Axis(grid=False),
         ),
@@ -395,7 +393,7 @@ def _chance_profile(columns: dict[str, Any], places: int, colour: alt.Color, too
 
 def _top_title(inside: int, undecided: int, places: int) -> str:
     if not undecided:
-        return f"The top {places:,} are clear: nobody is open"
+        return f"{inside:,} {is_or_are(inside)} in, and no other competes"
     left = "competes" if undecided == 1 else "compete"
     if not inside:
         every = "the only place" if places == 1 else f"all {places:,} places"

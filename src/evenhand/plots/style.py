@@ -56,7 +56,7 @@ MOST_MARKS: Final = 5000
 MOST_GROUPS: Final = len(GROUP_SHAPES)
 """Up to this many groups of a panel that is not connected are drawn, the largest first."""
 
-FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
+FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", "DejaVu Sans", "Noto Sans", sans-serif'
 WIDTH: Final = 560
 ROW: Final = 18
 TALL: Final = 620

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from evenhand.design.result import Design, Outlook, RandomDesigns
+from evenhand.design.change import Alternates, Changes
+from evenhand.design.result import Design, ExpertDesign, Outlook, RandomDesigns
+from evenhand.design.there import among
 from evenhand.errors import EvenhandError, InputError, Problem
 from evenhand.frames import records_of
 from evenhand.io.results import write_tables, write_whole
 from evenhand.io.sheets import Column, Formats, Sheet, check_fits, open_workbook, sheet_name, text_width, write_sheet
 from evenhand.panel.confidence import Form
+from evenhand.reports.design_record import describe_record, record_of
 from evenhand.reports.summary import Summary, bridge_records, problem_records
 from evenhand.reports.template import INSTRUCTIONS, confidence_check, score_check
-from evenhand.words import count_of, name_some
+from evenhand.words import count_of, is_or_are, name_some
 
 _Pairs = Sequence[tuple[str, str]]
 """Who reads what: assessor, object."""
@@ -46,12 +49,18 @@ _HOW_SURE: Final = {
 
 
 def summarise_design(
-    design: Design, outlook: Outlook | None = None, notes: Sequence[Problem] = (), *, extends: bool = False
+    design: Design,
+    outlook: Outlook | None = None,
+    notes: Sequence[Problem] = (),
+    *,
+    changed: Changes | None = None,
+    alternates: Alternates | None = None,
 ) -> Summary:
     """Return who assesses what and what to expect of it (``design --json``).
 
-    Without an outlook the parts on chance, lost assessors, more and less work are empty. Where the design ``extends`` a
-    panel, whose pairs are its fixed ones, ``before`` has what they alone would give.
+    Without an outlook the parts on chance, lost assessors, more and less work are empty. Where the design extends
+    another or a panel, ``before`` has what stays of it would give alone; where it is ``changed``, ``since`` has what
+    the earlier one would have given.
     """
     mu2, found = None, [*design.notes, *notes]
     try:
@@ -65,28 +74,50 @@ def summarise_design(
         "max_sd": design.max_sd,
         "mean_variance": design.mean_variance,
         "unit": "points" if design.task.in_points else "noise of one assessment",
-        "before": _before(design) if extends else None,
+        "before": None if design.earlier is None else _before(design, design.earlier),
+        "since": None if changed is None else _since(changed),
+        "changes": [] if changed is None else records_of(changed.columns()),
+        "alternates": [] if alternates is None else records_of(alternates.columns()),
         "loads": design.loads,
         "objects": records_of(design.object_columns()),
         "assessors": records_of(design.assessor_columns()),
         "bridges": bridge_records(design.connectivity),
         "random": None if outlook is None else _random(outlook.chance, design.mean_variance),
+        "by_expertise": None if outlook is None else _by_expertise(outlook.by_expertise, design.mean_variance),
         "lost": [] if outlook is None else records_of(outlook.lost_columns()),
         "by_readings": [] if outlook is None else records_of(outlook.step_columns()),
         "cost": design.cost,
         "mean_expertise": design.mean_expertise,
         "efficiency": design.efficiency,
+        "balance": design.balance,
         "objective": design.aim.objective,
         "seed": design.seed,
+        **record_of(design, priced=outlook is not None),
         "notes": problem_records(found),
     }
 
 
-def _before(design: Design) -> Summary:
-    """Return what a panel gives before anything is added to it; no sds where not all of it can be compared."""
-    there = replace(design, chosen=design.task.fixed)
-    mean, most = (there.mean_sd, there.max_sd) if there.connectivity.is_connected else (None, None)
+def _before(design: Design, earlier: _Pairs) -> Summary:
+    """Return what stays gives before anything is added to it; no sds where not all of it can be compared."""
+    there = replace(design, chosen=design.chosen & among(earlier, design.task))
+    is_whole = bool(there.task.readings(there.chosen).all()) and there.connectivity.is_connected
+    mean, most = (there.mean_sd, there.max_sd) if is_whole else (None, None)
     return {"assessments": there.n_assessments, "mean_sd": mean, "max_sd": most}
+
+
+def _since(changed: Changes) -> Summary:
+    """Return how many assessments came and went, for whom, and what the earlier ones would have given."""
+    return {
+        "assessments": len(changed.earlier),
+        "kept": len(changed.earlier) - len(changed.removed),
+        "added": len(changed.added),
+        "removed": len(changed.removed),
+        "moved": changed.moved,
+        "mean_sd": changed.before.mean_sd,
+        "max_sd": changed.before.max_sd,
+        "assessors": records_of(changed.assessor_columns()),
+        "objects": records_of(changed.object_columns()),
+    }
 
 
 def _random(chance: RandomDesigns, variance: float) -> Summary:
@@ -96,12 +127,24 @@ def _random(chance: RandomDesigns, variance: float) -> Summary:
     return {**found, "variance_lower_by": None if not mean else 1 - variance / mean}
 
 
+def _by_expertise(other: ExpertDesign | None, variance: float) -> Summary | None:
+    """Return what assigning for expertise alone would give, and by which share the mean variance is lower."""
+    if other is None:
+        return None
+    found = {name: getattr(other, name) for name in ExpertDesign.__slots__}
+    mean = other.mean_variance
+    return {**found, "variance_lower_by": None if not mean else 1 - variance / mean}
+
+
 def with_facts(summary: Summary) -> Summary:
     """Return the summary of a design for a workbook, which has a sheet of facts."""
-    names = ("mean_sd", "max_sd", "mean_variance", "mu2", "efficiency", "cost", "mean_expertise")
+    names = ("mean_sd", "max_sd", "mean_variance", "mu2", "efficiency", "balance", "cost", "mean_expertise")
     facts = {name: summary[name] for name in names if summary[name] is not None}
     if summary["random"] is not None:
         facts |= {f"random_{name}": summary["random"][name] for name in ("mean_sd", "max_sd", "mean_variance")}
+    if summary["by_expertise"] is not None:
+        shown = ("mean_expertise", "mean_sd", "max_sd", "mean_variance")
+        facts |= {f"by_expertise_{name}": summary["by_expertise"][name] for name in shown}
     return {**summary, "fit": {**facts, "unit": summary["unit"]}}
 
 
@@ -115,16 +158,26 @@ def describe_design(summary: Summary) -> list[str]:
         f"{count_of(sum(readings), 'assessment')}: {_range(readings)} of each of {count_of(len(readings), 'object')}, "
         f"{_range(loads)} by each of {count_of(len(loads), 'assessor')}."
     ]
-    before = summary["before"]
-    done = sum(bool(record.get("fixed")) for record in summary["assignments"])
+    before, since = summary["before"], summary["since"]
+    fixed = sum(bool(record.get("fixed")) for record in summary["assignments"])
+    done = fixed if before is None else before["assessments"]
     if done:
         lines[0] = f"{lines[0][:-1]}; {done:,} of them {'were fixed' if before is None else 'are there already'}."
+    if since is not None and since["removed"]:
+        taken, moved = count_of(since["removed"], "assessment"), since["moved"]
+        other = (
+            "" if not moved else f", {'all' if moved == since['removed'] else f'{moved:,}'} of them passed to others"
+        )
+        lines.append(f"Beside the earlier design, {taken} {is_or_are(since['removed'])} taken back{other}.")
     if idle:
         lines.append(f"Without work: {name_some(idle, 8)}.")
     digits = 2 if summary["unit"] == "points" and summary["mean_sd"] >= 0.1 else 3
     mean, most = (f"{summary[name]:.{digits}f}" for name in ("mean_sd", "max_sd"))
     lines.append(f"Expected standard deviation of a value: {mean} on average, {most} at most, {unit}.")
-    if before is not None and before["mean_sd"] is None:
+    if since is not None and since["removed"] and since["mean_sd"] is not None:
+        mean, most = (f"{since[name]:.{digits}f}" for name in ("mean_sd", "max_sd"))
+        lines.append(f"Before the change: {mean} on average, {most} at most.")
+    elif before is not None and before["mean_sd"] is None:
         lines.append("Without those to be added, not all values could be compared.")
     elif before is not None:
         mean, most = (f"{before[name]:.{digits}f}" for name in ("mean_sd", "max_sd"))
@@ -132,10 +185,13 @@ def describe_design(summary: Summary) -> list[str]:
     lines.append(_holds(summary))
     if summary["mean_expertise"] is not None:
         lines.append(f"Mean expertise of the pairs: {summary['mean_expertise']:.2f}, from 0 (none) to 1.")
+    lines += describe_record(summary)
     if summary["cost"] != sum(readings):
         lines.append(f"Cost of all assessments: {summary['cost']:,.6g}.")
     if summary["random"] is not None:
         lines.append(_beside_chance(summary["random"], digits))
+    if summary["by_expertise"] is not None:
+        lines.append(_beside_experts(summary["by_expertise"], digits))
     if summary["lost"]:
         lines.append(_without(summary["lost"][0], digits))
     return lines
@@ -170,6 +226,17 @@ def _beside_chance(random: Summary, digits: int) -> str:
     fell = f", {apart} of which would not have hung together" if apart else ""
     sd = f"standard deviation {random['mean_sd']:.{digits}f}"
     return f"Mean variance of a value: {words} ({sd}; {random['count']} designs{fell})."
+
+
+def _beside_experts(other: Summary, digits: int) -> str:
+    expertise = f"mean expertise {other['mean_expertise']:.2f}"
+    if other["mean_sd"] is None:
+        return f"Assigned for expertise alone ({expertise}), it would fall into {other['parts']} parts."
+    lower = other["variance_lower_by"]
+    words = f"{100 * abs(lower):.1f}% {'lower' if lower >= 0 else 'higher'} than assigned for expertise alone"
+    if abs(lower) < 0.0005:
+        words = "the same as assigned for expertise alone"
+    return f"Mean variance of a value: {words} (standard deviation {other['mean_sd']:.{digits}f}, {expertise})."
 
 
 def _without(lost: Summary, digits: int) -> str:
@@ -222,19 +289,27 @@ def sheet_places(folder: Path, assessors: Sequence[str]) -> dict[str, Path]:
 
 
 def write_assessor_sheets(
-    path: str | os.PathLike[str], design: Design, pairs: _Pairs, *, confidence: Form = "level"
+    path: str | os.PathLike[str],
+    design: Design,
+    pairs: _Pairs,
+    *,
+    confidence: Form = "level",
+    removed: _Pairs = (),
+    alternates: Alternates | None = None,
 ) -> list[Path]:
     """Write for each assessor what there is to read, with cells for scores: a workbook each, or one with a sheet each.
 
     The path is a file that ends in ``.xlsx``, or a directory, which is made if need be. The names of files do not
-    depend on who has any work.
+    depend on who has any work. Beside the list each assessor is told what was ``removed`` from it, and where they are
+    among the ``alternates``.
     """
     place = Path(path)
     by_assessor: dict[str, list[tuple[str, str]]] = {}
     for assessor, label in pairs:
         by_assessor.setdefault(assessor, []).append((assessor, label))
+    told = _told(by_assessor, removed, alternates)
     if place.suffix.lower() == ".xlsx":
-        return write_whole({place: lambda file: _write_book(file, design, by_assessor, confidence)})
+        return write_whole({place: lambda file: _write_book(file, design, by_assessor, confidence, told)})
     try:
         place.mkdir(exist_ok=True)
     except OSError as error:
@@ -244,9 +319,25 @@ def write_assessor_sheets(
     files = sheet_places(place, design.task.assessors)
     for assessor, own in by_assessor.items():
         jobs[files[assessor]] = lambda file, assessor=assessor, own=own: _write_book(  # type: ignore[misc]
-            file, design, {assessor: own}, confidence
+            file, design, {assessor: own}, confidence, told
         )
     return write_whole(jobs)
+
+
+def _told(assessors: Iterable[str], removed: _Pairs, alternates: Alternates | None) -> dict[str, list[tuple[str, str]]]:
+    """Return what else each assessor is told beside the list."""
+    told: dict[str, list[tuple[str, str]]] = {}
+    spare = () if alternates is None else zip(alternates.assessor, alternates.object, strict=True)
+    texts = (
+        (list(removed), "No longer on your list", "You need not assess {}: others will."),
+        (list(spare), "In reserve", "You may be asked for {} if another reader drops out."),
+    )
+    for assessor in assessors:
+        for pairs, about, text in texts:
+            labels = [label for who, label in pairs if who == assessor]
+            if labels:
+                told.setdefault(assessor, []).append((about, text.format(", ".join(labels))))
+    return told
 
 
 def _filled(design: Design, pairs: _Pairs) -> dict[str, list[str | None]]:
@@ -254,7 +345,13 @@ def _filled(design: Design, pairs: _Pairs) -> dict[str, list[str | None]]:
     return design.pair_columns([label for _, label in pairs], [assessor for assessor, _ in pairs])
 
 
-def _write_book(file: Path, design: Design, by_sheet: Mapping[str, _Pairs], confidence: Form) -> None:
+def _write_book(
+    file: Path,
+    design: Design,
+    by_sheet: Mapping[str, _Pairs],
+    confidence: Form,
+    told: Mapping[str, Sequence[tuple[str, str]]] | None = None,
+) -> None:
     """Write a workbook with a sheet for each list of pairs, and one that says what goes where."""
     sheets = []
     blank = [Column("score"), *([] if confidence == "none" else [Column(confidence)])]
@@ -270,7 +367,8 @@ def _write_book(file: Path, design: Design, by_sheet: Mapping[str, _Pairs], conf
         made = book.add_worksheet(sheet_name(sheet.name, used))
         write_sheet(made, sheet, formats)
         _make_room(made, sheet, len(blank), confidence, formats)
-        made.insert_textbox(0, len(sheet.columns) + 1, "\n\n".join(f"{about}: {text}" for about, text in said), _BOX)
+        own = [*(told or {}).get(sheet.name, ()), *said]
+        made.insert_textbox(0, len(sheet.columns) + 1, "\n\n".join(f"{about}: {text}" for about, text in own), _BOX)
     about, texts = zip(*said, strict=True)
     instructions = Sheet(INSTRUCTIONS, [Column("about", about), Column("note", texts, wrap=True)], has_filter=False)
     write_sheet(book.add_worksheet(INSTRUCTIONS), instructions, formats)

@@ -61,11 +61,14 @@ def next_sheet(summary: Summary) -> Sheet:
         verb = "would help most" if top is None else f"would settle most who has one of {count_of(top, 'place')}"
         headline = f"{count_of(len(records), 'further assessment')} {verb}"
     now = f"{summary['now']:.3g}"
-    line = f"The mean variance of the values is {now} now; the gain is by how much one more score would lower it."
+    line = (
+        f"The mean variance of the values is {now} now; the gain is by how much each score would lower it, those above "
+        "it made already."
+    )
     if top is not None:
         line = (
-            f"{now} objects are expected on the wrong side of place {top:,} now; the gain is by how much one more "
-            "score would lower that."
+            f"{now} objects are expected on the wrong side of place {top:,} now; the gain is by how much each score "
+            "would lower that, those above it made already."
         )
     return _front(
         "next", headline, summary, [line], records, {"assessor": "Assessor", "object": "Object", "gain": "Gain"}

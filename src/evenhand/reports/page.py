@@ -477,7 +477,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     environment.filters |= filters()
     fit, verdict = report.fit, report.verdict
     stops = [one for one in report.alerts if one.level == "stop"]
-    script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
+    script = "".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("find.js", "page.js"))
     rows = standings(fit, report.ranks, verdict)
     written = datetime.now(UTC) if made is None else made
     laid_out = blocks.context(fit, verdict, rows)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from evenhand.answers.influence import Robustness, WithoutAssessor
     from evenhand.answers.next_best import NextBest
     from evenhand.models.criteria import CriteriaFit
-    from evenhand.studies import Plan, Reproduction, SimulationStudy
+    from evenhand.studies import DesignStudy, Plan, Reproduction, SimulationStudy
 
 Summary = dict[str, Any]
 
@@ -366,11 +366,12 @@ def summarise_influence(
 
 
 def summarise_next(found: NextBest, top: int | None) -> Summary:
-    """Return the assessments that would help most (``next --json``)."""
+    """Return the assessments that would help most (``next --json``), to be made together."""
     return {
         "criterion": found.criterion,
         "top": top,
         "now": found.now,
+        "then": found.then,
         "assessments": records_of(found.columns()),
         "alerts": alert_records(alerts(found.fit)),
         "notes": problem_records(found.fit.notes),
@@ -471,6 +472,19 @@ def summarise_study(study: SimulationStudy, figures: Sequence[Path] = ()) -> Sum
         "seed": study.seed,
         "cells": records_of(study.columns()),
         "figures": [str(path) for path in figures],
+        "notes": [],
+    }
+
+
+def summarise_design_study(study: DesignStudy) -> Summary:
+    """Return what error to expect of a design (``simulate --design FILE --json``)."""
+    return {
+        "runs": study.runs,
+        "seed": study.seed,
+        "mean_sd": float(study.sd.mean()),
+        "mean_error": float(study.error.mean()),
+        "mean_error_averages": float(study.error_averages.mean()),
+        "objects": records_of(study.columns()),
         "notes": [],
     }
 

@@ -116,9 +116,14 @@ _FACTS: Final = MEANINGS | {
     "lambda2": "second eigenvalue that goes with it",
     "constant": "constant of the bounds of robustness",
     "mean_variance": "mean of the expected variances of the values",
-    "efficiency": "1 where every two objects can be compared equally well",
+    "efficiency": "A-efficiency factor: harmonic mean of the canonical efficiency factors",
+    "balance": "1 where every two objects can be compared equally well",
     "cost": "cost of all assessments",
     "mean_expertise": "mean expertise of the pairs, from 0 to 1",
+    **{
+        f"by_expertise_{name}": "what assigning for expertise alone would give"
+        for name in ("mean_expertise", "mean_sd", "max_sd", "mean_variance")
+    },
     **dict.fromkeys(("random_mean_sd", "random_max_sd", "random_mean_variance"), "what assigning at random would give"),
     "unit": "unit of standard deviations",
     "log_evidence": "logarithm of the evidence under the default priors",

@@ -29,7 +29,7 @@ class PlanStep:
     per_object
         Assessors per object.
     sd
-        Typical standard deviation of a value (root of the mean variance) after calibration with confidence.
+        Mean standard deviation of the values after calibration with confidence, as in a design.
     sd_averages
         The same for plain averages, whose values take on the biases of those who happened to read the object.
     load
@@ -49,7 +49,7 @@ class Plan(Shown):
     Attributes
     ----------
     target_sd
-        The standard deviation of values that is wanted.
+        The mean standard deviation of values that is wanted.
     profile
         Frequencies of the uncertainties.
     steps
@@ -104,7 +104,8 @@ def plan(
     Parameters
     ----------
     target_sd
-        The standard deviation of values that is wanted, in points.
+        The mean standard deviation of values that is wanted, in points: as for :func:`evenhand.assign`, which finds
+        the cheapest design that reaches it.
     n_objects, n_assessors
         Size of the panel.
     uncertainties, profile
@@ -117,7 +118,7 @@ def plan(
     Examples
     --------
     >>> print(plan(5, n_objects=200, n_assessors=10))
-    For an sd of 5, 4 assessors per object (sd 4.23), which is about 80 objects for each of 10 assessors.
+    For an sd of 5, 3 assessors per object (sd 4.89), which is about 60 objects for each of 10 assessors.
     """
     if not target_sd > 0:
         raise bad_option("The standard deviation that is wanted must be positive.")
@@ -143,11 +144,12 @@ def plan(
             sds = [calibrate(panel, noise="declared").values.sd for panel in drawn]
         except NotConnectedError:
             continue  # too few for a random design to hold together
-        sd = float(np.sqrt(np.mean(np.square(np.asarray(sds, dtype=np.float64)))))
-        noise = float(np.average(np.square(uncertainties), weights=profile))
+        sd = float(np.mean(np.asarray(sds, dtype=np.float64)))
         luck = bias_sd**2 * (1 / per_object - 1 / n_assessors)
+        noise = [np.bincount(panel.object_index, 1 / panel.precision) / per_object**2 for panel in drawn]
+        averages = float(np.mean(np.sqrt(np.concatenate(noise) + luck)))
         load = per_object * n_objects / n_assessors
-        steps.append(PlanStep(per_object, sd, float(np.sqrt(noise / per_object + luck)), load))
+        steps.append(PlanStep(per_object, sd, averages, load))
         if sd <= target_sd:
             break
     return Plan(target_sd, tuple(float(part) for part in profile), n_objects, n_assessors, tuple(steps))

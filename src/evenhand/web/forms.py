@@ -12,7 +12,8 @@ from evenhand.design.result import LARGEST_OUTLOOK
 from evenhand.errors import EvenhandError, InputError
 from evenhand.io.designs import typed_expertise, typed_members, typed_pairs
 from evenhand.panel.reading import LAYOUTS
-from evenhand.web.work import CHOICES, METHODS, REFINEMENTS
+from evenhand.web.calibrating import METHODS, REFINEMENTS
+from evenhand.web.reading import CHOICES
 
 _NAME: Final = 200
 _CELL: Final = 2000

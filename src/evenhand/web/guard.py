@@ -36,7 +36,7 @@ POLICY: Final = "; ".join(
 )
 """What a page may load: our own files, and nothing written into the page itself."""
 
-_OPEN: Final = ("/static/", "/look.css")
+_OPEN: Final = ("/static/", "/look.css", "/app.js")
 """What everybody may see who reaches this port: styles and scripts, which are no secret."""
 
 RUN: Final = secrets.token_urlsafe(16)

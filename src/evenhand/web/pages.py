@@ -57,6 +57,13 @@ def style() -> str:
     return look.style_sheet() + report + own
 
 
+@cache
+def comfort() -> str:
+    """Return the script: the report's search of a table, and what the application adds."""
+    found = files("evenhand.reports").joinpath("templates/find.js").read_text("utf-8")
+    return found + files("evenhand.web").joinpath("static/evenhand/app.js").read_text("utf-8")
+
+
 def in_language(answer: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """Let sentences about results be in the reader's language, like the pages around them."""
 

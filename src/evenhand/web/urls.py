@@ -15,6 +15,7 @@ urlpatterns = [
     path("template.xlsx", start.template, name="template"),
     path("help", start.help_page, name="help"),
     path("look.css", start.style_sheet, name="style"),
+    path("app.js", start.script, name="script"),
     path("jobs/<str:key>", start.job, name="job"),
     path("jobs/<str:key>/stop", start.stop, name="stop"),
     path("language", set_language, name="language"),

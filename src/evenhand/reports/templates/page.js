@@ -1,4 +1,3 @@
-"use strict";
 (function () {
   const all = (selector, within) => Array.from((within || document).querySelectorAll(selector));
   function reveal() {
@@ -17,27 +16,7 @@
   follow();
   window.addEventListener("hashchange", reveal);
   reveal();
-  const find = document.querySelector(".find");
-  if (find) {
-    const rows = all("#ranks tr[data-status]"), folds = all("#ranks .fold"), buttons = all("button", find);
-    let wanted = "";
-    const show = function () {
-      const text = find.querySelector("input").value.trim().toLowerCase();
-      const is_all = !text && !wanted;
-      let count = 0;
-      rows.forEach(function (row) {
-        row.hidden = !((!wanted || wanted === "all" || row.dataset.status === wanted) && (!text || row.textContent.toLowerCase().includes(text)));
-        count += !row.hidden;
-      });
-      folds.forEach(function (fold) { fold.open = !is_all; });
-      const told = find.querySelector("[role=status]");
-      told.textContent = is_all ? "" : count ? count + " shown" : told.dataset.none;
-      buttons.forEach(function (one) { one.setAttribute("aria-pressed", String(one.dataset.status === wanted)); });
-    };
-    find.addEventListener("input", show);
-    buttons.forEach(function (one) { one.addEventListener("click", function () { wanted = one.dataset.status; show(); }); });
-    show();
-  }
+  finding();
   const number = (text) => { const found = text.replace(/\u2212/g, "-").replace(/[,\s%<>]/g, "").match(/^[+-]?[\d.]+/); return found ? Number(found[0]) : null; };
   all("table.sortable:not(.unheaded)").forEach(function (table) {
     const further = table.closest("#ranks") ? all("#ranks table.unheaded") : [];

@@ -16,12 +16,13 @@ from django.views.decorators.http import require_GET, require_POST
 from evenhand.models.additive import METHODS as PLAIN
 from evenhand.models.fit import method_name
 from evenhand.reports import blocks
+from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for
 from evenhand.web.forms import Places
 from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
+from evenhand.web.reading import Looked, cells_in, looking
 from evenhand.web.views.reading import text_at
-from evenhand.web.work import METHODS, REFINEMENTS, Answer, Looked, answering, cells_in, choices_for, looking
 from evenhand.words import count_of, name_some, translated
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from evenhand.panel.rules import label_text, parse_score, probably_meant
 from evenhand.web.forms import Corrected, Settings
 from evenhand.web.models import Correction, Panel
 from evenhand.web.pages import page, when_done
-from evenhand.web.work import CHOICES, ROLES, Looked, cells_in, looking
+from evenhand.web.reading import CHOICES, ROLES, Looked, cells_in, looking
 
 if TYPE_CHECKING:
     from evenhand.panel.column import Table

@@ -19,10 +19,11 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from evenhand.web.calibrating import Answer, answering, fit_by, places_of, typed
 from evenhand.web.jobs import jobs
 from evenhand.web.models import Frozen, Panel, mark
 from evenhand.web.pages import page, when_done
-from evenhand.web.work import Answer, Looked, answering, cells_in, fit_by, looking, places_of, typed
+from evenhand.web.reading import Looked, cells_in, looking
 from evenhand.words import spoken, translated
 
 if TYPE_CHECKING:

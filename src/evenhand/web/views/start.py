@@ -18,9 +18,9 @@ from django.views.decorators.http import require_GET, require_POST
 from evenhand.web.forms import Named, Upload
 from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, Plan
-from evenhand.web.pages import page, style
+from evenhand.web.pages import comfort, page, style
+from evenhand.web.reading import safe_name
 from evenhand.web.views.record import sent
-from evenhand.web.work import safe_name
 
 _SHOWN: Final = 100
 
@@ -94,6 +94,13 @@ def help_page(request: HttpRequest) -> HttpResponse:
 def style_sheet(request: HttpRequest) -> HttpResponse:
     """Return the style of all pages."""
     return HttpResponse(style(), content_type="text/css; charset=utf-8")
+
+
+@require_GET
+@cache_control(max_age=3600, private=True)
+def script(request: HttpRequest) -> HttpResponse:
+    """Return the script of all pages."""
+    return HttpResponse(comfort(), content_type="text/javascript; charset=utf-8")
 
 
 @require_GET

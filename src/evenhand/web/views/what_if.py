@@ -12,23 +12,14 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering
 from evenhand.web.forms import Change, Named, Saved
 from evenhand.web.models import Panel, Scenario
 from evenhand.web.pages import page, when_done
+from evenhand.web.reading import looking, scores_of
+from evenhand.web.trying import Tried, cells_of, trying, with_choices
 from evenhand.web.views.decision import shown
 from evenhand.web.views.reading import save_correction, text_at
-from evenhand.web.work import (
-    METHODS,
-    REFINEMENTS,
-    Answer,
-    Tried,
-    answering,
-    cells_of,
-    looking,
-    scores_of,
-    trying,
-    with_choices,
-)
 
 MOST: Final = 200
 """Changes that a scenario may have."""

@@ -1,0 +1,224 @@
+"""A panel calibrated as was chosen: ranks, decision and alerts, and the options that come to the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from django.utils.translation import gettext_lazy as _
+
+from evenhand.errors import NotConnectedError, NotRankableError, bad_option
+from evenhand.progress import report as tell
+from evenhand.web.jobs import Job, jobs
+from evenhand.web.models import Panel, mark
+from evenhand.web.reading import looking, scores_of
+
+if TYPE_CHECKING:
+    from evenhand.answers.alerts import Alert
+    from evenhand.answers.decision import Decision, Standing
+    from evenhand.answers.ranking import Ranking
+    from evenhand.models.criteria import CriteriaFit
+    from evenhand.models.fit import Fit
+    from evenhand.panel.panel import Panel as Scores
+
+METHODS: Final[Mapping[str, Any]] = {
+    "cwc": _("calibration with confidence"),
+    "iba": _("incomplete block analysis: all scores count alike"),
+    "cwa": _("confidence-weighted averaging: biases stay in"),
+    "sa": _("simple averaging: every score as it is"),
+    "medians": _("incomplete block analysis, medians: far scores pull little"),
+}
+"""Methods, in words."""
+
+REFINEMENTS: Final[Mapping[str, tuple[Any, Mapping[str, Any]]]] = {
+    "": (_("none"), {}),
+    "shrink": (_("shrunk to the mean: thin evidence counts less"), {"shrink": True}),
+    "student": (_("heavy tails: scores that are far off pull less"), {"shrink": True, "tails": "student"}),
+    "scale": (_("assessors’ own scales"), {"shrink": True, "scale": True}),
+    "noise": (_("calibrated confidences: how noisy each assessor is"), {"shrink": True, "calibrate_confidence": True}),
+    "ordinal": (_("ordered categories"), {"ordinal": "probit"}),
+}
+"""Refinements, each in words and as assumptions of :func:`evenhand.refine`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A panel calibrated, and what follows: ranks, decision and alerts; None is what cannot be had, ``why`` says why.
+
+    ``found`` is the fit as entered. Where an alert stops the decision, ``fit`` and ``decision`` are those without what
+    must be checked, as in the report.
+    """
+
+    found: Fit | CriteriaFit
+    fit: Fit
+    ranking: Ranking | None
+    decision: Decision | None
+    alerts: Sequence[Alert]
+    why: str = ""
+
+    @cached_property
+    def standings(self) -> Sequence[Standing]:
+        """Where each object stands."""
+        from evenhand.answers.decision import standings
+
+        return standings(self.fit, self.ranking, self.decision)
+
+    @property
+    def stops(self) -> list[Alert]:
+        """The alerts that stop a decision."""
+        return [one for one in self.alerts if one.level == "stop"]
+
+    def known(self) -> dict[str, Any]:
+        """Return what the list of panels shows of it."""
+        panel, made = self.fit.panel, self.decision
+        counts = None if made is None or self.stops else [len(made.inside), len(made.undecided), len(made.outside)]
+        level = next((one.level for one in self.alerts if one.level != "note"), "")
+        return {"objects": panel.n_objects, "assessors": panel.n_assessors, "noun": panel.noun} | {
+            "counts": counts,
+            "alert": level,
+        }
+
+
+def fit_by(panel: Scores, choices: Mapping[str, Any]) -> Fit | CriteriaFit:
+    """Return a panel calibrated as was chosen; in groups where it is not connected."""
+    from evenhand.models.additive import CWC
+    from evenhand.models.additive import METHODS as PLAIN
+    from evenhand.models.criteria import calibrate_criteria
+    from evenhand.models.medians import median_polish
+    from evenhand.models.refined import Refinements, refine
+
+    tell("calibrating", 0, None)
+    method, assumed = choices.get("method", "cwc"), REFINEMENTS[choices.get("refinement", "")][1]
+    gauge = _gauge(choices.get("gauge", "weighted"))
+
+    def fit(**options: Any) -> Fit | CriteriaFit:
+        if panel.criterion is not None:
+            weights = (panel.reading.weights if panel.reading is not None else None) or None
+            by: Any = Refinements(**assumed) if assumed else PLAIN.get(method, CWC)
+            placed = {} if assumed else {"gauge": gauge}
+            return calibrate_criteria(panel, weights=weights, by=by, **placed, **options)
+        if assumed:
+            return refine(panel, Refinements(**assumed), **options)
+        plain = PLAIN.get(method)
+        if plain is None:
+            return median_polish(panel, gauge=gauge, **options)
+        placed = {"gauge": gauge} if plain.is_calibrated else {}
+        return plain(panel, **placed, **options)
+
+    try:
+        return fit()
+    except NotConnectedError:
+        return fit(per_component=True)
+
+
+_REFINED: Final = {
+    "": "",
+    "shrunk": "shrink",
+    "shrunk+student": "student",
+    "shrunk+scaled": "scale",
+    "shrunk+confidences": "noise",
+}
+"""Refinements by the names that fits have for them."""
+
+
+def choices_for(method: str) -> dict[str, str] | None:
+    """Return the choices that come to a method, such as ``"cwc+shrunk"``; None where the menus do not offer it.
+
+    Examples
+    --------
+    >>> choices_for("cwc+shrunk"), choices_for("sa"), choices_for("iba+shrunk")
+    ({'method': 'cwc', 'refinement': 'shrink'}, {'method': 'sa', 'refinement': ''}, None)
+    """
+    from evenhand.models.additive import CWC
+
+    base, _plus, refined = method.partition("+")
+    if refined not in _REFINED or base not in METHODS or (refined and base != CWC.method):
+        return None
+    return {"method": base, "refinement": _REFINED[refined]}
+
+
+def _gauge(name: str) -> Any:
+    from evenhand.panel.gauge import Anchor
+
+    kind, colon, label = name.partition(":")
+    if kind == "anchor" and colon:
+        return Anchor(label)
+    if name not in ("weighted", "zero_sum"):
+        raise bad_option("There is no such place for zero bias.")
+    return name
+
+
+def typed(found: Fit | CriteriaFit, choices: Mapping[str, Any]) -> list[str]:
+    """Return the options by which the command line comes to the same result."""
+    from evenhand.models.additive import CWC
+    from evenhand.models.additive import METHODS as PLAIN
+
+    method, refinement, gauge = (choices.get(name, "") for name in ("method", "refinement", "gauge"))
+    plain = PLAIN.get(method)
+    places = places_of(found, choices)
+    said = [] if places is None else ["--top", str(places)]
+    said += _TYPED[refinement]
+    said += ["--method", method] if method and method != CWC.method and not refinement else []
+    if gauge not in ("", "weighted") and not refinement and (plain is None or plain.is_calibrated):
+        said += ["--gauge", gauge.replace("_", "-") if gauge == "zero_sum" else gauge]
+    said += ["--per-component"] if found.combined.per_component and not refinement else []
+    weights = getattr(found, "weights", None) or {}
+    told = found.combined.panel.reading
+    if told is not None and told.weights:
+        said += [part for name, weight in weights.items() for part in ("--weight", f"{name}={weight!r}")]
+    return said
+
+
+_TYPED: Final[Mapping[str, list[str]]] = {
+    "": [],
+    "shrink": ["--shrink"],
+    "student": ["--shrink", "--tails", "student"],
+    "scale": ["--shrink", "--scale"],
+    "noise": ["--shrink", "--calibrate-confidence"],
+    "ordinal": ["--ordinal", "probit"],
+}
+
+
+def places_of(found: Fit | CriteriaFit, choices: Mapping[str, Any]) -> int | None:
+    """Return how many places there are to give, no more than there are objects; None where nobody has said."""
+    places = choices.get("places")
+    return None if places is None else min(places, found.combined.panel.n_objects)
+
+
+def conclude(found: Fit | CriteriaFit, top: int | None) -> Answer:
+    """Return ranks, decision and alerts of a fit."""
+    from evenhand.answers.alerts import provisional
+    from evenhand.answers.decision import decide
+    from evenhand.answers.ranking import rank
+    from evenhand.reports.summary import find_alerts
+
+    fit = found.combined
+    ranking, decision, why = None, None, ""
+    try:
+        tell("ranking", 0, None)
+        ranking = rank(fit, top=top)
+        decision = None if top is None else decide(ranking, top)
+    except NotRankableError as error:
+        why = str(error)
+    tell("looking for what may be wrong", 0, None)
+    alerts = find_alerts(fit, decision)
+    stops = [one for one in alerts if one.level == "stop"]
+    without = provisional(stops)
+    if without is not None:
+        made = without.decision
+        return Answer(found, without.fit, rank(without.fit) if made is None else made.ranking, made, stops)
+    return Answer(found, fit, ranking, decision, alerts, why)
+
+
+def answering(panel: Panel) -> Job:
+    """Return the work of calibrating a panel as it stands."""
+    state, looked = panel.state(), looking(panel)
+    choices = state["choices"]
+
+    def work() -> Answer:
+        found = fit_by(scores_of(looked), choices)
+        return conclude(found, places_of(found, choices))
+
+    return jobs.start(f"answer-{mark(state)}", "calibrating", work)

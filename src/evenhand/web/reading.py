@@ -1,0 +1,188 @@
+"""A file taken in: what menus offer on how it is read, its cells, its assessments, and what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from evenhand.errors import EvenhandError, InputError, Problem
+from evenhand.panel.reading import LAYOUTS
+from evenhand.progress import report as tell
+from evenhand.web.jobs import Job, jobs
+from evenhand.web.models import Panel, mark
+from evenhand.words import spoken, translated
+
+if TYPE_CHECKING:
+    from evenhand.panel.column import Table
+    from evenhand.panel.panel import Panel as Scores
+
+ROLES: Final[Mapping[str, Any]] = {
+    "": _("Left out"),
+    "object": _("Object"),
+    "assessor": _("Assessor"),
+    "score": _("Score"),
+    "level": _("Confidence, in levels"),
+    "confidence": _("Confidence, as weight"),
+    "uncertainty": _("Uncertainty, in points"),
+    "criterion": _("Criterion"),
+}
+"""What a column may be, in words."""
+
+CHOICES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "layout": {str(name): words for name, words in LAYOUTS.items()},
+    "best": {"highest": _("the highest"), "lowest": _("the lowest")},
+    "duplicates": {"keep": _("keep both"), "combine": _("take their mean"), "last": _("take the last")},
+}
+"""What menus about reading offer, in words."""
+
+_CELL: Final = re.compile(r"row (\d+), column (.+)", re.DOTALL)
+_UNPACKED: Final = (".csv", ".tsv", ".txt", ".parquet")
+_SHEETS: Final = (".xlsx", ".xlsm", ".ods", ".xls")
+
+T = TypeVar("T")
+
+_MENUS: Final[Mapping[str, str]] = {
+    "layout": "the menu “Layout”",
+    "sheet": "the menu “Sheet”",
+    "best": "the menu “Best score”",
+    "duplicates": "the menu “Scored twice”",
+    "missing": "the field “Means empty”",
+    "scores": "the table of words",
+    "aliases": "the field “Words for confidence”",
+    "level_scale": "the field “Scale of confidence”",
+    "factor": "the field “Factor”",
+    "format": "the menu “Written by”",
+    "columns": "the menus above the columns",
+}
+
+
+def in_menus(name: str, value: object) -> str:
+    """Return how a setting is given on the page, for messages."""
+    if name == "criteria":
+        return f"the role “{ROLES['score']}” above each of them"
+    if name in ROLES:
+        return f"the role “{ROLES[name]}” above {'a column' if value in (None, 'NAME') else f'“{value}”'}"
+    name, value = ("layout", "wide") if name == "wide" else (name, value)
+    menu = _MENUS.get(name, f"“{name}”")
+    return f"“{CHOICES.get(name, {}).get(value, value)}” in {menu}" if isinstance(value, str) else menu
+
+
+_UNFIT: Final = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|]+")
+
+
+def safe_name(given: str) -> str:
+    """Return the name of a file without a path and without what no file may be called; its ending stays."""
+    name = _UNFIT.sub("_", given.replace("\\", "/").rsplit("/", 1)[-1]).strip(" .") or "scores.csv"
+    stem, dot, ending = name.rpartition(".")
+    return f"{stem[:100]}.{ending[:12]}" if dot and stem else name[:100]
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """A file as it was read: its cells, its assessments, and what is wrong; cells that are wrong count as empty."""
+
+    table: Table | None
+    scores: Scores | None
+    problems: tuple[Problem, ...] = ()
+    sheets: tuple[str, ...] = ()
+
+
+def looking(panel: Panel) -> Job:
+    """Return the work of reading a panel's file."""
+    state = panel.state()
+    content = bytes(panel.content)
+    key = f"read-{mark({name: state[name] for name in ('file', 'name', 'options', 'corrections')})}"
+    return jobs.start(key, "reading", lambda: look(content, state["name"], state["options"], state["corrections"]))
+
+
+@translated(None)
+def look(content: bytes, name: str, options: Mapping[str, Any], corrections: Mapping[str, str]) -> Looked:
+    """Read a file, and say what stands in it even where it holds no assessments."""
+    from evenhand.io.panels import read_cells, read_panel
+    from evenhand.io.spreadsheet import sheet_names
+
+    tell("reading the file", 0, None)
+    told: dict[str, Any] = {one: tuple(value) if one == "level_scale" else value for one, value in options.items()}
+    limit = settings.MAX_UNPACKED
+    problems: list[Problem] = []
+
+    def tried(read: Callable[[], T]) -> T | None:
+        try:
+            return read()
+        except EvenhandError as error:
+            problems.extend(error.problems if isinstance(error, InputError) else [Problem("too_large", str(error))])
+            return None
+
+    with tempfile.TemporaryDirectory(prefix="evenhand-") as folder, spoken(in_menus):
+        place = Path(folder) / name
+        place.write_bytes(content)
+        packed = {} if place.suffix.lower() in _UNPACKED else {"max_unpacked": limit}
+        table = tried(
+            lambda: read_cells(
+                place, sheet=told.get("sheet"), max_unpacked=limit, format=told.get("format"), corrections=corrections
+            )
+        )
+        problems.clear()  # those of the panel say more
+        if table is not None and tried(lambda: _narrow(table)) is None:
+            return Looked(table, None, tuple(problems))
+
+        def read(given: Mapping[str, str]) -> Scores:
+            return _few(read_panel(place, corrections=dict(given) or None, **told, **packed))
+
+        scores = tried(lambda: read(corrections))
+        wrong = cells_in(problems, table)
+        if scores is None and wrong and len(wrong) == len(problems):  # until they are settled, such cells are empty
+            settled = {**corrections, **dict.fromkeys(wrong, "")}
+            with suppress(EvenhandError):
+                scores = read(settled)
+        sheets = tried(lambda: sheet_names(place, max_unpacked=limit)) if place.suffix.lower() in _SHEETS else ()
+    return Looked(table, scores, tuple(problems), tuple(sheets or ()))
+
+
+def cells_in(problems: Sequence[Problem], table: Table | None) -> dict[str, tuple[int, str]]:
+    """Return the cells, by their place, that problems are about."""
+    found: dict[str, tuple[int, str]] = {}
+    names = () if table is None else table.names
+    for one in problems:
+        place = _CELL.fullmatch(one.where or "")
+        if place is not None and place[2] in names:
+            found[f"{place[1]}:{place[2]}"] = int(place[1]), place[2]
+    return found
+
+
+def _narrow(table: Table) -> Table:
+    """Return a table, unless it has more columns or cells than can be understood while somebody waits.
+
+    Every column is compared with all others, so that the time grows with the square of their number.
+    """
+    columns, cells = len(table.names), len(table.names) * len(table.row_numbers)
+    if columns > settings.MAX_COLUMNS or cells > settings.MAX_CELLS:
+        said = f"It has {columns:,} columns and {cells:,} cells; up to {settings.MAX_COLUMNS:,} columns"
+        said += f" and {settings.MAX_CELLS:,} cells are read here"
+        raise InputError(f"{said}. The command line takes any number.", kind="too_large")
+    return table
+
+
+def _few(scores: Scores) -> Scores:
+    """Return a panel, unless it is too large for a page."""
+    most = settings.MAX_SCORES
+    if scores.n_assessments > most:
+        said = f"It has {scores.n_assessments:,} scores; up to {most:,} are shown here"
+        raise InputError(f"{said}. The command line takes any number.", kind="too_large")
+    return scores
+
+
+def scores_of(looked: Job) -> Scores:
+    """Return the assessments of a file, or raise what is wrong with it."""
+    found: Looked = looked.outcome()
+    if found.scores is None:
+        raise InputError(found.problems or "There are no scores.")
+    return found.scores
