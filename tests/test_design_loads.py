@@ -181,3 +181,9 @@ def test_authors_who_do_not_assess_are_left_aside_and_counted() -> None:
     assert [note.message for note in design.notes if note.kind == "authors"] == [
         "1 author left aside, being no assessor: Zoe."
     ]
+
+
+def test_assessors_kept_apart_may_have_nothing_to_read() -> None:
+    conflicts = [("D", str(at)) for at in range(1, 7)]
+    design = eh.assign(6, list("ABCD"), per_object=2, conflicts=conflicts, apart=[("A", "D")], effort=0.1)
+    assert design.loads == {"A": 4, "B": 4, "C": 4, "D": 0}

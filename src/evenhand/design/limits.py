@@ -159,7 +159,7 @@ def pairs_within(given: Any, members: Members, what: str) -> Codes:
 def _apart(pairs: Codes, object_: Codes, assessor: Codes) -> Rules:
     """Return limits: of two assessors one at most reads an object."""
     order = np.argsort(assessor, kind="stable")
-    begin = np.searchsorted(assessor[order], np.arange(assessor.max(initial=0) + 2))
+    begin = np.searchsorted(assessor[order], np.arange(max(assessor.max(initial=0), pairs.max(initial=0)) + 2))
     both, groups, about = [], [], []
     count = 0
     for one, other in pairs.tolist():
