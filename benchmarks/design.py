@@ -10,7 +10,8 @@ of the values is shown in percent of that of our design, under the same rules, f
   search.
 
 Seconds are of the processor. Mean variances of large designs are estimated with the same random vectors for all.
-``--only conference`` prints what conferences take, the first time and again, as multiples of the bare flow.
+``--only conference`` prints what conferences take, the first time and again, as multiples of the bare flow, and
+``--only grants`` the gain over random assignments, for equal confidence beside a bound that no design can go below.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import argparse
 import resource
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,7 @@ from evenhand.design.result import random_designs
 from evenhand.design.start import parts_of
 from evenhand.design.task import Task
 
+GRANTS = ((43, 11, 2), (100, 25, 3), (300, 40, 3))
 SIZES = ((20, 8, 2), (43, 11, 2), (100, 25, 3), (300, 40, 3), (500, 60, 3), (1_000, 150, 3), (15_000, 10_000, 4))
 LARGEST_EXACT, LARGEST_ANNEALED = 2_000, 600
 CANDIDATES = 50
@@ -165,7 +168,7 @@ def table(seconds: float, largest: int) -> Iterator[str]:
             if n_objects > largest:
                 continue
             objects, assessors, options = request(n_objects, n_assessors, readings, roles=roles)
-            design, took = timed(lambda: eh.assign(objects, assessors, **options))  # noqa: B023
+            design, took = timed(partial(eh.assign, objects, assessors, **options))
             task = design.task
             assert not task.broken(design.chosen)
             ours = mean_variance(task, design.chosen)
@@ -177,6 +180,46 @@ def table(seconds: float, largest: int) -> Iterator[str]:
             yield (
                 f"| {n_objects:,} | {n_assessors:,} | {readings} | {'yes' if roles else 'no'} | {' | '.join(cells)} "
                 f"| {took:.1f} |"
+            )
+
+
+def bound(task: Task) -> float:
+    """Return what no design of equal confidence and full loads can go below.
+
+    By the inequality of means tr(C^+) >= (n_O - 1)^2 / tr C, and tr C = N - the number of assessors at work. The
+    level of all values adds 1/N.
+    """
+    fewest = int(np.searchsorted(np.cumsum(np.sort(task.most_load)[::-1]), task.total)) + 1
+    n_objects = task.n_objects
+    return (n_objects - 1) ** 2 / n_objects / (task.total - fewest) + 1 / task.total
+
+
+def grants(draws: int) -> Iterator[str]:
+    """Yield a line for each grant-size task."""
+    yield "objects assessors each confidence      ours  random (mean)  best of random  lower by  at most by   seconds"
+    for n_objects, n_assessors, readings in GRANTS:
+        for levels in (False, True):
+            generator = np.random.default_rng(n_objects)
+            conflicts = [
+                (str(a + 1), str(o + 1))
+                for a in range(n_assessors)
+                for o in range(n_objects)
+                if generator.random() < 0.1
+            ]
+            expertise = generator.choice([0.0, 0.5, 1.0], (n_assessors, n_objects)) if levels else None
+            options: dict[str, Any] = {"per_object": readings, "conflicts": conflicts, "expertise": expertise}
+            design, seconds = timed(partial(eh.assign, n_objects, n_assessors, **options))
+            task = design.task
+            chance = [
+                mean_variance(task, chosen)
+                for chosen in random_designs(task, draws, seed=1)
+                if parts_of(task, chosen)[0] == 1
+            ]
+            ours, mean = mean_variance(task, design.chosen), float(np.mean(chance))
+            most = "" if levels else f"{100 * (1 - bound(task) / mean):10.1f} %"
+            yield (
+                f"{n_objects:7} {n_assessors:9} {readings:4} {'levels' if levels else 'equal':>10} {ours:9.4f} "
+                f"{mean:14.4f} {min(chance):15.4f} {100 * (1 - ours / mean):7.1f} % {most:>12} {seconds:9.1f}"
             )
 
 
@@ -214,13 +257,17 @@ def main() -> None:
     """Print what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60.0, help="of annealing, for each row")
+    parser.add_argument("--draws", type=int, default=1_000, help="random assignments beside those of grants")
     parser.add_argument("--largest", type=int, default=15_000, help="objects of the largest size")
-    parser.add_argument("--only", choices=["table", "conference"])
+    parser.add_argument("--only", choices=["table", "conference", "grants"])
     options = parser.parse_args()
-    if options.only != "table":
+    if options.only in (None, "grants"):
+        for line in grants(options.draws):
+            print(line, flush=True)
+    if options.only in (None, "conference"):
         print(conference(15_000, 10_000, 50, 7), flush=True)
         print(conference(100_000, 50_000, 20, 10), flush=True)
-    if options.only != "conference":
+    if options.only in (None, "table"):
         for line in table(options.seconds, options.largest):
             print(line, flush=True)
 

@@ -81,8 +81,8 @@ def test_a_plan_answers_in_one_sentence_with_the_load() -> None:
     assert result.exit_code == 0
     assert result.stdout.startswith("120 objects, 8 assessors, scores with a standard deviation of 5, 10, 15;")
     answer_line = result.stdout.strip().splitlines()[-1]
-    assert answer_line.startswith("For an sd of 5, 4 assessors per object")
-    assert "about 60 objects for each of 8 assessors" in answer_line
+    assert answer_line.startswith("For an sd of 5, 3 assessors per object")
+    assert "about 45 objects for each of 8 assessors" in answer_line
 
 
 def test_a_plan_that_cannot_be_met_is_a_no(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Compiled loops: where their machine code is kept."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
     for name in ("InTreeCacheLocator", "UserWideCacheLocator"):
         monkeypatch.setattr(getattr(caching, name), "ensure_cache_path", refuse)
-    monkeypatch.setattr(compiled.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
     compiled.compiled.cache_clear()
     return tmp_path
 

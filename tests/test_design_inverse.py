@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from designs import covariance, make_task
 from evenhand.compiled import Flags, Floats
 from evenhand.design import inverse as inverse_module
+from evenhand.design.exchange import Exchange
 from evenhand.design.inverse import Inverse
 from evenhand.design.task import Aim, Task, spectral_gap
 from evenhand.panel.panel import Panel
@@ -166,3 +167,34 @@ def test_wrong_decisions_are_counted_as_simulation_has_it() -> None:
     other[2] += 1e-5
     first, second = aim.loss(bumped) - aim.loss(variances), aim.loss(other) - aim.loss(variances)
     assert slope[1] / slope[2] == pytest.approx(first / second, rel=1e-3)
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_the_determinant_counts_assessors_who_join_and_leave(even: bool) -> None:
+    generator = np.random.default_rng(4)
+    task = make_task(7, 4, 2, precision=None if even else generator.uniform(0.5, 2, (4, 7)))
+    reads = np.zeros((7, 4), dtype=bool)
+    reads[:, 0] = reads[:, 1] = True
+    reads[0, 1], reads[0, 2] = False, True  # the third assessor reads one object, the fourth none
+    chosen = reads.ravel()
+    now = Exchange(task, Aim("determinant"), chosen, generator)
+    for pair in (2, 6, 9):
+        gone = int(np.flatnonzero(chosen & (task.object == task.object[pair]))[-1])
+        for come in np.flatnonzero(~chosen & (task.object == task.object[pair])).tolist():
+            after = chosen.copy()
+            after[[gone, come]] = False, True
+            if covariance(task, after) is None:
+                continue
+            told = -now._informations([np.array([gone]), np.array([come])], (-1, 1))[0]
+            assert told == pytest.approx(Exchange(task, Aim("determinant"), after, generator)._plain(), abs=1e-6)
+            weight = np.zeros((7, 4))
+            weight[task.object[after], task.assessor[after]] = task.precision[after]
+            weight = weight[:, weight.any(axis=0)]
+            information = np.diag(weight.sum(axis=1)) - weight @ np.diag(1 / weight.sum(axis=0)) @ weight.T
+            own = np.log(np.linalg.eigvalsh(information)[1:]).sum()
+            before = np.zeros((7, 4))
+            before[task.object[chosen], task.assessor[chosen]] = task.precision[chosen]
+            before = before[:, before.any(axis=0)]
+            information = np.diag(before.sum(axis=1)) - before @ np.diag(1 / before.sum(axis=0)) @ before.T
+            other = np.log(np.linalg.eigvalsh(information)[1:]).sum()
+            assert now._plain() - told == pytest.approx((own - other) / 7, abs=1e-6)

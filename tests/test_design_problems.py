@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 import evenhand as eh
 from design_checker import Pair, Problem, all_rules, broken, dearest, drawn, is_possible, named_rules
-from evenhand.design.result import Design
+from evenhand.design.result import Design, random_designs
 from evenhand.errors import NoDesignError
 
 MOST_ENUMERATED = 20_000
@@ -137,3 +138,22 @@ def test_expertise_and_variance_are_the_best_that_the_rules_allow_in_hundreds_of
     ]
     assert sum(expertise for expertise, _ in found) > 5
     assert sum(variance for _, variance in found) > 2
+
+
+@pytest.mark.parametrize("seed", [2, 7, 11, 23])
+def test_cheapest_and_random_designs_keep_every_rule_too(seed: int) -> None:
+    problem = replace(drawn(7_000 + seed), min_load={}, max_load={}, fixed=frozenset(), apart=frozenset())
+    problem = replace(problem, linked=frozenset([(problem.objects[0], problem.objects[1])]), authors=frozenset())
+    most = dict.fromkeys(problem.objects, len(problem.assessors))
+    cheap = attempt(replace(problem, per_object=most), target_sd=0.9, effort=0.1)
+    if isinstance(cheap, Design):
+        counts = {o: sum(p == o for _, p in cheap.assignments) for o in problem.objects}
+        assert broken(replace(problem, per_object=counts), cheap.assignments) == []
+    found = attempt(problem, loads="free", effort=0.1)
+    if isinstance(found, Design):
+        for chosen in random_designs(found.task, 20, seed=seed):
+            task = found.task
+            pairs = [
+                (task.assessors[task.assessor[at]], task.objects[task.object[at]]) for at in np.flatnonzero(chosen)
+            ]
+            assert set(broken(problem, pairs)) <= {"not connected"}

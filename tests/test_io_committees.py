@@ -88,7 +88,8 @@ PREFERENCES = """paper,title,given_name,family_name,email,conflict,preference,ex
 
 def test_preferences_of_hotcrp_are_expertise_and_conflicts(write: Write) -> None:
     path = write(PREFERENCES)
-    assert rated(path) == {("ana@x.org", "1"): 1.0, ("ana@x.org", "3"): 0.25, ("ben@x.org", "2"): 1.0}
+    barred = {("ana@x.org", "2"): 0.0, ("ben@x.org", "1"): 0.0}  # not ordinary, should nobody give them as conflicts
+    assert rated(path) == {("ana@x.org", "1"): 1.0, ("ana@x.org", "3"): 0.25, ("ben@x.org", "2"): 1.0, **barred}
     conflicts = list(read_design_pairs(path, PAPERS, PEOPLE, "conflicts"))
     assert conflicts == [("ana@x.org", "2"), ("ben@x.org", "1")]
 
@@ -96,7 +97,7 @@ def test_preferences_of_hotcrp_are_expertise_and_conflicts(write: Write) -> None
 def test_one_members_preferences_need_an_address_and_join_number_and_letter(write: Write) -> None:
     head = "paper,title,email,preference,notes\n"
     text = f"{head}1,Knots,ana@x.org,10X,\n2,Loops,ana@x.org,-20,\n3,Ties,ana@x.org,,conflict\n"
-    assert rated(write(text)) == {("ana@x.org", "1"): 1.0, ("ana@x.org", "2"): 0.0}
+    assert rated(write(text)) == {("ana@x.org", "1"): 1.0, ("ana@x.org", "2"): 0.0, ("ana@x.org", "3"): 0.0}
     assert list(read_design_pairs(write(text), PAPERS, PEOPLE, "conflicts")) == [("ana@x.org", "3")]
     with pytest.raises(InputError, match="does not say whose"):
         read_expected(write("paper,title,preference\n1,Knots,10X\n"), PAPERS, PEOPLE)
@@ -130,7 +131,7 @@ BIDS = """member #,member name,submission #,bid
 def test_bids_of_easychair_join_the_committee_by_number(write: Write) -> None:
     people = read_members(write(COMMITTEE, "committee.csv"), "assessor")
     assert people.labels == ("ana@x.org", "ben@x.org")
-    wanted = {("ana@x.org", "1"): 1.0, ("ana@x.org", "2"): 0.5, ("ben@x.org", "1"): 0.0}
+    wanted = {("ana@x.org", "1"): 1.0, ("ana@x.org", "2"): 0.5, ("ben@x.org", "1"): 0.0, ("ben@x.org", "3"): 0.0}
     assert rated(write(BIDS), assessors=people) == wanted
     assert list(read_design_pairs(write(BIDS), PAPERS, people, "conflicts")) == [("ben@x.org", "3")]
     by_name = Members("assessor", ("Ana Abel", "Ben Bux"), {})

@@ -247,7 +247,8 @@ def test_a_panel_in_groups_a_tiny_one_and_one_with_criteria_are_shown(chair: Any
     criteria = b"object,assessor,quality,impact\na,x,1,2\nb,x,2,4\na,y,2,3\nb,y,4,5\nc,x,3,3\nc,y,5,5\n"
     for content in (apart, tiny, criteria):
         panel = opened(chair, "scores.csv", content)
-        for place in ("reading", "", "assessors", "evidence", "objects/0", "record"):
+        scenario = chair.post(f"/panels/{panel}/what-if/new").url.rpartition("/")[2]
+        for place in ("reading", "", "assessors", "evidence", "objects/0", "record", f"what-if/{scenario}", "what-if"):
             page = seen(chair, f"/panels/{panel}/{place}")
             assert page.status_code == 200, (content, place, text(page)[:500])
 

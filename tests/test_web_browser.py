@@ -39,7 +39,7 @@ class Walk:
         self.context = context
         context.route(re.compile(f"^(?!{re.escape(base)}/|data:|blob:)"), self._refuse)
         self.page = context.new_page()
-        self.page.set_default_timeout(30_000)
+        self.page.set_default_timeout(120_000)  # however busy the machine is
         self.page.on("console", lambda one: self.said.append(one.text) if one.type == "error" else None)
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
 
@@ -418,7 +418,7 @@ def test_a_frozen_decision_outlasts_a_change_and_is_verified(
     page = tab.page
     page.click("text=Report and workbook")
     page.click("text=Freeze the decision as it stands")
-    page.locator(".message", has_text="The decision is frozen").wait_for(timeout=120_000)
+    page.locator(".message", has_text="The decision is frozen").wait_for()
     page.click("nav >> text=Decision")
     tab.decide(3)
     page.click("nav >> text=Report")
@@ -501,7 +501,7 @@ def whole_way(tab: Walk, folder: Path, look: Callable[[], None]) -> bytes:
     look()
     page.click("nav >> text=Report")
     page.click("text=Freeze the decision as it stands")
-    page.locator(".message", has_text="The decision is frozen").wait_for(timeout=120_000)
+    page.locator(".message", has_text="The decision is frozen").wait_for()
     look()
     with page.expect_download() as download:
         page.click("text=Download the report")

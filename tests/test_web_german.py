@@ -46,7 +46,8 @@ def _templates() -> list[Path]:
 def in_results() -> Iterator[Message]:
     """Yield the sentences about results, and the nouns in them."""
     answers = (SOURCES / "answers").glob("*.py")
-    for place in [*sorted(answers), SOURCES / "reports" / "blocks.py", SOURCES / "words.py"]:
+    reading = SOURCES / "panel" / "reading.py"
+    for place in [*sorted(answers), SOURCES / "reports" / "blocks.py", SOURCES / "words.py", reading]:
         for node in ast.walk(ast.parse(place.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 first = [one.value for one in node.args[:1] if isinstance(one, ast.Constant)]
@@ -71,7 +72,10 @@ def in_tables() -> Iterator[Message]:
     from evenhand.answers.verdicts import Verdict
     from evenhand.look import STATUS
     from evenhand.models.fit import METHOD_NAMES, REFINEMENT_NAMES
+    from evenhand.panel.headings import BESIDE
+    from evenhand.panel.reading import _FORMS, LAYOUTS
 
+    yield from ((words, None) for table in (LAYOUTS, _FORMS, BESIDE) for words in table.values() if words)
     tables = (_NOISE_WORDS.values(), METHOD_NAMES.values(), REFINEMENT_NAMES.values(), get_args(Verdict))
     yield from ((word, None) for word, _shape in STATUS.values())
     yield from ((words, None) for table in tables for words in table)
@@ -255,6 +259,27 @@ def test_assessors_are_described_in_german(demo: tuple[Any, str]) -> None:
     assert "Adeyemi gibt 16.5 Punkte mehr als das Panel, Farouk 19.4 weniger" in shown
     assert "Kalibrieren lohnt sich" in shown
     assert [words for words in (*ENGLISH, "consistent", "too few", "reliability") if words in shown] == []
+
+
+def test_how_a_file_was_read_and_why_there_are_no_ranks_is_said_in_german(demo: tuple[Any, str]) -> None:
+    from web import opened
+
+    apart = b"object,assessor,score,mean\na,x,1,2\nb,x,2,3\na,y,3,2\nb,y,4,3\nc,u,5,6\nd,u,6,7\nc,v,7,6\nd,v,8,7\n"
+    panel = opened(demo[0], "scores.csv", apart)
+    shown = re.sub(r"\s+", " ", seen_text(demo[0], f"/panels/{panel}/reading"))
+    assert "Gelesen als: Objekte aus 'object', Gutachtende aus 'assessor', Bewertungen aus 'score'" in shown
+    assert "Eine Bewertung je Zeile." in shown
+    assert "'mean' bei den Objekten" in shown
+    shown = re.sub(r"\s+", " ", seen_text(demo[0], f"/panels/{panel}/"))
+    assert "Das Panel zerfällt in Gruppen, die je für sich kalibriert wurden" in shown
+    assert "Gruppe 1:" in shown
+    assert "Bitten Sie um" in shown
+
+
+def test_the_evidence_is_said_in_german(demo: tuple[Any, str]) -> None:
+    shown = re.sub(r"\s+", " ", seen_text(demo[0], f"{demo[1]}evidence"))
+    assert "trifft es diese in der Regel auf 9.2 Punkte genau" in shown
+    assert "Einfache Mittelwerte: auf 19.5." in shown
 
 
 def test_each_reader_has_alerts_and_files_in_one_language(demo: tuple[Any, str]) -> None:

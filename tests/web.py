@@ -33,7 +33,7 @@ def client(**options: Any) -> Any:
     return made
 
 
-def settled(get: Callable[[], Any], seconds: float = 60.0) -> Any:
+def settled(get: Callable[[], Any], seconds: float = 300.0) -> Any:
     """Return the page once no work is going on."""
     import time
 
@@ -45,7 +45,7 @@ def settled(get: Callable[[], Any], seconds: float = 60.0) -> Any:
         time.sleep(0.1)
 
 
-def seen(one: Any, place: str, seconds: float = 60.0) -> Any:
+def seen(one: Any, place: str, seconds: float = 300.0) -> Any:
     """Return a page of the application once no work is going on."""
     return settled(lambda: one.get(place), seconds)
 

@@ -72,11 +72,12 @@ def compiled(loop: Callable[..., Any]) -> Callable[..., Any]:
         directory = _own_directory()
         if directory is None:
             return njit(nogil=True)(loop)
-    before, config.CACHE_DIR = config.CACHE_DIR, directory
+    numba: Any = config
+    before, numba.CACHE_DIR = numba.CACHE_DIR, directory
     try:
         return njit(nogil=True, cache=True)(loop)
     finally:
-        config.CACHE_DIR = before
+        numba.CACHE_DIR = before
 
 
 def _own_directory() -> str | None:

@@ -15,7 +15,7 @@ from evenhand.compiled import Floats, one_thread, threads
 from evenhand.errors import InputError, LimitError, NotRankableError
 from evenhand.memory import require
 from evenhand.models.fit import Fit
-from evenhand.words import percent
+from evenhand.words import percent, phrase
 
 DRAWS: Final = 10_000
 """Posterior draws behind ranks unless asked otherwise."""
@@ -182,11 +182,13 @@ def rank(
         )
     if fit.values.component.max() > 0:
         raise NotRankableError(
-            "The panel falls into groups that were calibrated on their own, so objects of different groups cannot be "
-            "ranked against each other: rank each group by itself."
+            phrase(
+                "The panel falls into groups that were calibrated on their own, so objects of different groups cannot "
+                "be ranked against each other: rank each group by itself."
+            )
         )
     if fit.posterior.noise.quantile(0.75) is None:
-        raise NotRankableError(f"Ranks have no uncertainties here: {fit.posterior.noise.reason}.")
+        raise NotRankableError(phrase("Ranks have no uncertainties here: {why}.", why=fit.posterior.noise.reason))
     need = draws * count * (2 if count < 2**16 else 4)
     if need > _MOST_BYTES:
         raise LimitError(

@@ -315,10 +315,7 @@ def _load_notes(task: Task, outcome: Found, most_said: Flags, gone: Collection[s
             "gives them work where the rules allow it."
         )
         notes.append(Problem("idle", words))
-    room = np.minimum(
-        np.where(most_said, task.most_load, task.n_objects), np.bincount(task.assessor, minlength=load.size)
-    )
-    even = load_levels(room, int(load.sum()))[1]
+    even = load_levels(np.where(most_said, task.most_load, task.n_objects), int(load.sum()))[1]
     over = np.flatnonzero(~most_said & (load > np.maximum(even, task.loads(task.fixed))))
     if over.size:
         names = name_some([task.assessors[at] for at in over.tolist()])

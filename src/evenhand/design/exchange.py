@@ -146,9 +146,9 @@ class Exchange:
         They differ from the present one by a rise of log det L each (m) and have confidences C'_a (m x n_A).
         """
         of_loads = np.log(np.maximum(confidence, 0) + self.inverse.ridge).sum(axis=1)
-        of_loads += 2 * np.log(
-            (confidence > self.inverse.ridge) @ self.inverse.hold
-        )  # what holds the level, and no more
+        # what holds the level of the biases, of those at work and of those who have left
+        busy, hold = confidence > self.inverse.ridge, self.inverse.hold
+        of_loads += np.log((busy @ hold) ** 2 + busy.sum(axis=1) * (~busy @ hold**2))
         return np.asarray((self.inverse.log_determinant + rise - of_loads) / self.task.n_objects, dtype=np.float64)
 
     def swaps(self, pair: int) -> tuple[Codes, Codes, Codes]:

@@ -13,9 +13,9 @@ from evenhand.design.balanced import balanced_blocks, balanced_objects
 from evenhand.design.causes import no_design
 from evenhand.design.exchange import Exchange, Found, search
 from evenhand.design.inverse import Inverse, coarse
-from evenhand.design.program import least_cost
+from evenhand.design.program import by_integers, least_cost
 from evenhand.design.spread import spread
-from evenhand.design.start import join, parts_of
+from evenhand.design.start import MOST_EXACT, join, parts_of
 from evenhand.design.task import Aim, Task
 from evenhand.errors import LimitError, NoDesignError
 from evenhand.progress import report
@@ -37,6 +37,9 @@ look only; small tasks, for which that would be looks without end, have a bound 
 MANY: Final = 400
 """From more assessments than this on, the best of all starts comes first."""
 
+EXACT_SECONDS: Final = 10.0
+"""Integer programming takes at most this long for the most expert design that is connected."""
+
 LINKINGS: Final = 3
 """How often readers of linked objects are chosen anew, in two ways each."""
 
@@ -52,10 +55,10 @@ REPLACED: Final = 20
 
 def find(task: Task, aim: Aim, *, seed: int, effort: float, time_limit: float | None) -> Found:
     """Return a good connected design, by the method that the size of the task calls for."""
+    if aim.expertise_weight == 1:
+        return Found(_most_expert(task, seed), 0, in_time=True)
     if len(task.linked):
         return _linked(task, aim, seed=seed, effort=effort, time_limit=time_limit)
-    if aim.expertise_weight == 1:
-        return Found(next(_starts(task, seed, ["expertise"])), 0, in_time=True)
     if task.n_objects + task.n_assessors > LARGEST_INVERSE:
         chosen = next(_starts(task, seed, ["expertise" if task.expertise is not None else "people"]))
         report("exchanging assessments", 0, None)
@@ -87,16 +90,30 @@ def _best_first(task: Task, starts: Iterable[Flags], aim: Aim, seed: int) -> Ite
     yield from (listed[at] for at in np.argsort(coarse(np.array(heights)), kind="stable").tolist())
 
 
+def _most_expert(task: Task, seed: int) -> Flags:
+    """Return a connected design of much expertise; of a small task the most, even if joining the best cost some."""
+    chosen = next(_starts(task, seed, ["expertise"]))
+    expertise = task.expertise
+    if task.n_pairs > MOST_EXACT or expertise is None:
+        return chosen
+    best = least_cost(task, 1 - expertise)
+    if best is None or (expertise @ best) <= (expertise @ chosen) + 1e-9:
+        return chosen
+    exact, _ = by_integers(task, 1 - expertise, connected=True, seconds=EXACT_SECONDS)
+    is_better = exact is not None and parts_of(task, exact)[0] == 1 and expertise @ exact > expertise @ chosen
+    return exact if exact is not None and is_better else chosen
+
+
 def _linked(task: Task, aim: Aim, *, seed: int, effort: float, time_limit: float | None) -> Found:
     """Return the best of some designs, in each of which other readers of linked objects are held fixed."""
     is_large = task.n_objects + task.n_assessors > LARGEST_INVERSE
-    kinds = ["expertise"] if is_large or aim.expertise_weight == 1 else ["pairs", "people"] * LINKINGS
+    kinds = ["expertise"] if is_large else ["pairs", "people"] * LINKINGS
     best, lowest, judge = None, np.inf, None
     for start in _starts(task, seed, kinds):
         held = replace(task.held(start), linked=task.linked[:0])
         share = effort if len(kinds) == 1 else effort / 2
         found = find(held, aim, seed=seed, effort=share, time_limit=time_limit)
-        if is_large or aim.expertise_weight == 1:
+        if is_large:
             return found
         if judge is None:
             judge = Exchange(task, aim, found.chosen, np.random.default_rng(seed))
@@ -243,6 +260,7 @@ def cheapest(
             break
     if first is None:
         raise _not_reached(target_sd, closest, refusal)
+    asked, task = task, task.held(first.chosen)
     starts = [first.chosen]
     if task.n_pairs <= MOST_FILLED:
         starts.append(_filled(task, first.chosen))
@@ -258,7 +276,7 @@ def cheapest(
         best = _replaced(task, _settled(task, best, aim, target_sd), aim, target_sd)
         if _price(task, best) >= before - 1e-9:
             break
-    return replace(task, total=int(best.sum())), Found(best, first.descents + 1, in_time=True)
+    return replace(asked, total=int(best.sum())), Found(best, first.descents + 1, in_time=True)
 
 
 def _not_reached(target_sd: float, closest: float, refusal: NoDesignError | None) -> NoDesignError:

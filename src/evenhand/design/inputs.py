@@ -851,7 +851,7 @@ def _possible(
     n_objects, n_assessors = shape
     count = n_objects * n_assessors
     if known is not None and (only_listed or count > MOST_PAIRS):
-        keys = np.union1d(known.keys, must)
+        keys = np.union1d(known.keys, must) if must.size else known.keys
     elif count > MOST_PAIRS:
         generator = np.random.default_rng(seed)
         drawn = generator.integers(0, n_assessors, (n_objects, DRAWN)) + n_assessors * np.arange(n_objects)[:, None]

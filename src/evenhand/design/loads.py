@@ -97,7 +97,8 @@ def _refuse_single(task: Task) -> None:
             f"One assessment of each object cannot link assessors: {count_of(task.n_objects, 'object')} and "
             f"{count_of(able, 'assessor')} can be compared with each other only through "
             f"{count_of(needed, 'assessment')} or more, and {task.total:,} are asked for: {needed - task.total:,} "
-            f"short. Ask for two assessments per object, or let everybody read one object ({argument('linking')}).{alone}",
+            f"short. Ask for two assessments per object, or let everybody read one object ({argument('linking')})."
+            f"{alone}",
             kind="connection",
             short=needed - task.total,
         )

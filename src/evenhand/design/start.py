@@ -144,6 +144,7 @@ def _joins(
 
 def mix(task: Task, chosen: Flags, generator: np.random.Generator, moves: int | None = None) -> None:
     """Make exchanges at random that keep the rules, whatever becomes of the parts; for a random design by default."""
+    task = task.held(chosen)
     free = np.flatnonzero(chosen & ~task.fixed)
     if free.size < 2:
         return

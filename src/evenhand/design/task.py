@@ -161,8 +161,8 @@ class Task:
         """Return the task in which one reader whom linked objects have in common in a design stays with them."""
         fixed = self.fixed.copy()
         for link in range(len(self.linked)):
-            if not self.common(fixed, link)[0].size:
-                mine, theirs = self.common(chosen, link)
+            mine, theirs = self.common(chosen, link)
+            if mine.size and not self.common(fixed, link)[0].size:
                 fixed[[mine[0], theirs[0]]] = True
         return replace(self, fixed=fixed) if len(self.linked) else self
 

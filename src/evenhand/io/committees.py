@@ -118,11 +118,10 @@ def _hotcrp(table: Table, purpose: Purpose, _: frozenset[str]) -> Table | None:
             barred |= _words(table, name, lambda word: word == "conflict")
     if purpose == "conflicts":
         return _pairs(table, "paper", "email", barred)
-    liked = np.where(barred, 0.0, np.clip(0.5 + preference / (2 * KEENEST), 0.0, 1.0))
-    if purpose == "bids":
-        return _rated(table, "paper", "email", liked)
-    rating = np.where(np.isnan(expertise), liked, expertise)
-    return _rated(table, "paper", "email", np.where(barred, np.nan, rating)) if purpose == "expertise" else None
+    liked = np.clip(0.5 + preference / (2 * KEENEST), 0.0, 1.0)
+    rating = liked if purpose == "bids" else np.where(np.isnan(expertise), liked, expertise)
+    wanted = purpose in ("expertise", "bids")
+    return _rated(table, "paper", "email", np.where(barred, 0.0, rating)) if wanted else None
 
 
 def _interests(table: Table) -> list[str | None] | None:
@@ -205,9 +204,8 @@ def _easychair(table: Table, purpose: Purpose, known: frozenset[str]) -> Table |
     if purpose == "conflicts":
         return _pairs(table, "submission #", "assessor", barred)
     rating = _numbers(cells_of(table, column_named(table, "bid") or ""), lambda cell: _EASYCHAIR_BIDS.get(_word(cell)))
-    if purpose == "bids":
-        rating = np.where(barred, 0.0, rating)
-    return _rated(table, "submission #", "assessor", rating) if purpose in ("expertise", "bids") else None
+    wanted = purpose in ("expertise", "bids")
+    return _rated(table, "submission #", "assessor", np.where(barred, 0.0, rating)) if wanted else None
 
 
 def _cmt(table: Table, purpose: Purpose, _: frozenset[str]) -> Table | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from evenhand.panel.headings import fold, may_be_german_note, meaning_of, says_l
 from evenhand.panel.layout import Kind, Layout, LeftOut
 from evenhand.panel.lexicon import NOUNS
 from evenhand.panel.rules import ReadOptions
-from evenhand.words import argument, name_some
+from evenhand.words import argument, name_some, phrase
 
 LAYOUTS: Final[Mapping[Kind, str]] = {
     "long": "one assessment a row",
@@ -31,6 +31,11 @@ _FORMS: Final[Mapping[Form, str]] = {
     "level": "levels",
     "none": "",
 }
+
+
+def _some(columns: Sequence[str]) -> str:
+    """Return names of columns in a sentence."""
+    return name_some([repr(one) for one in columns], 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,36 +104,46 @@ class Reading:
 
     def sentence(self) -> str:
         """Return in one sentence how the file was read."""
-        read = [] if self.system is None else [f"an export of {self.system}"]
+        read = [] if self.system is None else [phrase("an export of {system}", system=self.system)]
         if self.layout != "long":
-            read.append(LAYOUTS[self.layout])
-        heading = "the headings" if self.criteria or self.layout in ("wide", "across") else "the rows"
-        for name, column in (("objects", self.object), ("assessors", self.assessor)):
-            read.append(f"{name} from {heading if column is None else repr(column)}")
+            read.append(phrase(LAYOUTS[self.layout]))
+        across = self.criteria or self.layout in ("wide", "across")
+        heading = phrase("the headings") if across else phrase("the rows")
+        where = [heading if column is None else repr(column) for column in (self.object, self.assessor)]
+        read.append(phrase("objects from {where}", where=where[0]))
+        read.append(phrase("assessors from {where}", where=where[1]))
+        criteria = name_some([repr(one) for one in self.criteria], 8) if self.criteria else ""
         if self.criteria and self.layout == "long":
-            read.append(f"scores for the criteria {name_some([repr(one) for one in self.criteria], 8)}")
+            read.append(phrase("scores for the criteria {criteria}", criteria=criteria))
         else:
-            read.append(f"scores from {'the cells' if self.score is None else repr(self.score)}{self._words()}")
+            cells = phrase("the cells") if self.score is None else repr(self.score)
+            read.append(phrase("scores from {where}", where=f"{cells}{self._words()}"))
             if self.criteria:
-                read.append(f"criteria {name_some([repr(one) for one in self.criteria], 8)} from the headings")
+                read.append(phrase("criteria {criteria} from the headings", criteria=criteria))
         if self.criterion is not None:
-            read.append(f"criteria from {self.criterion!r}")
+            read.append(phrase("criteria from {where}", where=repr(self.criterion)))
         if self.form != "none":
-            where = "the columns beside the scores" if self.confidence is None else repr(self.confidence)
-            meaning = self.meaning or _FORMS[self.form]
-            read.append(f"confidence from {where} ({meaning})")
-        for side, details in (("objects", self.object_details), ("assessors", self.assessor_details)):
-            if details:
-                read.append(f"{name_some([repr(one) for one in details], 4)} with the {side}")
-        told = f"Read as: {', '.join(read)}"
+            beside = phrase("the columns beside the scores") if self.confidence is None else repr(self.confidence)
+            meaning = self.meaning or phrase(_FORMS[self.form])
+            read.append(phrase("confidence from {where} ({meaning})", where=beside, meaning=meaning))
+        if self.object_details:
+            read.append(phrase("{columns} with the objects", columns=_some(self.object_details)))
+        if self.assessor_details:
+            read.append(phrase("{columns} with the assessors", columns=_some(self.assessor_details)))
+        told = [phrase("Read as: {how}", how=", ".join(read))]
         if self.left_out:
-            shown = [f"{one.column!r} ({one.reason})" for one in self.left_out]
-            told += f"; left out: {name_some(shown, 12)}"
+            shown = [f"{one.column!r} ({phrase(one.reason)})" for one in self.left_out]
+            told.append(phrase("left out: {columns}", columns=name_some(shown, 12)))
         if self.turned is not None:
-            told += f"; the lowest score is the best, so scores are turned around: {self.turned:g} - score"
+            total = f"{self.turned:g}"
+            told.append(
+                phrase("the lowest score is the best, so scores are turned around: {total} - score", total=total)
+            )
         if self.weights:
-            told += f"; weights {name_some([f'{name} {weight:.0%}' for name, weight in self.weights.items()], 8)}"
-        return f"{told}." if self.saved is None else f"{told} (settled in {self.saved})."
+            weights = name_some([f"{name} {weight:.0%}" for name, weight in self.weights.items()], 8)
+            told.append(phrase("weights {weights}", weights=weights))
+        said = "; ".join(told)
+        return f"{said}." if self.saved is None else phrase("{said} (settled in {file}).", said=said, file=self.saved)
 
     @property
     def noun(self) -> str:

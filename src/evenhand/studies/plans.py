@@ -118,7 +118,7 @@ def plan(
     Examples
     --------
     >>> print(plan(5, n_objects=200, n_assessors=10))
-    For an sd of 5, 4 assessors per object (sd 4.23), which is about 80 objects for each of 10 assessors.
+    For an sd of 5, 3 assessors per object (sd 4.89), which is about 60 objects for each of 10 assessors.
     """
     if not target_sd > 0:
         raise bad_option("The standard deviation that is wanted must be positive.")
