@@ -373,7 +373,7 @@ def write_rich_files() -> None:
     Path("criteria.csv").write_text("\n".join(criteria), encoding="utf-8")
 
 
-WHOLE = {"assessor_graph", "robustness", "drawn", "random", "before", "since"}
+WHOLE = {"assessor_graph", "robustness", "drawn", "random", "before", "by_expertise", "since"}
 """Keys of lists and objects that are null as a whole where they do not apply."""
 
 

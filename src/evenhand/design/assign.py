@@ -273,7 +273,7 @@ def assign(  # noqa: PLR0913
     if strangers:
         words = f"{count_of(len(strangers), 'author')} left aside, being no assessor: {name_some(strangers)}."
         notes.append(Problem("authors", words))
-    if target_sd is None:
+    if target_sd is None and more is None:
         gone = () if there is None else there.left
         notes += _load_notes(task, outcome, said_of(max_load, sides[1], "max_load"), gone)
     record = replace(record, signals=effects(record.freed or task, outcome.chosen, signals))
