@@ -26,7 +26,7 @@ from evenhand.panel.panel import Panel, refuse_idle
 from evenhand.panel.rules import Best, Duplicates, ReadOptions, score_words
 from evenhand.panel.source import Read, collected, read_source
 from evenhand.panel.understand import understand
-from evenhand.words import argument, name_some
+from evenhand.words import argument, count_of, name_some
 
 if TYPE_CHECKING:
     from evenhand.io.formats.found import Found
@@ -383,7 +383,7 @@ def _read(
     """Return the assessments of a file, which is read as a whole where it is small or must be."""
 
     def of_table(table: Table) -> Read:
-        return _with_confirmed(_of_table(table.corrected(corrections), given, options, format), table, corrections)
+        return _with_settled(_of_table(table.corrected(corrections), given, options, format), table, corrections)
 
     kind = _kind_of(path, sheet)
     if given.layout in (None, "long") and format is None and not corrections:
@@ -397,14 +397,18 @@ def _read(
     if isinstance(found, Table):
         return of_table(found)
     read = _of_system(replace(found, table=found.table.corrected(corrections)), given, options)
-    return _with_confirmed(read, found.table, corrections)
+    return _with_settled(read, found.table, corrections)
 
 
-def _with_confirmed(read: Read, table: Table, corrections: Mapping[str, str]) -> Read:
-    """Return what was read, with the cells that somebody has looked at and found right."""
+def _with_settled(read: Read, table: Table, corrections: Mapping[str, str]) -> Read:
+    """Return what was read, with the cells that somebody has looked at: found right, or read as something else."""
     if not corrections or read.reading is None:
         return read
-    return replace(read, reading=replace(read.reading, confirmed=table.confirmed(corrections)))
+    confirmed, changed = table.settled(corrections)
+    if changed:
+        words = f"{count_of(len(changed), 'cell')} corrected by hand: {'; '.join(changed)}."
+        read = replace(read, notes=(*read.notes, Problem("corrected", words)))
+    return replace(read, reading=replace(read.reading, confirmed=tuple(confirmed)))
 
 
 def _whole(

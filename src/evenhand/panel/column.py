@@ -131,18 +131,21 @@ class Table:
             ),
         )
 
-    def confirmed(self, corrections: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the places of corrections that say what stands there already: somebody has looked, and it is right."""
+    def settled(self, corrections: Mapping[str, str]) -> tuple[list[str], list[str]]:
+        """Return the places of corrections that say what stands there already, and what the others change, in words."""
         before, after = self.columns, self.corrected(corrections).columns
         rows = {str(number): at for at, number in enumerate(self.row_numbers.tolist())}
-        found = []
+        confirmed, changed = [], []
         for place in corrections:
             row, _, name = place.partition(":")
             column, at = self.names.index(name), rows[str(int(row))]
             one, other = before[column][at], after[column][at]
             if one is not None and other is not None and _is_same(one, str(other)):
-                found.append(place)
-        return tuple(found)
+                confirmed.append(place)
+            else:
+                words = ("empty" if cell is None else str(cell).strip() for cell in (one, other))
+                changed.append(f"row {int(row)}, column {name}: " + " is read as ".join(words))
+        return confirmed, changed
 
     def where(self, row: int, column: str | None = None) -> str:
         """Say where a cell is, in words that can be followed in the file, such as ``"row 5, column Score"``.

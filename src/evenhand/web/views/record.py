@@ -212,8 +212,16 @@ def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes,
     made = fingerprint(found.combined, top=top, seed=0, draws=DRAWS, lottery_seed=None)
     command = shlex.join(["evenhand", "report", state["name"], *typed(found, choices), "--verify", made.whole])
     headline = answer.decision.headline() if answer.decision is not None and not answer.stops else title
-    words = f"{title}\n{headline}\n\nFingerprint {made.whole}, evenhand {made.version}\n\nTo confirm it:\n{command}\n"
+    words = (
+        f"{title}\n{headline}\n\nFingerprint {made.whole}, evenhand {made.version}\n\n"
+        f"To confirm it, unpack this archive and run there:\n{command}\n"
+    )
+    done = (
+        f"{one.created:%Y-%m-%d %H:%M} {one.words}" + (f" ({one.reason})" if one.reason else "")
+        for one in panel.entries.order_by("pk")
+    )
     parts |= {"report.html": page_, "results.xlsx": book, "result.json": summary}
+    parts |= {"record.txt": "".join(f"{line}\n" for line in done).encode()}
     parts |= {"choices.json": json.dumps(choices).encode(), "README.txt": words.encode()}
     frozen = Frozen.objects.create(
         panel=panel,

@@ -110,8 +110,9 @@ def job(request: HttpRequest, key: str) -> HttpResponse:
     if found is None or found.ended.is_set():
         response = HttpResponse(status=200)
         if request.GET.get("file"):
+            # in place of all that waits, so that nobody asks again; the script follows the link, once
             response = page(request, "ready.html", address=safe_address(request.GET.get("at", "/")))
-            response.headers["HX-Redirect"] = safe_address(request.GET.get("at", "/"))
+            response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#working", "innerHTML"
         else:
             response.headers["HX-Refresh"] = "true"
         return response

@@ -32,10 +32,17 @@
       form.addEventListener("change", function () { form.requestSubmit(); });
     });
   }
+  function fetching() {
+    all("a[data-fetch]").forEach(function (link) {
+      delete link.dataset.fetch;
+      window.location.href = link.href;
+    });
+  }
   function begin() {
     document.documentElement.classList.add("live");
     dropping();
     settling();
+    fetching();
     finding();
   }
   document.addEventListener("htmx:afterSettle", begin);
