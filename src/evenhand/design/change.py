@@ -185,6 +185,7 @@ def alternates(design: Design, count: int = 2) -> Alternates:
     if count < 1:
         raise bad_option("The number of alternates must be at least 1.")
     task, chosen = design.task, design.chosen
+    count = min(count, task.n_assessors)
     most = task.most_load if design.stated_load is None else design.stated_load
     free = ~chosen & (task.loads(chosen) < most)[task.assessor]
     pairs = np.flatnonzero(free)
