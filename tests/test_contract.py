@@ -466,6 +466,14 @@ NOT_PROVOKED: Final = {
         ),
         "needs a file of an odd layout; the corpus of files has one",
     ),
+    **dict.fromkeys(
+        (
+            *("authors", "bad_cell", "coauthors", "commitment", "faint_bids", "guessable", "idle", "no_address"),
+            *("not_taken_back", "probability"),
+        ),
+        "needs lists and files of a design; the tests of designs make them",
+    ),
+    "corrected": "needs the row of a cell; the tests of files correct one",
     "in_use": "needs a second server on one directory; the tests of the server start one",
     "bad_settings": "needs settings beside a file; the tests of what was settled make them",
     "unreadable": "needs a disk that fails while it is read",
@@ -474,6 +482,10 @@ NOT_PROVOKED: Final = {
 """Kinds that stand in the source and in no golden file, with the reason."""
 
 NOT_KINDS: Final = {
+    **dict.fromkeys(
+        ("conflicts", "connected", "limit", "linked", "max_load", "min_load", "per_object"),
+        "a part of the cause that a refused design has",
+    ),
     "": "the layout of a list of records",
     "across": "a layout",
     "long": "a layout",

@@ -302,3 +302,14 @@ def test_derived_conflicts_signals_and_marginals_are_tables_of_their_own(
     ]
     assert pl.read_csv("design-signals.csv")["signal"].to_list() == ["bids"]
     assert pl.read_csv("design-marginals.csv")["probability"].max() <= 0.9  # type: ignore[operator]
+
+
+def test_people_without_an_address_and_strangers_among_co_authors_are_noted() -> None:
+    objects = pl.DataFrame({"object": ["P1", "P2", "P3"], "authors": ["Al <al@one.edu>", "Bo <bo@two.edu>", "Cy"]})
+    assessors = pl.DataFrame(
+        {"assessor": ["r1", "r2", "r3", "r4"], "email": ["a@one.edu", "b@five.edu", "c@six.edu", None]}
+    )
+    made = eh.assign(objects, assessors, per_object=2, conflict_domains=True, coauthors=[("Nobody", "Al")])
+    told = {note.kind: note.message for note in made.notes}
+    assert "no e-mail address is known of the authors of 1 object" in told["no_address"]
+    assert "no assessor is in the list of co-authors" in told["coauthors"]

@@ -7,7 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.errors import InputError
-from evenhand.io.designs import read_pairs
+from evenhand.io.designs import read_design_panel, read_pairs
 
 
 def write(path: Path, text: str) -> Path:
@@ -115,3 +115,22 @@ def test_points_that_may_separate_thousands_are_noted(tmp_path: Path, cells: tup
             "thousands, take them out."
         )
     assert eh.read_panel(write(tmp_path / "b.csv", text.replace(";", ","))).notes == ()
+
+
+def test_a_cell_that_is_corrected_by_hand_is_said_and_one_that_is_confirmed_is_not(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "object,assessor,score\nx,A,770\nx,B,70\ny,A,60\ny,B,50\n")
+    panel = eh.read_panel(path, corrections={"2:score": "77", "3:score": "70.0", "5:score": ""})
+    told = [note.message for note in panel.notes if note.kind == "corrected"]
+    assert told == [
+        "2 cells corrected by hand: row 2, column score: 770 is read as 77; row 5, column score: 50 is read as empty."
+    ]
+    assert panel.reading is not None
+    assert panel.reading.confirmed == ("3:score",)
+    assert path.read_text(encoding="utf-8").startswith("object,assessor,score\nx,A,770\n")
+
+
+def test_an_expected_standard_deviation_of_a_design_is_a_positive_number(tmp_path: Path) -> None:
+    path = write(tmp_path / "plan.csv", "assessor,object,uncertainty\nA,x,5\nB,x,none\n")
+    with pytest.raises(InputError, match="positive number of points") as caught:
+        read_design_panel(path)
+    assert (caught.value.kind, caught.value.where) == ("bad_cell", "plan.csv, row 3")

@@ -16,6 +16,7 @@ import evenhand as eh
 from evenhand import frames
 from evenhand.answers.changing import what_would_change
 from evenhand.data import demo_path
+from evenhand.design.change import alternates
 from evenhand.frames import MOST_ROWS, html_lines, html_table
 from evenhand.words import digits_of
 from panels import random_panel
@@ -121,6 +122,8 @@ def results() -> dict[str, Any]:
         eh.declared_confidence(panel),
         eh.reliability(fit),
         eh.predict(fit, panel.to_frame()),
+        alternates(design, 1),
+        eh.studies.design_study(design.panel, runs=2),
     ]
     return {f"{type(one).__name__} {at}": one for at, one in enumerate(found)}
 

@@ -292,8 +292,9 @@ def test_a_slip_that_the_alert_names_is_corrected_where_it_stands(walk: Any, tmp
     tab.page.keyboard.press("Enter")  # takes what was typed, not what is suggested
     tab.page.locator("text=440 read as 45").wait_for()
     tab.go(f"{tab.panel}/reading")
-    tab.page.get_by_role("button", name="Undo").click()
-    tab.settle()
+    undo = tab.page.get_by_role("button", name="Undo")
+    undo.click()
+    undo.wait_for(state="hidden")
     tab.go(f"{tab.panel}/")
     tab.heading("No decision yet")
     tab.page.get_by_label("How do you know?").fill("one nought too many")

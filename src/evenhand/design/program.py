@@ -284,6 +284,10 @@ def by_integers(
     def rows(at: Codes, columns: Codes, data: object, count: int) -> sp.csr_array[np.float64]:
         return sp.csr_array((np.broadcast_to(np.asarray(data, dtype=float), at.shape), (at, columns)), (count, width))
 
+    if not n_pairs:
+        nothing = np.zeros(0, dtype=bool)
+        is_enough = not (task if counted else replace(task, total=0)).broken(nothing)
+        return (nothing if is_enough else None), not is_enough
     loads = rows(task.assessor, pair, 1.0, n_assessors)
     constraints = [
         LinearConstraint(rows(task.object, pair, 1.0, n_objects), task.least, task.most),
