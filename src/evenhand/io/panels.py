@@ -405,10 +405,11 @@ def _with_settled(read: Read, table: Table, corrections: Mapping[str, str]) -> R
     if not corrections or read.reading is None:
         return read
     confirmed, changed = table.settled(corrections)
+    notes = [*read.notes]
     if changed:
         words = f"{count_of(len(changed), 'cell')} corrected by hand: {'; '.join(changed)}."
-        read = replace(read, notes=(*read.notes, Problem("corrected", words)))
-    return replace(read, reading=replace(read.reading, confirmed=tuple(confirmed)))
+        notes.append(Problem("corrected", words))
+    return replace(read, notes=notes, reading=replace(read.reading, confirmed=tuple(confirmed)))
 
 
 def _whole(
