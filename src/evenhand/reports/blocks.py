@@ -140,9 +140,9 @@ def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None)
     mark = None
     if decision is not None and decision.line is not None:
         mark = sum(one.value for one in decision.line) / 2
-    shown = [one for part in parts for block in part if not block.summary for one in block.rows]
+    drawn = [one for part in parts for block in part if not block.summary for one in block.rows]
     line = "" if decision is None else decision.line_words()
-    return Table(parts, line, _axis(shown), mark, digits, len(standings) - len(kept), _groups(kept, noun))
+    return Table(parts, line, _axis(drawn), mark, digits, len(standings) - len(kept), _groups(kept, noun))
 
 
 def _axis(rows: Sequence[Standing]) -> Axis:
