@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from evenhand.compiled import Codes, Flags, Floats, compiled, is_compiled
-from evenhand.design.rules import SLACK
+from evenhand.design.limits import SLACK
 from evenhand.design.task import Task
 
 PASSES: Final = 6
@@ -138,7 +138,7 @@ class _State(NamedTuple):
     at_object: Floats
     """C_o of each object."""
     entry_start: Codes
-    """Where the entries of each pair begin among those of the rules, which stand pair by pair."""
+    """Where the entries of each pair begin among those of the limits, which stand pair by pair."""
     entry_limit: Codes
     entry_weight: Floats
     sums: Floats
@@ -215,7 +215,7 @@ def _state(task: Task, chosen: Flags) -> _State:
     listed[place] = np.arange(held.size)
     expertise = np.zeros(task.n_pairs) if task.expertise is None else task.expertise
     total = np.bincount(reader, weights=slot_precision, minlength=n_assessors)
-    rules, sums = task.rules, task.rules.sums(chosen)
+    limits, sums = task.limits, task.limits.sums(chosen)
     entry_start, entry = task.entries
     return _State(
         pair_object=np.require(task.object, np.int64, ["C", "W"]),  # always alike, so that loops are compiled once
@@ -240,11 +240,11 @@ def _state(task: Task, chosen: Flags) -> _State:
         inverse=np.divide(1.0, total, out=np.zeros(n_assessors), where=total > 0),
         at_object=np.bincount(slot_object, weights=slot_precision, minlength=n_objects).astype(np.float64),
         entry_start=entry_start,
-        entry_limit=rules.limit[entry],
-        entry_weight=rules.weight[entry],
+        entry_limit=limits.limit[entry],
+        entry_weight=limits.weight[entry],
         sums=sums,
-        least=np.minimum(rules.least, sums) - SLACK,
-        most=np.maximum(rules.most, sums) + SLACK,
+        least=np.minimum(limits.least, sums) - SLACK,
+        most=np.maximum(limits.most, sums) + SLACK,
     )
 
 
