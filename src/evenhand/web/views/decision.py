@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import messages
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from evenhand.models.additive import METHODS as PLAIN
 from evenhand.models.fit import method_name
 from evenhand.reports import blocks
 from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for
-from evenhand.web.forms import Places
+from evenhand.web.forms import Chosen, Places
 from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
@@ -121,11 +122,19 @@ def decision(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the decision, or the order by value where nobody has said how many places there are."""
     panel = get_object_or_404(Panel, pk=pk)
 
-    def show(answer: Answer) -> HttpResponse:
+    return _page_of(request, panel, None)
+
+
+def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> HttpResponse:
+    """Return the page of a decision; ``marked`` is a choice among those who are open that could not be taken."""
+
+    def show(found: Answer) -> HttpResponse:
+        answer = found.with_choice(panel.choice)
         looked: Looked | None = looking(panel).result
         unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
         corrections = list(panel.corrections.filter(undone=None))
         context = shown(panel, answer) | {"unread": unread, "corrections": corrections}
+        context |= {"marked": marked, "is_outdated": bool(panel.choice) and not answer.fits_choice(panel.choice)}
         for one in context["slips"]:  # as it stands in the file, and whether it was read otherwise already
             one["text"] = "" if looked is None else text_at(looked.table, one["row"], one["column"])
             one["is_corrected"] = any((other.row, other.column) == (one["row"], one["column"]) for other in corrections)
@@ -149,6 +158,43 @@ def choose(request: HttpRequest, pk: int) -> HttpResponse:
         panel.keep("choices")
         panel.say(_("Chosen: %(what)s") % {"what": ", ".join(f"{name} {value}" for name, value in given.items())})
     return redirect("decision", pk)
+
+
+@require_POST
+def choice(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take whom the panel gives the places that the scores leave open, or take that back."""
+    panel = get_object_or_404(Panel, pk=pk)
+    if "undo" in request.POST:
+        with transaction.atomic():
+            if panel.choice:
+                panel.choice = {}
+                panel.keep("choice")
+                panel.say(_("The choice of the panel was taken back"), request.POST.get("reason", ""))
+        return redirect("decision", pk)
+    answer: Answer = answering(panel).outcome()
+    made, form = answer.decision, Chosen(request.POST)
+    if made is None or answer.stops:
+        messages.error(request, _("Nothing can be chosen before the decision stands."))
+        return redirect("decision", pk)
+    labels = request.POST.getlist("objects")
+    chosen = [label for label in made.undecided if label in labels]
+    if not form.is_valid():
+        messages.error(request, _("Say why, and who decided: both go into the record. Nothing was changed."))
+    elif not 0 < len(chosen) <= made.left or len(chosen) < len(set(labels)):
+        words = ngettext("Mark the one who gets the place", "Mark up to %(left)s of those who are open", made.left)
+        said = words % {"left": made.left}
+        messages.error(request, _("%(what)s; marked are %(count)s.") % {"what": said, "count": len(chosen)})
+    else:
+        kept = {"objects": chosen, **form.cleaned_data, "open": sorted(made.undecided), "left": made.left}
+        with transaction.atomic():
+            panel.choice = kept
+            panel.keep("choice")
+            panel.say(
+                _("Chosen by the panel: %(who)s. Decided by %(by)s") % {"who": ", ".join(chosen), "by": kept["by"]},
+                kept["reason"],
+            )
+        return redirect(f"{reverse('decision', args=[pk])}#choice")
+    return _page_of(request, panel, request.POST)
 
 
 @require_GET
