@@ -138,6 +138,28 @@ def test_a_score_that_looks_mistyped_is_kept_or_taken_as_it_was_meant(chair: Any
     assert heading(seen(chair, f"/panels/{panel}/")).startswith("3 proposals are in")
 
 
+def test_the_page_of_reading_names_a_score_that_is_far_off_and_corrects_it_there(chair: Any) -> None:
+    rows = demo_path().read_text("utf-8").splitlines()
+    at = next(at for at, row in enumerate(rows) if row.startswith("P20,"))
+    cells = rows[at].split(",")
+    meant = cells[2]
+    cells[2] += "0"
+    rows[at] = ",".join(cells)
+    panel = opened(chair, "typo.csv", "\n".join(rows).encode())
+    place = f"/panels/{panel}/reading"
+    page = text(seen(chair, place))
+    assert f"Row {at + 1}, score: {cells[1]} gave P20 {cells[2]}, far outside of all other scores." in page
+    assert f"It is {meant}" in page
+    given = {"row": at + 1, "column": "score", "meant": meant, "back": "reading"}
+    assert "Say how you know" in text(chair.post(f"{place}/correct", given, follow=True))
+    assert "looks mistyped" in text(seen(chair, place))
+    sent = chair.post(f"{place}/correct", {**given, "reason": "asked"})
+    assert sent.url == place
+    page = text(seen(chair, place))
+    assert "looks mistyped" not in page
+    assert f"{cells[2]} {meant} asked" in page
+
+
 def test_what_if_shows_who_moves_and_undo_takes_it_back(chair: Any, demo: int) -> None:
     scenario = chair.post(f"/panels/{demo}/what-if/new").url
     chair.post(f"{scenario}/change", {"without": "Kaur"})
@@ -262,7 +284,7 @@ def test_whom_the_panel_chooses_of_the_open_stands_in_all_that_is_taken_along_an
         ({"objects": ["P31", "nobody"], "reason": "a rule", "by": "us"}, "marked are 1"),
         (
             {"objects": ["P30", "P31", "P26", "P25", "P21", "P33", "P16", "P32"], "reason": "a rule", "by": "us"},
-            "Mark up to 7 of those who are open; marked are 8.",
+            "Mark up to 7 of those who are open; marked are 8. Nothing was changed.",
         ),
     ],
 )

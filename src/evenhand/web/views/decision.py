@@ -11,7 +11,6 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from evenhand.models.additive import METHODS as PLAIN
@@ -23,7 +22,7 @@ from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
-from evenhand.web.views.reading import text_at
+from evenhand.web.views.reading import slips_of
 from evenhand.words import count_of, name_some, translated
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from evenhand.answers.alerts import Alert
     from evenhand.answers.decision import Standing
 
-_SLIPS, _GROUPS = 5, 6
+_GROUPS: Final = 6
 _SEARCHED: Final = 20
 """From this many objects on, the table has a field to search in."""
 
@@ -53,7 +52,6 @@ def shown(panel: Panel, answer: Answer, objects: Sequence[Standing] = ()) -> dic
         "methods": METHODS,
         "refinements": REFINEMENTS,
         "stops": [_stop(one, answer) for one in answer.stops],
-        "slips": _slips(answer),
         "checks": [replace(one, remedy=_remedy(one)) for one in answer.alerts if one.level == "check"],
         "remarks": [one for one in answer.alerts if one.level == "note"],
         "is_provisional": bool(answer.stops),
@@ -85,22 +83,14 @@ def _links(name: str, panel: Panel, labels: Iterable[str]) -> dict[str, str]:
     return {label: f"{first}{at}" for at, label in enumerate(labels)}
 
 
-def _slips(answer: Answer) -> list[dict[str, Any]]:
-    """Return the cells of the scores that must be checked first, each with what was probably meant."""
-    scores, found = answer.found.combined.panel, []
+def _slips(answer: Answer) -> dict[int, float | None]:
+    """Return the scores that must be checked first, each with what was probably meant."""
+    scores, found = answer.found.combined.panel, {}
     for alert in answer.stops:
-        for at in alert.scores[:_SLIPS]:
-            cell = scores.cell_of(at)
-            if cell is None:
-                continue
-            guessed = [one.fit.panel for one in alert.outcomes if one.fit.panel.n_assessments == scores.n_assessments]
-            meant = next((float(one.score[at]) for one in guessed if one.score[at] != scores.score[at]), None)
-            object_, assessor = scores.objects[scores.object_index[at]], scores.assessors[scores.assessor_index[at]]
-            row, column = cell
-            found.append(
-                {"object": object_, "assessor": assessor, "row": row, "column": column}
-                | {"meant": None if meant is None else f"{meant:g}"}
-            )
+        guessed = [one.fit.panel for one in alert.outcomes if one.fit.panel.n_assessments == scores.n_assessments]
+        for at in alert.scores:
+            meant = (float(one.score[at]) for one in guessed if one.score[at] != scores.score[at])
+            found[at] = next(meant, None)
     return found
 
 
@@ -134,10 +124,8 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> Ht
         unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
         corrections = list(panel.corrections.filter(undone=None))
         context = shown(panel, answer) | {"unread": unread, "corrections": corrections}
+        context |= {"slips": slips_of(panel, looked, _slips(answer))}
         context |= {"marked": marked, "is_outdated": bool(panel.choice) and not answer.fits_choice(panel.choice)}
-        for one in context["slips"]:  # as it stands in the file, and whether it was read otherwise already
-            one["text"] = "" if looked is None else text_at(looked.table, one["row"], one["column"])
-            one["is_corrected"] = any((other.row, other.column) == (one["row"], one["column"]) for other in corrections)
         return page(request, "decision.html", panel, **context)
 
     return when_done(request, answering(panel), show, panel)
@@ -181,9 +169,8 @@ def choice(request: HttpRequest, pk: int) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, _("Say why, and who decided: both go into the record. Nothing was changed."))
     elif not 0 < len(chosen) <= made.left or len(chosen) < len(set(labels)):
-        words = ngettext("Mark the one who gets the place", "Mark up to %(left)s of those who are open", made.left)
-        said = words % {"left": made.left}
-        messages.error(request, _("%(what)s; marked are %(count)s.") % {"what": said, "count": len(chosen)})
+        said = _("Mark up to %(left)s of those who are open; marked are %(count)s. Nothing was changed.")
+        messages.error(request, said % {"left": made.left, "count": len(chosen)})
     else:
         kept = {"objects": chosen, **form.cleaned_data, "open": sorted(made.undecided), "left": made.left}
         with transaction.atomic():
