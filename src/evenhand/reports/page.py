@@ -19,7 +19,7 @@ import numpy as np
 from evenhand import look
 from evenhand.answers.alerts import Alert, alerts, provisional, supported_method
 from evenhand.answers.compare import Comparison, compare
-from evenhand.answers.decision import Decision, decide, standings, why_unsafe
+from evenhand.answers.decision import Choice, Decision, decide, standings, why_unsafe, with_choice
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
 from evenhand.answers.influence import WithoutAssessor, without_assessors
 from evenhand.answers.ranking import DRAWS, Ranking, rank
@@ -164,6 +164,7 @@ def make_report(
     lottery_seed: int | None = None,
     comparison: Comparison | bool = True,
     candidates: Sequence[Refinements] | None = None,
+    choice: Choice | None = None,
     title: str = "Results of the panel",
 ) -> Report:
     """Return all that a report of a fit says; the options are those of :func:`~evenhand.report`."""
@@ -172,6 +173,8 @@ def make_report(
     tell("writing the report", 0, None)
     with one_thread(min(fit.panel.n_objects, fit.panel.n_assessors)):
         ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
+        if choice is not None and decision is not None:
+            decision = with_choice(decision, choice)
         mark = fingerprint(fit, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
         why_not = why_no_charts()
         if why_not is not None:
@@ -193,7 +196,9 @@ def make_report(
             ranks=ranking,
             verdict=decision,
             alerts=alerted,
-            summary=summarise_fit(found, top=top, seed=seed, draws=draws, alerted=alerted),
+            summary=summarise_fit(
+                found, top=top, seed=seed, draws=draws, decision=decision if choice else None, alerted=alerted
+            ),
             check=summarise_check(fit.panel, alerted),
             ranking=None if ranking is None else summarise_ranking(ranking, decision, alerted),
             influence=_tried(lambda: summarise_influence(fit, top=top, deletions=deletions, alerted=alerted), notes),
@@ -367,7 +372,7 @@ def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, stops
     if decision.drawn is not None:
         drawn = _named(decision.drawn, fit.panel.noun)
         said.append(f"The open places were drawn by lot with seed {decision.lottery_seed}, in this order: {drawn}.")
-    return [one for one in (*said, decision.averages_words()) if one]
+    return [one for one in (*said, decision.choice_words(), decision.averages_words()) if one]
 
 
 def _lists(decision: Decision) -> str:
