@@ -20,8 +20,8 @@ import scipy.sparse as sp
 
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
-from evenhand.models.confidences import factor_level, next_factors
 from evenhand.models.noise import EstimatedNoise, KnownNoise, Likelihood, Noise, Tilted
+from evenhand.models.noise_factors import factor_level, next_factors
 from evenhand.models.scaled import next_scales, scale_border, scale_level, tied
 from evenhand.models.setting import Fitted, Node, Setting, Sites, Work
 from evenhand.models.shrunk import RANDOM, prior_precisions

@@ -14,7 +14,7 @@ import numpy as np
 
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
-from evenhand.models.confidences import factor_level
+from evenhand.models.noise_factors import factor_level
 from evenhand.models.reweighting import LONGEST, TRIED, at_scales, settle
 from evenhand.models.scaled import turned_slopes
 from evenhand.models.setting import Node, Setting, Unknown, Work
