@@ -160,6 +160,12 @@ def test_the_page_of_reading_names_a_score_that_is_far_off_and_corrects_it_there
     assert f"{cells[2]} {meant} asked" in page
 
 
+def test_a_verdict_on_an_assessor_with_many_scores_does_not_say_that_they_are_few(chair: Any, demo: int) -> None:
+    page = text(seen(chair, f"/panels/{demo}/assessors"))
+    assert "Eriksen the scores cannot tell 10" in page
+    assert "too few" not in page
+
+
 def test_what_if_shows_who_moves_and_undo_takes_it_back(chair: Any, demo: int) -> None:
     scenario = chair.post(f"/panels/{demo}/what-if/new").url
     chair.post(f"{scenario}/change", {"without": "Kaur"})
@@ -325,6 +331,18 @@ def test_every_page_of_a_panel_can_be_seen(chair: Any, demo: int, place: str) ->
     assert heading(page)
 
 
+def test_the_list_of_panels_says_when_a_decision_was_frozen(chair: Any, demo: int) -> None:
+    def row() -> str:
+        page = chair.get("/").content.decode()
+        found = next(part for part in page.split("<tr>") if f"/panels/{demo}/" in part)
+        return re.sub(r"<[^>]*>", " ", found[found.index("Frozen") :])
+
+    seen(chair, f"/panels/{demo}/")
+    assert re.search(r"Frozen\W+–", row())
+    settled(lambda: chair.get(chair.post(f"/panels/{demo}/freeze").url, follow=True))
+    assert re.search(r"Frozen\W+\d+ \w+\.? \d{4}, \d\d:\d\d", row())
+
+
 def test_a_panel_is_deleted_with_all_that_belongs_to_it_once_that_is_confirmed(chair: Any, demo: int) -> None:
     assert "cannot be undone" in text(chair.post(f"/panels/{demo}/delete"))
     chair.post(f"/panels/{demo}/delete", {"sure": "yes"})
@@ -450,6 +468,28 @@ def test_names_of_files_are_made_harmless(given: str) -> None:
     assert 0 < len(name) <= 120
     assert not set(name) & set('/\\\x00:*?"<>|')
     assert name not in (".", "..")
+
+
+def test_names_from_right_to_left_are_set_apart_where_they_are_read_and_sent_as_they_are(chair: Any) -> None:
+    rows = ["proposal,assessor,score"]
+    people = ["\u05d3\u05e0\u05d4 \u05db\u05d4\u05df", "\u05d0\u05d1\u05d9", "Cleo"]
+    rows += [
+        f"\u05d4\u05e6\u05e2\u05d4 {o},{who},{60 + 3 * o + 5 * a}" for o in range(6) for a, who in enumerate(people)
+    ]
+    panel = opened(chair, "names.csv", "\n".join(rows).encode())
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    chair.post(f"/panels/{panel}/choices", {"places": "2"})
+    apart = "\u2068\u05d3\u05e0\u05d4 \u05db\u05d4\u05df\u2069"
+    for place in ("reading", "", "assessors", "assessors/0", "evidence"):
+        page = seen(chair, f"/panels/{panel}/{place}").content.decode()
+        assert not re.search(r'="[^"]*\u2068', page), place
+        if place != "":
+            assert apart in page, place
+    at = chair.post(f"/panels/{panel}/what-if/new").url
+    page = seen(chair, at).content.decode()
+    assert f"<option>{people[0]}</option>" in page
+    chair.post(f"{at}/change", {"without": people[0]})
+    assert apart in seen(chair, at).content.decode()
 
 
 def test_labels_are_shown_as_text(chair: Any) -> None:

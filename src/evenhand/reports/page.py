@@ -82,7 +82,7 @@ _MARKS: Final = re.compile(
 )
 _TAG: Final = re.compile(r"<\w[^>]*>")
 _LETTERS: Final = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+"
-_LEFTWARD: Final = re.compile(rf"\u2068[^\u2069]*\u2069|{_LETTERS}(?:[ \u200c\u200d'’.-]+{_LETTERS})*")
+LEFTWARD: Final = re.compile(rf"\u2068[^\u2069]*\u2069|{_LETTERS}(?:[ \u200c\u200d'’.-]+{_LETTERS})*")
 """Words that run from right to left, and what is set apart already."""
 
 _ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
@@ -104,7 +104,7 @@ _NAMED: Final = 30
 _GROUPS: Final = 6
 """Of up to this many groups the leader is named."""
 
-_VERDICTS: Final = {"too few scores to tell": "the scores cannot tell"}
+VERDICTS: Final = {"too few scores to tell": "the scores cannot tell"}
 """Verdicts that people read in other words than data has."""
 
 _SAME_WITHOUT: Final = ("cwa", "iba")
@@ -475,7 +475,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_isolated,
+        finalize=lambda said: isolated(said) if isinstance(said, str) else said,
         extensions=["jinja2.ext.i18n"],
     )
     environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]  # the extension adds it
@@ -507,7 +507,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         by_error=errors,
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
         moves=laid_out["objects"] if any(one.explanation for one in laid_out["objects"]) else [],
-        verdicts=_VERDICTS,
+        verdicts=VERDICTS,
         pulls=_pulls(report.influence),
         style=look.style_sheet() + (_TEMPLATES / "page.css").read_text(encoding="utf-8"),
         script=script,
@@ -519,12 +519,12 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     )
 
 
-def _isolated(said: object) -> object:
+def isolated(said: str) -> str:
     """Return text in which names that run from right to left disturb no number beside them."""
-    if not isinstance(said, str) or said.isascii():
+    if said.isascii():
         return said
     # parts of a page stay such, and what they set apart is not set apart again
-    return type(said)(_LEFTWARD.sub(lambda found: "\u2068" + found[0].strip("\u2068\u2069") + "\u2069", said))
+    return type(said)(LEFTWARD.sub(lambda found: "\u2068" + found[0].strip("\u2068\u2069") + "\u2069", said))
 
 
 def by_error(comparison: Summary | None) -> list[Summary]:

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from evenhand.answers.alerts import provisional
 from evenhand.models.additive import METHODS as PLAIN
 from evenhand.models.fit import method_name
 from evenhand.reports import blocks
@@ -55,6 +56,7 @@ def shown(panel: Panel, answer: Answer, objects: Sequence[Standing] = ()) -> dic
         "checks": [replace(one, remedy=_remedy(one)) for one in answer.alerts if one.level == "check"],
         "remarks": [one for one in answer.alerts if one.level == "note"],
         "is_provisional": bool(answer.stops),
+        "without": provisional(answer.stops),
         "has_search": len(answer.standings) > _SEARCHED,
     }
 
@@ -208,7 +210,10 @@ def assessors(request: HttpRequest, pk: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(answer: Answer) -> HttpResponse:
-        return page(request, "assessors.html", panel, reliability=_reliability(answer), **shown(panel, answer))
+        from evenhand.reports.page import VERDICTS
+
+        told = _reliability(answer)
+        return page(request, "assessors.html", panel, reliability=told, verdicts=VERDICTS, **shown(panel, answer))
 
     return when_done(request, answering(panel), show, panel)
 
@@ -276,7 +281,6 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
         if why_no_charts() is None:
             charts = {
                 "graph": picture("assessor-graph", plots.assessor_graph(scores)),
-                "design": picture("design", plots.design(scores)),
             }
         comparison = None if compared is None else summarise_comparison(compared, answer.alerts)
         return {"answer": answer, "charts": charts, "comparison": comparison, "by_error": by_error(comparison)}
@@ -294,6 +298,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
             "first": first,
             "rest": [row for row in rows.values() if row not in first],
             "best": next(iter(rows), None),
+            "matrix": blocks.matrix_of(found["answer"].fit, found["answer"].standings, found["answer"].decision),
             "advised": advised,
         }
         return page(request, "evidence.html", panel, **context | found | further)
