@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import maximum_flow
 
 from evenhand.compiled import Codes, Flags, Floats
 from evenhand.design.limits import SLACK, Limits, Tally
@@ -200,8 +201,11 @@ def _flow(task: Task, cost: Floats, nest: Nest) -> Flags | None:
         ),
     ]
     tail, head, capacity, price = (np.concatenate(part).astype(np.int64) for part in zip(*arcs, strict=True))
-    solve = _by_ortools if has_ortools() else _by_linear_program
-    flow = solve(tail, head, capacity, price, source, sink, amount)
+    if not cost.any():
+        flow = _any(tail, head, capacity, price == must, source, sink, amount)
+    else:
+        solve = _by_ortools if has_ortools() else _by_linear_program
+        flow = solve(tail, head, capacity, price, source, sink, amount)
     if flow is None:
         return None
     chosen = fixed.copy()
@@ -213,6 +217,29 @@ def _breaks(task: Task, chosen: Flags, nest: Nest) -> bool:
     """Say whether a design breaks a rule; of the limits, one that is nested."""
     kept = replace(task, limits=Limits(), linked=task.linked[:0])
     return bool(kept.broken(chosen)) or bool((task.limits.beyond(chosen)[nest.is_in] != 0).any())
+
+
+def _any(
+    tail: Codes, head: Codes, capacity: Codes, is_full: Flags, source: int, sink: int, amount: int
+) -> Codes | None:
+    """Return some flow that fills the arcs which must be full, whatever it costs; None where there is none.
+
+    What must flow into the end of such an arc comes from a source of its own, and what must leave its beginning goes
+    to a sink of its own: there is such a flow if all of that can flow from the one to the other.
+    """
+    own_source, own_sink = max(source, sink) + 1, max(source, sink) + 2
+    full = np.flatnonzero(is_full & (capacity > 0))
+    rows = np.concatenate([tail[~is_full], np.full(full.size, own_source), tail[full], [own_source, sink]])
+    columns = np.concatenate([head[~is_full], head[full], np.full(full.size, own_sink), [source, own_sink]])
+    room = np.concatenate([capacity[~is_full], capacity[full], capacity[full], [amount, amount]])
+    shape = (own_sink + 1, own_sink + 1)
+    network = sp.csr_array((room.astype(np.int32), (rows, columns)), shape=shape)
+    found = maximum_flow(network, own_source, own_sink)
+    if int(found.flow_value) < amount + int(capacity[full].sum()):
+        return None
+    flow = capacity.copy()
+    flow[~is_full] = found.flow[tail[~is_full], head[~is_full]]
+    return flow
 
 
 def _by_ortools(
