@@ -19,6 +19,7 @@ from evenhand.compiled import Codes, Floats, Whole, sum_by
 from evenhand.panel.panel import Panel
 from evenhand.solve.base import LowRank, Sides, Solution, Wrapped
 from evenhand.solve.choose import AutoSolver, SolverKind, choose_solver
+from evenhand.solve.direct import DirectSolver
 from evenhand.solve.equations import Pattern, System
 
 
@@ -180,6 +181,32 @@ class PriorSolver(Wrapped):
         values, biases = self.base.apply(of_objects, of_assessors)
         panel = self.graph.panel
         return values[: panel.n_objects], biases[: panel.n_assessors], float(self._level_of(values, biases))
+
+    def between_assessors(self) -> Floats:
+        """Return L^- between all biases, and minus the mean of the values' prior as one more: n_A + 1 rows.
+
+        Zeros stand for biases, or a mean, that there are not.
+        """
+        graph, exact = self.graph, self.base.exact
+        of_objects, of_assessors = np.zeros(graph.n_objects), np.zeros(graph.n_assessors)
+        (of_objects if graph.has_biases else of_assessors)[-1 if graph.has_biases else 0] = (
+            1.0 if graph.has_biases else -1.0
+        )
+        values, biases = exact.apply(of_objects, of_assessors)
+        if isinstance(exact, DirectSolver) and exact.system.keeps_assessors:
+            inner = exact.full_inverse
+        else:
+            every = np.eye(graph.n_assessors)
+            inner = exact.apply(np.zeros((graph.n_objects, graph.n_assessors)), every)[1]
+        inner = inner + biases[:, None] + biases + self._level_of(values, biases)
+        count = graph.panel.n_assessors
+        full = np.zeros((count + 1, count + 1))
+        if graph.has_biases:
+            size = graph.n_assessors
+            full[:size, :size] = inner
+        else:
+            full[-1, -1] = inner[-1, -1] if graph.has_values else 0.0
+        return full
 
     def _told_diagonal(self) -> Sides:
         of_objects, of_assessors = self.base.diagonal()
