@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pytest
 from click.testing import CliRunner
 
@@ -137,6 +138,34 @@ def test_a_score_that_looks_mistyped_is_kept_or_taken_as_it_was_meant(chair: Any
     assert heading(seen(chair, f"/panels/{panel}/")).startswith("3 proposals are in")
 
 
+def test_the_page_of_reading_names_a_score_that_is_far_off_and_corrects_it_there(chair: Any) -> None:
+    rows = demo_path().read_text("utf-8").splitlines()
+    at = next(at for at, row in enumerate(rows) if row.startswith("P20,"))
+    cells = rows[at].split(",")
+    meant = cells[2]
+    cells[2] += "0"
+    rows[at] = ",".join(cells)
+    panel = opened(chair, "typo.csv", "\n".join(rows).encode())
+    place = f"/panels/{panel}/reading"
+    page = text(seen(chair, place))
+    assert f"Row {at + 1}, score: {cells[1]} gave P20 {cells[2]}, far outside of all other scores." in page
+    assert f"It is {meant}" in page
+    given = {"row": at + 1, "column": "score", "meant": meant, "back": "reading"}
+    assert "Say how you know" in text(chair.post(f"{place}/correct", given, follow=True))
+    assert "looks mistyped" in text(seen(chair, place))
+    sent = chair.post(f"{place}/correct", {**given, "reason": "asked"})
+    assert sent.url == place
+    page = text(seen(chair, place))
+    assert "looks mistyped" not in page
+    assert f"{cells[2]} {meant} asked" in page
+
+
+def test_a_verdict_on_an_assessor_with_many_scores_does_not_say_that_they_are_few(chair: Any, demo: int) -> None:
+    page = text(seen(chair, f"/panels/{demo}/assessors"))
+    assert "Eriksen the scores cannot tell 10" in page
+    assert "too few" not in page
+
+
 def test_what_if_shows_who_moves_and_undo_takes_it_back(chair: Any, demo: int) -> None:
     scenario = chair.post(f"/panels/{demo}/what-if/new").url
     chair.post(f"{scenario}/change", {"without": "Kaur"})
@@ -220,6 +249,73 @@ def test_a_frozen_decision_on_ordered_categories_is_confirmed_by_the_command_lin
     assert "Unchanged" in text(settled(lambda: chair.get(chair.post(f"{place}/verify").url, follow=True)))
 
 
+def test_whom_the_panel_chooses_of_the_open_stands_in_all_that_is_taken_along_and_changes_no_estimate(
+    chair: Any, demo: int, tmp_path: Path
+) -> None:
+    before = json.loads(seen(chair, f"/panels/{demo}/out/result.json").content)
+    given = {"objects": ["P31", "P24"], "reason": "Two regions had none", "by": "the panel, 3 March"}
+    page = text(chair.post(f"/panels/{demo}/choice", given, follow=True))
+    words = "a place goes to P31, P24. 5 places stay free. Reason: Two regions had none. Decided by the panel, 3 March."
+    assert words in page
+    after = json.loads(seen(chair, f"/panels/{demo}/out/result.json").content)
+    assert after.pop("choice") == given
+    assert [row["object"] for row in after["objects"] if row.pop("chosen")] == ["P24", "P31"]
+    assert [one["kind"] for one in after["notes"] if one not in before["notes"]] == ["chosen"]
+    assert {**after, "notes": before["notes"]} == before
+    book = openpyxl.load_workbook(io.BytesIO(seen(chair, f"/panels/{demo}/out/results.xlsx").content))
+    rows = list(book["decision"].iter_rows(values_only=True))
+    assert any(words in str(row[0]) for row in rows)
+    head = next(at for at, row in enumerate(rows) if "Chosen by the panel" in row)
+    chosen = rows[head].index("Chosen by the panel")
+    assert [row[1] for row in rows[head + 1 :] if row[chosen] == "yes"] == ["P31", "P24"]
+    settled(lambda: chair.get(chair.post(f"/panels/{demo}/freeze").url, follow=True))
+    chair.post(f"/panels/{demo}/choice", {"undo": "1"})
+    place, report = confirmed_by_the_command_line(chair, demo, tmp_path)
+    assert words in report
+    assert words in (tmp_path / "README.txt").read_text("utf-8")
+    assert json.loads((tmp_path / "choice.json").read_text("utf-8")) == given
+    assert "Chosen by the panel: P31, P24" in (tmp_path / "record.txt").read_text("utf-8")
+    assert "Unchanged" in text(settled(lambda: chair.get(chair.post(f"{place}/verify").url, follow=True)))
+    assert words not in seen(chair, f"/panels/{demo}/out/report.html").content.decode()
+    assert "The choice of the panel was taken back" in text(chair.get(f"/panels/{demo}/record"))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"objects": ["P31"], "reason": "", "by": "us"}, "Say why, and who decided"),
+        ({"objects": ["P31"], "reason": "a rule", "by": " "}, "Say why, and who decided"),
+        ({"objects": [], "reason": "a rule", "by": "us"}, "marked are 0"),
+        ({"objects": ["P28"], "reason": "a rule", "by": "us"}, "marked are 0"),
+        ({"objects": ["P31", "nobody"], "reason": "a rule", "by": "us"}, "marked are 1"),
+        (
+            {"objects": ["P30", "P31", "P26", "P25", "P21", "P33", "P16", "P32"], "reason": "a rule", "by": "us"},
+            "Mark up to 7 of those who are open; marked are 8. Nothing was changed.",
+        ),
+    ],
+)
+def test_a_choice_that_cannot_be_is_refused_and_what_was_marked_stays(
+    chair: Any, demo: int, given: dict[str, Any], said: str
+) -> None:
+    page = chair.post(f"/panels/{demo}/choice", given, follow=True)
+    assert said in text(page)
+    boxes = re.findall(r'name="objects" value="(\w+)" checked', page.content.decode())
+    assert set(boxes) == set(given["objects"]) - {"P28", "nobody"}
+    assert "By choice of the panel" not in text(seen(chair, f"/panels/{demo}/"))
+
+
+def test_a_choice_among_others_than_are_open_now_holds_no_more_and_is_said(chair: Any, demo: int) -> None:
+    chair.post(f"/panels/{demo}/choice", {"objects": ["P31"], "reason": "a rule", "by": "us"})
+    chair.post(f"/panels/{demo}/choices", {"places": "12"})
+    page = text(seen(chair, f"/panels/{demo}/"))
+    assert "does not hold any more" in page
+    assert "P31 had been chosen" in page
+    assert "By choice of the panel" not in page
+    assert "choice" not in json.loads(seen(chair, f"/panels/{demo}/out/result.json").content)
+    chair.post(f"/panels/{demo}/choices", {"places": "10"})
+    assert "By choice of the panel" in text(seen(chair, f"/panels/{demo}/"))
+
+
 @pytest.mark.parametrize("what", ["report.html", "results.xlsx", "results.csv", "result.json", "values.svg"])
 def test_files_can_be_taken_along(chair: Any, demo: int, what: str) -> None:
     page = seen(chair, f"/panels/{demo}/out/{what}")
@@ -233,6 +329,18 @@ def test_every_page_of_a_panel_can_be_seen(chair: Any, demo: int, place: str) ->
     page = seen(chair, f"/panels/{demo}/{place}")
     assert page.status_code == 200
     assert heading(page)
+
+
+def test_the_list_of_panels_says_when_a_decision_was_frozen(chair: Any, demo: int) -> None:
+    def row() -> str:
+        page = chair.get("/").content.decode()
+        found = next(part for part in page.split("<tr>") if f"/panels/{demo}/" in part)
+        return re.sub(r"<[^>]*>", " ", found[found.index("Frozen") :])
+
+    seen(chair, f"/panels/{demo}/")
+    assert re.search(r"Frozen\W+–", row())
+    settled(lambda: chair.get(chair.post(f"/panels/{demo}/freeze").url, follow=True))
+    assert re.search(r"Frozen\W+\d+ \w+\.? \d{4}, \d\d:\d\d", row())
 
 
 def test_a_panel_is_deleted_with_all_that_belongs_to_it_once_that_is_confirmed(chair: Any, demo: int) -> None:
@@ -360,6 +468,28 @@ def test_names_of_files_are_made_harmless(given: str) -> None:
     assert 0 < len(name) <= 120
     assert not set(name) & set('/\\\x00:*?"<>|')
     assert name not in (".", "..")
+
+
+def test_names_from_right_to_left_are_set_apart_where_they_are_read_and_sent_as_they_are(chair: Any) -> None:
+    rows = ["proposal,assessor,score"]
+    people = ["\u05d3\u05e0\u05d4 \u05db\u05d4\u05df", "\u05d0\u05d1\u05d9", "Cleo"]
+    rows += [
+        f"\u05d4\u05e6\u05e2\u05d4 {o},{who},{60 + 3 * o + 5 * a}" for o in range(6) for a, who in enumerate(people)
+    ]
+    panel = opened(chair, "names.csv", "\n".join(rows).encode())
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    chair.post(f"/panels/{panel}/choices", {"places": "2"})
+    apart = "\u2068\u05d3\u05e0\u05d4 \u05db\u05d4\u05df\u2069"
+    for place in ("reading", "", "assessors", "assessors/0", "evidence"):
+        page = seen(chair, f"/panels/{panel}/{place}").content.decode()
+        assert not re.search(r'="[^"]*\u2068', page), place
+        if place != "":
+            assert apart in page, place
+    at = chair.post(f"/panels/{panel}/what-if/new").url
+    page = seen(chair, at).content.decode()
+    assert f"<option>{people[0]}</option>" in page
+    chair.post(f"{at}/change", {"without": people[0]})
+    assert apart in seen(chair, at).content.decode()
 
 
 def test_labels_are_shown_as_text(chair: Any) -> None:

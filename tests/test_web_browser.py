@@ -205,7 +205,7 @@ def decided(walk: Walk, case: Case) -> None:
     """Go on from a file that is read to a decision on it, which is on all of its objects."""
     assert case.means is not None
     assert walk.heading(re.compile("^Read: ")).startswith(counted(case.means))
-    walk.page.click("text=/^Calibrate /")
+    walk.page.click("text=Go on to the decision")
     walk.heading("How many places are there?")
     walk.decide(2)
     counts = [int(one) for one in walk.page.locator(".counts .of b").all_inner_texts()]
@@ -235,7 +235,7 @@ def test_a_file_that_holds_no_panel_is_refused_in_a_sentence(name: str, walk: An
     tab = walk()
     tab.read(CASES[name].write(tmp_path))
     assert re.search(CASES[name].says, tab.page.locator(".alert .wrong").first.inner_text())
-    assert tab.page.locator("text=/^Calibrate /").count() == 0
+    assert tab.page.locator("text=Go on to the decision").count() == 0
 
 
 def test_a_file_that_is_dropped_on_the_page_is_read(walk: Any, tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_cells_that_are_pasted_are_read(walk: Any) -> None:
     tab.page.keyboard.insert_text(PASTED)
     tab.page.click("text=Read the cells")
     tab.heading("Read: 6 scores by 2 assessors on 3 proposals")
-    tab.page.click("text=Calibrate 6 scores")
+    tab.page.click("text=Go on to the decision")
     tab.decide(1)
 
 
@@ -280,7 +280,7 @@ def mistyped(folder: Path) -> Path:
 def test_a_slip_that_the_alert_names_is_corrected_where_it_stands(walk: Any, tmp_path: Path) -> None:
     tab = walk()
     tab.read(mistyped(tmp_path))
-    tab.page.click("text=/^Calibrate /")
+    tab.page.click("text=Go on to the decision")
     tab.page.locator("h1").wait_for()
     tab.page.fill("#decision #places", "10")
     tab.page.click("text=Decide")
@@ -307,7 +307,7 @@ def test_a_slip_that_the_alert_names_is_corrected_where_it_stands(walk: Any, tmp
 def test_a_score_that_looks_mistyped_is_kept_for_a_reason(walk: Any, tmp_path: Path) -> None:
     tab = walk()
     tab.read(mistyped(tmp_path))
-    tab.page.click("text=/^Calibrate /")
+    tab.page.click("text=Go on to the decision")
     tab.heading("No decision yet")
     tab.page.get_by_label("How do you know?").fill("the scale has no end")
     tab.page.get_by_role("button", name="Keep 440, it is right").click()
@@ -484,7 +484,7 @@ def whole_way(tab: Walk, folder: Path, look: Callable[[], None]) -> bytes:
     page.click("text=Read the file")
     tab.heading("Read: 101 scores")
     look()
-    page.click("text=/^Calibrate /")
+    page.click("text=Go on to the decision")
     tab.heading("No decision yet")
     look()
     page.fill("#decision #places", "10")

@@ -74,9 +74,11 @@ def in_tables() -> Iterator[Message]:
     from evenhand.models.fit import METHOD_NAMES, REFINEMENT_NAMES
     from evenhand.panel.headings import BESIDE
     from evenhand.panel.reading import _FORMS, LAYOUTS
+    from evenhand.reports.page import VERDICTS
 
     yield from ((words, None) for table in (LAYOUTS, _FORMS, BESIDE) for words in table.values() if words)
     tables = (_NOISE_WORDS.values(), METHOD_NAMES.values(), REFINEMENT_NAMES.values(), get_args(Verdict))
+    yield from ((words, None) for words in VERDICTS.values())
     yield from ((word, None) for word, _shape in STATUS.values())
     yield from ((words, None) for table in tables for words in table)
 

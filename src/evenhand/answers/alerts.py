@@ -280,6 +280,23 @@ def _far_scores(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
         )
 
 
+def mistyped(panel: Panel) -> dict[int, float | None]:
+    """Return the scores of a panel that would stop a decision, each with what was probably meant, before any is made.
+
+    Those that look mistyped and that nobody has confirmed, the furthest first; nothing of large panels, and nothing
+    where scores are of several criteria, whose sums are what is looked through.
+    """
+    low, high, spread = _spread(panel)
+    outside = np.maximum(low - panel.score, panel.score - high) > _BEYOND * spread
+    if panel.n_assessments > LARGEST or panel.criterion is not None or spread == 0 or not outside.any():
+        return {}
+    fit = CWC(panel, per_component=True)
+    confirmed = _confirmed(panel)
+    slips = [at for at in _slips(panel, _surprise(fit)) if at not in confirmed]
+    guesses = [_meant(panel, at, np.delete(panel.score, slips)) for at in slips]
+    return {at: None if guess is None else guess[0] for at, guess in zip(slips, guesses, strict=True)}
+
+
 def _plain_fit(fit: Fit) -> Fit:
     """Return a fit by which scores are looked through: the same whatever the method of the answer."""
     if fit.model.is_plain and fit.is_calibrated:

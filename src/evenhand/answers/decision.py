@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, Literal
@@ -86,8 +86,8 @@ class Standing:
         Whether the interval of the rank lies within the places, across the line or beyond it.
     assessments, group
         The number of its scores, and the group within which it can be compared.
-    drawn
-        Whether lots gave it a place.
+    drawn, chosen
+        Whether lots gave it a place; whether the panel did, of those whom the scores leave open.
     """
 
     place: int
@@ -104,6 +104,16 @@ class Standing:
     chance: float | None = None
     status: Status | None = None
     drawn: bool = False
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Whom a panel gave places that its scores leave open, why, and who decided it: told, not computed."""
+
+    objects: tuple[str, ...]
+    reason: str
+    by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +167,8 @@ class Decision(frames.Shown):
         Why nobody is called in or out, whatever the rank intervals; None where they decide.
     assuming
         What it takes for granted where that is not so as the file stands: ``"if the score is left out"``.
+    choice
+        Whom of the undecided the panel gave a place; None where it has not said.
     """
 
     ranking: Ranking
@@ -168,6 +180,7 @@ class Decision(frames.Shown):
     lottery_seed: int | None = None
     caution: str | None = None
     assuming: str = ""
+    choice: Choice | None = None
 
     @property
     def fit(self) -> Fit:
@@ -262,7 +275,7 @@ class Decision(frames.Shown):
         if not inside:
             return phrase("No {thing} is in yet; {competing}", thing=term(noun), competing=self._competing())
         others = (
-            phrase("the other place") if self._left == 1 else phrase("the other {left} places", left=f"{self._left:,}")
+            phrase("the other place") if self.left == 1 else phrase("the other {left} places", left=f"{self.left:,}")
         )
         competing = self._competing(others)
         if inside == 1:
@@ -271,7 +284,7 @@ class Decision(frames.Shown):
 
     def _competing(self, places: str = "") -> str:
         """Return how many compete for some places: where none are named, for all that are left."""
-        count, for_ = f"{len(self.undecided):,}", places or count_of(self._left, "place")
+        count, for_ = f"{len(self.undecided):,}", places or count_of(self.left, "place")
         if len(self.undecided) == 1:
             return phrase("{count} competes for {places}", count=count, places=for_)
         if self.inside or self.outside:
@@ -283,7 +296,7 @@ class Decision(frames.Shown):
         if not self.undecided:
             return f"{len(self.inside):,} in; none open"
         verb = "competes" if len(self.undecided) == 1 else "compete"
-        places = f"{self._left:,} of {count_of(self.places, 'place')}"
+        places = f"{self.left:,} of {count_of(self.places, 'place')}"
         return f"{len(self.inside):,} in; {len(self.undecided):,} {verb} for {places}"
 
     def meaning(self) -> str:
@@ -360,14 +373,31 @@ class Decision(frames.Shown):
             said = phrase("{said}. By these {names} are level at the line", said=said, names=tied)
         return f"{said}."
 
+    def choice_words(self) -> str:
+        """Return whom the panel gave open places, why and who decided it; empty where it has not said."""
+        if self.choice is None:
+            return ""
+        names = called_some(self.choice.objects, self.fit.panel.noun, len(self.choice.objects))
+        said = phrase("By choice of the panel, not by the scores alone, a place goes to {names}.", names=names)
+        rest = self.left - len(self.choice.objects)
+        if rest == 1:
+            said += " " + phrase("One place stays free.")
+        elif rest:
+            said += " " + phrase("{count} places stay free.", count=f"{rest:,}")
+        why = phrase("Reason: {reason}. Decided by {who}.", reason=self.choice.reason.rstrip(". "), who=self.choice.by)
+        return f"{said} {why}"
+
     @property
-    def _left(self) -> int:
+    def left(self) -> int:
+        """The number of places for which the undecided compete."""
         return self.places - len(self.inside)
 
     def __str__(self) -> str:
         text = self.headline()
         if self.drawn is not None:
             text += f"; drawn by lot (seed {self.lottery_seed}): {', '.join(self.drawn) or 'nobody'}"
+        if self.choice is not None:
+            text += f"; chosen by the panel: {', '.join(self.choice.objects)}"
         return text if self.caution is None else f"{text}; {self.caution}"
 
 
@@ -403,9 +433,10 @@ def standings(fit: Fit, ranking: Ranking | None = None, decision: Decision | Non
     if ranking is not None:
         columns |= {"rank_lower": ranking.rank_lower.tolist(), "rank_upper": ranking.rank_upper.tolist()}
     if decision is not None:
-        drawn = set(decision.drawn or ())
+        drawn, chosen = set(decision.drawn or ()), set(() if decision.choice is None else decision.choice.objects)
         columns |= {"chance": decision.chance.tolist(), "status": decision.status}
-        columns["drawn"] = [label in drawn for label in values.labels]
+        columns |= {"drawn": [label in drawn for label in values.labels]}
+        columns |= {"chosen": [label in chosen for label in values.labels]}
         if decision.caution is not None:  # then every rank is possible
             columns |= {"rank_lower": [1] * len(nothing), "rank_upper": [len(nothing)] * len(nothing)}
     order = in_order(fit)
@@ -453,6 +484,37 @@ def decide(ranking: Ranking, places: int, *, lottery_seed: int | None = None) ->
         chosen = np.random.default_rng(lottery_seed).permutation(len(pool))[: max(0, places - len(inside))]
         drawn = tuple(pool[i] for i in chosen.tolist())
     return Decision(ranking, places, inside, undecided, outside, drawn, lottery_seed, caution)
+
+
+def with_choice(decision: Decision, choice: Choice) -> Decision:
+    """Return a decision with whom of the undecided the panel gave a place; the scores and ranks stay what they are.
+
+    Raises
+    ------
+    InputError
+        If somebody is chosen whom the scores do not leave open, or more than there are places left.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> found = eh.decide(eh.rank(eh.calibrate(eh.demo())), 4)
+    >>> with_choice(found, Choice(found.undecided[:1], "It serves a region without other grants", "the chair")).choice
+    Choice(objects=('P28',), reason='It serves a region without other grants', by='the chair')
+    """
+    chosen = dict.fromkeys(choice.objects)
+    strangers = [label for label in chosen if label not in decision.undecided]
+    if strangers:
+        names = called_some(strangers, decision.fit.panel.noun, _NAMED)
+        raise InputError(f"Only who is open can be chosen, and {names} is not.", kind="bad_option")
+    if not 0 < len(chosen) <= decision.left:
+        raise InputError(
+            f"{count_of(decision.left, 'place')} can be given to those who are open, and {len(chosen):,} are chosen.",
+            kind="bad_option",
+        )
+    if not choice.reason.strip() or not choice.by.strip():
+        raise InputError("A choice needs its reason and who decided it.", kind="bad_option")
+    order = tuple(label for label in decision.undecided if label in chosen)
+    return replace(decision, choice=replace(choice, objects=order))
 
 
 def decision_for(fit: Fit, top: int | None, seed: int = 0) -> Decision | None:

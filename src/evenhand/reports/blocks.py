@@ -553,18 +553,37 @@ def matrix_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None
         count=panel.n_objects,
         places=0 if decision is None or decision.line is None else decision.places,
         kinds=kinds,
-        words=f"Each {panel.noun} has {_from_to(int(readings.min()), int(readings.max()))}; each assessor gave "
-        f"{_from_to(min(loads), max(loads))}",
-        notes=f"A mark for each score, the {plural(panel.noun)} from left to right in the order of the table"
-        f"{', one group after the other' if fit.values.component.max() else ''}, the assessors from generous to "
-        "strict."
-        if fit.is_calibrated
-        else "A mark for each score.",
+        words=phrase(
+            "Each {thing} has {scores}; each assessor gave {load}",
+            thing=term(panel.noun),
+            scores=_from_to(int(readings.min()), int(readings.max())),
+            load=_from_to(min(loads), max(loads)),
+        ),
+        notes=_matrix_notes(fit),
+    )
+
+
+def _matrix_notes(fit: Fit) -> str:
+    things = plural(fit.panel.noun)
+    if not fit.is_calibrated:
+        return phrase("A mark for each score.")
+    if fit.values.component.max():
+        return phrase(
+            "A mark for each score, the {things} from left to right in the order of the table, one group after the "
+            "other, the assessors from generous to strict.",
+            things=things,
+        )
+    return phrase(
+        "A mark for each score, the {things} from left to right in the order of the table, the assessors from generous "
+        "to strict.",
+        things=things,
     )
 
 
 def _from_to(least: int, most: int) -> str:
-    return count_of(most, "score") if least == most else f"{least:,} to {count_of(most, 'score')}"
+    if least == most:
+        return count_of(most, "score")
+    return phrase("{least} to {most}", least=f"{least:,}", most=count_of(most, "score"))
 
 
 def _shades(panel: Panel) -> tuple[list[str], tuple[tuple[str, str], ...]]:
@@ -578,7 +597,7 @@ def _shades(panel: Panel) -> tuple[list[str], tuple[tuple[str, str], ...]]:
         index = np.searchsorted(edges, panel.precision, side="right")
     tokens = [f"level-{round(1 + 4 * at / (steps - 1))}" for at in range(steps)]
     said = declared_words(panel)
-    words = ["least sure", *[""] * (steps - 2), "surest"]
+    words = [phrase("least sure"), *[""] * (steps - 2), phrase("surest")]
     if distinct.size == steps and panel.confidence == "level":
         words = [next(said[at] for at in np.flatnonzero(index == kind).tolist()) for kind in range(steps)]
     return [tokens[at] for at in index.tolist()], tuple(zip(words, tokens, strict=True))

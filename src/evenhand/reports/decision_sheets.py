@@ -150,7 +150,8 @@ def _above(fit: Fit, decision: Decision | None, alerted: Sequence[Summary]) -> l
             Line(f"Provisional: {lowered(headline)}. {meaning}"),
             Line(""),
         ]
-    return [Line(headline, "title"), *alerts, Line(meaning), Line("")]
+    chosen = "" if decision is None else decision.choice_words()
+    return [Line(headline, "title"), *alerts, Line(meaning), *([Line(chosen)] if chosen else []), Line("")]
 
 
 def alert_lines(alerted: Sequence[Summary]) -> list[Line]:
@@ -224,6 +225,8 @@ def _decision_columns(
         ]
         if decision.drawn is not None:
             columns.append(Column("Drawn by lot", ["yes" if one.drawn else None for one in standings]))
+        if decision.choice is not None:
+            columns.append(Column("Chosen by the panel", ["yes" if one.chosen else None for one in standings]))
     if _has_groups(fit):
         at = {label: position for position, label in enumerate(fit.values.labels)}
         columns.append(Column("Group", [int(fit.values.component[at[one.object]]) + 1 for one in standings]))

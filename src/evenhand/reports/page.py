@@ -20,7 +20,7 @@ from evenhand import look
 from evenhand.answers.advice import Recommendation
 from evenhand.answers.alerts import Alert, alerts, provisional
 from evenhand.answers.compare import Comparison, compare
-from evenhand.answers.decision import Decision, Standing, decide, standings, why_unsafe
+from evenhand.answers.decision import Choice, Decision, Standing, decide, standings, why_unsafe, with_choice
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
 from evenhand.answers.influence import WithoutAssessor, without_assessors
 from evenhand.answers.ranking import DRAWS, Ranking, rank
@@ -88,7 +88,7 @@ _MARKS: Final = re.compile(
 )
 _TAG: Final = re.compile(r"<\w[^>]*>")
 _LETTERS: Final = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+"
-_LEFTWARD: Final = re.compile(rf"\u2068[^\u2069]*\u2069|{_LETTERS}(?:[ \u200c\u200d'’.-]+{_LETTERS})*")
+LEFTWARD: Final = re.compile(rf"\u2068[^\u2069]*\u2069|{_LETTERS}(?:[ \u200c\u200d'’.-]+{_LETTERS})*")
 """Words that run from right to left, and what is set apart already."""
 
 _ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
@@ -113,7 +113,7 @@ _NAMED: Final = 30
 _GROUPS: Final = 6
 """Of up to this many groups the leader is named."""
 
-_VERDICTS: Final = {"too few scores to tell": "the scores cannot tell"}
+VERDICTS: Final = {"too few scores to tell": "the scores cannot tell"}
 """Verdicts that people read in other words than data has."""
 
 _SAME_WITHOUT: Final = ("cwa", "iba")
@@ -173,6 +173,7 @@ def make_report(
     lottery_seed: int | None = None,
     comparison: Comparison | bool = True,
     candidates: Sequence[Refinements] | None = None,
+    choice: Choice | None = None,
     title: str = "Results of the panel",
 ) -> Report:
     """Return all that a report of a fit says; the options are those of :func:`~evenhand.report`."""
@@ -181,6 +182,8 @@ def make_report(
     tell("writing the report", 0, None)
     with one_thread(min(fit.panel.n_objects, fit.panel.n_assessors)):
         ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
+        if choice is not None and decision is not None:
+            decision = with_choice(decision, choice)
         mark = fingerprint(fit, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
         why_not = why_no_charts()
         if why_not is not None:
@@ -202,7 +205,9 @@ def make_report(
             ranks=ranking,
             verdict=decision,
             alerts=alerted,
-            summary=summarise_fit(found, top=top, seed=seed, draws=draws, alerted=alerted),
+            summary=summarise_fit(
+                found, top=top, seed=seed, draws=draws, decision=decision if choice else None, alerted=alerted
+            ),
             check=summarise_check(fit.panel, alerted),
             ranking=None if ranking is None else summarise_ranking(ranking, decision, alerted),
             influence=_tried(lambda: summarise_influence(fit, top=top, deletions=deletions, alerted=alerted), notes),
@@ -392,7 +397,7 @@ def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, stops
     if decision.drawn is not None:
         drawn = _named(decision.drawn, fit.panel.noun)
         said.append(f"The open places were drawn by lot with seed {decision.lottery_seed}, in this order: {drawn}.")
-    return [one for one in (*said, decision.averages_words()) if one]
+    return [one for one in (*said, decision.choice_words(), decision.averages_words()) if one]
 
 
 @dataclass(frozen=True, slots=True)
@@ -515,7 +520,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_isolated,
+        finalize=lambda said: isolated(said) if isinstance(said, str) else said,
         extensions=["jinja2.ext.i18n"],
     )
     environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]  # the extension adds it
@@ -548,7 +553,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         by_error=errors,
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
         moves=laid_out["objects"] if any(one.explanation for one in laid_out["objects"]) else [],
-        verdicts=_VERDICTS,
+        verdicts=VERDICTS,
         reach=_reach(rows),
         rolls=_rolls(verdict),
         pulls=_pulls(report.influence),
@@ -568,12 +573,12 @@ def _reach(rows: Sequence[Standing]) -> float | None:
     return float(np.median(found)) if found else None
 
 
-def _isolated(said: object) -> object:
+def isolated(said: str) -> str:
     """Return text in which names that run from right to left disturb no number beside them."""
-    if not isinstance(said, str) or said.isascii():
+    if said.isascii():
         return said
     # parts of a page stay such, and what they set apart is not set apart again
-    return type(said)(_LEFTWARD.sub(lambda found: "\u2068" + found[0].strip("\u2068\u2069") + "\u2069", said))
+    return type(said)(LEFTWARD.sub(lambda found: "\u2068" + found[0].strip("\u2068\u2069") + "\u2069", said))
 
 
 def by_error(comparison: Summary | None) -> list[Summary]:

@@ -65,7 +65,8 @@ def summarise_fit(
     own and can be left out. Refined models have ``variances``, ``covariates``, ``scales``, ``noise_factors`` and
     ``outlying`` too, those of categories ``thresholds`` and ``latent``. With several criteria all this is of the
     combined fit, and ``criteria`` has that of each. How good the panel is, in ``reliability``, takes a fit of its own
-    and is left out unless asked for. The decision on ``top`` is made and ``alerts`` are found, unless they are given.
+    and is left out unless asked for. The decision on ``top`` is made and ``alerts`` are found, unless they are given;
+    where the panel has chosen among those who are open, ``choice`` says whom, why and who decided.
     """
     fit = found.combined
     panel = fit.panel
@@ -88,6 +89,10 @@ def summarise_fit(
             notes.append(Problem("ranks", str(error)))
         empty = [None] * panel.n_objects
         objects |= {name: ranks.get(name, empty) for name in ("p_top", "expected_rank", "rank_lower", "rank_upper")}
+    choice = None if decision is None else decision.choice
+    if decision is not None and choice is not None:
+        objects["chosen"] = [label in choice.objects for label in objects["object"]]
+        notes.append(Problem("chosen", decision.choice_words()))
     return {
         "panel": {
             "objects": panel.n_objects,
@@ -116,6 +121,7 @@ def summarise_fit(
         },
         "objects": records_of(objects),
         "assessors": records_of(fit.biases.columns()),
+        **({} if choice is None else {"choice": asdict(choice)}),
         **_model(fit),
         **_criteria(found),
         **({"reliability": summarise_reliability(found)} if with_reliability else {}),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from evenhand import __version__
-from evenhand.answers.decision import decision_for
+from evenhand.answers.decision import Choice, decision_for, with_choice
 from evenhand.answers.evidence import Priors
 from evenhand.answers.fingerprint import fingerprint
 from evenhand.answers.influence import influence
@@ -146,6 +146,7 @@ def workbook(
     seed: int = 0,
     grades: Sequence[float] = (),
     priors: Priors | None = None,
+    choice: Choice | None = None,
 ) -> Path:
     """Write a fit as a workbook: the decision, charts, scores and biases to be read, then all tables and notes.
 
@@ -164,6 +165,8 @@ def workbook(
         Cut-offs: adds the chance of each class between them.
     priors
         Priors of the log-evidence.
+    choice
+        Whom the panel gave places that the scores leave open.
 
     Raises
     ------
@@ -172,6 +175,8 @@ def workbook(
     """
     check_target(path, known=(".xlsx",))
     decision = decision_for(found.combined, top, seed)
+    if choice is not None and decision is not None:
+        decision = with_choice(decision, choice)
     alerted = find_alerts(found.combined, decision)
     summary = summarise_fit(found, top=top, seed=seed, grades=grades, priors=priors, decision=decision, alerted=alerted)
     front = decision_sheets(found, decision, alerted)

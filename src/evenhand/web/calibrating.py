@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +17,7 @@ from evenhand.web.reading import looking, scores_of
 
 if TYPE_CHECKING:
     from evenhand.answers.alerts import Alert
-    from evenhand.answers.decision import Decision, Standing
+    from evenhand.answers.decision import Choice, Decision, Standing
     from evenhand.answers.ranking import Ranking
     from evenhand.models.criteria import CriteriaFit
     from evenhand.models.fit import Fit
@@ -69,6 +69,25 @@ class Answer:
     def stops(self) -> list[Alert]:
         """The alerts that stop a decision."""
         return [one for one in self.alerts if one.level == "stop"]
+
+    @property
+    def choice(self) -> Choice | None:
+        """Whom the panel gave places that the scores leave open."""
+        return None if self.decision is None else self.decision.choice
+
+    def with_choice(self, kept: Mapping[str, Any]) -> Answer:
+        """Return it with what the panel chose among those who are open; as it is where others were open then."""
+        from evenhand.answers.decision import Choice, with_choice
+
+        made = self.decision
+        if made is None or self.stops or not kept or not self.fits_choice(kept):
+            return self
+        return replace(self, decision=with_choice(made, Choice(tuple(kept["objects"]), kept["reason"], kept["by"])))
+
+    def fits_choice(self, kept: Mapping[str, Any]) -> bool:
+        """Say whether those who are open, and their places, are those among whom the panel chose."""
+        made = self.decision
+        return made is not None and [sorted(made.undecided), made.left] == [kept.get("open"), kept.get("left")]
 
     def known(self) -> dict[str, Any]:
         """Return what the list of panels shows of it."""

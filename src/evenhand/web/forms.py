@@ -120,6 +120,13 @@ class Saved(forms.Form):
     reason = forms.CharField(max_length=_CELL)
 
 
+class Chosen(forms.Form):
+    """Why the panel chose as it did among those who are open, and who decided."""
+
+    reason = forms.CharField(max_length=_CELL)
+    by = forms.CharField(max_length=_NAME)
+
+
 class Asked(forms.Form):
     """What a design is to be: who and what there is, how much is to be read, what must not be."""
 

@@ -146,7 +146,7 @@ def trace(error: BaseException) -> str:
 
 def fault(request: HttpRequest, status: int, title: str, words: str, further: list[str] | None = None) -> HttpResponse:
     """Return a page that says what is wrong and what to do."""
-    response = page(request, "fault.html", status=status, title=title, words=words, further=further or [])
+    response = page(request, "fault.html", status=status, title=title, words=words, further=further or [], code=status)
     return response.render()
 
 

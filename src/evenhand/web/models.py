@@ -27,6 +27,8 @@ class Panel(models.Model):
     digest: models.CharField[Any, Any] = models.CharField(max_length=64)
     options: models.JSONField[Any, Any] = models.JSONField(default=dict)
     choices: models.JSONField[Any, Any] = models.JSONField(default=dict)
+    choice: models.JSONField[Any, Any] = models.JSONField(default=dict)
+    """Whom the panel gave places that the scores leave open, with those who were open then; no estimate rests on it."""
     known: models.JSONField[Any, Any] = models.JSONField(default=dict)
     """What the list of panels shows: sizes, counts of the decision and the most serious alert."""
     is_read: models.BooleanField[Any, Any] = models.BooleanField(default=False)

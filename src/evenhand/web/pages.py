@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import jinja2
 from django.http import HttpRequest, HttpResponse
@@ -18,7 +19,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext, ngettext
 
 from evenhand import __version__, look
-from evenhand.reports.page import filters
+from evenhand.reports.page import LEFTWARD, filters, isolated
 from evenhand.web.jobs import SOON, Job, Stopped
 from evenhand.words import translated
 
@@ -79,7 +80,20 @@ def page(
 ) -> TemplateResponse:
     """Return a page within the frame."""
     section = request.resolver_match.url_name if request.resolver_match else ""
-    return TemplateResponse(request, template, {"panel": panel, "section": section, **context}, status=status)
+    made = TemplateResponse(request, template, {"panel": panel, "section": section, **context}, status=status)
+    made.add_post_render_callback(_set_apart)
+    return made
+
+
+_PARTS: Final = re.compile(r"<(title|script|style|textarea|option)\b.*?</\1>|<[^>]*>|[^<]+", re.DOTALL)
+"""What of a page is never text between other text, tags, and text."""
+
+
+def _set_apart(made: HttpResponse) -> None:
+    """Let names that run from right to left disturb no number beside them; what forms send stays as it is."""
+    whole = made.content.decode()
+    if LEFTWARD.search(whole):
+        made.content = _PARTS.sub(lambda part: part[0] if part[0][0] == "<" else isolated(part[0]), whole)
 
 
 def when_done(

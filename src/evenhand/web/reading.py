@@ -6,7 +6,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -93,6 +93,8 @@ class Looked:
     scores: Scores | None
     problems: tuple[Problem, ...] = ()
     sheets: tuple[str, ...] = ()
+    slips: Mapping[int, float | None] = field(default_factory=dict)
+    """Assessments that look mistyped, each with the score that was probably meant."""
 
 
 def looking(panel: Panel) -> Job:
@@ -106,6 +108,7 @@ def looking(panel: Panel) -> Job:
 @translated(None)
 def look(content: bytes, name: str, options: Mapping[str, Any], corrections: Mapping[str, str]) -> Looked:
     """Read a file, and say what stands in it even where it holds no assessments."""
+    from evenhand.answers.alerts import mistyped
     from evenhand.io.panels import read_cells, read_panel
     from evenhand.io.spreadsheet import sheet_names
 
@@ -144,7 +147,8 @@ def look(content: bytes, name: str, options: Mapping[str, Any], corrections: Map
             with suppress(EvenhandError):
                 scores = read(settled)
         sheets = tried(lambda: sheet_names(place, max_unpacked=limit)) if place.suffix.lower() in _SHEETS else ()
-    return Looked(table, scores, tuple(problems), tuple(sheets or ()))
+    slips = None if scores is None else tried(lambda: mistyped(scores))
+    return Looked(table, scores, tuple(problems), tuple(sheets or ()), slips or {})
 
 
 def cells_in(problems: Sequence[Problem], table: Table | None) -> dict[str, tuple[int, str]]:

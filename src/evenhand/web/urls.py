@@ -28,6 +28,7 @@ urlpatterns = [
     path("panels/<int:pk>/delete", start.delete, name="delete"),
     path("panels/<int:pk>/", decision.decision, name="decision"),
     path("panels/<int:pk>/choices", decision.choose, name="choose"),
+    path("panels/<int:pk>/choice", decision.choice, name="choice"),
     path("panels/<int:pk>/objects/<int:at>", decision.one_object, name="object"),
     path("panels/<int:pk>/assessors", decision.assessors, name="assessors"),
     path("panels/<int:pk>/assessors/<int:at>", decision.one_assessor, name="assessor"),

@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import messages
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from evenhand.answers.alerts import provisional
 from evenhand.models.additive import METHODS as PLAIN
 from evenhand.models.fit import method_name
 from evenhand.reports import blocks
 from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for
-from evenhand.web.forms import Places
+from evenhand.web.forms import Chosen, Places
 from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
-from evenhand.web.views.reading import text_at
+from evenhand.web.views.reading import slips_of
 from evenhand.words import count_of, name_some, translated
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from evenhand.answers.alerts import Alert
     from evenhand.answers.decision import Standing
 
-_SLIPS, _GROUPS = 5, 6
+_GROUPS: Final = 6
 _SEARCHED: Final = 20
 """From this many objects on, the table has a field to search in."""
 
@@ -52,10 +53,10 @@ def shown(panel: Panel, answer: Answer, objects: Sequence[Standing] = ()) -> dic
         "methods": METHODS,
         "refinements": REFINEMENTS,
         "stops": [_stop(one, answer) for one in answer.stops],
-        "slips": _slips(answer),
         "checks": [replace(one, remedy=_remedy(one)) for one in answer.alerts if one.level == "check"],
         "remarks": [one for one in answer.alerts if one.level == "note"],
         "is_provisional": bool(answer.stops),
+        "without": provisional(answer.stops),
         "has_search": len(answer.standings) > _SEARCHED,
     }
 
@@ -84,22 +85,14 @@ def _links(name: str, panel: Panel, labels: Iterable[str]) -> dict[str, str]:
     return {label: f"{first}{at}" for at, label in enumerate(labels)}
 
 
-def _slips(answer: Answer) -> list[dict[str, Any]]:
-    """Return the cells of the scores that must be checked first, each with what was probably meant."""
-    scores, found = answer.found.combined.panel, []
+def _slips(answer: Answer) -> dict[int, float | None]:
+    """Return the scores that must be checked first, each with what was probably meant."""
+    scores, found = answer.found.combined.panel, {}
     for alert in answer.stops:
-        for at in alert.scores[:_SLIPS]:
-            cell = scores.cell_of(at)
-            if cell is None:
-                continue
-            guessed = [one.fit.panel for one in alert.outcomes if one.fit.panel.n_assessments == scores.n_assessments]
-            meant = next((float(one.score[at]) for one in guessed if one.score[at] != scores.score[at]), None)
-            object_, assessor = scores.objects[scores.object_index[at]], scores.assessors[scores.assessor_index[at]]
-            row, column = cell
-            found.append(
-                {"object": object_, "assessor": assessor, "row": row, "column": column}
-                | {"meant": None if meant is None else f"{meant:g}"}
-            )
+        guessed = [one.fit.panel for one in alert.outcomes if one.fit.panel.n_assessments == scores.n_assessments]
+        for at in alert.scores:
+            meant = (float(one.score[at]) for one in guessed if one.score[at] != scores.score[at])
+            found[at] = next(meant, None)
     return found
 
 
@@ -121,14 +114,20 @@ def decision(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the decision, or the order by value where nobody has said how many places there are."""
     panel = get_object_or_404(Panel, pk=pk)
 
-    def show(answer: Answer) -> HttpResponse:
+    return _page_of(request, panel, None)
+
+
+def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> HttpResponse:
+    """Return the page of a decision; ``marked`` is a choice among those who are open that could not be taken."""
+
+    def show(found: Answer) -> HttpResponse:
+        answer = found.with_choice(panel.choice)
         looked: Looked | None = looking(panel).result
         unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
         corrections = list(panel.corrections.filter(undone=None))
         context = shown(panel, answer) | {"unread": unread, "corrections": corrections}
-        for one in context["slips"]:  # as it stands in the file, and whether it was read otherwise already
-            one["text"] = "" if looked is None else text_at(looked.table, one["row"], one["column"])
-            one["is_corrected"] = any((other.row, other.column) == (one["row"], one["column"]) for other in corrections)
+        context |= {"slips": slips_of(panel, looked, _slips(answer))}
+        context |= {"marked": marked, "is_outdated": bool(panel.choice) and not answer.fits_choice(panel.choice)}
         return page(request, "decision.html", panel, **context)
 
     return when_done(request, answering(panel), show, panel)
@@ -149,6 +148,42 @@ def choose(request: HttpRequest, pk: int) -> HttpResponse:
         panel.keep("choices")
         panel.say(_("Chosen: %(what)s") % {"what": ", ".join(f"{name} {value}" for name, value in given.items())})
     return redirect("decision", pk)
+
+
+@require_POST
+def choice(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take whom the panel gives the places that the scores leave open, or take that back."""
+    panel = get_object_or_404(Panel, pk=pk)
+    if "undo" in request.POST:
+        with transaction.atomic():
+            if panel.choice:
+                panel.choice = {}
+                panel.keep("choice")
+                panel.say(_("The choice of the panel was taken back"), request.POST.get("reason", ""))
+        return redirect("decision", pk)
+    answer: Answer = answering(panel).outcome()
+    made, form = answer.decision, Chosen(request.POST)
+    if made is None or answer.stops:
+        messages.error(request, _("Nothing can be chosen before the decision stands."))
+        return redirect("decision", pk)
+    labels = request.POST.getlist("objects")
+    chosen = [label for label in made.undecided if label in labels]
+    if not form.is_valid():
+        messages.error(request, _("Say why, and who decided: both go into the record. Nothing was changed."))
+    elif not 0 < len(chosen) <= made.left or len(chosen) < len(set(labels)):
+        said = _("Mark up to %(left)s of those who are open; marked are %(count)s. Nothing was changed.")
+        messages.error(request, said % {"left": made.left, "count": len(chosen)})
+    else:
+        kept = {"objects": chosen, **form.cleaned_data, "open": sorted(made.undecided), "left": made.left}
+        with transaction.atomic():
+            panel.choice = kept
+            panel.keep("choice")
+            panel.say(
+                _("Chosen by the panel: %(who)s. Decided by %(by)s") % {"who": ", ".join(chosen), "by": kept["by"]},
+                kept["reason"],
+            )
+        return redirect(f"{reverse('decision', args=[pk])}#choice")
+    return _page_of(request, panel, request.POST)
 
 
 @require_GET
@@ -175,7 +210,10 @@ def assessors(request: HttpRequest, pk: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(answer: Answer) -> HttpResponse:
-        return page(request, "assessors.html", panel, reliability=_reliability(answer), **shown(panel, answer))
+        from evenhand.reports.page import VERDICTS
+
+        told = _reliability(answer)
+        return page(request, "assessors.html", panel, reliability=told, verdicts=VERDICTS, **shown(panel, answer))
 
     return when_done(request, answering(panel), show, panel)
 
@@ -243,7 +281,6 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
         if why_no_charts() is None:
             charts = {
                 "graph": picture("assessor-graph", plots.assessor_graph(scores)),
-                "design": picture("design", plots.design(scores)),
             }
         comparison = None if compared is None else summarise_comparison(compared, answer.alerts)
         return {"answer": answer, "charts": charts, "comparison": comparison, "by_error": by_error(comparison)}
@@ -261,6 +298,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
             "first": first,
             "rest": [row for row in rows.values() if row not in first],
             "best": next(iter(rows), None),
+            "matrix": blocks.matrix_of(found["answer"].fit, found["answer"].standings, found["answer"].decision),
             "advised": advised,
         }
         return page(request, "evidence.html", panel, **context | found | further)

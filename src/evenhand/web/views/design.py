@@ -22,7 +22,7 @@ from evenhand.web.jobs import Job, jobs
 from evenhand.web.models import Plan, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.views.record import archive, sent
-from evenhand.words import translated
+from evenhand.words import name_some, translated
 
 if TYPE_CHECKING:
     from evenhand.design.result import Design, DesignStep, Outlook
@@ -166,7 +166,9 @@ def _laid_out(one: Plan, found: Found) -> dict[str, Any]:
         "before": prospect(task, _now(found, edits[:-1]).chosen),
         "edits": edits,
         "broken": task.broken(design.chosen) if edits else [],
+        "summary": summary,
         "sentences": [] if summary is None else describe_design(summary),
+        "bridges": name_some([f"{one['assessor']} ({one['object']})" for one in (summary or {}).get("bridges", [])], 5),
         "notes": [note.message for note in design.notes],
         "not_numbers": not_numbers(task.objects),
         "digits": 1 if task.in_points and (now.mean_sd or 1.0) >= 1 else 2,  # tables have one more

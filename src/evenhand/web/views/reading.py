@@ -37,6 +37,7 @@ _LEVEL: Final = "unknown_level"
 _OF_ROLES: Final = (*(role for role in ROLES if role), "criteria", "columns")
 _LISTED: Final = 25
 _EXAMINED: Final = 500
+_SLIPS: Final = 5
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def reading(request: HttpRequest, pk: int) -> HttpResponse:
         found = [_wrong(looked.table, one) for one in looked.problems[:_EXAMINED]]
         words = _words_in(found)
         single = [one for one in found if (one.cell, one.column) not in {(word.text, word.column) for word in words}]
-        wrong = single[:_LISTED]
+        wrong, slips = single[:_LISTED], slips_of(panel, looked, looked.slips)
         told = None if looked.scores is None else looked.scores.reading
         return page(
             request,
@@ -80,9 +81,14 @@ def reading(request: HttpRequest, pk: int) -> HttpResponse:
             told=told,
             wrong=wrong,
             words=words,
+            slips=slips,
             more=len(looked.problems) - len(found) + len(single) - len(wrong),
             place=lambda where: (where or "").removeprefix(panel.file_name).removeprefix(", "),
-            sheet=_shown(request, looked.table, wrong),
+            sheet=_shown(
+                request,
+                looked.table,
+                [(one.row, one.column) for one in wrong] + [(one["row"], one["column"]) for one in slips],
+            ),
             roles=_roles(looked.table, told, panel.options),
             role_words=_role_words(looked.table, told),
             meanings=panel.options.get("scores", {}) | (told.scores if told is not None else {}),
@@ -142,18 +148,43 @@ def text_at(table: Table | None, row: int, column: str) -> str:
     return "" if cell is None else label_text(cell)[:2000]
 
 
-def _shown(request: HttpRequest, table: Table | None, wrong: list[Wrong]) -> dict[str, Any] | None:
+def slips_of(panel: Panel, looked: Looked | None, slips: Mapping[int, float | None]) -> list[dict[str, Any]]:
+    """Return the cells of scores that look mistyped: what stands in them, and what was probably meant."""
+    scores, found = None if looked is None else looked.scores, []
+    settled = {(one.row, one.column) for one in panel.corrections.filter(undone=None)}
+    for at, meant in list(slips.items())[:_SLIPS]:
+        cell = None if scores is None else scores.cell_of(at)
+        if looked is None or scores is None or cell is None:
+            continue
+        row, column = cell
+        found.append(
+            {
+                "object": scores.objects[scores.object_index[at]],
+                "assessor": scores.assessors[scores.assessor_index[at]],
+                "row": row,
+                "column": column,
+                "meant": None if meant is None else f"{meant:g}",
+                "text": text_at(looked.table, row, column),
+                "is_corrected": cell in settled,
+            }
+        )
+    return found
+
+
+def _shown(
+    request: HttpRequest, table: Table | None, wrong: list[tuple[int | None, str | None]]
+) -> dict[str, Any] | None:
     """Return some rows of the table: those that were asked for, or those about the first problem."""
     if table is None:
         return None
     rows = table.row_numbers.tolist()
     given = request.GET.get("row", "")
     asked = int(given) if given.isdecimal() and len(given) < 10 else None
-    first = next((one.row for one in wrong if one.row in rows), None) if asked is None else asked
+    first = next((row for row, _column in wrong if row in rows), None) if asked is None else asked
     at = 0
     if first is not None:
         at = max(0, min(next((at for at, row in enumerate(rows) if row >= first), 0) - ROWS // 2, len(rows) - ROWS))
-    bad = {(one.row, one.column) for one in wrong}
+    bad = set(wrong)
     names = table.names[:_COLUMNS]
     shown = [
         {
@@ -296,10 +327,11 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
     job = looking(panel)
     job.wait(60)
     table: Table | None = None if job.result is None else job.result.table
-    number, back = 0, request.POST.get("back") == "decision"
+    number, back = 0, request.POST.get("back") in ("decision", "reading")
+    to = "decision" if request.POST.get("back") == "decision" else "reading"
     if back and not request.POST.get("reason", "").strip():
         messages.error(request, _("Say how you know: the reason goes into the record. Nothing was changed."))
-        return redirect("decision", pk)
+        return redirect(to, pk)
     for text_of, column in _cells(request.POST):
         form = Corrected(
             {
@@ -328,7 +360,7 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
         panel.keep()
     row = request.POST.get("row", "")
     if back:
-        return redirect("decision", pk)
+        return redirect(to, pk)
     return redirect(f"{reverse('reading', args=[pk])}{f'?row={row}' if row.isdecimal() else ''}#sheet")
 
 

@@ -8,8 +8,9 @@ import shlex
 import tempfile
 import zipfile
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from django.contrib import messages
 from django.db import connection
@@ -25,10 +26,6 @@ from evenhand.web.models import Frozen, Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
 from evenhand.words import spoken, translated
-
-if TYPE_CHECKING:
-    from evenhand.models.criteria import CriteriaFit
-    from evenhand.models.fit import Fit
 
 _TYPES: Final = {
     "html": "text/html; charset=utf-8",
@@ -74,16 +71,17 @@ def out(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     known = ("report.html", "results.xlsx", "results.csv", "result.json")
     if what not in known and not (name in _PICTURES and ending in ("svg", "png")):
         raise Http404
-    base, choices, title = answering(panel), dict(panel.choices), panel.name
+    base, choices, title, choice = answering(panel), dict(panel.choices), panel.name, dict(panel.choice)
 
     def work() -> bytes:
-        answer: Answer = base.outcome()
+        found: Answer = base.outcome()
+        answer = found.with_choice(choice)
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             if what == "results.csv":
                 return _tables(answer, choices, Path(folder))
-            return _made(answer.found, choices, title, Path(folder) / what).read_bytes()
+            return _made(answer, choices, title, Path(folder) / what).read_bytes()
 
-    job = jobs.start(f"out-{what}-{mark([panel.state(), title])}", "writing", work)
+    job = jobs.start(f"out-{what}-{mark([panel.state(), title, choice])}", "writing", work)
     file = "results.zip" if what == "results.csv" else what
     if what == "report.html" and request.GET.get("show") == "report":
         return when_done(request, job, as_page, panel)
@@ -98,20 +96,20 @@ def as_page(report: bytes) -> HttpResponse:
 
 
 @translated(None)
-def _made(found: Fit | CriteriaFit, choices: dict[str, Any], title: str, place: Path) -> Path:
+def _made(answer: Answer, choices: dict[str, Any], title: str, place: Path) -> Path:
     """Write a file about a result, of the kind that its name says, and return where."""
     from evenhand import plots
     from evenhand.io.results import write_text
     from evenhand.reports import report
-    from evenhand.reports.summary import summarise_fit
     from evenhand.reports.workbook import workbook
 
+    found, choice = answer.found, answer.choice
     top = places_of(found, choices)
     makers: dict[str, Callable[[], object]] = {
-        ".html": lambda: report(found, place, top=top, title=title),
-        ".xlsx": lambda: workbook(found, place, top=top),
+        ".html": lambda: report(found, place, top=top, title=title, choice=choice),
+        ".xlsx": lambda: workbook(found, place, top=top, choice=choice),
         ".json": lambda: write_text(
-            place, json.dumps(summarise_fit(found, top=top), default=float, ensure_ascii=False, indent=1)
+            place, json.dumps(_summary(answer, choices), default=float, ensure_ascii=False, indent=1)
         ),
     }
     maker = makers.get(place.suffix)
@@ -136,11 +134,17 @@ def _made(found: Fit | CriteriaFit, choices: dict[str, Any], title: str, place: 
 def _tables(answer: Answer, choices: dict[str, Any], folder: Path) -> bytes:
     """Return the tables of a result as csv files in an archive."""
     from evenhand.io.results import write_summary
+
+    files = write_summary(folder / "results.csv", _summary(answer, choices), ["objects", "assessors"])
+    return archive({file.name: file.read_bytes() for file in files})
+
+
+def _summary(answer: Answer, choices: dict[str, Any]) -> dict[str, Any]:
+    """Return all numbers of a result; where the panel has chosen, with its choice."""
     from evenhand.reports.summary import summarise_fit
 
-    summary = summarise_fit(answer.found, top=places_of(answer.found, choices))
-    files = write_summary(folder / "results.csv", summary, ["objects", "assessors"])
-    return archive({file.name: file.read_bytes() for file in files})
+    made = None if answer.choice is None else answer.decision
+    return summarise_fit(answer.found, top=places_of(answer.found, choices), decision=made)
 
 
 def archive(parts: dict[str, bytes]) -> bytes:
@@ -160,10 +164,11 @@ def freeze(request: HttpRequest, pk: int) -> HttpResponse:
     """Keep the decision as it stands: what is done later does not change it."""
     panel = get_object_or_404(Panel, pk=pk)
     state, base, content, title = panel.state(), answering(panel), bytes(panel.content), panel.name
-    looked, number = looking(panel), panel.frozen.count()
+    looked, number, choice = looking(panel), panel.frozen.count(), dict(panel.choice)
 
     def work() -> tuple[bool, str]:
-        answer: Answer = base.outcome()
+        found: Answer = base.outcome()
+        answer = found.with_choice(choice)
         read: Looked = looked.outcome()
         state["corrections"] |= dict.fromkeys(cells_in(read.problems, read.table), "")  # as they were read
         try:
@@ -172,7 +177,7 @@ def freeze(request: HttpRequest, pk: int) -> HttpResponse:
         finally:
             connection.close()  # of this thread alone
 
-    job = jobs.start(f"freeze-{pk}-{number}-{mark(state)}", "freezing", work)
+    job = jobs.start(f"freeze-{pk}-{number}-{mark([state, choice])}", "freezing", work)
     return redirect("working", pk, job.key)
 
 
@@ -206,14 +211,16 @@ def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes,
         if options:
             settled = save(data, options)
             parts[settled.name] = settled.read_bytes()
-        page_ = _made(found, choices, title, place / "report.html").read_bytes()
-        book = _made(found, choices, title, place / "results.xlsx").read_bytes()
-        summary = _made(found, choices, title, place / "result.json").read_bytes()
+        page_ = _made(answer, choices, title, place / "report.html").read_bytes()
+        book = _made(answer, choices, title, place / "results.xlsx").read_bytes()
+        summary = _made(answer, choices, title, place / "result.json").read_bytes()
     made = fingerprint(found.combined, top=top, seed=0, draws=DRAWS, lottery_seed=None)
     command = shlex.join(["evenhand", "report", state["name"], *typed(found, choices), "--verify", made.whole])
     headline = answer.decision.headline() if answer.decision is not None and not answer.stops else title
+    chosen = "" if answer.decision is None else answer.decision.choice_words()
+    lines = "\n".join(line for line in (title, headline, chosen) if line)
     words = (
-        f"{title}\n{headline}\n\nFingerprint {made.whole}, evenhand {made.version}\n\n"
+        f"{lines}\n\nFingerprint {made.whole}, evenhand {made.version}\n\n"
         f"To confirm it, unpack this archive and run there:\n{command}\n"
     )
     done = (
@@ -222,6 +229,8 @@ def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes,
     )
     parts |= {"report.html": page_, "results.xlsx": book, "result.json": summary}
     parts |= {"record.txt": "".join(f"{line}\n" for line in done).encode()}
+    if answer.choice is not None:
+        parts |= {"choice.json": json.dumps(asdict(answer.choice), ensure_ascii=False).encode()}
     parts |= {"choices.json": json.dumps(choices).encode(), "README.txt": words.encode()}
     frozen = Frozen.objects.create(
         panel=panel,

@@ -9,6 +9,7 @@ from typing import Final
 
 from django.contrib import messages
 from django.db import transaction
+from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
@@ -28,7 +29,7 @@ _SHOWN: Final = 100
 @require_GET
 def start(request: HttpRequest) -> HttpResponse:
     """Show where to drop a file, and the panels that are there."""
-    panels = Panel.objects.defer("content")[:_SHOWN]
+    panels = Panel.objects.defer("content").annotate(last_frozen=Max("frozen__created"))[:_SHOWN]
     return page(request, "start.html", panels=panels, plans=Plan.objects.all()[:_SHOWN])
 
 
