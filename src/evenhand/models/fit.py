@@ -37,7 +37,7 @@ METHOD_NAMES: Final[dict[str, str]] = {
     "z": "z-scores of each judge",
 }
 
-_WITHOUT_CONFIDENCE: Final = {"cwa": "simple averaging", "iba": "calibration", "cwc": "calibration"}
+PLAIN_NAMES: Final = {"cwa": "simple averaging", "iba": "calibration", "cwc": "calibration"}
 """What methods are called where no confidence was declared."""
 
 REFINEMENT_NAMES: Final = {
@@ -89,7 +89,7 @@ def method_name(method: str, confidence: str | None = None) -> str:
     ('calibration with confidence, shrunk to the mean', 'calibration, shrunk to the mean')
     """
     base, *refinements = method.split("+")
-    names = METHOD_NAMES | _WITHOUT_CONFIDENCE if confidence == "none" else METHOD_NAMES
+    names = METHOD_NAMES | PLAIN_NAMES if confidence == "none" else METHOD_NAMES
     words = [names.get(base, base), *(REFINEMENT_NAMES.get(name, name) for name in refinements)]
     return ", ".join(phrase(one) for one in words)
 

@@ -531,9 +531,10 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     rows = standings(fit, report.ranks, verdict)
     written = datetime.now(UTC) if made is None else made
     laid_out = blocks.context(fit, verdict, rows)
-    errors = by_error(report.comparison)
+    methods = [] if report.comparison is None else report.comparison["methods"]
     if fit.panel.confidence == "none":  # methods that differ in what confidence counts are one
-        errors = [row for row in errors if row["method"] not in _SAME_WITHOUT or row["method"] == fit.method]
+        methods = [row for row in methods if row["method"] not in _SAME_WITHOUT or row["method"] == fit.method]
+    errors = by_error({"methods": methods})
     environment.globals |= laid_out
     return environment.get_template("report.html").render(
         report=report,
@@ -551,6 +552,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         places={one.object: one.place for one in rows},
         standing_of={one.object: one for one in rows},
         by_error=errors,
+        methods=methods,
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
         moves=laid_out["objects"] if any(one.explanation for one in laid_out["objects"]) else [],
         verdicts=VERDICTS,
