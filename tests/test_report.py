@@ -24,7 +24,7 @@ from evenhand.cli import main
 from evenhand.data import demo_path
 from evenhand.errors import InputError
 from evenhand.panel.panel import Panel
-from evenhand.reports.blocks import matrix_of, table_of
+from evenhand.reports.blocks import matrix_of, strip_of, table_of
 from evenhand.reports.page import make_report, render
 
 HOSTILE = [
@@ -266,6 +266,21 @@ def test_a_score_that_looks_mistyped_stops_the_decision() -> None:
     assert "Decided, for the panel" not in page
     values = {row["object"]: row["value"] for row in made.summary["objects"]}
     assert max(values.values()) < 100  # all that follows is without the score that must be checked
+
+
+def test_a_mistyped_score_is_drawn_among_all_others() -> None:
+    panel = demo()
+    score = np.array(panel.score)
+    score[12] = 6000.0
+    fit = eh.calibrate(replace(panel, score=score))
+    strip = strip_of(eh.alerts(fit)[0])
+    assert strip is not None
+    who, what = panel.assessors[panel.assessor_index[12]], panel.objects[panel.object_index[12]]
+    assert strip.far == ((6000.0, f"{who} on {what}"),)
+    assert strip.others == tuple(sorted(set(np.delete(score, 12).tolist())))
+    assert strip.words == f"{score.size - 1} other scores, {min(strip.others):g} to {max(strip.others):g}"
+    assert all(strip.axis.has(one) for one in score)
+    assert strip_of(eh.alerts(eh.calibrate(panel), eh.decide(eh.rank(eh.calibrate(panel), top=10), 10))[0]) is None
 
 
 @pytest.mark.parametrize("count", [4, 61, 300])

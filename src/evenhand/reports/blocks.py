@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from evenhand.answers.alerts import Alert
 from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
 from evenhand.answers.explain import Explanation, explain
@@ -59,6 +60,9 @@ BARS: Final = 120
 
 CHANGED: Final = 40
 """Of so many objects, the nearest to the line, it is told which other scores would change their status."""
+
+NAMED_FAR: Final = 3
+"""Of so many scores that must be checked it is said whose they are."""
 
 ROWS: Final = 600
 """Up to this many rows a table has, and objects a page of their own within a page."""
@@ -228,6 +232,38 @@ def _statuses(rows: Sequence[Standing]) -> str:
     if len(counts) == 1:
         return phrase("all {status}", status=status_word(str(rows[0].status)))
     return ", ".join(f"{counts[name]:,} {status_word(name)}" for name in STATUS if counts[name])
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """All scores along their scale, with those that must be checked: where each stands, and whose it is."""
+
+    axis: Axis
+    others: tuple[float, ...]
+    words: str
+    far: tuple[tuple[float, str], ...]
+
+
+def strip_of(alert: Alert) -> Strip | None:
+    """Return the scores that an alert says to check among all others; None where it names none."""
+    if not alert.scores or not alert.outcomes or alert.outcomes[0].fit.panel.turned is not None:
+        return None
+    panel = alert.outcomes[0].fit.panel
+    rest = np.delete(panel.score, list(alert.scores))
+    far = tuple(
+        (
+            float(panel.score[at]),
+            phrase(
+                "{assessor} on {object}",
+                assessor=cited(panel.assessors[panel.assessor_index[at]], "assessor"),
+                object=cited(panel.objects[panel.object_index[at]], panel.noun),
+            ),
+        )
+        for at in alert.scores[:NAMED_FAR]
+    )
+    low, high = (f"{end:g}".replace("-", "−") for end in (rest.min(), rest.max()))
+    words = phrase("{count} other scores, {low} to {high}", count=f"{rest.size:,}", low=low, high=high)
+    return Strip(axis([*panel.score.tolist()]), tuple(np.unique(rest).tolist()), words, far)
 
 
 @dataclass(frozen=True, slots=True)

@@ -535,6 +535,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     if fit.panel.confidence == "none":  # methods that differ in what confidence counts are one
         methods = [row for row in methods if row["method"] not in _SAME_WITHOUT or row["method"] == fit.method]
     errors = by_error({"methods": methods})
+    notes, said = [*report.summary["notes"], *problem_records(report.notes)], " ".join(report.decision)
     environment.globals |= laid_out
     return environment.get_template("report.html").render(
         report=report,
@@ -565,7 +566,8 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         settings=json.dumps(dict(report.mark.settings), default=repr, ensure_ascii=False, indent=1),
         written=written.strftime("%Y-%m-%d %H:%M UTC"),
         date=f"{written.day} {written.strftime('%B %Y')}",
-        all_notes=[*report.summary["notes"], *problem_records(report.notes)],
+        all_notes=[note for note in notes if note["kind"] != "evidence" and note["message"] not in said],
+        technical_notes=[note for note in notes if note["kind"] == "evidence"],
     )
 
 
@@ -603,6 +605,7 @@ def filters() -> dict[str, Callable[..., Any]]:
         "sentence": sentence,
         "halves": halves,
         "a_noun": a_noun,
+        "strip": blocks.strip_of,
         "css": lambda text: "".join(f"\\{ord(one):x} " if not one.isalnum() and one != " " else one for one in text),
         "lowered": lowered,
         "more_of": more_of,
