@@ -298,7 +298,8 @@ def test_each_reader_has_alerts_and_files_in_one_language(demo: tuple[Any, str])
 
 
 if __name__ == "__main__":
+    translated = catalogue()
     sys.stdout.writelines(
-        f"{text!r} {plural!r}\n" for text, plural in messages().items() if (text, plural) not in catalogue()
+        f"{text!r} {plural!r}\n" for text, plural in messages().items() if (text, plural) not in translated
     )
     CATALOGUE.with_suffix(".mo").write_bytes(compiled())
