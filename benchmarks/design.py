@@ -140,7 +140,7 @@ def annealed(task: Task, start: Flags, seconds: float) -> float:
             target = target[~inverse.chosen[target] & (loads < task.most_load)[task.assessor[target]]]
             target = target if loads[task.assessor[pair]] > task.least_load[task.assessor[pair]] else target[:0]
             moves, signs = [np.array([pair]), target], (-1, 1)
-        keeps = task.allowed(task.rules.sums(inverse.chosen), moves, signs)
+        keeps = task.allowed(task.limits.sums(inverse.chosen), moves, signs)
         moves = [moves[0], *(one[keeps] for one in moves[1:])]
         if not moves[-1].size:
             continue

@@ -15,7 +15,7 @@ from designs import covariance
 from evenhand.answers.decision import decision_for
 from evenhand.data import demo_path
 from evenhand.design.change import alternates, changes
-from evenhand.design.rules import Rules
+from evenhand.design.limits import Limits
 from evenhand.errors import InputError, NoDesignError
 from evenhand.panel.panel import Panel
 
@@ -223,8 +223,8 @@ def test_no_alternate_breaks_a_rule() -> None:
     design = made()
     task = design.task
     first = np.flatnonzero((task.object == 0) & ~design.chosen)
-    rules = Rules.of([([*np.flatnonzero(design.chosen & (task.object == 0)).tolist(), int(first[0])], 0, 2, "kind")])
-    ruled = replace(design, task=replace(task, rules=rules))
+    limits = Limits.of([([*np.flatnonzero(design.chosen & (task.object == 0)).tolist(), int(first[0])], 0, 2, "kind")])
+    ruled = replace(design, task=replace(task, limits=limits))
     barred = task.assessors[task.assessor[first[0]]]
     pairs = set(zip(alternates(ruled, 3).assessor, alternates(ruled, 3).object, strict=True))
     assert (barred, "P1") not in pairs

@@ -13,8 +13,8 @@ from scipy.optimize import linprog
 from designs import all_designs, make_task
 from evenhand.compiled import Flags
 from evenhand.design import lottery as lotteries
+from evenhand.design.limits import Limits
 from evenhand.design.lottery import Lottery, commitment, lottery
-from evenhand.design.rules import Rules
 from evenhand.design.start import parts_of
 from evenhand.design.task import Task
 from evenhand.errors import InputError, NoDesignError
@@ -58,10 +58,8 @@ def best_of(task: Task, designs: list[Flags], cap: float) -> float | None:
     """Return the largest expected expertise of a lottery over listed designs with a cap; None where there is none."""
     assert task.expertise is not None
     chosen = np.array(designs, dtype=float).T
-    limits = np.where(task.fixed, 1.0, cap)
-    found = linprog(
-        -(task.expertise @ chosen), A_ub=chosen, b_ub=limits, A_eq=np.ones((1, chosen.shape[1])), b_eq=[1.0]
-    )
+    caps = np.where(task.fixed, 1.0, cap)
+    found = linprog(-(task.expertise @ chosen), A_ub=chosen, b_ub=caps, A_eq=np.ones((1, chosen.shape[1])), b_eq=[1.0])
     return None if found.fun is None else -float(found.fun) / task.total
 
 
@@ -128,17 +126,17 @@ def test_exchanges_between_two_designs_keep_what_they_have_together(
         assert (task.loads(own) <= np.maximum(*loads)).all()
 
 
-def _seniors(task: Task) -> Rules:
+def _seniors(task: Task) -> Limits:
     """At least one of the first third of assessors for every object, and at most one of any four institutions' two."""
-    limits = []
+    sets = []
     for o in range(task.n_objects):
         own = range(int(task.start[o]), int(task.start[o + 1]))
-        limits.append(([p for p in own if task.assessor[p] < task.n_assessors // 3], 1.0, np.inf, "a senior"))
+        sets.append(([p for p in own if task.assessor[p] < task.n_assessors // 3], 1.0, np.inf, "a senior"))
         for institution in range(4):
             same = [p for p in own if task.assessor[p] % 6 == institution]
             if len(same) > 1:
-                limits.append((same, 0.0, 1.0, "one of an institution"))
-    return Rules.of(limits)
+                sets.append((same, 0.0, 1.0, "one of an institution"))
+    return Limits.of(sets)
 
 
 def problems() -> list[tuple[str, Task, float]]:
@@ -156,7 +154,7 @@ def problems() -> list[tuple[str, Task, float]]:
         ("conflicts and fixed pairs", replace(mixed, fixed=fixed), 0.35),
         ("rings", replace(rings, expertise=generator.random(rings.n_pairs)), 0.25),
         ("split topics", replace(split, expertise=topic), 0.6),
-        ("rules", replace(ruled, rules=_seniors(ruled)), 0.45),
+        ("rules", replace(ruled, limits=_seniors(ruled)), 0.45),
     ]
 
 

@@ -219,7 +219,7 @@ def test_the_floor_is_the_highest_that_any_design_has(seed: int) -> None:
     assert bound >= best - 1e-9
     if whole == best:
         assert floor == pytest.approx(best)
-    assert asked.rules.names[-1] == "an object has less expertise than the floor"
+    assert asked.limits.names[-1] == "an object has less expertise than the floor"
 
 
 def highest_by_constraints(expertise: np.ndarray, per_object: int, load: int) -> float:

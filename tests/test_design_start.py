@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from designs import all_designs, make_task
 from evenhand.design import program
 from evenhand.design import start as start_module
 from evenhand.design.causes import no_design
+from evenhand.design.limits import Limits
 from evenhand.design.program import least_cost
 from evenhand.design.start import join, parts_of
 from evenhand.design.task import Task
@@ -45,6 +47,24 @@ def test_a_design_is_found_if_and_only_if_there_is_one_and_joined_if_it_can_be(s
     else:
         with pytest.raises(NoDesignError):
             join(task, found, generator)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_where_nothing_costs_anything_some_design_is_found_if_and_only_if_there_is_one(seed: int) -> None:
+    task = drawn(seed)
+    generator = np.random.default_rng(seed)
+    senior = np.flatnonzero(generator.random(task.n_assessors) < 0.5)
+    sets = [
+        (np.flatnonzero((task.object == o) & np.isin(task.assessor, senior)).tolist(), 1.0, 2.0, "senior")
+        for o in range(task.n_objects)
+    ]
+    limited = replace(task, limits=Limits.of([one for one in sets if one[0]]))
+    for one in (task, limited):
+        found = least_cost(one, np.zeros(one.n_pairs))
+        there_is = next(all_designs(one), None) is not None
+        assert (found is not None) == there_is
+        if found is not None:
+            assert one.broken(found) == []
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -211,5 +231,5 @@ def test_a_solver_of_flows_that_gives_up_proves_nothing(monkeypatch: pytest.Monk
     monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: SimpleNamespace(x=None, status=1))
     task = parted()
     with pytest.raises(NoDesignError, match="no proof") as caught:
-        least_cost(task, np.zeros(task.n_pairs))
+        least_cost(task, np.ones(task.n_pairs))
     assert caught.value.kind == "not_found"

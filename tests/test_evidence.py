@@ -1,13 +1,17 @@
 """Log-evidence: the published numbers, brute-force integration, and what makes it undefined."""
 
-from math import gamma, lgamma, log, pi
+from math import exp, gamma, lgamma, log, pi
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.integrate import dblquad
 
 import evenhand as eh
-from evenhand.answers.evidence import default_priors
+from evenhand.answers.evidence import _average, _average_of_many, default_priors
+from evenhand.compiled import one_thread
 from evenhand.errors import InputError
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
@@ -137,3 +141,85 @@ def test_impossible_priors_are_refused(numbers: tuple[float, ...]) -> None:
 def test_default_priors_exist_for_scores_that_are_all_alike() -> None:
     priors = default_priors(Panel.from_arrays([0, 0, 1], [0, 1, 1], [5.0, 5.0, 5.0]))
     assert 0 < priors.w_min < priors.w_max
+
+
+def integrated(panel: Panel, precision: NDArray[np.float64], priors: eh.Priors) -> float:
+    """Return the log-evidence of a shrunk fit by the covariance of all scores, and scipy's integral over both sds.
+
+    With r and q the sds over that of the noise, the scores have the covariance w (1/c + r^2 [same object] + q^2 [same
+    assessor]), about a level whose prior is normal about v_ref; w has the prior 1/w, and the sds are w^(1/2) r and q.
+    """
+    same_object = panel.object_index[:, None] == panel.object_index
+    same_assessor = panel.assessor_index[:, None] == panel.assessor_index
+    count, nu = panel.n_assessments, panel.n_assessments - 1
+
+    def height(r: float, q: float) -> float:
+        covariance = np.diag(1 / precision) + r**2 * same_object + q**2 * same_assessor
+        turned = np.linalg.solve(covariance, np.stack([np.ones(count), panel.score], axis=1))
+        told, mean = turned[:, 0].sum(), turned[:, 1].sum() / turned[:, 0].sum()
+        residual = float((panel.score - mean) @ (turned[:, 1] - mean * turned[:, 0]))
+        marginal = -(np.linalg.slogdet(covariance)[1] + log(told)) / 2
+        marginal += lgamma(nu / 2 - 1) - nu / 2 * log(pi) - (nu / 2 - 1) * log(residual) - log(2)
+        variance = priors.sigma_O**2 + residual / nu / float(told)
+        return float(marginal) - (log(2 * pi * variance) + (float(mean) - priors.v_ref) ** 2 / variance) / 2
+
+    top = max(height(exp(x), exp(y)) for x in np.arange(-3, 5, 0.5) for y in np.arange(-3, 5, 0.5))
+    # from 0 to infinity, as r = t / (1 - t)
+    area, _ = dblquad(
+        lambda y, x: exp(height(x / (1 - x), y / (1 - y)) - top) / (1 - x) ** 2 / (1 - y) ** 2,
+        *(0.0, 1 - 1e-9, 0.0, 1 - 1e-9),
+        epsabs=0.0,
+        epsrel=1e-5,
+    )
+    return top + log(area) - log(priors.sigma_O * priors.sigma_A * log(priors.w_max / priors.w_min))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "options"),
+    [
+        ((10, 4, 3), {}),
+        ((12, 6, 2), {"bias_sd": 0.1, "uncertainties": (8.0,)}),
+        ((12, 5, 3), {"value_sd": 0.5, "uncertainties": (10.0,)}),
+        ((4, 9, 5), {"bias_sd": 20.0}),
+    ],
+    ids=["both spread", "biases vanish", "values vanish", "more assessors"],
+)
+def test_the_evidence_of_a_shrunk_fit_agrees_with_integration_by_another_program(
+    sizes: tuple[int, int, int], options: dict[str, Any]
+) -> None:
+    panel = eh.simulate_panel(*sizes, seed=3, **options).panel
+    fit = eh.refine(panel, shrink=True)
+    priors = default_priors(panel)
+    found = eh.evidence(fit, priors).log_evidence
+    assert found == pytest.approx(integrated(panel, panel.precision, priors), abs=1e-5)
+
+
+def test_the_evidence_of_a_shrunk_fit_does_not_depend_on_how_its_variances_were_estimated() -> None:
+    panel = eh.simulate_panel(20, 6, 3, seed=2).panel
+    fits = [
+        eh.refine(panel, shrink=True),
+        eh.refine(panel, shrink=True, likelihood="ml"),
+        eh.refine(panel, shrink=True, noise="declared"),
+    ]
+    reml, ml, declared = (eh.evidence(fit).log_evidence for fit in fits)
+    assert ml == pytest.approx(reml, abs=1e-6)
+    assert declared == pytest.approx(reml, abs=1e-6)
+
+
+def test_points_of_large_panels_have_the_same_evidence_as_sums_over_all_ratios() -> None:
+    search = eh.refine(eh.simulate_panel(200, 120, 4, seed=1).panel, shrink=True).model.behind
+    assert search is not None
+    priors = default_priors(search.work.panel)
+    with one_thread(120):
+        assert _average_of_many(search, priors) == pytest.approx(_average(search, priors), abs=2e-4)
+
+
+def test_a_shrunk_fit_whose_sds_have_no_end_has_no_evidence() -> None:
+    two = eh.simulate_panel(9, 2, 2, seed=1).panel
+    chain = np.repeat(np.arange(9), 2)
+    score = np.random.default_rng(1).normal(50.0, 10.0, 18)
+    tree = eh.Panel.from_arrays(chain, chain + np.tile([0, 1], 9), score)
+    for panel, reason in ((two, "two objects or assessors"), (tree, "no degrees of freedom")):
+        found = eh.evidence(eh.refine(panel, shrink=True))
+        assert found.log_evidence is None
+        assert reason in str(found.notes[0])

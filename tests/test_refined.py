@@ -31,6 +31,7 @@ from evenhand.models.posterior import Marginal
 from evenhand.models.reweighting import settle
 from evenhand.models.robust import Huber, Student
 from evenhand.models.rounded import Rounded
+from evenhand.models.scaled import Ties
 from evenhand.models.setting import Node, Setting, Work
 from evenhand.models.variances import slopes
 from evenhand.panel.confidence import FACTOR
@@ -1048,6 +1049,41 @@ def test_slopes_follow_the_scales(w: float | None, bias_ratio: float) -> None:
             for x in (1e-3, -1e-3)
         )
         assert found[name] == pytest.approx((up - down) / 2e-3, abs=1e-4), name
+
+
+@pytest.mark.parametrize("shape", [(30, 5), (6, 9)], ids=["more objects", "more assessors"])
+@pytest.mark.parametrize("bias_ratio", [225.0, 0.0], ids=["", "no biases"])
+def test_what_ties_the_scales_are_the_second_derivatives_of_their_density(
+    shape: tuple[int, int], bias_ratio: float
+) -> None:
+    n_objects, n_assessors = shape
+    work = work_for(scaled_panel(n_objects=n_objects, n_assessors=n_assessors))
+    setting = Setting(value_ratio=225.0, bias_ratio=bias_ratio, scale_ratio=0.1, w=1.2)
+    node, height = settle(work, setting, slack=1e-2), height_of_scales(work, setting, None)
+    ties, step = Ties.at_fit(work, node), 1e-3
+    free = np.vstack([np.eye(n_assessors - 1), -np.ones(n_assessors - 1)])  # logs whose sum is zero
+    found = free.T @ ties.bent @ free / 1.2
+    unit = step * free.T
+    for i in range(n_assessors - 1):
+        for j in range(n_assessors - 1):
+            corners = [a * b * height(node.log_scale + a * unit[i] + b * unit[j]) for a in (1, -1) for b in (1, -1)]
+            assert found[i, j] == pytest.approx(-sum(corners) / (4 * step**2), rel=1e-4, abs=1e-4), (i, j)
+
+
+@pytest.mark.parametrize("w", [None, 1.2], ids=["noise unknown", "noise given"])
+@pytest.mark.parametrize("shape", [(30, 5), (6, 9)], ids=["more objects", "more assessors"])
+def test_scales_follow_the_variances(w: float | None, shape: tuple[int, int]) -> None:
+    work = work_for(scaled_panel(n_objects=shape[0], n_assessors=shape[1]))
+    setting = Setting(value_ratio=225.0, bias_ratio=150.0, scale_ratio=0.1, w=w)
+    found = Ties.at_fit(work, settle(work, setting, slack=1e-3)).follow
+    assert set(found) == {"value_ratio", "bias_ratio", "scale_ratio"} | (set() if w is None else {"w"})
+    for name, way in found.items():
+        up, down = (
+            settle(work, replace(setting, **{name: getattr(setting, name) * np.exp(x)}), slack=1e-3).log_scale
+            for x in (1e-2, -1e-2)
+        )
+        close(way, (up - down) / 2e-2, atol=1e-5)
+        assert np.abs(way).max() > 1e-3
 
 
 @pytest.mark.parametrize(("scale_sd", "seed"), [(0.35, 6), (0.0, 5)])

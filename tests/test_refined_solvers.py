@@ -16,8 +16,8 @@ from evenhand.panel.panel import Panel
 from evenhand.solve import Solver, SolverKind, choose_solver
 from evenhand.solve.bordered import BorderedSolver, StretchedSolver
 from evenhand.solve.direct import DirectSolver
-from evenhand.solve.equations import make_system
-from evenhand.solve.priors import PriorGraph, PriorSolver
+from evenhand.solve.equations import System, make_system
+from evenhand.solve.priors import PriorGraph, PriorSolver, sums_over_priors
 from panels import connected_panels, edge_lists, random_panel
 
 Floats = NDArray[np.float64]
@@ -415,3 +415,22 @@ def test_priors_of_any_strength_keep_their_digits(seed: int, of_values: float, o
     close(np.concatenate([found.values, found.biases]), mean[: dense.members], max(scale, 1.0))
     wanted = np.diagonal(dense.covariance)
     np.testing.assert_allclose(np.concatenate(solver.diagonal()), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("is_dense", [True, False])
+@pytest.mark.parametrize("sizes", [(12, 5), (5, 12)])
+def test_sums_over_many_priors_are_those_of_a_dense_problem_for_each(
+    sizes: tuple[int, int], is_dense: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(System, "is_dense", is_dense)
+    panel = random_panel(3, *sizes)
+    system = make_system(panel, find_components(panel))
+    of_kept = np.geomspace(1e-4, 1e4, 5)
+    found = sums_over_priors(system, panel.score, 0.3, of_kept)
+    for at, kept in enumerate(of_kept.tolist()):
+        of_values, of_biases = system.orient(kept, 0.3)
+        dense = with_priors(panel, np.full(panel.n_objects, of_values), np.full(panel.n_assessors, of_biases))
+        assert found.residual[at] == pytest.approx(dense.total(panel.score), rel=1e-9)
+        assert found.log_determinant[at] == pytest.approx(np.linalg.slogdet(dense.precision)[1], rel=1e-9, abs=1e-9)
+        assert found.mean[at] == pytest.approx(dense.mean(panel.score)[-1], rel=1e-9)
+        assert found.mean_variance[at] == pytest.approx(dense.inverse[-1, -1], rel=1e-9)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -75,6 +74,8 @@ def argument(name: str, value: object = None) -> str:
         return speaker(name, value)
     if value is None:
         return name
+    import json
+
     return f"{name}={json.dumps(value, ensure_ascii=False) if isinstance(value, str | Mapping) else value}"
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from math import inf, isfinite, lgamma, log, pi, sqrt
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from math import asinh, cosh, exp, inf, isfinite, lgamma, log, pi, sinh, sqrt
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.compiled import one_thread
 from evenhand.errors import InputError, Problem, SolveError, too_extreme
 from evenhand.frames import Shown
 from evenhand.models.fit import Fit
@@ -20,6 +22,17 @@ if TYPE_CHECKING:
 
 _FINE: Final = 0.01
 """The smallest noise that is thought possible, beside the spread of scores that lie on no grid."""
+
+_SPACING: Final = 0.8
+_COARSEST: Final = 0.45
+"""Spacing of a sum that stands for an integral, beside the standard deviation of what is integrated, and at most."""
+
+_REACH: Final = 16.0
+_LOW: Final = 14.0
+"""So far from its peak, and where its log is so much lower, what is integrated counts for nothing."""
+
+_LEAST: Final = 1e-7
+"""Stands for a standard deviation of zero, beside that of the estimates."""
 
 _FARTHEST = 1e150
 """Numbers of priors, in points, lie within this factor of 1, so that their squares can be had."""
@@ -154,36 +167,106 @@ def _none(fit: Fit, priors: Priors, reason: str) -> Evidence:
 def _shrunk(fit: Fit, search: Search, priors: Priors) -> Evidence:
     """Return the log-evidence of a shrunk fit: the marginal likelihood, averaged over the standard deviations.
 
-    With sd = sqrt(theta w) the average over w under the prior 1/w is in closed form, given the two ratios theta; the
-    average over these is taken at points of Gauss and Hermite about its peak.
+    With sd = sqrt(theta w) the average over w under the prior 1/w is in closed form, given the two ratios theta.
     """
-    from evenhand.models.variances import log_integral
-
-    def height(point: NDArray[np.float64]) -> float:
-        node = search.node(point)
-        nu, half = node.freedom, node.residual / 2
-        result = node.log_marginal + log(half) + lgamma((nu - 2) / 2) - lgamma(nu / 2)  # E[w], for the two sds
-        result += float(point.sum()) / 2 - log(4 * priors.sigma_O * priors.sigma_A)
-        # the mean of the values has a normal prior, centred at v_ref, and not a flat one
-        variance = priors.sigma_O**2 + node.w * node.mean_variance
-        return float(result - (log(2 * pi * variance) + (node.mean - priors.v_ref) ** 2 / variance) / 2)
-
-    notes = []
+    panel, node = search.work.panel, search.best
+    told = panel.n_objects + panel.n_assessors - search.work.parts.n_components
+    if panel.n_assessments <= told:  # however small w is, the scores allow it
+        return _none(fit, priors, "there are no degrees of freedom left.")
+    if min(panel.n_objects, panel.n_assessors) < 3:  # two allow a spread of any size
+        return _none(fit, priors, "two objects or assessors do not tell how far values or biases spread.")
+    average = _average_of_many if search.is_large else _average
     try:
-        area = log_integral(height, search.point)
+        with one_thread(min(panel.n_objects, panel.n_assessors)):
+            found = average(search, priors)
     except SolveError as error:
         return _none(fit, priors, str(error))
-    result = area - log(log(priors.w_max / priors.w_min))
-    node = search.best
-    found = [("values", node.setting.value_ratio, priors.sigma_O), ("biases", node.setting.bias_ratio, priors.sigma_A)]
-    for what, ratio, most in found:
+    notes = []
+    said = [("values", node.setting.value_ratio, priors.sigma_O), ("biases", node.setting.bias_ratio, priors.sigma_A)]
+    for what, ratio, most in said:
         if ratio is not None and np.sqrt(ratio * node.w) > most:
             message = (
                 f"the log-evidence of {fit.method} takes it that the posterior lies inside the priors, and it does not "
                 f"for {what} (standard deviation {np.sqrt(ratio * node.w):.3g} against {most:.3g})."
             )
             notes.append(Problem("evidence_bulk", message))
-    return Evidence(result, priors, tuple(notes))
+    return Evidence(found - log(log(priors.w_max / priors.w_min)), priors, tuple(notes))
+
+
+def _about_mean(mean: Any, variance: Any, priors: Priors) -> Any:
+    """Return the log prior density of the mean of all values, found with this variance: normal about v_ref."""
+    variance = priors.sigma_O**2 + variance
+    return -(np.log(2 * pi * variance) + np.square(mean - priors.v_ref) / variance) / 2
+
+
+def _average_of_many(search: Search, priors: Priors) -> float:
+    """Return the same on a large panel, whose ratios have nearly normal logarithms."""
+    from evenhand.models.variances import Search, log_integral
+
+    found = Search(search.work, replace(search.base, w=None, is_ml=False), search.unknowns, search.best)
+    nu = search.work.panel.n_assessments - 1
+    constant = lgamma(nu / 2 - 1) - lgamma(nu / 2) - log(8 * priors.sigma_O * priors.sigma_A)
+
+    def height(point: NDArray[np.float64]) -> float:
+        node = found.node(point)
+        result = constant + node.log_marginal + log(node.residual) + float(point.sum()) / 2  # E[w], for the two sds
+        return float(result + _about_mean(node.mean, node.w * node.mean_variance, priors))
+
+    return log_integral(height, search.point)
+
+
+def _average(search: Search, priors: Priors) -> float:
+    """Return the log of the marginal likelihood, averaged over both standard deviations and w.
+
+    The average is over the roots r of the two ratios, in which the marginal likelihood is even, at r = a sinh(u) for
+    evenly spaced u from zero on: so the sum is as good as exact once the spacing is that of the standard deviation of u
+    (Trefethen & Weideman 2014). a is where scores begin to tell a ratio. For each u of the larger side all u of the
+    smaller one are had at once.
+    """
+    from evenhand.solve.equations import make_system
+    from evenhand.solve.priors import sums_over_priors
+
+    panel, node = search.work.panel, search.best
+    nu, system = panel.n_assessments - 1, make_system(replace(panel, precision=node.precision), search.work.parts)
+    kept_unit, gone_unit = (1 / sqrt(float(total.mean())) for total in (system.kept_total, system.gone_total))
+    ratios = system.orient(node.setting.value_ratio or 0.0, node.setting.bias_ratio or 0.0)
+    kept_peak, gone_peak = asinh(sqrt(ratios[0]) / kept_unit), asinh(sqrt(ratios[1]) / gone_unit)
+    spacing = _SPACING / sqrt(2 * system.n_kept)
+    kept = spacing * np.arange(max(0, int((kept_peak - _REACH) / spacing)), int((kept_peak + _REACH) / spacing) + 1)
+    of_kept = np.square(kept_unit * np.maximum(np.sinh(kept), _LEAST))
+    own = np.log(kept_unit * spacing * np.cosh(kept)) - system.n_kept * np.log(of_kept) / 2
+    own[0] -= 0.0 if kept[0] else log(2)
+
+    def line(u: float) -> float:
+        """Return the log of the integral over the smaller side."""
+        of_gone = (gone_unit * max(sinh(u), _LEAST)) ** 2
+        found = sums_over_priors(system, panel.score, 1 / of_gone, 1 / of_kept)
+        heights = own - (nu / 2 - 1) * np.log(found.residual) - found.log_determinant / 2
+        heights += _about_mean(found.mean, found.residual / nu * found.mean_variance, priors)
+        top = float(heights.max())
+        level = log(gone_unit * cosh(u)) - system.n_gone * log(of_gone) / 2
+        return level + top + log(float(np.exp(heights - top).sum()))
+
+    constant = lgamma(nu / 2 - 1) - nu / 2 * log(pi) + float(np.log(node.precision).sum()) / 2
+    return constant - log(2 * priors.sigma_O * priors.sigma_A) + _log_sum(line, gone_peak, 1 / sqrt(2 * system.n_gone))
+
+
+def _log_sum(line: Callable[[float], float], peak: float, least: float) -> float:
+    """Return the log of the integral from zero on of the exponential of an even function, whose peak is about there.
+
+    ``least`` is the smallest standard deviation that it may have.
+    """
+    best = line(peak)
+    bend = (2 * best - line(peak + least) - line(abs(peak - least))) / least**2
+    spacing = _SPACING * max(least, min(1 / sqrt(max(bend, 1e-9)), _COARSEST))
+    start, found = round(peak / spacing), {}
+    for way in (range(start, -1, -1), range(start + 1, start + int(_REACH / spacing))):
+        for at in way:
+            found[at] = line(at * spacing) - (0.0 if at else log(2))
+            best = max(best, found[at])
+            if found[at] < best - _LOW:
+                break
+    return best + log(spacing * sum(exp(one - best) for one in found.values()))
 
 
 def _sampling_notes(fit: Fit) -> list[Problem]:

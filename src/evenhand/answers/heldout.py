@@ -130,7 +130,7 @@ def _left_out(fit: Fit, node: Node | None, leverage: Floats) -> tuple[Part, NDAr
     mean = np.where(is_predicted, score - error, 0.0)
     variance, precision = leverage / slack / weight, weight
     if node is not None:
-        from evenhand.models.confidences import left_out_change
+        from evenhand.models.noise_factors import left_out_change
 
         precision = node.precision / left_out_change(fit.panel, node, leverage)
     if node is not None and node.setting.w is not None:

@@ -84,6 +84,16 @@ class EvenhandCommand(click.Command):
     appendix: Callable[[], Mapping[str, Sequence[str]]] | None = None
     """Returns lists of names that --help shows at its end."""
 
+    def __init__(self, name: str | None, *, group: type[Options], **attributes: Any) -> None:
+        super().__init__(name, **attributes)
+        self.group = group
+        del self.params  # so that the options are made when they are asked for: one run needs those of one command
+
+    @functools.cached_property
+    def params(self) -> list[click.Parameter]:  # type: ignore[override]
+        """The options, in the order in which --help lists them."""
+        return list(self.group.parameters())
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read what was typed, and refuse an option that was given two values."""
         given = list(args)
@@ -285,8 +295,7 @@ def command(
                     check()
                 return run(told)
 
-        parameters = list(group.parameters())
-        return click.command(name, cls=EvenhandCommand, epilog=epilog, params=parameters)(wrapped)
+        return click.command(name, cls=EvenhandCommand, epilog=epilog, group=group)(wrapped)
 
     return make
 

@@ -14,11 +14,11 @@ from evenhand.design.exchange import Found
 from evenhand.design.find import LARGEST_INVERSE, cheapest, find, require_inverse
 from evenhand.design.floor import floored
 from evenhand.design.inputs import Given, Members, Pairs, floats_of, members_of, pairs_of, pose, said_of
-from evenhand.design.limits import Asked, known_authors, limits_of, pairs_within
+from evenhand.design.limits import Limits
 from evenhand.design.loads import even_loads, load_levels
 from evenhand.design.lottery import lottery
 from evenhand.design.result import LARGEST_EXACT, Design, Record
-from evenhand.design.rules import Rules
+from evenhand.design.rules import Asked, known_authors, limits_of, pairs_within
 from evenhand.design.signals import (
     Conflict,
     Signal,
@@ -228,10 +228,10 @@ def assign(  # noqa: PLR0913
 
     def posed(given: Given) -> Task:
         task = pose(*sides, given, is_open=target_sd is not None, seed=seed)
-        limits = limits_of(asked, *sides, task.keys)
+        asked_for = limits_of(asked, *sides, task.keys)
         return replace(
             task,
-            rules=Rules.together(task.rules, limits),
+            limits=Limits.together(task.limits, asked_for),
             linked=pairs_within(linked, sides[0], "linked objects"),
         )
 

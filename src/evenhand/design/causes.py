@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import maximum_flow
 
 from evenhand.compiled import Codes, Flags
-from evenhand.design.limits import APART, EACH_OTHER
 from evenhand.design.program import by_integers
+from evenhand.design.rules import APART, EACH_OTHER
 from evenhand.design.task import Task
 from evenhand.errors import NoDesignError
 from evenhand.words import count_of, is_or_are, name_some
@@ -90,8 +90,8 @@ def _kinds(task: Task, *, connected: bool) -> list[Culprit]:
     wide = _wide(task)
     kinds = [
         *(
-            Culprit("limit", tuple(np.flatnonzero(wide.rules.kind == kind).tolist()))
-            for kind in range(len(wide.rules.names))
+            Culprit("limit", tuple(np.flatnonzero(wide.limits.kind == kind).tolist()))
+            for kind in range(len(wide.limits.names))
         ),
         Culprit("linked", tuple(range(len(task.linked)))),
         Culprit("fixed", tuple(np.flatnonzero(wide.fixed).tolist())),
@@ -174,7 +174,7 @@ def _relaxed(wide: Task, some: Sequence[Culprit], barred: Flags) -> tuple[Task, 
         most=np.where(asked, wide.most, n_assessors),
         least_load=np.where(least, wide.least_load, 0),
         most_load=np.where(most, wide.most_load, n_objects),
-        rules=wide.rules.some(chosen("limit", len(wide.rules))),
+        limits=wide.limits.some(chosen("limit", len(wide.limits))),
         linked=wide.linked[chosen("linked", len(wide.linked))],
     )
     return task, barred if chosen("conflicts", 1)[0] else np.zeros(barred.size, dtype=bool)
@@ -199,9 +199,9 @@ def _cause(task: Task, culprits: Sequence[Culprit]) -> list[tuple[object, ...]]:
             elif one.kind == "fixed":
                 found.append(("fixed", *_pairs(wide, [at])[0]))
             elif one.kind == "limit":
-                rules = wide.rules
-                pairs = _pairs(wide, rules.pair[rules.start[at] : rules.start[at + 1]].tolist())
-                found.append(("limit", rules.names[rules.kind[at]], tuple(pairs)))
+                limits = wide.limits
+                pairs = _pairs(wide, limits.pair[limits.start[at] : limits.start[at + 1]].tolist())
+                found.append(("limit", limits.names[limits.kind[at]], tuple(pairs)))
             elif one.kind == "linked":
                 found.append(("linked", *(task.objects[o] for o in task.linked[at].tolist())))
             else:
@@ -263,15 +263,15 @@ def _in_words(task: Task, culprits: Sequence[Culprit]) -> NoDesignError:
 
 
 def _limits_in_words(
-    task: Task, limits: Sequence[int], objects: dict[str, None], assessors: dict[str, None]
+    task: Task, which: Sequence[int], objects: dict[str, None], assessors: dict[str, None]
 ) -> list[str]:
     """Return limits in words, those of one kind together, and add whom they concern."""
-    rules, said = task.rules, []
+    limits, said = task.limits, []
     by_name: dict[str, list[str]] = {}
-    for at in limits:
-        name = rules.names[rules.kind[at]]
-        pairs = _pairs(task, rules.pair[rules.start[at] : rules.start[at + 1]].tolist())
-        about = int(rules.whose[at])
+    for at in which:
+        name = limits.names[limits.kind[at]]
+        pairs = _pairs(task, limits.pair[limits.start[at] : limits.start[at + 1]].tolist())
+        about = int(limits.whose[at])
         concerned = [task.objects[about]] if about >= 0 else list(dict.fromkeys(label for _, label in pairs))
         objects |= dict.fromkeys(concerned)
         if name in (APART, EACH_OTHER):
@@ -282,7 +282,7 @@ def _limits_in_words(
             else:
                 said.append(f"{one} and {other} must not review each other's work ({name_some(concerned)})")
         else:
-            if len(pairs) <= 4 and rules.most[at] < np.inf:
+            if len(pairs) <= 4 and limits.most[at] < np.inf:
                 assessors |= dict.fromkeys(who for who, _ in pairs)
             by_name.setdefault(name.removesuffix(" for each object"), []).extend(concerned)
     return [f"{name} ({_small(_objects(list(dict.fromkeys(ones))))})" for name, ones in by_name.items()] + said

@@ -189,9 +189,9 @@ def alternates(design: Design, count: int = 2) -> Alternates:
     most = task.most_load if design.stated_load is None else design.stated_load
     free = ~chosen & (task.loads(chosen) < most)[task.assessor]
     pairs = np.flatnonzero(free)
-    if len(task.rules):
-        entries = task.rules.by_pair(task.n_pairs)
-        pairs = pairs[task.rules.allow(task.rules.sums(chosen), entries, [pairs], (1,))]
+    if len(task.limits):
+        entries = task.limits.by_pair(task.n_pairs)
+        pairs = pairs[task.limits.allow(task.limits.sums(chosen), entries, [pairs], (1,))]
     left = coarse(_left(design, pairs))
     who, what = task.assessor[pairs], task.object[pairs]
     hands = max(np.unique(who).size, 1)

@@ -118,7 +118,7 @@ class Exchange:
         """Compute what follows from the design as it stands and costs little."""
         task, chosen = self.task, self.chosen
         self.loads, self.readings = task.loads(chosen), task.readings(chosen)
-        self.sums = task.rules.sums(chosen)
+        self.sums = task.limits.sums(chosen)
         self.free = np.flatnonzero(chosen & ~task.fixed)
         self.expertise = 0.0 if task.expertise is None else float(task.expertise[chosen].mean())
 

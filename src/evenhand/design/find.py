@@ -184,9 +184,9 @@ def _built(task: Task, seed: int) -> Flags | None:
         if blocks is None:
             return None
         chosen[np.repeat(np.arange(task.n_objects), readings), blocks.ravel()] = True
-    for _ in range(ORDERS if len(task.rules) else 1):
+    for _ in range(ORDERS if len(task.limits) else 1):
         mixed = chosen[generator.permutation(task.n_objects)][:, generator.permutation(task.n_assessors)]
-        if not task.rules.broken(mixed.ravel()):
+        if not task.limits.broken(mixed.ravel()):
             return np.asarray(mixed.ravel(), dtype=bool)
     return None
 
@@ -222,7 +222,7 @@ def open_pairs(task: Task, chosen: Flags) -> Codes:
     room = (task.loads(chosen) < task.most_load)[task.assessor]
     room &= (task.readings(chosen) < task.most)[task.object]
     pairs = np.flatnonzero(room & ~chosen)
-    return pairs[task.allowed(task.rules.sums(chosen), [pairs], (1,))]
+    return pairs[task.allowed(task.limits.sums(chosen), [pairs], (1,))]
 
 
 def cheapest(
@@ -354,7 +354,7 @@ def _thinned(task: Task, chosen: Flags, aim: Aim, target_sd: float) -> Flags:
         free = inverse.chosen & ~task.fixed & (task.cost > 0)
         free &= (loads > task.least_load)[task.assessor] & (readings > task.least)[task.object]
         pairs = np.flatnonzero(free)
-        pairs = pairs[task.allowed(task.rules.sums(inverse.chosen), [pairs], (-1,))]
+        pairs = pairs[task.allowed(task.limits.sums(inverse.chosen), [pairs], (-1,))]
         if not pairs.size:
             return inverse.chosen.copy()
         rise = inverse.mean_variances([pairs], (-1,)) - inverse.variance
@@ -385,7 +385,7 @@ def _handed_over(task: Task, chosen: Flags, aim: Aim, target_sd: float) -> Flags
             target = np.arange(task.start[object_], task.start[object_ + 1])
             target = target[~inverse.chosen[target] & (task.cost[target] < task.cost[pair])]
             target = target[(loads < task.most_load)[task.assessor[target]]]
-            sums = task.rules.sums(inverse.chosen)
+            sums = task.limits.sums(inverse.chosen)
             target = target[task.allowed(sums, [np.array([pair]), target], (-1, 1))]
             for other in target[np.argsort(task.cost[target], kind="stable")].tolist():
                 if _level(inverse.variances_after([pair, other], (-1, 1)), aim) <= target_sd:

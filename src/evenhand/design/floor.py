@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from evenhand.compiled import Flags, Floats
 from evenhand.design.causes import no_design
+from evenhand.design.limits import Limits
 from evenhand.design.lottery import limits_of_pairs
 from evenhand.design.program import least_cost
-from evenhand.design.rules import Rules
 from evenhand.design.start import joined
 from evenhand.design.task import Task
 from evenhand.errors import NoDesignError, bad_option
@@ -67,7 +67,7 @@ def floored(task: Task, *, seed: int) -> tuple[Task, float, float]:
 
 def _with_floor(task: Task, expertise: Floats, floor: float) -> Task:
     """Return the task with a floor under the mean expertise of the readers of every object."""
-    limits = Rules(
+    floors = Limits(
         start=task.start,
         pair=np.arange(task.n_pairs),
         weight=expertise,
@@ -76,7 +76,7 @@ def _with_floor(task: Task, expertise: Floats, floor: float) -> Task:
         kind=np.zeros(task.n_objects, dtype=np.int64),
         names=["an object has less expertise than the floor"],
     )
-    return replace(task, rules=Rules.together(task.rules, limits))
+    return replace(task, limits=Limits.together(task.limits, floors))
 
 
 def _highest(task: Task, expertise: Floats) -> tuple[Flags | None, float]:

@@ -173,15 +173,15 @@ def _scale(task: Task, cap: float) -> tuple[int, int]:
 
 def limits_of_pairs(task: Task) -> tuple[Any, Floats, Floats]:
     """Return what must hold of the pairs of a design, least <= A x <= most: readings, loads, the total and rules."""
-    pair, ones, rules = np.arange(task.n_pairs), np.ones(task.n_pairs), task.rules
+    pair, ones, limits = np.arange(task.n_pairs), np.ones(task.n_pairs), task.limits
     rows = [
         sp.csr_array((ones, (task.object, pair)), (task.n_objects, task.n_pairs)),
         sp.csr_array((ones, (task.assessor, pair)), (task.n_assessors, task.n_pairs)),
         sp.csr_array(np.ones((1, task.n_pairs))),
-        sp.csr_array((rules.weight, (rules.limit, rules.pair)), (len(rules), task.n_pairs)),
+        sp.csr_array((limits.weight, (limits.limit, limits.pair)), (len(limits), task.n_pairs)),
     ]
-    least = np.concatenate([task.least, task.least_load, [task.total], rules.least])
-    most = np.concatenate([task.most, task.most_load, [task.total], rules.most])
+    least = np.concatenate([task.least, task.least_load, [task.total], limits.least])
+    most = np.concatenate([task.most, task.most_load, [task.total], limits.most])
     return sp.vstack([row for row in rows if row.shape[0]]).tocsc(), least.astype(np.float64), most.astype(np.float64)
 
 
@@ -222,11 +222,11 @@ def _too_low(task: Task, cap: float) -> NoDesignError:
     below = sp.hstack([sp.eye_array(task.n_pairs, format="csc"), -worst]).tocsr()[free]
     wide: Any = sp.hstack([matrix, sp.csc_array((matrix.shape[0], 1))]).tocsr()
     rows: Any = sp.vstack([wide[np.isfinite(high)], -wide[np.isfinite(low)], below])
-    limits = np.concatenate([high[np.isfinite(high)], -low[np.isfinite(low)], np.zeros(free.size)])
+    ends = np.concatenate([high[np.isfinite(high)], -low[np.isfinite(low)], np.zeros(free.size)])
     bounds: Any = [*((float(one), 1.0) for one in task.fixed.tolist()), (0.0, 1.0)]
     aim = np.zeros(task.n_pairs + 1)
     aim[-1] = 1.0
-    found = linprog(aim, A_ub=rows, b_ub=limits, bounds=bounds, method="highs")
+    found = linprog(aim, A_ub=rows, b_ub=ends, bounds=bounds, method="highs")
     if found.x is None:
         return NoDesignError("No design keeps all rules, whatever the probabilities of pairs.", kind="together")
     smallest = np.ceil(1e4 * (found.x[-1] - 1e-7)) / 1e4
@@ -243,10 +243,10 @@ def _too_low(task: Task, cap: float) -> NoDesignError:
 
 def _groups(task: Task) -> Codes:
     """Return a number for each pair (K), the same for pairs of one object to which the same rules apply."""
-    if not len(task.rules):
+    if not len(task.limits):
         return np.asarray(task.object, dtype=np.int64)
     begin, order = task.entries
-    of_pair = task.rules.limit[order].tolist()
+    of_pair = task.limits.limit[order].tolist()
     known: dict[tuple[int, ...], int] = {}
     found = [
         known.setdefault((object_, *sorted(of_pair[first:last])), len(known))
@@ -282,13 +282,13 @@ def _taken(task: Task, counts: Codes, cards: int, generator: np.random.Generator
     """Return one design of a deck that leaves as much for each of the others."""
     part = np.flatnonzero(counts)
     small = _only(task, part)
-    held = small.rules.weight == 1
-    plain = np.bincount(small.rules.limit[~held], minlength=len(small.rules)) == 0
+    held = small.limits.weight == 1
+    plain = np.bincount(small.limits.limit[~held], minlength=len(small.limits)) == 0
     sums = [
         np.bincount(index, counts[part], size) / cards
         for index, size in ((small.object, task.n_objects), (small.assessor, task.n_assessors))
     ]
-    of_rules = np.bincount(small.rules.limit, small.rules.weight * counts[part][small.rules.pair], len(small.rules))
+    of_rules = np.bincount(small.limits.limit, small.limits.weight * counts[part][small.limits.pair], len(small.limits))
     low, high = (np.where(plain, snap(of_rules / cards), bound) for snap, bound in ((_floor, -np.inf), (_ceil, np.inf)))
     tight = replace(
         small,
@@ -297,9 +297,11 @@ def _taken(task: Task, counts: Codes, cards: int, generator: np.random.Generator
         most=_ceil(sums[0]).astype(np.int64),
         least_load=_floor(sums[1]).astype(np.int64),
         most_load=_ceil(sums[1]).astype(np.int64),
-        rules=replace(small.rules, least=np.maximum(small.rules.least, low), most=np.minimum(small.rules.most, high)),
+        limits=replace(
+            small.limits, least=np.maximum(small.limits.least, low), most=np.minimum(small.limits.most, high)
+        ),
     )
-    free = replace(tight, rules=type(small.rules)(), linked=task.linked[:0])
+    free = replace(tight, limits=type(small.limits)(), linked=task.linked[:0])
     for tried in (tight, free):  # without rules there is one; it is mended later
         found = _least_cost(tried, generator.random(part.size))
         if found is not None:
@@ -327,10 +329,10 @@ def _ceil(numbers: Floats) -> Floats:
 
 def _only(task: Task, pairs: Codes) -> Task:
     """Return a task of which only some pairs, ascending, may be chosen."""
-    rules, place = task.rules, np.full(task.n_pairs, -1)
+    limits, place = task.limits, np.full(task.n_pairs, -1)
     place[pairs] = np.arange(pairs.size)
-    kept = place[rules.pair] >= 0
-    sizes = np.bincount(rules.limit[kept], minlength=len(rules))
+    kept = place[limits.pair] >= 0
+    sizes = np.bincount(limits.limit[kept], minlength=len(limits))
     return replace(
         task,
         object=task.object[pairs],
@@ -339,11 +341,11 @@ def _only(task: Task, pairs: Codes) -> Task:
         expertise=None if task.expertise is None else task.expertise[pairs],
         cost=task.cost[pairs],
         fixed=task.fixed[pairs],
-        rules=replace(
-            rules,
+        limits=replace(
+            limits,
             start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            pair=place[rules.pair[kept]],
-            weight=rules.weight[kept],
+            pair=place[limits.pair[kept]],
+            weight=limits.weight[kept],
         ),
     )
 
@@ -439,7 +441,7 @@ def _faults(task: Task, pairs: Codes) -> int:
     """Return how many rules a design breaks, and into how many parts too many it falls."""
     chosen = np.zeros(task.n_pairs, dtype=bool)
     chosen[pairs] = True
-    broken = int((task.rules.beyond(chosen) != 0).sum()) if len(task.rules) else 0
+    broken = int((task.limits.beyond(chosen) != 0).sum()) if len(task.limits) else 0
     if len(task.linked):
         broken += len(task.broken(chosen))
     return parts_of(task, chosen)[0] - 1 + broken

@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import maximum_flow
 
 from evenhand.compiled import Codes, Flags, Floats
-from evenhand.design.rules import SLACK, Rules, Tally
+from evenhand.design.limits import SLACK, Limits, Tally
 from evenhand.design.task import Task
 from evenhand.errors import NoDesignError
 
@@ -50,7 +51,7 @@ def least_cost(task: Task, cost: Floats) -> Flags | None:
     search ended without a design and without a proof that there is none.
     """
     everything = np.ones(task.n_pairs, dtype=bool)
-    if (task.rules.sums(everything) < task.rules.least - SLACK).any():
+    if (task.limits.sums(everything) < task.limits.least - SLACK).any():
         return None
     nest = Nest.of(task)
     if nest.is_whole and not len(task.linked):
@@ -112,33 +113,33 @@ class Nest:
     @classmethod
     def of(cls, task: Task) -> Nest:
         """Return all limits if they are nested, otherwise some: those first that ask for something."""
-        whole = cls._made(task, np.zeros(len(task.rules), dtype=bool))
-        return whole if whole.is_whole else cls._made(task, task.rules.least <= 0)
+        whole = cls._made(task, np.zeros(len(task.limits), dtype=bool))
+        return whole if whole.is_whole else cls._made(task, task.limits.least <= 0)
 
     @classmethod
     def _made(cls, task: Task, later: Flags) -> Nest:
         """Return nested limits, taking large sets before small ones, after those that come ``later`` or not."""
-        rules = task.rules
-        sizes = np.diff(rules.start)
-        inner, above = np.full(task.n_pairs, -1), np.full(len(rules), -1)
-        is_in = np.zeros(len(rules), dtype=bool)
+        limits = task.limits
+        sizes = np.diff(limits.start)
+        inner, above = np.full(task.n_pairs, -1), np.full(len(limits), -1)
+        is_in = np.zeros(len(limits), dtype=bool)
         full = np.flatnonzero(sizes > 0)
         if not full.size:
             return cls(is_in, above, inner)
-        object_ = task.object[rules.pair]
-        low, high = (end.reduceat(object_, rules.start[full]) for end in (np.minimum, np.maximum))
-        plain = np.logical_and.reduceat(rules.weight == 1.0, rules.start[full]) & (low == high)
+        object_ = task.object[limits.pair]
+        low, high = (end.reduceat(object_, limits.start[full]) for end in (np.minimum, np.maximum))
+        plain = np.logical_and.reduceat(limits.weight == 1.0, limits.start[full]) & (low == high)
         full, low = full[plain], low[plain]
         order = np.lexsort((-sizes[full], later[full], low))
         full, low = full[order], low[order]
         # a round for the first limit of each object, one for the second, and so on
-        turn = np.full(len(rules), -1)
+        turn = np.full(len(limits), -1)
         turn[full] = np.arange(full.size) - np.searchsorted(low, low)
-        entries = np.argsort(turn[rules.limit], kind="stable")
-        begin = np.searchsorted(turn[rules.limit][entries], np.arange(int(turn.max(initial=-1)) + 2))
+        entries = np.argsort(turn[limits.limit], kind="stable")
+        begin = np.searchsorted(turn[limits.limit][entries], np.arange(int(turn.max(initial=-1)) + 2))
         for one in range(begin.size - 1):
             now = entries[begin[one] : begin[one + 1]]
-            limit, pair = rules.limit[now], rules.pair[now]
+            limit, pair = limits.limit[now], limits.pair[now]
             first = np.flatnonzero(np.diff(limit, prepend=-1))
             around = inner[pair]
             fits = np.minimum.reduceat(around, first) == np.maximum.reduceat(around, first)
@@ -155,7 +156,7 @@ def _flow(task: Task, cost: Floats, nest: Nest) -> Flags | None:
     through the limits around it, and between the fewest and most assessments of each object to a sink. The part of a
     flow that must be there has a cost so low that it always pays.
     """
-    fixed, rules = task.fixed, task.rules
+    fixed, limits = task.fixed, task.limits
     loads, readings = task.loads(fixed), task.readings(fixed)
     if (loads > task.most_load).any() or (readings > task.most).any():
         return None
@@ -164,9 +165,9 @@ def _flow(task: Task, cost: Floats, nest: Nest) -> Flags | None:
     must_load, may_load = np.maximum(task.least_load - loads, 0), task.most_load - loads
     must_read, may_read = np.maximum(task.least - readings, 0), task.most - readings
     limit = np.flatnonzero(nest.is_in)
-    held = np.rint(rules.sums(fixed)[limit]).astype(np.int64)
-    room = np.minimum(rules.most[limit], task.n_assessors).astype(np.int64)  # of whole numbers at most the part below
-    must_keep = np.maximum(np.ceil(rules.least[limit] - SLACK).astype(np.int64) - held, 0)
+    held = np.rint(limits.sums(fixed)[limit]).astype(np.int64)
+    room = np.minimum(limits.most[limit], task.n_assessors).astype(np.int64)  # of whole numbers at most the part below
+    must_keep = np.maximum(np.ceil(limits.least[limit] - SLACK).astype(np.int64) - held, 0)
     may_keep = room - held
     if amount < 0 or must_load.sum() > amount or must_read.sum() > amount:
         return None
@@ -175,14 +176,14 @@ def _flow(task: Task, cost: Floats, nest: Nest) -> Flags | None:
     if amount == 0:
         return None if _breaks(task, fixed, nest) else fixed.copy()
     n_objects, n_members = task.n_objects, task.n_objects + task.n_assessors
-    node = np.full(len(rules) + 1, -1)  # the last one, which is also that of -1, stands for no limit
+    node = np.full(len(limits) + 1, -1)  # the last one, which is also that of -1, stands for no limit
     node[limit] = n_members + np.arange(limit.size)
     source = n_members + limit.size
     sink = source + 1
     objects, assessors = np.arange(n_objects), np.arange(n_objects, n_members)
     must = -(2 * COST_UNITS + 1) * 1_000
     from_limit = n_members + np.arange(limit.size)
-    of_limit = task.object[rules.pair[rules.start[limit]]]
+    of_limit = task.object[limits.pair[limits.start[limit]]]
     to = np.where(nest.above[limit] >= 0, node[nest.above[limit]], of_limit)
     inner = nest.inner[open_]
     arcs = [  # from, to, capacity, price
@@ -200,8 +201,11 @@ def _flow(task: Task, cost: Floats, nest: Nest) -> Flags | None:
         ),
     ]
     tail, head, capacity, price = (np.concatenate(part).astype(np.int64) for part in zip(*arcs, strict=True))
-    solve = _by_ortools if has_ortools() else _by_linear_program
-    flow = solve(tail, head, capacity, price, source, sink, amount)
+    if not cost.any():
+        flow = _any(tail, head, capacity, price == must, source, sink, amount)
+    else:
+        solve = _by_ortools if has_ortools() else _by_linear_program
+        flow = solve(tail, head, capacity, price, source, sink, amount)
     if flow is None:
         return None
     chosen = fixed.copy()
@@ -211,8 +215,31 @@ def _flow(task: Task, cost: Floats, nest: Nest) -> Flags | None:
 
 def _breaks(task: Task, chosen: Flags, nest: Nest) -> bool:
     """Say whether a design breaks a rule; of the limits, one that is nested."""
-    kept = replace(task, rules=Rules(), linked=task.linked[:0])
-    return bool(kept.broken(chosen)) or bool((task.rules.beyond(chosen)[nest.is_in] != 0).any())
+    kept = replace(task, limits=Limits(), linked=task.linked[:0])
+    return bool(kept.broken(chosen)) or bool((task.limits.beyond(chosen)[nest.is_in] != 0).any())
+
+
+def _any(
+    tail: Codes, head: Codes, capacity: Codes, is_full: Flags, source: int, sink: int, amount: int
+) -> Codes | None:
+    """Return some flow that fills the arcs which must be full, whatever it costs; None where there is none.
+
+    What must flow into the end of such an arc comes from a source of its own, and what must leave its beginning goes
+    to a sink of its own: there is such a flow if all of that can flow from the one to the other.
+    """
+    own_source, own_sink = max(source, sink) + 1, max(source, sink) + 2
+    full = np.flatnonzero(is_full & (capacity > 0))
+    rows = np.concatenate([tail[~is_full], np.full(full.size, own_source), tail[full], [own_source, sink]])
+    columns = np.concatenate([head[~is_full], head[full], np.full(full.size, own_sink), [source, own_sink]])
+    room = np.concatenate([capacity[~is_full], capacity[full], capacity[full], [amount, amount]])
+    shape = (own_sink + 1, own_sink + 1)
+    network = sp.csr_array((room.astype(np.int32), (rows, columns)), shape=shape)
+    found = maximum_flow(network, own_source, own_sink)
+    if int(found.flow_value) < amount + int(capacity[full].sum()):
+        return None
+    flow = capacity.copy()
+    flow[~is_full] = found.flow[tail[~is_full], head[~is_full]]
+    return flow
 
 
 def _by_ortools(
@@ -275,7 +302,7 @@ def by_integers(
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     n_pairs, n_objects, n_assessors = task.n_pairs, task.n_objects, task.n_assessors
-    rules, pair = task.rules, np.arange(n_pairs)
+    limits, pair = task.limits, np.arange(n_pairs)
     common = [task.common(np.ones(n_pairs, dtype=bool), link) for link in range(len(task.linked))]
     size = np.array([one.size for one, _ in common], dtype=np.int64)
     n_links, n_flow, n_used = int(size.sum()), n_pairs * connected, n_assessors * connected
@@ -295,9 +322,9 @@ def by_integers(
     ]
     if counted:
         constraints.append(LinearConstraint(rows(0 * pair, pair, 1.0, 1), task.total, task.total))
-    if len(rules):
-        limits = rows(rules.limit, rules.pair, rules.weight, len(rules))
-        constraints.append(LinearConstraint(limits, rules.least - SLACK, rules.most + SLACK))
+    if len(limits):
+        rows_of_limits = rows(limits.limit, limits.pair, limits.weight, len(limits))
+        constraints.append(LinearConstraint(rows_of_limits, limits.least - SLACK, limits.most + SLACK))
     if common:
         mark = np.arange(n_links)
         marked = rows(mark, n_pairs + mark, 1.0, n_links)
@@ -362,7 +389,7 @@ def _in_rounds(task: Task, cost: Floats, nest: Nest, first: Flags) -> Flags | No
     was below its least become cheap. Moves mend the little that is left.
     """
     generator = np.random.default_rng(0)
-    rules, extra = task.rules, np.zeros(task.n_pairs)
+    limits, extra = task.limits, np.zeros(task.n_pairs)
     best, fewest = None, np.inf
     for turn in range(ROUNDS):
         with_readers = _with_readers(task, cost, generator, turn)
@@ -371,7 +398,7 @@ def _in_rounds(task: Task, cost: Floats, nest: Nest, first: Flags) -> Flags | No
         chosen = first if with_readers is task and turn == 0 else _flow(with_readers, cost + extra, nest)
         if chosen is None:
             continue
-        beyond = rules.beyond(chosen)
+        beyond = limits.beyond(chosen)
         wrong = int(np.count_nonzero(beyond))
         if wrong == 0:
             return chosen
@@ -379,28 +406,28 @@ def _in_rounds(task: Task, cost: Floats, nest: Nest, first: Flags) -> Flags | No
             best, fewest = (with_readers, chosen), wrong
         if wrong <= max(50, 0.002 * task.total) and mend(with_readers, chosen, generator):
             return chosen
-        _priced(rules, chosen, beyond, cost + extra, extra)
+        _priced(limits, chosen, beyond, cost + extra, extra)
     return best[1] if best is not None and mend(*best, generator) else None
 
 
-def _priced(rules: Rules, chosen: Flags, beyond: Floats, cost: Floats, extra: Floats) -> None:
+def _priced(limits: Limits, chosen: Flags, beyond: Floats, cost: Floats, extra: Floats) -> None:
     """Change the prices of pairs of limits that are broken."""
     for limit in np.flatnonzero(beyond).tolist():
-        pairs = rules.pair[rules.start[limit] : rules.start[limit + 1]]
+        pairs = limits.pair[limits.start[limit] : limits.start[limit + 1]]
         order = pairs[np.argsort(cost[pairs] - 10 * PRICE * chosen[pairs], kind="stable")]
-        weight = rules.weight[rules.start[limit] : rules.start[limit + 1]]
+        weight = limits.weight[limits.start[limit] : limits.start[limit + 1]]
         if beyond[limit] > 0:
-            kept = int(rules.most[limit] / max(float(weight.max()), SLACK))
+            kept = int(limits.most[limit] / max(float(weight.max()), SLACK))
             extra[order[kept:]] += PRICE
         else:
-            extra[order[: int(np.ceil(rules.least[limit] / max(float(weight.max()), SLACK)))]] -= PRICE
+            extra[order[: int(np.ceil(limits.least[limit] / max(float(weight.max()), SLACK)))]] -= PRICE
 
 
 def _with_readers(task: Task, cost: Floats, generator: np.random.Generator, turn: int) -> Task | None:
     """Return the task with a common reader fixed for linked objects, the cheapest who has room; None without any."""
     if not len(task.linked):
         return task
-    fixed, tally = task.fixed.copy(), Tally(task.rules, task.fixed)
+    fixed, tally = task.fixed.copy(), Tally(task.limits, task.fixed)
     loads, readings = task.loads(fixed), task.readings(fixed)
     for link in generator.permutation(len(task.linked)).tolist():
         if task.common(fixed, link)[0].size:
@@ -425,8 +452,8 @@ def _with_readers(task: Task, cost: Floats, generator: np.random.Generator, turn
 
 def mend(task: Task, chosen: Flags, generator: np.random.Generator) -> bool:
     """Make moves, in place, until no limit is broken, and say whether that was reached; all other rules stay kept."""
-    rules = task.rules
-    tally, loads = Tally(rules, chosen), task.loads(chosen)
+    limits = task.limits
+    tally, loads = Tally(limits, chosen), task.loads(chosen)
     mine: list[list[int]] = [[] for _ in range(task.n_assessors)]
     for pair in np.flatnonzero(chosen & ~task.fixed).tolist():
         mine[int(task.assessor[pair])].append(pair)
@@ -502,8 +529,8 @@ def _replacements(
     task: Task, chosen: Flags, limit: int, tally: Tally, generator: np.random.Generator
 ) -> list[tuple[int, int]]:
     """Return pairs that could go, each with one of the same object that could come, to mend a limit."""
-    rules = task.rules
-    pairs = rules.pair[rules.start[limit] : rules.start[limit + 1]]
+    limits = task.limits
+    pairs = limits.pair[limits.start[limit] : limits.start[limit + 1]]
     is_in = set(pairs.tolist())
     found = []
     over = tally.is_broken(limit) > 0

@@ -1,243 +1,211 @@
-"""Rules on who reads together: limits on sets of pairs, whatever they stand for."""
+"""Rules in users' words, such as a senior for each object or two kept apart, as limits on sets of pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 
-from evenhand.compiled import Codes, Flags, Floats
+from evenhand import frames
+from evenhand.compiled import Codes
+from evenhand.design.inputs import Members, Pairs, listed_pairs, pairs_of, position_of
+from evenhand.design.limits import Limits
+from evenhand.errors import InputError, bad_option
+from evenhand.panel.headings import fold
+from evenhand.panel.rules import label_text, parse_number
+from evenhand.words import name_some
 
-SLACK: Final = 1e-9
-"""How far a sum of weights may be beyond a limit: more than rounding ever amounts to."""
+APART: Final = "those kept apart do not read the same object"
+EACH_OTHER: Final = "no two review each other's work"
 
 
-@dataclass(frozen=True, eq=False)
-class Rules:
-    """Limits: of each of M sets of pairs, those that are chosen have weights whose sum lies between least and most.
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """What is asked of those who read together; all of it is as :func:`evenhand.assign` says."""
 
-    At least one senior for an object is a set, all its pairs with seniors, of weights one and a sum of one or more. At
-    most one of an institution, two who must not read together, two who must not review each other's work, and a floor
-    under the expertise at an object are such sets too.
+    require: Mapping[str, Any] | None = None
+    limit: Mapping[str, Any] | None = None
+    apart: Any = ()
+    linked: Any = ()
+    authors: Pairs = ()
 
-    Examples
-    --------
-    At most one of the pairs 0 and 1, and at least one of the pairs 1 and 2.
 
-    >>> rules = Rules.of([([0, 1], 0, 1, "one of two"), ([1, 2], 1, np.inf, "a senior")])
-    >>> rules.broken(np.array([True, True, False])), rules.broken(np.array([True, False, False]))
-    (['one of two'], ['a senior'])
+def known_authors(authors: Pairs, assessors: Members) -> tuple[list[tuple[object, object]], list[str]]:
+    """Return who wrote what of those who assess, and everybody else who wrote something."""
+    listed = listed_pairs(authors, "authors")
+    others = dict.fromkeys(label_text(who) for who, _ in listed)
+    others = {who: None for who in others if assessors.find(who) < 0}
+    return [(who, work) for who, work in listed if label_text(who) not in others], list(others)
+
+
+def limits_of(asked: Asked, objects: Members, assessors: Members, keys: Codes) -> Limits:
+    """Return limits on pairs that may be chosen, given by their ascending keys ``object * n_A + assessor``."""
+    object_, assessor = np.divmod(keys, len(assessors.labels))
+    every = np.arange(len(objects.labels))
+    parts: list[Limits] = []
+    for column, wanted in (asked.require or {}).items():
+        if not isinstance(wanted, Mapping):
+            raise bad_option(f"Say which {column} is required, and how many of it: a value and a number.")
+        values = _Values.of(column, assessors)
+        for value, number in wanted.items():
+            least, pair = _number(number, column), np.flatnonzero(values.having(value)[assessor])
+            name = f"at least {least} with {column} {value} for each object"
+            parts.append(Limits.grouped(pair, object_[pair], every, (least, np.inf), name))
+    for column, wanted in (asked.limit or {}).items():
+        values = _Values.of(column, assessors)
+        if isinstance(wanted, Mapping):
+            for value, number in wanted.items():
+                most, pair = _number(number, column), np.flatnonzero(values.having(value)[assessor])
+                name = f"at most {most} with {column} {value} for each object"
+                parts.append(Limits.grouped(pair, object_[pair], every, (0, most), name))
+        else:
+            most = _number(wanted, column)
+            name = f"at most {most} of one {column} for each object"
+            parts.append(_of_one_value(values, object_, assessor, most, name))
+    parts.append(_apart(pairs_within(asked.apart, assessors, "assessors kept apart"), object_, assessor))
+    parts.append(_each_other(pairs_of(asked.authors, objects, assessors, "authors"), keys, len(assessors.labels)))
+    return Limits.together(*parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Values:
+    """What a column says of each assessor: nothing, a value, or several with semicolons between them."""
+
+    column: str
+    names: Sequence[str]
+    start: Codes
+    """Where the values of each assessor begin (n_A + 1)."""
+    code: Codes
+
+    @classmethod
+    def of(cls, column: str, assessors: Members) -> _Values:
+        name = next((one for one in assessors.told if fold(one) == fold(column)), None)
+        if name is None:
+            known = name_some(list(assessors.told)) if assessors.told else "none beside their labels"
+            raise InputError(
+                f"Assessors have no column {column}; their columns are {known}: add one, or name another.",
+                kind="missing_column",
+                where=column,
+            )
+        told, index = assessors.told[name], {}
+        names: list[str] = []
+        sizes, code = [], []
+        for label in assessors.labels:
+            ones = {fold(one): one.strip() for one in told.get(label, "").split(";") if one.strip()}
+            sizes.append(len(ones))
+            for key, one in ones.items():
+                if key not in index:
+                    index[key] = len(names)
+                    names.append(one)
+                code.append(index[key])
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(column, names, start, np.asarray(code, dtype=np.int64))
+
+    def having(self, value: object) -> np.ndarray:
+        """Say which assessors have a value (n_A)."""
+        wanted = fold(str(value))
+        at = next((at for at, name in enumerate(self.names) if fold(name) == wanted), None)
+        if at is None:
+            raise bad_option(
+                f"No assessor has {value} in column {self.column}; the values there are {name_some(self.names)}.",
+                where=self.column,
+            )
+        has = np.zeros(self.start.size - 1, dtype=bool)
+        has[np.repeat(np.arange(has.size), np.diff(self.start))[self.code == at]] = True
+        return has
+
+
+def _of_one_value(values: _Values, object_: Codes, assessor: Codes, most: int, name: str) -> Limits:
+    number = np.diff(values.start)[assessor]
+    pair = np.repeat(np.arange(assessor.size), number)
+    within = np.arange(pair.size) - np.repeat(np.cumsum(number) - number, number)
+    code = values.code[values.start[assessor[pair]] + within]
+    keys, group = np.unique(object_[pair] * max(len(values.names), 1) + code, return_inverse=True)
+    return Limits.grouped(pair, group, keys // max(len(values.names), 1), (0, most), name)
+
+
+def _number(given: object, column: str) -> int:
+    number = parse_number(given)
+    if number is None or not float(number).is_integer() or number < 0:
+        raise bad_option(f"How many of one {column} must be a whole number that is not negative, not {given!r}.")
+    return int(number)
+
+
+def pairs_within(given: Any, members: Members, what: str) -> Codes:
+    """Return pairs of members of one side as positions, each once and the smaller one first (m x 2).
+
+    They come as pairs, as a mapping from one to several, or as a frame, of which the first two columns are taken.
     """
-
-    start: Codes = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
-    """Where the entries of each set begin (M + 1)."""
-    pair: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """The pair of each entry."""
-    weight: Floats = field(default_factory=lambda: np.empty(0))
-    """The weight of each entry."""
-    least: Floats = field(default_factory=lambda: np.empty(0))
-    most: Floats = field(default_factory=lambda: np.empty(0))
-    """Smallest and largest sum of weights of each set (M)."""
-    kind: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """What each set stands for, a position in ``names`` (M)."""
-    names: Sequence[str] = ()
-    about: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """The object that each set is about; -1 where it is about several, and none at all where nobody says (M or 0)."""
-
-    @classmethod
-    def together(cls, *parts: Rules) -> Rules:
-        """Return the limits of several rules as one.
-
-        Examples
-        --------
-        >>> both = Rules.together(Rules.of([([0, 1], 0, 1, "a")]), Rules.of([([2], 1, 1, "b")]))
-        >>> len(both), list(both.names), both.pair.tolist()
-        (2, ['a', 'b'], [0, 1, 2])
-        """
-        parts = tuple(one for one in parts if len(one))
-        if len(parts) < 2:
-            return parts[0] if parts else cls()
-        names = list(dict.fromkeys(name for one in parts for name in one.names))
-        sizes = np.concatenate([np.diff(one.start) for one in parts])
-        return cls(
-            start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            pair=np.concatenate([one.pair for one in parts]),
-            weight=np.concatenate([one.weight for one in parts]),
-            least=np.concatenate([one.least for one in parts]),
-            most=np.concatenate([one.most for one in parts]),
-            kind=np.concatenate([np.array([names.index(name) for name in one.names])[one.kind] for one in parts]),
-            names=names,
-            about=np.concatenate([one.whose for one in parts]),
-        )
-
-    @classmethod
-    def grouped(cls, pair: Codes, group: Codes, about: Codes, bounds: tuple[float, float], name: str) -> Rules:
-        """Return limits, the same for each of M groups, from the group of each of some pairs.
-
-        ``about`` has the object of each group (M). Groups that can never be beyond their bounds are left out.
-        """
-        least, most = bounds
-        size = np.bincount(group, minlength=about.size)
-        matters = (least > 0) | (size > most)
-        order = np.argsort(group, kind="stable")
-        order = order[matters[group[order]]]
-        number = int(matters.sum())
-        return cls(
-            start=np.concatenate([[0], np.cumsum(size[matters])]).astype(np.int64),
-            pair=np.asarray(pair[order], dtype=np.int64),
-            weight=np.ones(order.size),
-            least=np.full(number, float(least)),
-            most=np.full(number, float(most)),
-            kind=np.zeros(number, dtype=np.int64),
-            names=[name],
-            about=np.asarray(about[matters], dtype=np.int64),
-        )
-
-    def some(self, kept: Flags) -> Rules:
-        """Return some of the limits."""
-        entries = kept[self.limit]
-        return replace(
-            self,
-            start=np.concatenate([[0], np.cumsum(np.diff(self.start)[kept])]).astype(np.int64),
-            pair=self.pair[entries],
-            weight=self.weight[entries],
-            least=self.least[kept],
-            most=self.most[kept],
-            kind=self.kind[kept],
-            about=self.whose[kept],
-        )
-
-    @property
-    def whose(self) -> Codes:
-        """The object that each set is about, -1 where that is not one (M)."""
-        return self.about if self.about.size == len(self) else np.full(len(self), -1)
-
-    @classmethod
-    def of(cls, limits: Sequence[tuple[Sequence[int], float, float, str]]) -> Rules:
-        """Return rules from sets of pairs with their least, most and name, all of weight one."""
-        names = list(dict.fromkeys(name for *_, name in limits))
-        sizes = [len(pairs) for pairs, *_ in limits]
-        return cls(
-            start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            pair=np.array([pair for pairs, *_ in limits for pair in pairs], dtype=np.int64),
-            weight=np.ones(sum(sizes)),
-            least=np.array([least for _, least, _, _ in limits], dtype=np.float64),
-            most=np.array([most for _, _, most, _ in limits], dtype=np.float64),
-            kind=np.array([names.index(name) for *_, name in limits], dtype=np.int64),
-            names=names,
-        )
-
-    def __len__(self) -> int:
-        return self.least.size
-
-    @cached_property
-    def limit(self) -> Codes:
-        """The set of each entry."""
-        return np.repeat(np.arange(len(self)), np.diff(self.start))
-
-    def by_pair(self, n_pairs: int) -> tuple[Codes, Codes]:
-        """Return where the entries of each pair begin in an order by pairs (n_pairs + 1), and that order."""
-        order = np.argsort(self.pair, kind="stable")
-        return np.searchsorted(self.pair[order], np.arange(n_pairs + 1)).astype(np.int64), order
-
-    def sums(self, chosen: Flags) -> Floats:
-        """Return the sum of weights of each set in a design (M)."""
-        taken = self.weight * chosen[self.pair]
-        return np.bincount(self.limit, weights=taken, minlength=len(self)).astype(np.float64)
-
-    def beyond(self, chosen: Flags) -> Floats:
-        """Return by how much each set is below its least (negative) or above its most; 0 for those kept (M)."""
-        sums = self.sums(chosen)
-        over, under = sums - self.most, sums - self.least
-        return np.where(over > SLACK, over, np.where(under < -SLACK, under, 0.0))
-
-    def broken(self, chosen: Flags) -> list[str]:
-        """Return the names of the rules that a design breaks."""
-        return [self.names[at] for at in np.unique(self.kind[self.beyond(chosen) != 0]).tolist()]
-
-    def allow(self, sums: Floats, entries: tuple[Codes, Codes], pairs: Sequence[Codes], signs: Sequence[int]) -> Flags:
-        """Say of some moves of one kind (m) whether no limit is beyond, or further beyond, its bounds after each.
-
-        ``sums`` are those of the design as it stands, and ``entries`` are `by_pair`. Of each move, one pair of each
-        array of ``pairs`` comes (+1) or goes (-1).
-        """
-        count = pairs[-1].size
-        if not len(self) or not count:
-            return np.ones(count, dtype=bool)
-        begin, order = entries
-        moves, entry, rise = [], [], []
-        for one, sign in zip(pairs, signs, strict=True):
-            of_move = np.broadcast_to(one, count)
-            number = begin[of_move + 1] - begin[of_move]
-            move = np.repeat(np.arange(count), number)
-            at = np.arange(move.size) - np.repeat(np.cumsum(number) - number, number) + begin[of_move][move]
-            moves.append(move)
-            entry.append(order[at])
-            rise.append(sign * self.weight[order[at]])
-        move, touched, change = np.concatenate(moves), np.concatenate(entry), np.concatenate(rise)
-        key, place = np.unique(move * len(self) + self.limit[touched], return_inverse=True)
-        change = np.bincount(place, weights=change, minlength=key.size)
-        of_move, limit = np.divmod(key, len(self))
-        after = sums[limit] + change
-        bad = (change > SLACK) & (after > self.most[limit] + SLACK)
-        bad |= (change < -SLACK) & (after < self.least[limit] - SLACK)
-        allowed = np.ones(count, dtype=bool)
-        allowed[of_move[bad]] = False
-        return allowed
+    if isinstance(given, Mapping):
+        listed = [(one, other) for one, others in given.items() for other in others]
+    elif hasattr(given, "columns") or hasattr(given, "column_names"):
+        names = frames.column_names(given)
+        if len(names) < 2:
+            raise bad_option(f"A table of {what} needs two columns of {members.side}s, one for each of a pair.")
+        listed = list(zip(*frames.read_columns(given, names[:2]), strict=True))
+    else:
+        listed = [(pair[0], pair[1]) for pair in given]
+    found = np.array([[position_of(one, members, what) for one in pair] for pair in listed], dtype=np.int64)
+    found = np.unique(np.sort(found.reshape(-1, 2), axis=1), axis=0)
+    same = found[:, 0] == found[:, 1]
+    if same.any():
+        label = members.labels[int(found[same][0, 0])]
+        raise bad_option(f"{what[:1].upper()}{what[1:]}: {label} is paired with itself.", where=label)
+    return found
 
 
-class Tally:
-    """The sums of weights of a design, kept up to date while single pairs come and go."""
+def _apart(pairs: Codes, object_: Codes, assessor: Codes) -> Limits:
+    """Return limits: of two assessors one at most reads an object."""
+    order = np.argsort(assessor, kind="stable")
+    begin = np.searchsorted(assessor[order], np.arange(max(assessor.max(initial=0), pairs.max(initial=0)) + 2))
+    both, groups, about = [], [], []
+    count = 0
+    for one, other in pairs.tolist():
+        mine, theirs = order[begin[one] : begin[one + 1]], order[begin[other] : begin[other + 1]]
+        shared, first, second = np.intersect1d(object_[mine], object_[theirs], return_indices=True)
+        group = count + np.arange(shared.size)
+        both += [mine[first], theirs[second]]
+        groups += [group, group]
+        about.append(shared)
+        count += shared.size
+    return _sets_of_two(both, groups, about, APART)
 
-    def __init__(self, rules: Rules, chosen: Flags) -> None:
-        begin, order = rules.by_pair(chosen.size)
-        self._begin = begin.tolist()
-        self._limit, self._weight = rules.limit[order].tolist(), rules.weight[order].tolist()
-        self._least, self._most = (rules.least - SLACK).tolist(), (rules.most + SLACK).tolist()
-        self._sums = rules.sums(chosen).tolist()
 
-    def rises(self, pairs: Sequence[int], signs: Sequence[int]) -> dict[int, float]:
-        """Return by how much the sum of each limit rises with a move."""
-        rise: dict[int, float] = {}
-        for pair, sign in zip(pairs, signs, strict=True):
-            for entry in range(self._begin[pair], self._begin[pair + 1]):
-                limit = self._limit[entry]
-                rise[limit] = rise.get(limit, 0.0) + sign * self._weight[entry]
-        return rise
+def _each_other(keys_written: Codes, keys: Codes, width: int) -> Limits:
+    """Return limits: where a may read what b wrote and b what a wrote, one of the two at most does."""
+    object_, assessor = np.divmod(keys, width)
+    work, author = np.divmod(keys_written, width)  # by object
+    by_author = np.argsort(author, kind="stable")
+    own = np.searchsorted(author[by_author], np.arange(width + 1))
+    of_work = np.searchsorted(work, np.arange(object_.max(initial=-1) + 2))
+    pair = np.arange(keys.size)
+    # every pair (a, p) with every author b of p
+    number = of_work[object_ + 1] - of_work[object_]
+    pair, at = np.repeat(pair, number), _ranges(of_work[object_], number)
+    writer = author[at]
+    # and every work o of a
+    number = own[assessor[pair] + 1] - own[assessor[pair]]
+    first = own[assessor[pair]]
+    pair, writer = np.repeat(pair, number), np.repeat(writer, number)
+    theirs = work[by_author][_ranges(first, number)]
+    wanted = theirs * width + writer
+    back = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
+    both = np.zeros(0, dtype=bool)
+    if keys.size:
+        both = (keys[back] == wanted) & (pair < back) & (writer != assessor[pair])
+    two = np.unique(np.stack([pair[both], back[both]], axis=1), axis=0)
+    count = np.arange(two.shape[0])
+    return _sets_of_two([two[:, 0], two[:, 1]], [count, count], [np.full(count.size, -1)], EACH_OTHER)
 
-    def allows(self, pairs: Sequence[int], signs: Sequence[int]) -> bool:
-        """Say whether no limit is beyond, or further beyond, its bounds after a move, as `Rules.allow` does."""
-        for limit, rise in self.rises(pairs, signs).items():
-            after = self._sums[limit] + rise
-            if (rise > SLACK and after > self._most[limit]) or (rise < -SLACK and after < self._least[limit]):
-                return False
-        return True
 
-    def rise(self, pairs: Sequence[int], signs: Sequence[int]) -> float:
-        """Return by how much a move raises what all limits are beyond their bounds by."""
-        total = 0.0
-        for limit, rise in self.rises(pairs, signs).items():
-            before = self._sums[limit]
-            total += self._excess(limit, before + rise) - self._excess(limit, before)
-        return total
+def _ranges(begin: Codes, number: Codes) -> Codes:
+    """Return begin, begin + 1, ... of each, as many as its number."""
+    return np.repeat(begin - (np.cumsum(number) - number), number) + np.arange(int(number.sum()))
 
-    def _excess(self, limit: int, total: float) -> float:
-        return float(max(0.0, total - self._most[limit], self._least[limit] - total))
 
-    def is_broken(self, limit: int) -> int:
-        """Return +1 where a limit is beyond its most, -1 where it is below its least, 0 where it is kept."""
-        total = self._sums[limit]
-        return int(total > self._most[limit]) - int(total < self._least[limit])
-
-    def beyond(self) -> Codes:
-        """Return `is_broken` of each limit (M)."""
-        sums = np.asarray(self._sums)
-        return (sums > np.asarray(self._most)).astype(np.int64) - (sums < np.asarray(self._least))
-
-    def make(self, pairs: Sequence[int], signs: Sequence[int]) -> None:
-        """Count the pairs of a move."""
-        for limit, rise in self.rises(pairs, signs).items():
-            self._sums[limit] += rise
+def _sets_of_two(pairs: Sequence[Codes], groups: Sequence[Codes], about: Sequence[Codes], name: str) -> Limits:
+    if not about:
+        return Limits()
+    return Limits.grouped(np.concatenate(pairs), np.concatenate(groups), np.concatenate(about), (0, 1), name)

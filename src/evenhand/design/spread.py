@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.compiled import Codes, Flags, Floats, compiled, is_compiled
-from evenhand.design.rules import SLACK
+from evenhand.design.limits import SLACK
 from evenhand.design.task import Task
+
+Records = NDArray[np.void]
 
 PASSES: Final = 6
 """Passes over all objects."""
@@ -104,63 +107,41 @@ def spread(task: Task, chosen: Flags, *, weight: float, seed: int, passes: int =
 
 
 class _State(NamedTuple):
-    """A design in arrays that moves change in place.
+    """A design in records that moves change in place: in few arrays, since compiling takes longer with each.
 
     A slot is an assessment: those of an object stand together and always will, whoever reads it. Assessors have lists
     of their slots, with room for all pairs that they have.
     """
 
-    pair_object: Codes
-    pair_assessor: Codes
-    precision: Floats
-    expertise: Floats
-    fixed: Flags
-    pair_start: Codes
-    offers: Codes
-    offer_start: Codes
-    """The pairs of assessor a are ``offers[offer_start[a] : offer_start[a + 1]]``."""
-    least_load: Codes
-    most_load: Codes
-    taken: Flags
-    held: Codes
-    """The pair of each slot."""
-    slot_start: Codes
-    slot_object: Codes
-    reader: Codes
-    slot_precision: Floats
-    listed: Codes
-    """Slots of each assessor, which begin where offers do."""
-    place: Codes
-    """Where each slot stands in ``listed``."""
-    load: Codes
-    inverse: Floats
-    """1 / C'_a of each assessor."""
-    at_object: Floats
-    """C_o of each object."""
-    entry_start: Codes
-    """Where the entries of each pair begin among those of the rules, which stand pair by pair."""
-    entry_limit: Codes
-    entry_weight: Floats
-    sums: Floats
-    least: Floats
-    most: Floats
+    pair: Records
+    """Object, assessor, precision, expertise, whether it is fixed and taken, and where its entries begin (K + 1).
+
+    In the same records, ``offer`` is a pair and ``listed`` a slot in an order by assessors: see ``assessor``.
+    """
+    slot: Records
+    """Pair, object, assessor, precision, and its place among those listed."""
+    object: Records
+    """Where its pairs and its slots begin, and its confidence C_o (n_O + 1)."""
+    assessor: Records
+    """Where offers and slots begin, least, most and present load, and 1 / C'_a (n_A + 1).
+
+    ``met`` is sum_o c_ao c_xo of the assessor in hand with each other, and ``mark`` the pair with the object in hand.
+    """
+    entry: Records
+    """The limit and the weight of entries, which stand pair by pair."""
+    limit: Records
     """The sum of weights of each limit, the smallest and the largest."""
 
 
 class _Scratch(NamedTuple):
     """Room to work in, and what a pass has done so far."""
 
-    meetings: Floats
-    """sum_o c_ao c_xo of the assessor in hand with all others."""
-    mark: Codes
-    """Each assessor's pair with the object in hand."""
     seen: Codes
     queue: Codes
     clock: Codes
     step: Codes
     """Slots of a move, the pairs that they get, and those that they had (3 x `MOST_STEPS`)."""
-    tried: Codes
-    saved: Floats
+    kind: Records
     """How many moves were tried, and the most any saved: of those that leave an assessor without any, and of others."""
     change: Floats
     """Moves made, and by how much tr C, tr C^2 and the sum of expertise rose."""
@@ -197,84 +178,92 @@ def exchange(
         first = first or gain
         if scratch.change[0] == 0 or gain < max(ENOUGH * first, TOO_LITTLE * n_objects):
             break
-    return state.taken, changes
+    return state.pair["taken"][:-1].copy(), changes
 
 
 def _state(task: Task, chosen: Flags) -> _State:
-    n_objects, n_assessors = task.n_objects, task.n_assessors
-    held = np.flatnonzero(chosen).astype(np.int64)
-    slot_object, reader = task.object[held], task.assessor[held]
-    slot_precision = task.precision[held]
-    offer_start = np.concatenate([[0], np.cumsum(np.bincount(task.assessor, minlength=n_assessors))])
+    n_pairs, n_objects, n_assessors = task.n_pairs, task.n_objects, task.n_assessors
+    held = np.flatnonzero(chosen)
+    reader, precision = task.assessor[held], task.precision[held]
+    offers = np.concatenate([[0], np.cumsum(np.bincount(task.assessor, minlength=n_assessors))])
     by_assessor = np.argsort(reader, kind="stable")
     load = np.bincount(reader, minlength=n_assessors)
-    listed = np.zeros(task.n_pairs, dtype=np.int64)
-    first = np.cumsum(load) - load
+    listed = np.zeros(n_pairs, dtype=np.int64)
     place = np.empty(held.size, dtype=np.int64)
-    place[by_assessor] = np.arange(held.size) - np.repeat(first - offer_start[:-1], load)
+    place[by_assessor] = np.arange(held.size) - np.repeat(np.cumsum(load) - load - offers[:-1], load)
     listed[place] = np.arange(held.size)
-    expertise = np.zeros(task.n_pairs) if task.expertise is None else task.expertise
-    total = np.bincount(reader, weights=slot_precision, minlength=n_assessors)
-    rules, sums = task.rules, task.rules.sums(chosen)
-    entry_start, entry = task.entries
+    total = np.bincount(reader, weights=precision, minlength=n_assessors)
+    sums = task.limits.sums(chosen)
+    entries, entry = task.entries
     return _State(
-        pair_object=np.require(task.object, np.int64, ["C", "W"]),  # always alike, so that loops are compiled once
-        pair_assessor=np.require(task.assessor, np.int64, ["C", "W"]),
-        precision=np.require(task.precision, np.float64, ["C", "W"]),
-        expertise=np.require(expertise, np.float64, ["C", "W"]),
-        fixed=np.require(task.fixed, np.bool_, ["C", "W"]),
-        pair_start=task.start,
-        offers=np.argsort(task.assessor, kind="stable"),
-        offer_start=offer_start,
-        least_load=np.minimum(task.least_load, load),  # what was broken before need not be mended
-        most_load=np.maximum(task.most_load, load),
-        taken=chosen.copy(),
-        held=held,
-        slot_start=np.concatenate([[0], np.cumsum(np.bincount(slot_object, minlength=n_objects))]),
-        slot_object=slot_object,
-        reader=reader,
-        slot_precision=slot_precision,
-        listed=listed,
-        place=place,
-        load=load,
-        inverse=np.divide(1.0, total, out=np.zeros(n_assessors), where=total > 0),
-        at_object=np.bincount(slot_object, weights=slot_precision, minlength=n_objects).astype(np.float64),
-        entry_start=entry_start,
-        entry_limit=rules.limit[entry],
-        entry_weight=rules.weight[entry],
-        sums=sums,
-        least=np.minimum(rules.least, sums) - SLACK,
-        most=np.maximum(rules.most, sums) + SLACK,
+        pair=_records(
+            n_pairs + 1,
+            object=task.object,
+            assessor=task.assessor,
+            precision=task.precision,
+            expertise=np.zeros(n_pairs) if task.expertise is None else task.expertise,
+            entries=entries,
+            offer=np.argsort(task.assessor, kind="stable"),
+            listed=listed,
+            fixed=task.fixed,
+            taken=chosen,
+        ),
+        slot=_records(
+            held.size, pair=held, object=task.object[held], assessor=reader, precision=precision, place=place
+        ),
+        object=_records(
+            n_objects + 1,
+            pairs=task.start,
+            slots=np.concatenate([[0], np.cumsum(np.bincount(task.object[held], minlength=n_objects))]),
+            confidence=np.bincount(task.object[held], weights=precision, minlength=n_objects).astype(np.float64),
+        ),
+        assessor=_records(
+            n_assessors + 1,
+            offers=offers,
+            least=np.minimum(task.least_load, load),  # what was broken before need not be mended
+            most=np.maximum(task.most_load, load),
+            load=load,
+            inverse=np.divide(1.0, total, out=np.zeros(n_assessors), where=total > 0),
+            met=np.zeros(n_assessors),
+            mark=np.full(n_assessors, -1),
+        ),
+        entry=_records(entry.size, limit=task.limits.limit[entry], weight=task.limits.weight[entry]),
+        limit=_records(
+            sums.size,
+            sum=sums,
+            least=np.minimum(task.limits.least, sums) - SLACK,
+            most=np.maximum(task.limits.most, sums) + SLACK,
+        ),
     )
+
+
+def _records(count: int, **columns: NDArray[Any]) -> Records:
+    """Return arrays of whole numbers, numbers or flags as one of records, with zeros after the last of each."""
+    kinds = {"b": np.bool_, "f": np.float64}  # always alike, so that loops are compiled once
+    form = [(name, kinds.get(column.dtype.kind, np.int64)) for name, column in columns.items()]
+    found = np.zeros(count, dtype=np.dtype(form, align=True))
+    for name, column in columns.items():
+        found[name][: column.size] = column
+    return found
 
 
 def _scratch(n_objects: int, n_assessors: int) -> _Scratch:
     return _Scratch(
-        meetings=np.zeros(n_assessors),
-        mark=np.full(n_assessors, -1),
         seen=np.zeros(n_objects + n_assessors, dtype=np.int64),
         queue=np.zeros((2, REACH), dtype=np.int64),
         clock=np.zeros(1, dtype=np.int64),
         step=np.zeros((3, MOST_STEPS), dtype=np.int64),
-        tried=np.zeros(2, dtype=np.int64),
-        saved=np.zeros(2),
+        kind=_records(2, tried=np.zeros(2, dtype=np.int64), saved=np.zeros(2)),
         change=np.zeros(4),
     )
 
 
 @cache
 def compiled_pass() -> Pass:
-    """Return a pass as machine code, with all that it calls put in line where calls would cost a third more time."""
-    from numba import njit
-
-    names, inline = dict(globals()), njit(inline="always")
-    own = (
-        (inline, (_measured, _put, _tally, _keeps, _offered, _swapped, _gains)),
-        (compiled, (_joined, _relieved, one_pass)),
-    )
-    for compile_, loops in own:
-        for loop in loops:
-            names[loop.__name__] = compile_(FunctionType(loop.__code__, names, loop.__name__))
+    """Return a pass as machine code, with all that it calls."""
+    names = dict(globals())
+    for loop in (_measured, _put, _tally, _keeps, _joined, _relieved, _offered, _swapped, _gains, one_pass):
+        names[loop.__name__] = compiled(FunctionType(loop.__code__, names, loop.__name__))
     return names["one_pass"]  # type: ignore[no-any-return]
 
 
@@ -282,46 +271,46 @@ def one_pass(order: Codes, draws: Codes, price: Floats, least_gain: float, state
     """Visit all objects once and make every move that gains."""
     for visit in range(order.size):
         object_, random = order[visit], draws[visit]
-        low, high = state.pair_start[object_], state.pair_start[object_ + 1]
-        for pair in range(low, high):
-            scratch.mark[state.pair_assessor[pair]] = pair
-        for slot in range(state.slot_start[object_], state.slot_start[object_ + 1]):
-            if state.fixed[state.held[slot]]:
+        for pair in range(state.object[object_]["pairs"], state.object[object_ + 1]["pairs"]):
+            state.assessor[state.pair[pair]["assessor"]]["mark"] = pair
+        for slot in range(state.object[object_]["slots"], state.object[object_ + 1]["slots"]):
+            if state.pair[state.slot[slot]["pair"]]["fixed"]:
                 continue
-            assessor = state.reader[slot]
-            offered = state.offer_start[assessor + 1] - state.offer_start[assessor]
+            assessor = state.slot[slot]["assessor"]
+            offered = state.assessor[assessor + 1]["offers"] - state.assessor[assessor]["offers"]
             random = random * 48271 % 2147483647
-            look, looks, beside = random % offered, min(LOOKS, offered), 0
+            look, looks, beside = random % offered, min(LOOKS, offered), 0 * offered
             for attempt in range(1 + OFFERS + SWAPS):
                 if attempt == 0:
                     steps = _relieved(slot, price, state, scratch.step)
                 elif attempt <= OFFERS:
                     steps, random = _offered(slot, random, state, scratch.step)
                 else:
-                    steps, look, looks, beside = _swapped(slot, look, looks, beside, state, scratch)
-                kind = 0 if attempt == 0 or state.load[assessor] == 1 else 1
+                    steps, look, looks, beside = _swapped(slot, look, looks, beside, state, scratch.step)
+                kind = 0 if attempt == 0 or state.assessor[assessor]["load"] == 1 else 1
                 if steps > 0 and _gains(steps, kind, price, least_gain, state, scratch):
                     break
 
 
 def _relieved(slot: int, price: Floats, state: _State, step: Codes) -> int:
     """Relieve an assessor of everything, if this is their first slot: the fullest and most expert take over."""
-    assessor = state.reader[slot]
-    begin = state.offer_start[assessor]
-    if state.least_load[assessor] > 0 or state.load[assessor] > MOST_STEPS or state.place[slot] != begin:
+    own = state.assessor[state.slot[slot]["assessor"]]
+    if own["least"] > 0 or own["load"] > MOST_STEPS or state.slot[slot]["place"] != own["offers"]:
         return 0
     steps = 0
-    for at in range(begin, begin + state.load[assessor]):
-        s = state.listed[at]
+    for at in range(own["offers"], own["offers"] + own["load"]):
+        s = state.pair[at]["listed"]
+        o = state.slot[s]["object"]
         best, rank = -1, 0.0
-        for pair in range(state.pair_start[state.slot_object[s]], state.pair_start[state.slot_object[s] + 1]):
-            b = state.pair_assessor[pair]
-            if state.taken[pair] or state.load[b] >= state.most_load[b] or state.load[b] == 0:
+        for p in range(state.object[o]["pairs"], state.object[o + 1]["pairs"]):
+            pair = state.pair[p]
+            by = state.assessor[pair["assessor"]]
+            if pair["taken"] or by["load"] >= by["most"] or by["load"] == 0:
                 continue
-            worth = state.load[b] / state.most_load[b] * price[1] - state.expertise[pair] * price[2]
+            worth = by["load"] / by["most"] * price[1] - pair["expertise"] * price[2]
             if best < 0 or worth > rank:
-                best, rank = pair, worth
-        if best < 0 or state.fixed[state.held[s]]:
+                best, rank = p, worth
+        if best < 0 or state.pair[state.slot[s]["pair"]]["fixed"]:
             return 0
         step[0, steps], step[1, steps] = s, best
         steps += 1
@@ -330,86 +319,90 @@ def _relieved(slot: int, price: Floats, state: _State, step: Codes) -> int:
 
 def _offered(slot: int, random: int, state: _State, step: Codes) -> tuple[int, int]:
     """Draw another assessor; one who is full gives something away in turn."""
-    object_, assessor = state.slot_object[slot], state.reader[slot]
-    low, high = state.pair_start[object_], state.pair_start[object_ + 1]
+    object_, assessor = state.slot[slot]["object"], state.slot[slot]["assessor"]
+    low, high = state.object[object_]["pairs"], state.object[object_ + 1]["pairs"]
     random = random * 48271 % 2147483647
     pair = low + random % (high - low)
-    if state.taken[pair]:
+    if state.pair[pair]["taken"]:
         return 0, random
-    b, has_more = state.pair_assessor[pair], state.load[assessor] > state.least_load[assessor]
+    by = state.assessor[state.pair[pair]["assessor"]]
+    has_more = state.assessor[assessor]["load"] > state.assessor[assessor]["least"]
     step[0, 0], step[1, 0] = slot, pair
-    if state.load[b] < state.most_load[b]:
+    if by["load"] < by["most"]:
         return (1 if has_more else 0), random
-    if state.load[b] == 0:
+    if by["load"] == 0:
         return 0, random
     random = random * 48271 % 2147483647
-    s = state.listed[state.offer_start[b] + random % state.load[b]]
-    p = state.slot_object[s]
+    s = state.pair[by["offers"] + random % by["load"]]["listed"]
+    p = state.slot[s]["object"]
     random = random * 48271 % 2147483647
-    further = state.pair_start[p] + random % (state.pair_start[p + 1] - state.pair_start[p])
-    c = state.pair_assessor[further]
-    if state.fixed[state.held[s]] or state.taken[further]:
+    low, high = state.object[p]["pairs"], state.object[p + 1]["pairs"]
+    further = low + random % (high - low)
+    c = state.pair[further]["assessor"]
+    if state.pair[state.slot[s]["pair"]]["fixed"] or state.pair[further]["taken"]:
         return 0, random
-    if c != assessor and not (state.load[c] < state.most_load[c] and has_more):
+    if c != assessor and not (state.assessor[c]["load"] < state.assessor[c]["most"] and has_more):
         return 0, random
     step[0, 1], step[1, 1] = s, further
     return 2, random
 
 
-def _swapped(
-    slot: int, look: int, looks: int, beside: int, state: _State, scratch: _Scratch
-) -> tuple[int, int, int, int]:
+def _swapped(slot: int, look: int, looks: int, beside: int, state: _State, step: Codes) -> tuple[int, int, int, int]:
     """Go on through what the assessor may read, to the next whose reader may read this object."""
-    object_, assessor, step = state.slot_object[slot], state.reader[slot], scratch.step
-    low, high = state.pair_start[object_], state.pair_start[object_ + 1]
-    begin, offered = state.offer_start[assessor], state.offer_start[assessor + 1] - state.offer_start[assessor]
+    object_, assessor = state.slot[slot]["object"], state.slot[slot]["assessor"]
+    low, high = state.object[object_]["pairs"], state.object[object_ + 1]["pairs"]
+    begin = state.assessor[assessor]["offers"]
+    offered = state.assessor[assessor + 1]["offers"] - begin
     while looks > 0:
-        further = state.offers[begin + look]
-        p = state.pair_object[further]
-        if not state.taken[further]:
-            while beside < state.slot_start[p + 1] - state.slot_start[p]:
-                s = state.slot_start[p] + beside
-                pair = scratch.mark[state.reader[s]]
+        further = state.pair[begin + look]["offer"]
+        p = state.pair[further]["object"]
+        if not state.pair[further]["taken"]:
+            while beside < state.object[p + 1]["slots"] - state.object[p]["slots"]:
+                s = state.object[p]["slots"] + beside
+                pair = state.assessor[state.slot[s]["assessor"]]["mark"]
                 beside += 1
-                if pair >= low and pair < high and not state.taken[pair] and not state.fixed[state.held[s]]:
+                if low <= pair < high and not (state.pair[pair]["taken"] or state.pair[state.slot[s]["pair"]]["fixed"]):
                     step[0, 0], step[1, 0], step[0, 1], step[1, 1] = slot, pair, s, further
                     return 2, look, looks, beside
-        looks, beside = looks - 1, 0
+        looks, beside = looks - 1, 0 * beside
         look = look + 1 if look + 1 < offered else 0
     return 0, look, looks, beside
 
 
 def _gains(steps: int, kind: int, price: Floats, least_gain: float, state: _State, scratch: _Scratch) -> bool:
     """Make a move if it gains and keeps the rules, and say whether it did."""
-    step, load = scratch.step, state.load
+    step, so_far = scratch.step, scratch.kind[kind]
     first, second, expert = 0.0, 0.0, 0.0
     for i in range(steps):
-        step[2, i] = state.held[step[0, i]]
-        expert += state.expertise[step[1, i]] - state.expertise[step[2, i]]
-    if scratch.tried[kind] >= WARY and price[2] * expert > 2 * scratch.saved[kind] - least_gain:
+        step[2, i] = state.slot[step[0, i]]["pair"]
+        expert += state.pair[step[1, i]]["expertise"] - state.pair[step[2, i]]["expertise"]
+    if so_far["tried"] >= WARY and price[2] * expert > 2 * so_far["saved"] - least_gain:
         return False
     if not _keeps(steps, state, step):
         return False
     for i in range(steps):
         s, pair = step[0, i], step[1, i]
-        old, new, o = state.reader[s], state.pair_assessor[pair], state.slot_object[s]
-        before = _measured(old, new, o, state, scratch.meetings)
-        _put(s, pair, state)
-        after = _measured(old, new, o, state, scratch.meetings)
-        first += after[0] - before[0]
-        second += after[1] - before[1]
+        old, new, o = state.slot[s]["assessor"], state.pair[pair]["assessor"], state.slot[s]["object"]
+        for after in range(2):
+            sign = 2 * after - 1
+            one, two = _measured(old, new, o, state)
+            first += sign * one
+            second += sign * two
+            if not after:
+                _put(s, pair, state)
     fall = -price[0] * first - price[1] * second
-    scratch.tried[kind] += 1
-    scratch.saved[kind] = max(scratch.saved[kind], fall)
+    so_far["tried"] += 1
+    so_far["saved"] = max(so_far["saved"], fall)
     good = price[2] * expert - fall < -least_gain
     for i in range(steps):
-        old, new = state.pair_assessor[step[2, i]], state.pair_assessor[step[1, i]]
-        good = good and load[old] >= state.least_load[old] and load[new] <= state.most_load[new]
+        had = state.assessor[state.pair[step[2, i]]["assessor"]]
+        has = state.assessor[state.pair[step[1, i]]["assessor"]]
+        good = good and had["load"] >= had["least"] and has["load"] <= has["most"]
     if good:
         for i in range(steps):  # only the assessor of the first step can have been left without any
-            old = state.pair_assessor[step[2, i]]
-            start = state.at_object.size + old if load[old] > 0 else state.slot_object[step[0, 0]]
-            good = good and _joined(start, state.slot_object[step[0, i]], state, scratch)
+            old = state.pair[step[2, i]]["assessor"]
+            start = state.object.size - 1 + old if state.assessor[old]["load"] > 0 else state.slot[step[0, 0]]["object"]
+            good = good and _joined(start, state.slot[step[0, i]]["object"], state, scratch)
     if good:
         scratch.change[0] += 1
         scratch.change[1] += first
@@ -418,99 +411,102 @@ def _gains(steps: int, kind: int, price: Floats, least_gain: float, state: _Stat
     else:
         for i in range(steps - 1, -1, -1):
             _put(step[0, i], step[2, i], state)
-            _tally(step[2, i], 1.0, state)
-            _tally(step[1, i], -1.0, state)
+        _tally(steps, -1.0, state, step)
     return bool(good)
-
-
-def _tally(pair: int, sign: float, state: _State) -> None:
-    """Count a pair that comes or goes in the sums of all limits that it is in."""
-    for entry in range(state.entry_start[pair], state.entry_start[pair + 1]):
-        state.sums[state.entry_limit[entry]] += sign * state.entry_weight[entry]
 
 
 def _keeps(steps: int, state: _State, step: Codes) -> bool:
     """Count the pairs that come and go with a move, unless that takes a limit beyond its bounds; say which."""
-    for i in range(steps):
-        _tally(step[2, i], -1.0, state)
-        _tally(step[1, i], 1.0, state)
+    _tally(steps, 1.0, state, step)
     good = True
     for i in range(steps):
         for side in range(1, 3):
             pair = step[side, i]
-            for entry in range(state.entry_start[pair], state.entry_start[pair + 1]):
-                limit = state.entry_limit[entry]
-                good = good and state.least[limit] <= state.sums[limit] <= state.most[limit]
+            for entry in range(state.pair[pair]["entries"], state.pair[pair + 1]["entries"]):
+                limit = state.limit[state.entry[entry]["limit"]]
+                good = good and limit["least"] <= limit["sum"] <= limit["most"]
     if not good:
-        for i in range(steps):
-            _tally(step[2, i], 1.0, state)
-            _tally(step[1, i], -1.0, state)
+        _tally(steps, -1.0, state, step)
     return good
 
 
-def _measured(one: int, other: int, object_: int, state: _State, meetings: Floats) -> tuple[float, float]:
+def _tally(steps: int, sign: float, state: _State, step: Codes) -> None:
+    """Count the pairs of a move, made or taken back, in the sums of all limits that they are in."""
+    for i in range(steps):
+        for side in range(1, 3):
+            pair, change = step[side, i], (sign if side == 1 else -sign)
+            for entry in range(state.pair[pair]["entries"], state.pair[pair + 1]["entries"]):
+                state.limit[state.entry[entry]["limit"]]["sum"] += change * state.entry[entry]["weight"]
+
+
+def _measured(one: int, other: int, object_: int, state: _State) -> tuple[float, float]:
     """Return what two assessors and an object that one of them reads add to tr C and tr C^2."""
-    information = state.at_object[object_]
+    information = state.object[object_]["confidence"]
     first, second, shared = information, information**2, 0.0
     for turn in range(2):
-        assessor = one if turn == 0 else other
-        begin, end = state.offer_start[assessor], state.offer_start[assessor] + state.load[assessor]
+        own = state.assessor[one if turn == 0 else other]
+        begin, end = own["offers"], own["offers"] + own["load"]
         square, diagonal, row = 0.0, 0.0, 0.0
         for at in range(begin, end):
-            slot = state.listed[at]
-            c, o = state.slot_precision[slot], state.slot_object[slot]
+            slot = state.slot[state.pair[at]["listed"]]
+            c, o = slot["precision"], slot["object"]
             square += c * c
-            diagonal += state.at_object[o] * c * c
-            for e in range(state.slot_start[o], state.slot_start[o + 1]):
-                x = state.reader[e]
-                product, met = c * state.slot_precision[e], meetings[x]
-                row += product * (met + met + product) * state.inverse[x]
-                meetings[x] = met + product
+            diagonal += state.object[o]["confidence"] * c * c
+            for e in range(state.object[o]["slots"], state.object[o + 1]["slots"]):
+                by = state.assessor[state.slot[e]["assessor"]]
+                product, met = c * state.slot[e]["precision"], by["met"]
+                row += product * (met + met + product) * by["inverse"]
+                by["met"] = met + product
         if turn == 0:
-            shared = meetings[other]
+            shared = state.assessor[other]["met"]
         for at in range(begin, end):
-            o = state.slot_object[state.listed[at]]
-            for e in range(state.slot_start[o], state.slot_start[o + 1]):
-                meetings[state.reader[e]] = 0.0
-        scale = state.inverse[assessor]
+            o = state.slot[state.pair[at]["listed"]]["object"]
+            for e in range(state.object[o]["slots"], state.object[o + 1]["slots"]):
+                state.assessor[state.slot[e]["assessor"]]["met"] = 0.0
+        scale = own["inverse"]
         first -= square * scale
         second += 2 * (row - diagonal) * scale - (square * scale) ** 2
-    second -= 2 * shared * shared * state.inverse[one] * state.inverse[other]
-    for e in range(state.slot_start[object_], state.slot_start[object_ + 1]):
-        x = state.reader[e]
+    second -= 2 * shared * shared * state.assessor[one]["inverse"] * state.assessor[other]["inverse"]
+    for e in range(state.object[object_]["slots"], state.object[object_ + 1]["slots"]):
+        x = state.slot[e]["assessor"]
         if x != one and x != other:
-            second -= 2 * information * state.slot_precision[e] ** 2 * state.inverse[x]
+            second -= 2 * information * state.slot[e]["precision"] ** 2 * state.assessor[x]["inverse"]
     return first, second
 
 
 def _put(slot: int, pair: int, state: _State) -> None:
     """Let the assessor of another pair of its object take over an assessment."""
-    listed, place, load = state.listed, state.place, state.load
-    old, new, o = state.reader[slot], state.pair_assessor[pair], state.slot_object[slot]
-    load[old] -= 1
-    last = listed[state.offer_start[old] + load[old]]
-    listed[place[slot]] = last
-    place[last] = place[slot]
-    place[slot] = state.offer_start[new] + load[new]
-    listed[place[slot]] = slot
-    load[new] += 1
-    state.taken[state.held[slot]], state.taken[pair] = False, True
-    state.held[slot], state.reader[slot], state.slot_precision[slot] = pair, new, state.precision[pair]
-    state.at_object[o] = 0.0
-    for e in range(state.slot_start[o], state.slot_start[o + 1]):
-        state.at_object[o] += state.slot_precision[e]
+    own, o = state.slot[slot], state.slot[slot]["object"]
+    old, new = own["assessor"], state.pair[pair]["assessor"]
+    state.assessor[old]["load"] -= 1
+    last = state.pair[state.assessor[old]["offers"] + state.assessor[old]["load"]]["listed"]
+    state.pair[own["place"]]["listed"] = last
+    state.slot[last]["place"] = own["place"]
+    own["place"] = state.assessor[new]["offers"] + state.assessor[new]["load"]
+    state.pair[own["place"]]["listed"] = slot
+    state.assessor[new]["load"] += 1
+    state.pair[own["pair"]]["taken"] = False
+    state.pair[pair]["taken"] = True
+    own["pair"] = pair
+    own["assessor"] = new
+    own["precision"] = state.pair[pair]["precision"]
+    total = 0.0
+    for e in range(state.object[o]["slots"], state.object[o + 1]["slots"]):
+        total += state.slot[e]["precision"]
+    state.object[o]["confidence"] = total
     for turn in range(2):  # afresh, so that nothing adds up over millions of moves
-        assessor, total = (old if turn == 0 else new), 0.0
-        for at in range(state.offer_start[assessor], state.offer_start[assessor] + load[assessor]):
-            total += state.slot_precision[listed[at]]
-        state.inverse[assessor] = 1.0 / total if total > 0 else 0.0
+        by = state.assessor[old if turn == 0 else new]
+        total = 0.0
+        for at in range(by["offers"], by["offers"] + by["load"]):
+            total += state.slot[state.pair[at]["listed"]]["precision"]
+        by["inverse"] = 1.0 / total if total > 0 else 0.0
 
 
 def _joined(one: int, other: int, state: _State, scratch: _Scratch) -> bool:
     """Whether a search from both ends, of limited reach, finds a way; assessors count after the objects."""
     if one == other:
         return True
-    n_objects, seen, queue, clock = state.at_object.size, scratch.seen, scratch.queue, scratch.clock
+    n_objects, seen, queue, clock = state.object.size - 1, scratch.seen, scratch.queue, scratch.clock
     clock[0] += 2
     queue[0, 0], queue[1, 0] = one, other
     seen[one], seen[other] = clock[0], clock[0] + 1
@@ -523,10 +519,16 @@ def _joined(one: int, other: int, state: _State, scratch: _Scratch) -> bool:
         else:
             done_other += 1
         is_object = vertex < n_objects
-        begin = state.slot_start[vertex] if is_object else state.offer_start[vertex - n_objects]
-        end = state.slot_start[vertex + 1] if is_object else begin + state.load[vertex - n_objects]
+        if is_object:
+            begin, end = state.object[vertex]["slots"], state.object[vertex + 1]["slots"]
+        else:
+            begin = state.assessor[vertex - n_objects]["offers"]
+            end = begin + state.assessor[vertex - n_objects]["load"]
         for at in range(begin, end):
-            near = n_objects + state.reader[at] if is_object else state.slot_object[state.listed[at]]
+            if is_object:
+                near = n_objects + state.slot[at]["assessor"]
+            else:
+                near = state.slot[state.pair[at]["listed"]]["object"]
             size = size_one if side == 0 else size_other
             if seen[near] == clock[0] + 1 - side:
                 return True

@@ -9,8 +9,8 @@ import numpy as np
 
 from evenhand.compiled import Codes, Flags
 from evenhand.design.causes import no_connection, no_design, simple_cause
+from evenhand.design.limits import Tally
 from evenhand.design.program import SECONDS, by_integers
-from evenhand.design.rules import Tally
 from evenhand.design.task import Move, Task
 from evenhand.errors import NoDesignError
 from evenhand.panel.panel import Panel
@@ -75,7 +75,7 @@ def joined(
         count, of_object, of_assessor = parts_of(task, chosen)
         if count == 1:
             return chosen, False
-        keeps = Tally(task.rules, chosen).allows
+        keeps = Tally(task.limits, chosen).allows
         joins = _joins(held, chosen, of_object, of_assessor, generator)
         move = next((one for one in joins if keeps(*one)), None)
         if move is None:
@@ -149,7 +149,7 @@ def mix(task: Task, chosen: Flags, generator: np.random.Generator, moves: int | 
     if free.size < 2:
         return
     loads, readings = task.loads(chosen), task.readings(chosen)
-    tally, swap, transfer = Tally(task.rules, chosen), (-1, -1, 1, 1), (-1, 1)
+    tally, swap, transfer = Tally(task.limits, chosen), (-1, -1, 1, 1), (-1, 1)
     object_, assessor, width = task.object, task.assessor, task.n_assessors
     at = {key: place for place, key in enumerate(task.keys.tolist())}
     moves = MIXING * free.size if moves is None else moves

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtr, ndtri, owens_t
 
 from evenhand.compiled import Codes, Flags, Floats
-from evenhand.design.rules import Rules
+from evenhand.design.limits import Limits
 from evenhand.errors import bad_option
 
 Move = tuple[list[int], tuple[int, ...]]
@@ -62,7 +62,7 @@ class Task:
     """Pairs that must not be made, as sorted keys ``object * n_A + assessor``: for explanations."""
     in_points: bool = False
     """Whether precisions come from uncertainties in points; otherwise sds are in units of a medium assessment's."""
-    rules: Rules = field(default_factory=Rules)
+    limits: Limits = field(default_factory=Limits)
     """Limits on sets of pairs: who reads together, and what each object must have."""
     wide: Callable[[], Task] | None = None
     """Returns the task with every pair possible: for explanations."""
@@ -101,12 +101,12 @@ class Task:
 
     @cached_property
     def entries(self) -> tuple[Codes, Codes]:
-        """Where the entries of each pair stand among the rules."""
-        return self.rules.by_pair(self.n_pairs)
+        """Where the entries of each pair stand among the limits."""
+        return self.limits.by_pair(self.n_pairs)
 
     def allowed(self, sums: Floats, pairs: Sequence[Codes], signs: Sequence[int]) -> Flags:
         """Say of some moves of one kind (m) whether they break no rule; ``sums`` are those of the design."""
-        return self.rules.allow(sums, self.entries, pairs, signs)
+        return self.limits.allow(sums, self.entries, pairs, signs)
 
     def position(self, assessor: Codes, object_: Codes) -> Codes:
         """Return where pairs stand; -1 for those that may not be chosen."""
@@ -143,7 +143,7 @@ class Task:
             "the number of assessments differs": int(chosen.sum()) != self.total,
             "linked objects have no reader in common": bool(self.unlinked(chosen)),
         }
-        return [words for words, wrong in checks.items() if wrong] + self.rules.broken(chosen)
+        return [words for words, wrong in checks.items() if wrong] + self.limits.broken(chosen)
 
     def common(self, some: Flags, link: int) -> tuple[Codes, Codes]:
         """Return the pairs, among some, of all who have both of two linked objects: of the one and of the other."""

@@ -15,12 +15,12 @@ from evenhand import frames
 from evenhand.compiled import Floats, one_thread
 from evenhand.errors import InputError, Problem, SolveError
 from evenhand.models.bounded import Mapped, ScoreMap
-from evenhand.models.confidences import factor_table, power_unknown, strength_unknown
 from evenhand.models.covariates import code_covariates, code_rows
 from evenhand.models.effects import Scale, Table, both_sides
 from evenhand.models.family import INTERVAL, refuse_criteria, refuse_extreme
 from evenhand.models.fit import Fit, Model, Options, Question, outlying_notes
 from evenhand.models.noise import KnownNoise, Likelihood, NoiseKind, NoisePrior, Normal, notes_on
+from evenhand.models.noise_factors import factor_table, power_unknown, strength_unknown
 from evenhand.models.ordinal import Laplace, Link, code_categories
 from evenhand.models.posterior import Alternative, Marginal, Posterior
 from evenhand.models.predictive import Part, Rows, refined_parts

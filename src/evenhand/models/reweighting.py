@@ -20,16 +20,15 @@ import scipy.sparse as sp
 
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
-from evenhand.models.confidences import factor_level, next_factors
 from evenhand.models.noise import EstimatedNoise, KnownNoise, Likelihood, Noise, Tilted
-from evenhand.models.scaled import next_scales, scale_border, scale_level, tied
+from evenhand.models.noise_factors import factor_level, next_factors
+from evenhand.models.scaled import Held, Ties, next_scales, scale_border, scale_level
 from evenhand.models.setting import Fitted, Node, Setting, Sites, Work
 from evenhand.models.shrunk import RANDOM, prior_precisions
 from evenhand.panel.panel import Panel
 from evenhand.solve.base import Solution, Solver
 from evenhand.solve.bordered import BorderedSolver, StretchedSolver
 from evenhand.solve.choose import choose_solver
-from evenhand.solve.direct import Cholesky
 from evenhand.solve.equations import make_system
 from evenhand.solve.priors import PriorSolver
 
@@ -68,8 +67,10 @@ _LOST: Final = 10.0
 _RESTLESS: Final = 1e-3
 """Unless they move by no more than this part of the spread of the scores, which a note says."""
 
+_AFRESH: Final = 3
 _NEWTON: Final = 20
-"""Steps after which scales that still move are moved by the EM algorithm, which never leads astray."""
+"""Steps after which it is found out afresh how scales that still move are tied; and after which they are moved by the
+EM algorithm, which never leads astray."""
 
 _BRIDGE: Final = 1e-9
 """What other scores are taken to expect of one that nothing else can check: next to nothing."""
@@ -108,8 +109,17 @@ class _State:
         return float(max(one.max(initial=0.0) for one in moved))
 
 
-def settle(work: Work, setting: Setting, start: Node | None = None, slack: float = 1.0, longest: int = LONGEST) -> Node:
+def settle(
+    work: Work,
+    setting: Setting,
+    start: Node | None = None,
+    slack: float = 1.0,
+    longest: int = LONGEST,
+    ties: Ties | None = None,
+) -> Node:
     """Return the fit for a setting, from another that is close where there is one, to a tolerance with some slack.
+
+    Where it is known how scales are tied at the other fit, they start where they are expected.
 
     Sites are given up after so many steps. Where each score is as probable however far the level of all values is, as
     on a bounded scale with much noise, nothing keeps that level: it is given up as soon as it leaves the scores.
@@ -131,13 +141,19 @@ def settle(work: Work, setting: Setting, start: Node | None = None, slack: float
         state = _State(log_scale, factor, share, share * start.aim, start.residuals)
     slack *= 1.0 if setting.likelihood.is_normal else _ROUGH
     once = setting.likelihood.is_normal and setting.strength is None and setting.scale_ratio is None
-    inner = None if start is None or setting.scale_ratio is None else tied(start, setting.scale_ratio)
+    held = None if ties is None or setting.scale_ratio is None else ties.at(setting.scale_ratio)
+    if ties is not None and held is not None:
+        state.log_scale = ties.expected(setting)
     mixing, has_sites = Mixing(), not setting.likelihood.is_normal
     limit, is_anew = min(STEPS, longest) if has_sites else STEPS, False
     for count in range(limit):
         precision = declared / state.noise_factor[panel.assessor_index]
-        found, sites, after = _step(work, setting, state, precision, inner if count < _NEWTON else None)
+        newton = held if count < _NEWTON else None
+        found, sites, after = _step(work, setting, state, precision, newton)
         moved = float(np.abs(after.residuals - state.residuals).max())
+        if newton is not None:  # whose step says how far off the fit is
+            away = found.stretch[panel.assessor_index] * (found.values[panel.object_index] - work.centre)
+            moved = float(np.abs((after.log_scale - state.log_scale)[panel.assessor_index] * away).max())
         if once or (moved <= slack * STEADY * work.spread and after.distance(state, work.spread) <= slack * _STILL):
             return _node(work, setting, found, sites, state, precision)
         is_lost = has_sites and abs(float(found.values.mean()) - work.centre) > _LOST * work.spread
@@ -146,6 +162,8 @@ def settle(work: Work, setting: Setting, start: Node | None = None, slack: float
         if (has_sites and count == _PATIENCE) or is_lost:  # from where mixing has led it there may be no way back
             state, is_anew = fresh, True
             continue
+        if newton is not None and count % _AFRESH == _AFRESH - 1:  # what ties other scales is of no more use
+            held, mixing = _tied(work, setting, found, state, precision) or held, Mixing()
         before, ahead = state.packed(work.spread), after.packed(work.spread)
         calmed = next((part for since, part in _CALMED if count > since or (is_anew and since == _PATIENCE)), None)
         mixed = before + calmed * (ahead - before) if has_sites and calmed else mixing.next(before, ahead)
@@ -166,14 +184,15 @@ def settle(work: Work, setting: Setting, start: Node | None = None, slack: float
     )
 
 
-def at_scales(work: Work, node: Node, log_scale: Floats) -> Fitted:
-    """Return the fit with the weights of another and these scales, which need not suit the scores."""
-    state = _State(log_scale, node.noise_factor, np.zeros(0), np.zeros(0), node.residuals)
-    return _fit(work, node.setting, state, node.weight, work.panel.score + node.aim)
+def _tied(work: Work, setting: Setting, found: Fitted, state: _State, precision: Floats) -> Held | None:
+    """Return what ties log scales that have not come to rest; None where they are near no peak."""
+    w = _noise_variance(work, setting, found, state.log_scale)
+    ties = Ties(work, setting, found, state.log_scale, precision, w, _freedom(work, setting))
+    return None if setting.scale_ratio is None else ties.at(setting.scale_ratio)
 
 
 def _step(
-    work: Work, setting: Setting, state: _State, precision: Floats, inner: Cholesky | None = None
+    work: Work, setting: Setting, state: _State, precision: Floats, newton: Held | None = None
 ) -> tuple[Fitted, Sites | None, _State]:
     """Return the fit of a state, the sites it was made of, and the next state."""
     panel, likelihood, w = work.panel, setting.likelihood, setting.w
@@ -202,7 +221,7 @@ def _step(
         factor = next_factors(factor, setting.strength, squares, left_over)
     if setting.scale_ratio is not None:
         w = _noise_variance(work, setting, found, log_scale)
-        log_scale = next_scales(work, setting.scale_ratio, found, log_scale, target, weight, w, inner)
+        log_scale = next_scales(work, setting.scale_ratio, found, log_scale, target, weight, w, newton)
     return found, sites, _State(log_scale, factor, share, lift, found.residuals)
 
 
@@ -420,4 +439,5 @@ def _node(work: Work, setting: Setting, found: Fitted, sites: Sites | None, stat
         border=border,
         aim=np.zeros(panel.n_assessments) if sites is None else sites.aim,
         sites=sites,
+        fitted=None if setting.scale_ratio is None else found,
     )

@@ -5,10 +5,10 @@ The score is s = lambda (v - m) + m + b + noise, m the mean score, and the log s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import exp, log, log1p
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,8 +17,10 @@ from evenhand.compiled import Floats, sum_by
 from evenhand.models.effects import Table
 from evenhand.models.setting import Fitted, Node, Setting, Unknown, Work
 from evenhand.models.shrunk import ratio_prior
+from evenhand.solve.base import AT_ONCE
 from evenhand.solve.bordered import BorderedSolver
 from evenhand.solve.direct import Cholesky
+from evenhand.solve.priors import PriorSolver
 
 _FIRM: Final = 1e6
 """How much firmer than each log scale their sum is held at zero."""
@@ -29,16 +31,7 @@ _LESS: Final = 2.0
 than with, in logarithms."""
 
 _FAR: Final = 0.5
-"""Newton's step of a log scale that is longer than this is not believed."""
-
-_BESIDE: Final = 1e-4
-"""Largest step of a log scale in differences of slopes."""
-
-_TURNS: Final = (6, 3)
-_ENOUGH: Final = (1e-8, 1e-4)
-_MANY: Final = 500
-"""Steps of conjugate gradients to how scales follow, at most, and the part of the first error, squared, that is enough;
-the second of each for more assessors than this."""
+"""No log scale moves further than this in a step of Newton's."""
 
 
 def next_scales(
@@ -49,21 +42,19 @@ def next_scales(
     target: Floats,
     weight: Floats,
     w: float,
-    inner: Cholesky | None = None,
+    held: Held | None = None,
 ) -> Floats:
     """Return the scales that suit the scores best when values and biases are known only as far as they are.
 
     One step of the EM algorithm: lambda_a fits E[v - m] and E[(v - m)^2], the second of which has the variance of v, so
     that unsure values do not inflate the scales; drawn to 1 by the prior, and with a product of 1. Where it is known
-    how the log scales are tied (``inner``: about w times minus the second derivatives of their density, factorised),
-    it is Newton's step, which ends in the same place sooner.
+    how the log scales are tied it is Newton's step, which ends in the same place sooner.
     """
     squares, product = _moments(work, found, target, weight, w)
-    if inner is not None:
+    if held is not None:
         stretch = np.exp(log_scale)
-        step = _held(inner.solve(stretch * (stretch * squares - product) + log_scale / ratio))
-        if float(np.abs(step).max()) <= _FAR:
-            return np.asarray(log_scale - step)
+        step = held.solve(stretch * (stretch * squares - product) + log_scale / ratio)
+        return np.asarray(log_scale - step * min(1.0, _FAR / max(float(np.abs(step).max()), 1e-300)))
     logs = log_scale
     for _ in range(8):
         stretch = np.exp(logs)
@@ -92,41 +83,251 @@ def _moments(work: Work, found: Fitted, target: Floats, weight: Floats, w: float
     return squares, sum_by(panel.assessor_index, weight * (away * left - w * joint), panel.n_assessors)
 
 
-def _held(logs: Floats) -> Floats:
-    """Return a step of the log scales that holds their sum."""
-    return np.asarray(logs - logs.mean())
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """How log scales are tied at a fit, and how they follow the numbers of its setting, by exact derivatives.
+
+    A log scale has the slope E[q]/w, where q is the sum of c u e over the assessor's scores, u = lambda (v - m), e the
+    residual, and values and biases are normal with covariance w G about the fit. By Louis' identity (1982), w times
+    minus the second derivatives is diag(sum c E[u^2 - u e]) + 1/ratio - cov(q, q')/w. The covariance of q has a part
+    from u and e as they are expected, and one from the products of their own covariances.
+    """
+
+    work: Work
+    setting: Setting
+    found: Fitted
+    log_scale: Floats
+    precision: Floats
+    w: float
+    freedom: int
+
+    @classmethod
+    def at_fit(cls, work: Work, node: Node) -> Ties:
+        """Return how log scales are tied at a fit that has come to rest."""
+        assert node.fitted is not None  # noqa: S101  # it has scales
+        return cls(work, node.setting, node.fitted, node.log_scale, node.precision, node.w, node.freedom)
+
+    @cached_property
+    def _plain(self) -> PriorSolver:
+        assert isinstance(self.found.plain, PriorSolver)  # noqa: S101  # values and biases have priors
+        return self.found.plain
+
+    @cached_property
+    def _stretch(self) -> Floats:
+        return self.found.stretch
+
+    @cached_property
+    def _of_values(self) -> float:
+        """Precision of the prior of values about their mean; 0 for none."""
+        ratio = self.setting.value_ratio
+        return 0.0 if ratio is None else 1.0 / ratio
+
+    @cached_property
+    def _of_biases(self) -> Floats:
+        """Precisions of the prior of b/lambda; zeros for none."""
+        ratio = self.setting.bias_ratio
+        return np.square(self._stretch) / ratio if ratio else np.zeros(self._stretch.size)
+
+    @cached_property
+    def _u(self) -> Floats:
+        panel = self.work.panel
+        away = self.found.values[panel.object_index] - self.work.centre
+        return np.asarray(self._stretch[panel.assessor_index] * away)
+
+    def _matrix(self, entries: Floats) -> sp.csr_array[Any]:
+        """Return numbers of the scores as a matrix, objects by assessors."""
+        panel = self.work.panel
+        shape = (panel.n_objects, panel.n_assessors)
+        return sp.csr_array((entries, (panel.object_index, panel.assessor_index)), shape=shape)
+
+    @cached_property
+    def _kept(self) -> Floats:
+        """G between biases over scales, and minus the mean of values."""
+        return self._plain.between_assessors()
+
+    @cached_property
+    def _weights(self) -> sp.csr_array[Any]:
+        """Weights of the scores, objects by assessors."""
+        return self._matrix(self.found.weight)
+
+    @cached_property
+    def _total(self) -> Floats:
+        """For each object the sum of its weights and the precision of its prior."""
+        return sum_by(self.work.panel.object_index, self.found.weight, self.work.panel.n_objects) + self._of_values
+
+    @cached_property
+    def _shares(self) -> sp.csr_array[Any]:
+        """Weights over their totals, with the prior as one more assessor's: v = r/total - shares (b, -mean)."""
+        mean = sp.csr_array(np.full((self._total.size, 1), self._of_values))
+        both = sp.hstack([self._weights, mean], format="csr")
+        return sp.csr_array(sp.diags_array(1.0 / self._total) @ both)
+
+    @cached_property
+    def _with_values(self) -> Floats:
+        """G between biases over scales, or minus the mean of values, and values."""
+        return np.ascontiguousarray(-(self._shares @ self._kept).T)
+
+    @cached_property
+    def _between_values(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Sums over G between values, a portion of them at a time.
+
+        For each object and assessor that of c G, objects by assessors; for each two assessors that of c c' G^2; for
+        each object G itself; and for each object and each score by how much its value's variance, and covariance with
+        the bias, grow with the logarithm of the prior's variance.
+        """
+        panel, weights, shares, total = self.work.panel, self._weights, self._shares, self._total
+        n_objects, n_assessors = weights.shape
+        sums, squares = np.empty(weights.shape), np.zeros((n_assessors, n_assessors))
+        own, grown, edges = np.empty(n_objects), np.empty(n_objects), np.empty(panel.n_assessments)
+        with_mean, of_biases = self._with_values[-1], self._with_values[:-1] + self._kept[:-1, -1:]
+        order = np.argsort(panel.object_index, kind="stable")
+        object_, assessor = panel.object_index[order], panel.assessor_index[order]
+        size = max(1, AT_ONCE // n_objects)
+        for start in range(0, n_objects, size):
+            rows = slice(start, min(start + size, n_objects))
+            every = np.arange(rows.start, rows.stop)
+            g = -np.asarray(shares[rows] @ self._with_values)
+            g[every - start, every] += 1.0 / total[rows]
+            own[rows] = g[every - start, every]
+            sums[rows] = g @ weights
+            squares += weights[rows].T @ (np.square(g) @ weights)
+            g += with_mean[rows, None]
+            grown[rows] = np.square(g).sum(axis=1)
+            low, high = np.searchsorted(object_, [rows.start, rows.stop])
+            edges[order[low:high]] = np.einsum("ij,ij->i", g[object_[low:high] - start], of_biases[assessor[low:high]])
+        return sums, squares, own, self._of_values * grown, self._of_values * edges
+
+    @cached_property
+    def _along(self) -> Floats:
+        """For each score, w = 1, minus the covariance of u and e, over the square of the scale."""
+        panel = self.work.panel
+        cross = self._with_values[panel.assessor_index, panel.object_index]
+        return np.asarray(self._between_values[2][panel.object_index] + cross)
+
+    @cached_property
+    def _expected(self) -> Floats:
+        """For each assessor the slope of half the sum of squares."""
+        panel = self.work.panel
+        pulls = sum_by(panel.assessor_index, self.precision * self._u * self.found.residuals, panel.n_assessors)
+        return np.asarray(self.log_scale / (self.setting.scale_ratio or 1.0) - pulls)
+
+    @cached_property
+    def bent(self) -> Floats:
+        """W times minus the second derivatives of the log density, values and biases integrated out."""
+        panel, count = self.work.panel, self._stretch.size
+        assessor, own = panel.assessor_index, self._stretch[panel.assessor_index]
+        weights, between = self._weights, self._kept[:-1, :-1]
+        sums, squares, of_values, _, _ = self._between_values
+        # products of covariances
+        with_values = self._with_values[:-1]
+        crossed = 2 * (weights.T @ (with_values.T * sums))
+        along = weights.T @ with_values.T
+        products = 2 * squares + crossed + crossed.T + between * (weights.T @ sums) + along * along.T
+        # u and e as expected
+        c, u, e = self.precision, self._u, self.found.residuals
+        forces = self._matrix(c * own * (e - u))
+        of_kept = sp.diags_array(-sum_by(assessor, c * own * u, count))
+        rest = sp.vstack([of_kept, sp.csr_array((1, count))], format="csr") - self._shares.T @ forces
+        linear = rest.T @ (rest.T @ self._kept).T
+        linear += (forces.T @ sp.diags_array(1.0 / self._total) @ forces).toarray()
+        spread = of_values[panel.object_index] + self._along
+        diagonal = sum_by(assessor, c * (u * (u - e) + self.w * np.square(own) * spread), count)
+        bent = -(linear + self.w * products)
+        if self.setting.w is None:
+            bent -= 2 / (self.w * self.freedom) * np.outer(self._expected, self._expected)
+        bent[np.diag_indices(count)] += diagonal + 1.0 / (self.setting.scale_ratio or 1.0)
+        return np.asarray((bent + bent.T) / 2)
+
+    def at(self, ratio: float) -> Held | None:
+        """Return the same, were the spread of the scales this one, factorised; None where it is no peak."""
+        more, count = 1.0 / ratio - 1.0 / (self.setting.scale_ratio or 1.0), self._stretch.size
+        matrix = np.array(self.bent, order="F")
+        matrix[np.diag_indices(count)] += more
+        matrix += float(np.diagonal(matrix).mean())  # the sum is held
+        factor = Cholesky.of(matrix, 0.0)
+        return None if factor is None else Held(factor)
+
+    @cached_property
+    def follow(self) -> dict[str, Floats]:
+        """How log scales follow the logarithms of numbers of the setting; empty where they are at no peak."""
+        panel, setting = self.work.panel, self.setting
+        held = None if setting.scale_ratio is None else self.at(setting.scale_ratio)
+        if held is None or setting.scale_ratio is None:
+            return {}
+        assessor, object_ = panel.assessor_index, panel.object_index
+        own = self._stretch[assessor]
+        squared = self.precision * np.square(own)
+        per_noise = sum_by(assessor, squared * self._along, panel.n_assessors)
+        biases, of_biases = self.found.biases / self._stretch, self._of_biases
+        found = {"scale_ratio": -self.log_scale / setting.scale_ratio}
+        squares = {"scale_ratio": float(np.square(self.log_scale).sum()) / setting.scale_ratio}
+
+        def moved(name: str, forces: tuple[Floats, Floats], grown: Floats) -> None:
+            values, others = self._plain.apply(*forces)
+            up, less = own * values[object_], own * (values[object_] + others[assessor])
+            slope = self.precision * (self._u * less - up * self.found.residuals) + self.w * squared * grown
+            found[name] = sum_by(assessor, slope, panel.n_assessors)
+
+        if setting.value_ratio is not None:
+            away = self.found.values - self.found.values.mean()
+            _, _, _, of_values, edges = self._between_values
+            moved("value_ratio", (self._of_values * away, np.zeros(biases.size)), of_values[object_] + edges)
+            squares["value_ratio"] = self._of_values * float(np.square(away).sum())
+        if setting.bias_ratio:
+            crossed = self._with_values[:-1].T
+            turned = of_biases * self._kept[:-1, :-1]
+            grown = (np.square(crossed) @ of_biases)[object_]
+            grown = grown + np.einsum("ij,ij->i", crossed[object_], turned[assessor])
+            moved("bias_ratio", (np.zeros(panel.n_objects), of_biases * biases), grown)
+            squares["bias_ratio"] = float(of_biases @ np.square(biases))
+        if setting.w is None:  # which follows too
+            for name, square in squares.items():
+                found[name] = found[name] - square / self.freedom * per_noise
+        else:
+            found["w"] = self.w * per_noise
+        return {name: -held.solve(slope) for name, slope in found.items()}
+
+    def expected(self, setting: Setting) -> Floats:
+        """Return where the log scales of another setting are expected."""
+        step = np.zeros(self._stretch.size)
+        for name, way in self.follow.items():
+            step += log(getattr(setting, name) / getattr(self.setting, name)) * way
+        return np.asarray(self.log_scale + step * min(1.0, _FAR / max(float(np.abs(step).max()), 1e-300)))
 
 
-def tied(node: Node, ratio: float) -> Cholesky | None:
-    """Return how the log scales are tied at a fit, were their spread this one, factorised; None where not known."""
-    border, before, count = node.border, node.setting.scale_ratio, node.log_scale.size
-    if border is None or before is None or border.count != count:
-        return None
-    more = 1.0 / ratio - 1.0 / before
-    inner = np.asfortranarray(border.inner + more * _FIRM / count)
-    inner[np.diag_indices(count)] += more
-    return Cholesky.of(inner, 0.0)
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Solves for log scales whose sum is held."""
+
+    factor: Cholesky
+
+    @cached_property
+    def _even(self) -> Floats:
+        even = self.factor.solve(np.ones(self.factor.lower.shape[0]))
+        return np.asarray(even / even.sum())
+
+    def solve(self, right: Floats) -> Floats:
+        """Return the step along which slopes change by this, but for a constant."""
+        step = self.factor.solve(right)
+        return np.asarray(step - self._even * step.sum())
 
 
-def turned_slopes(work: Work, node: Node, at_scales: Callable[[Floats], Fitted]) -> dict[str, float]:
+def turned_slopes(work: Work, node: Node, ties: Ties) -> dict[str, float]:
     """Return how the log marginal likelihood rises with numbers of the setting because scales and values follow them.
 
-    The log scales are where the density g that they have with values and biases integrated out is highest, so that g
-    does not change with them to first order; but the determinant of what ties them, h, does. With its slope a in the
-    log scales, and H minus the second derivatives of g, that is a^T H^-1 times the mixed derivatives of g: the change
-    of its other slopes along y = H^-1 a, which a few fits beside this one tell (``at_scales``). H is nearly what ties
-    the scales, so that y takes two or three steps of conjugate gradients.
+    The log scales are where the density that they have with values and biases integrated out is highest, so that it
+    does not change with them to first order; but the determinant of what ties them does.
     """
     border, setting = node.border, node.setting
     if border is None or setting.scale_ratio is None:
         return {}
-    panel, w, count = work.panel, node.w, node.log_scale.size
+    panel, count = work.panel, node.log_scale.size
     object_, assessor = panel.object_index, panel.assessor_index
     stretch, weight = np.exp(node.log_scale), border.weight
     own = stretch[assessor]
     of_prior = np.square(stretch) / setting.bias_ratio if setting.bias_ratio else np.zeros(count)
     bias, away = node.biases / stretch, node.values[object_] - work.centre
-    # how h falls with the weight of each score, and with the value of each object
+    # how the determinant falls with the weight of each score, and with the value of each object
     (one, other), (one_turned, other_turned) = border.images, border.turned
     sure = np.diagonal(border.covariance)[assessor]
     along = one_turned[object_, assessor] + np.diagonal(other_turned)[assessor]
@@ -138,57 +339,13 @@ def turned_slopes(work: Work, node: Node, at_scales: Callable[[Floats], Fitted])
     pulled = weight * (with_values[object_] + with_biases[assessor])
     left, given = node.residuals / own, (panel.score - work.centre) / own
     rises = sum_by(assessor, pulled * (2 * left - given) - weight * more, count)
-    rises = _held(rises - of_prior * (of_assessors + 2 * bias * with_biases))
-    found = {"value_ratio": 0.0, "bias_ratio": float(of_prior @ (bias * with_biases)), "scale_ratio": 0.0}
+    rises = rises - of_prior * (of_assessors + 2 * bias * with_biases)
+    found = {name: float(rises @ way) for name, way in ties.follow.items()}
+    found["bias_ratio"] = found.get("bias_ratio", 0.0) + float(of_prior @ (bias * with_biases))
     if setting.value_ratio is not None:
-        found["value_ratio"] = float((node.values - node.mean) @ with_values) / setting.value_ratio
-
-    def beside(step: Floats) -> tuple[Floats, dict[str, float]]:
-        ends = [_slopes_of_g(work, node, at_scales(node.log_scale + sign * step), sign * step) for sign in (1, -1)]
-        return (ends[0][0] - ends[1][0]) / 2, {name: (ends[0][1][name] - ends[1][1][name]) / 2 for name in ends[0][1]}
-
-    prepared = w * _held(border.covariance @ rises)
-    way, height = prepared, float(rises @ prepared)
-    least = _ENOUGH[count > _MANY] * height
-    for _ in range(_TURNS[count > _MANY]):
-        size = _BESIDE / max(float(np.abs(way).max()), 1e-300)
-        bent, changes = beside(size * way)
-        bent = -_held(bent) / size
-        if not float(way @ bent) > 0:
-            break
-        share = height / float(way @ bent)
-        for name, change in changes.items():
-            found[name] = found.get(name, 0.0) + share * change / size
-        rises = rises - share * bent
-        prepared = w * _held(border.covariance @ rises)
-        before, height = height, float(rises @ prepared)
-        if height <= least:
-            break
-        way = prepared + height / before * way
+        mean = float((node.values - node.mean) @ with_values) / setting.value_ratio
+        found["value_ratio"] = found.get("value_ratio", 0.0) + mean
     return found
-
-
-def _slopes_of_g(work: Work, node: Node, found: Fitted, step: Floats) -> tuple[Floats, dict[str, float]]:
-    """Return slopes in log scales a step from a fit, and in numbers of the setting, while scales are held."""
-    panel, setting, logs = work.panel, node.setting, node.log_scale + step
-    ratio = setting.scale_ratio or 1.0
-    squares = float(np.square(logs).sum()) / ratio
-    w = (found.residual + squares) / node.freedom if setting.w is None else setting.w
-    first, product = _moments(work, found, panel.score, node.precision, w)
-    rises = -(found.stretch * (found.stretch * first - product) + logs / ratio) / w
-    of_values, of_biases = found.plain.diagonal()
-    slopes = {"scale_ratio": squares / (2 * w)}
-    if setting.w is not None:
-        slopes["w"] = (found.residual + squares) / (2 * w)
-    if setting.bias_ratio:
-        own = np.square(found.stretch) * of_biases + np.square(found.biases) / w
-        slopes["bias_ratio"] = float(own.sum()) / (2 * setting.bias_ratio)
-    if setting.value_ratio is not None:
-        average = np.full(panel.n_objects, 1.0 / panel.n_objects), np.zeros(panel.n_assessors)
-        about = float(of_values.sum()) - panel.n_objects * float(found.plain.contrasts(*average))
-        squares = float(np.square(found.values - found.values.mean()).sum())
-        slopes["value_ratio"] = (about + squares / w) / (2 * setting.value_ratio)
-    return rises, slopes
 
 
 def scale_border(work: Work, ratio: float, found: Fitted) -> BorderedSolver:

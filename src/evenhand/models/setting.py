@@ -116,6 +116,23 @@ class Sites:
 
 
 @dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fit for one setting and one state of the iteration: one linear problem, solved."""
+
+    values: Floats
+    biases: Floats
+    coefficients: Floats
+    residuals: Floats
+    residual: float
+    plain: Solver
+    border: BorderedSolver | None
+    stretch: Floats
+    prior: tuple[Floats | None, Floats | None]
+    weight: Floats
+    columns: sp.csr_array[Any] | None
+
+
+@dataclass(frozen=True, eq=False)
 class Node:
     """A fit for one setting."""
 
@@ -141,6 +158,7 @@ class Node:
     # what each score stands for beside itself: its site's target less the score; zeros where noise is normal
     aim: Floats
     sites: Sites | None = None  # what stood for the scores, where noise is not normal
+    fitted: Fitted | None = None  # the linear problem behind it, where assessors have scales
     unrest: float = 0.0  # by how much fitted scores still moved where they did not come to rest
 
     @property
@@ -152,23 +170,6 @@ class Node:
     def w(self) -> float:
         """The noise variance: given, or its REML estimate R/nu."""
         return self.residual / max(self.freedom, 1) if self.setting.w is None else self.setting.w
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A fit for one setting and one state of the iteration: one linear problem, solved."""
-
-    values: Floats
-    biases: Floats
-    coefficients: Floats
-    residuals: Floats
-    residual: float
-    plain: Solver
-    border: BorderedSolver | None
-    stretch: Floats
-    prior: tuple[Floats | None, Floats | None]
-    weight: Floats
-    columns: sp.csr_array[Any] | None
 
 
 @dataclass(frozen=True, slots=True)

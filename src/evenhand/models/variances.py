@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
 from math import exp
 from typing import Final
@@ -14,9 +14,9 @@ import numpy as np
 
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
-from evenhand.models.confidences import factor_level
-from evenhand.models.reweighting import LONGEST, TRIED, at_scales, settle
-from evenhand.models.scaled import turned_slopes
+from evenhand.models.noise_factors import factor_level
+from evenhand.models.reweighting import LONGEST, TRIED, settle
+from evenhand.models.scaled import Ties, turned_slopes
 from evenhand.models.setting import Node, Setting, Unknown, Work
 from evenhand.panel.panel import Panel
 from evenhand.progress import report
@@ -58,6 +58,9 @@ _LOOSE: Final = 1e3
 _EASE: Final = 1e5
 """Slack of the sites' tolerance on the way, at most (with scales) and for each unit of what a step would gain."""
 
+_LONG: Final = 0.5
+"""A step of this length says nothing of how the marginal likelihood with scales is bent where it ends."""
+
 _MODEST: Final = -2.0
 """Where the spread of the scales is looked for first, in logarithms."""
 
@@ -73,12 +76,8 @@ _GRIDS: Final = {1: np.linspace(-3.0, 3.0, 13), 2: np.linspace(-2.4, 2.4, 7)}
 _FAR: Final = 1.1
 """With three or more unknowns, points on a sphere of this radius times the root of their number."""
 
-_NODES: Final = 11
-_BROAD: Final = 1.3
-"""Points of an integral to a side, and by how much they reach further than the curvature at the peak says."""
-
-_LIGHT: Final = 1e-9
-"""Points that stand for less than this of a normal density are left out."""
+_NODES: Final = 5
+"""Points to a side of an integral of what is nearly a normal density."""
 
 _BESIDE: Final = 0.02
 """Step of the differences that say how a fit follows its unknowns: long beside the tolerance of fits that iterate."""
@@ -103,7 +102,7 @@ _LEAST: Final = 1e-4
 """A part of the mixture less probable than this is left out."""
 
 
-def slopes(work: Work, node: Node, asked: Collection[str]) -> dict[str, float]:
+def slopes(work: Work, node: Node, asked: Collection[str], ties: Ties | None = None) -> dict[str, float]:
     """Return how the log marginal likelihood rises with numbers of the setting, at a fit that has come to rest.
 
     With leverages h, the derivative by the log precision of a score, or of the prior of a value or bias, is
@@ -145,10 +144,16 @@ def slopes(work: Work, node: Node, asked: Collection[str]) -> dict[str, float]:
         left = sum_by(panel.assessor_index, np.clip(1.0 - leverage, 0.0, 1.0), panel.n_assessors)
         up, down = (factor_level(node.noise_factor, setting.strength * exp(x), left) for x in (_STEP, -_STEP))
         found["strength"] = (up - down) / (2 * _STEP)
-    if setting.scale_ratio is not None and follows(work, setting) and setting.scale_ratio * w > _STIFF:
-        for name, turned in turned_slopes(work, node, partial(at_scales, work, node)).items():
+    if is_followed(work, node):
+        for name, turned in turned_slopes(work, node, ties or Ties.at_fit(work, node)).items():
             found[name] = found.get(name, 0.0) + turned
     return found
+
+
+def is_followed(work: Work, node: Node) -> bool:
+    """Return whether scales of a fit are followed: where there are any, and they are not held at 1."""
+    ratio = node.setting.scale_ratio
+    return ratio is not None and follows(work, node.setting) and ratio * node.w > _STIFF
 
 
 def follows(work: Work, setting: Setting) -> bool:
@@ -236,6 +241,7 @@ class Search:
     slack: float = 1.0
     calls: int = 0
     failures: int = 0
+    tied: Ties | None = None
     point: Floats = field(init=False)
     best: Node = field(init=False)
 
@@ -271,10 +277,21 @@ class Search:
             setting = unknown.put(setting, coordinate)
         if self.nearest is None or setting != self.nearest.setting or slack < self.slack:
             longest = TRIED if is_tried else LONGEST
-            self.nearest, self.slack = settle(self.work, setting, self.nearest, slack, longest), slack
+            self.nearest, self.slack = (
+                settle(self.work, setting, self.nearest, slack, longest, self._ties(self.nearest)),
+                slack,
+            )
             self.calls += 1
             report("estimating variances", self.calls, None)
         return self.nearest
+
+    def _ties(self, node: Node | None) -> Ties | None:
+        """Return how scales are tied at a fit; None where that is not followed."""
+        if node is None or not is_followed(self.work, node):
+            return None
+        if self.tied is None or self.tied.log_scale is not node.log_scale:
+            self.tied = Ties.at_fit(self.work, node)
+        return self.tied
 
     def height(self, point: Floats, *, prior: bool = False) -> float:
         """Return the log marginal likelihood at a point, times the prior if asked."""
@@ -294,7 +311,7 @@ class Search:
 
     def _slope(self, point: Floats, node: Node, *, prior: bool) -> Floats:
         """Return the slope at a point from the fit there."""
-        rises = slopes(self.work, node, {name for one in self.unknowns for name in one.moves})
+        rises = slopes(self.work, node, {name for one in self.unknowns for name in one.moves}, self._ties(node))
         slope = [sum(speed * rises.get(name, 0.0) for name, speed in one.moves.items()) for one in self.unknowns]
         return np.array(slope) + (self._prior_slopes(point)[0] if prior else 0.0)
 
@@ -444,7 +461,8 @@ class Search:
                 height, slope = seen(point, self.node(point))
                 continue
             fresh = self._bend(moved, tried, prior=prior)
-            bend = _updated(bend if gain < near else fresh, moved - point, slope - turned)
+            is_long = self._follows and float(np.abs(moved - point).max()) > _LONG
+            bend = fresh if is_long else _updated(bend if gain < near else fresh, moved - point, slope - turned)
             point, height, slope = moved, found, turned
         if gain < _NEAR:  # along a ridge that hardly rises, as where noise goes to zero
             return point
@@ -665,7 +683,7 @@ def _places(count: int) -> tuple[Floats, Floats]:
 
 
 def log_integral(height: Callable[[Floats], float], start: Floats) -> float:
-    """Return the logarithm of the integral of exp(height), by points of Gauss and Hermite about its peak."""
+    """Return the logarithm of the integral of exp(height), nearly normal, by points of Gauss and Hermite."""
     peak = np.clip(start, -8.0, 8.0)
     top = height(peak)
     for _ in range(_CLIMBS):
@@ -680,13 +698,12 @@ def log_integral(height: Callable[[Floats], float], start: Floats) -> float:
         if not found > top:
             break
         peak, top = peak + step, found
-    turn = _BROAD * axes / np.sqrt(size)
+    turn = axes / np.sqrt(size)
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     total = 0.0
     for place in product(range(_NODES), repeat=peak.size):
         z, weight = nodes[list(place)], float(np.prod(weights[list(place)]))
-        if weight > _LIGHT:
-            total += weight * np.exp(height(peak + turn @ z) - top + float(z @ z) / 2)
+        total += weight * np.exp(height(peak + turn @ z) - top + float(z @ z) / 2)
     return top + float(np.log(total)) + float(np.linalg.slogdet(turn)[1])
 
 

@@ -18,6 +18,7 @@ from evenhand.compiled import Codes, Floats
 from evenhand.errors import SolveError
 from evenhand.panel.gauge import chooser
 from evenhand.solve.base import LowRank, Sides, Solution, Solver, Wrapped
+from evenhand.solve.direct import Cholesky
 
 _ROUNDING: Final = 1e-13
 """A column of which values and biases leave no more than this part is explained by them, but for rounding."""
@@ -91,7 +92,7 @@ class BorderedSolver(Wrapped):
         return int(self.prior.shape[0])
 
     @cached_property
-    def _factor(self) -> Floats:
+    def _factor(self) -> Cholesky:
         try:
             factor = np.asarray(np.linalg.cholesky(self.inner), dtype=np.float64)
         except np.linalg.LinAlgError:
@@ -99,16 +100,12 @@ class BorderedSolver(Wrapped):
         # the residual of a column that values and biases explain is rounding, of either sign
         if (np.square(np.diagonal(factor)) <= _ROUNDING * np.diagonal(self._own)).any():
             raise SolveError("The further unknowns cannot be told from values and biases.")
-        return factor
+        return Cholesky(factor)
 
     @cached_property
     def covariance(self) -> Floats:
         """Covariance of the coefficients for w = 1: S^-1."""
-        from scipy.linalg.lapack import dpotri
-
-        if not self.count:
-            return self._factor
-        lower = np.tril(dpotri(self._factor, lower=1)[0])
+        lower = np.tril(self._factor.inverse)
         return np.asarray(lower + np.tril(lower, -1).T)
 
     @cached_property
@@ -117,18 +114,10 @@ class BorderedSolver(Wrapped):
         of_objects, of_assessors = self.images
         return of_objects @ self.covariance, of_assessors @ self.covariance
 
-    def _divided(self, columns: Floats) -> Floats:
-        """Return F^-1 times columns."""
-        from scipy.linalg import solve_triangular
-
-        if not self.count:
-            return columns
-        return np.asarray(solve_triangular(self._factor, columns, lower=True, check_finite=False), dtype=np.float64)
-
     @cached_property
     def low_rank(self) -> LowRank:
         """U S^-1 U^T, with V = U F^-T where S = F F^T."""
-        both = self._divided(np.vstack(self.images).T).T
+        both = self._factor.divide(np.vstack(self.images).T).T
         n_objects = self.images[0].shape[0]
         return LowRank(both[:n_objects], both[n_objects:])
 
@@ -155,7 +144,7 @@ class BorderedSolver(Wrapped):
     @cached_property
     def _rows(self) -> Floats:
         """F^-1 z for each row z of Z."""
-        return self._divided(self.columns.toarray().T).T
+        return self._factor.divide(self.columns.toarray().T).T
 
     @cached_property
     def _rest(self) -> Floats:
@@ -179,12 +168,12 @@ class BorderedSolver(Wrapped):
 
     def contrasts_with(self, of_objects: Floats, of_assessors: Floats, rows: Floats) -> Floats:
         """Return the variance, for w = 1, of x + z for each column x and row z of weights of the coefficients."""
-        rest = self._divided(rows.T) - self.low_rank.across(of_objects, of_assessors)
+        rest = self._factor.divide(rows.T) - self.low_rank.across(of_objects, of_assessors)
         return np.asarray(self.base.contrasts(of_objects, of_assessors) + np.square(rest).sum(axis=0))
 
     def log_determinant(self) -> float:
         """Return log det of the bordered L without one row and column of each component."""
-        return self.base.log_determinant() + 2 * float(np.log(np.diagonal(self._factor)).sum())
+        return self.base.log_determinant() + float(np.log(self._factor.pivots).sum())
 
     def draw(self, generator: np.random.Generator, count: int) -> Sides:
         """Return draws (count rows) of values and biases about zero with covariance L^-."""

@@ -211,6 +211,14 @@ class Cholesky:
         """The inverse of the factor of few equations; None for many."""
         return None if self.lower.shape[0] > _TINY else inverse_of_lower(self.lower)
 
+    def divide(self, right: Floats) -> Floats:
+        """Solve with the factor alone, for columns."""
+        if self._half is not None:
+            return np.asarray(self._half @ right)
+        from scipy.linalg import solve_triangular
+
+        return np.asarray(solve_triangular(self.lower, right, lower=True, check_finite=False))
+
     def draw(self, generator: np.random.Generator, count: int) -> Floats:
         """Return draws (columns) with the inverse as covariance."""
         white = generator.standard_normal((self.lower.shape[0], count))

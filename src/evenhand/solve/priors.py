@@ -14,11 +14,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from evenhand.compiled import Codes, Floats, Whole, sum_by
 from evenhand.panel.panel import Panel
 from evenhand.solve.base import LowRank, Sides, Solution, Wrapped
 from evenhand.solve.choose import AutoSolver, SolverKind, choose_solver
+from evenhand.solve.direct import DirectSolver
 from evenhand.solve.equations import Pattern, System
 
 
@@ -181,6 +183,32 @@ class PriorSolver(Wrapped):
         panel = self.graph.panel
         return values[: panel.n_objects], biases[: panel.n_assessors], float(self._level_of(values, biases))
 
+    def between_assessors(self) -> Floats:
+        """Return L^- between all biases, and minus the mean of the values' prior as one more: n_A + 1 rows.
+
+        Zeros stand for biases, or a mean, that there are not.
+        """
+        graph, exact = self.graph, self.base.exact
+        of_objects, of_assessors = np.zeros(graph.n_objects), np.zeros(graph.n_assessors)
+        (of_objects if graph.has_biases else of_assessors)[-1 if graph.has_biases else 0] = (
+            1.0 if graph.has_biases else -1.0
+        )
+        values, biases = exact.apply(of_objects, of_assessors)
+        if isinstance(exact, DirectSolver) and exact.system.keeps_assessors:
+            inner = exact.full_inverse
+        else:
+            every = np.eye(graph.n_assessors)
+            inner = exact.apply(np.zeros((graph.n_objects, graph.n_assessors)), every)[1]
+        inner = inner + biases[:, None] + biases + self._level_of(values, biases)
+        count = graph.panel.n_assessors
+        full = np.zeros((count + 1, count + 1))
+        if graph.has_biases:
+            size = graph.n_assessors
+            full[:size, :size] = inner
+        else:
+            full[-1, -1] = inner[-1, -1] if graph.has_values else 0.0
+        return full
+
     def _told_diagonal(self) -> Sides:
         of_objects, of_assessors = self.base.diagonal()
         values, biases, own = self._level
@@ -209,6 +237,58 @@ class PriorSolver(Wrapped):
         drawn = self.base.draw(generator, count)
         values, biases = self._told(drawn[0].T, drawn[1].T)
         return values.T, biases.T, -(drawn[1][:, -1] + self._level_of(drawn[0].T, drawn[1].T))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PriorSums:
+    """What fits with priors leave, one number for each prior of the kept side.
+
+    Attributes
+    ----------
+    residual
+        Sum of squares, with what priors add.
+    log_determinant
+        Log det of L with priors, as :class:`PriorSolver` has it.
+    mean, mean_variance
+        The mean of all values, and its variance for w = 1.
+    """
+
+    residual: Floats
+    log_determinant: Floats
+    mean: Floats
+    mean_variance: Floats
+
+
+def sums_over_priors(system: System, score: Floats, of_gone: float, of_kept: Floats) -> PriorSums:
+    """Return what fits leave with one prior precision of the eliminated side and many of the kept one.
+
+    With the other side eliminated and S = V diag(l) V^T, S with a prior p has the eigenvalues l + p: one decomposition
+    serves all. The mean of all values is one more unknown, a column of ones X 1 beside values about it. As the scores
+    are taken about their mean, and S 1 is the force of that column, what the mean is told is p 1^T (S + p)^-1 S 1, and
+    nothing cancels.
+    """
+    total = system.gone_total + of_gone
+    if system.is_dense:
+        half = system.dense / np.sqrt(total)[:, None]
+        links = half.T @ half
+    else:
+        thin = sp.csr_array(sp.diags_array(1.0 / np.sqrt(total)) @ system.incidence)
+        links = np.asarray((thin.T @ thin).todense())
+    own = links.sum(axis=1) - np.diagonal(links) + system.up(of_gone / total)
+    np.fill_diagonal(links, -own)
+    size, axes = np.linalg.eigh(-links)
+    size = np.maximum(size, 0.0)
+    centre = float(np.average(score, weights=system.weight))
+    away = score - centre
+    pull = system.forces(away)
+    gone, kept = sum_by(system.gone, pull, system.n_gone), sum_by(system.kept, pull, system.n_kept)
+    force, ones = axes.T @ (kept - system.up(gone / total)), axes.sum(axis=0)
+    share = 1.0 / (size + of_kept[:, None])
+    left = float(pull @ away) - float((np.square(gone) / total).sum()) - share @ np.square(force)
+    tied, told = share @ (force * ones), share @ (size * np.square(ones))
+    logs = float(np.log(total).sum()) - np.log(share).sum(axis=1) + np.log(of_kept * told)
+    residual = left - of_kept * np.square(tied) / told
+    return PriorSums(residual, logs, centre + tied / told, 1.0 / (of_kept * told))
 
 
 @dataclass(frozen=True, eq=False)

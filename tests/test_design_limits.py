@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from designs import make_task
 from evenhand.design.exchange import search
 from evenhand.design.find import open_pairs
-from evenhand.design.rules import SLACK, Rules, Tally
+from evenhand.design.limits import SLACK, Limits, Tally
 from evenhand.design.spread import compiled_pass, exchange, one_pass
 from evenhand.design.start import join, mix, parts_of
 from evenhand.design.task import Aim, Task
@@ -19,55 +19,57 @@ N_PAIRS = 12
 
 
 @st.composite
-def some_rules(draw: st.DrawFn) -> Rules:
-    """Rules on random sets of pairs, some of them with weights."""
-    limits = []
+def some_limits(draw: st.DrawFn) -> Limits:
+    """Limits on random sets of pairs, some of them with weights."""
+    sets = []
     for at in range(draw(st.integers(0, 5))):
         pairs = draw(st.lists(st.integers(0, N_PAIRS - 1), min_size=1, max_size=6, unique=True))
         least = draw(st.integers(0, 2))
         most = draw(st.sampled_from([least, least + 1, np.inf]))
-        limits.append((pairs, float(least), float(most), f"rule {at}"))
-    rules = Rules.of(limits)
-    size = rules.pair.size
-    rules.weight[:] = draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=size, max_size=size))
-    return rules
+        sets.append((pairs, float(least), float(most), f"rule {at}"))
+    limits = Limits.of(sets)
+    size = limits.pair.size
+    limits.weight[:] = draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=size, max_size=size))
+    return limits
 
 
-def sums_by_hand(rules: Rules, chosen: np.ndarray) -> list[float]:
+def sums_by_hand(limits: Limits, chosen: np.ndarray) -> list[float]:
     return [
-        float(sum(rules.weight[at] for at in range(rules.start[one], rules.start[one + 1]) if chosen[rules.pair[at]]))
-        for one in range(len(rules))
+        float(
+            sum(limits.weight[at] for at in range(limits.start[one], limits.start[one + 1]) if chosen[limits.pair[at]])
+        )
+        for one in range(len(limits))
     ]
 
 
-@given(some_rules(), st.lists(st.booleans(), min_size=N_PAIRS, max_size=N_PAIRS))
-def test_rules_that_a_design_breaks_are_named(rules: Rules, flags: list[bool]) -> None:
+@given(some_limits(), st.lists(st.booleans(), min_size=N_PAIRS, max_size=N_PAIRS))
+def test_limits_that_a_design_breaks_are_named(limits: Limits, flags: list[bool]) -> None:
     chosen = np.array(flags)
-    sums = sums_by_hand(rules, chosen)
-    assert rules.sums(chosen).tolist() == sums
+    sums = sums_by_hand(limits, chosen)
+    assert limits.sums(chosen).tolist() == sums
     wrong = {
-        rules.names[rules.kind[at]]
+        limits.names[limits.kind[at]]
         for at, total in enumerate(sums)
-        if not rules.least[at] - SLACK <= total <= rules.most[at] + SLACK
+        if not limits.least[at] - SLACK <= total <= limits.most[at] + SLACK
     }
-    assert set(rules.broken(chosen)) == wrong
+    assert set(limits.broken(chosen)) == wrong
 
 
-@given(some_rules(), st.lists(st.booleans(), min_size=N_PAIRS, max_size=N_PAIRS), st.data())
-def test_a_move_is_allowed_if_it_breaks_nothing_further(rules: Rules, flags: list[bool], data: st.DataObject) -> None:
+@given(some_limits(), st.lists(st.booleans(), min_size=N_PAIRS, max_size=N_PAIRS), st.data())
+def test_a_move_is_allowed_if_it_breaks_nothing_further(limits: Limits, flags: list[bool], data: st.DataObject) -> None:
     chosen = np.array(flags)
     gone, come = np.flatnonzero(chosen), np.flatnonzero(~chosen)
     if not gone.size or not come.size:
         return
     leaving = int(data.draw(st.sampled_from(gone.tolist())))
-    entries = rules.by_pair(N_PAIRS)
-    allowed = rules.allow(rules.sums(chosen), entries, [np.array([leaving]), come], (-1, 1))
+    entries = limits.by_pair(N_PAIRS)
+    allowed = limits.allow(limits.sums(chosen), entries, [np.array([leaving]), come], (-1, 1))
     for arriving, good in zip(come.tolist(), allowed.tolist(), strict=True):
         after = chosen.copy()
         after[[leaving, arriving]] = False, True
-        before_sums, after_sums = np.array(sums_by_hand(rules, chosen)), np.array(sums_by_hand(rules, after))
-        worse = (after_sums > rules.most + SLACK) & (after_sums > before_sums)
-        worse |= (after_sums < rules.least - SLACK) & (after_sums < before_sums)
+        before_sums, after_sums = np.array(sums_by_hand(limits, chosen)), np.array(sums_by_hand(limits, after))
+        worse = (after_sums > limits.most + SLACK) & (after_sums > before_sums)
+        worse |= (after_sums < limits.least - SLACK) & (after_sums < before_sums)
         assert good == (not worse.any())
 
 
@@ -80,13 +82,13 @@ def limited(seed: int) -> tuple[Task, np.ndarray]:
         reads[at // 2, at % 8] = True
     chosen = reads.ravel()
     sums = chosen.astype(float)
-    limits = []
+    sets = []
     for at in range(25):
         pairs = generator.choice(task.n_pairs, int(generator.integers(2, 12)), replace=False)
         slack = float(generator.integers(0, 2))
         held = float(sums[pairs].sum())
-        limits.append((pairs.tolist(), held - slack, held + 1, f"rule {at}"))
-    task = replace(task, rules=Rules.of(limits))
+        sets.append((pairs.tolist(), held - slack, held + 1, f"rule {at}"))
+    task = replace(task, limits=Limits.of(sets))
     assert task.broken(chosen) == []
     return task, chosen
 
@@ -94,7 +96,7 @@ def limited(seed: int) -> tuple[Task, np.ndarray]:
 @pytest.mark.parametrize("seed", range(12))
 def test_no_move_of_any_search_breaks_a_limit(seed: int) -> None:
     task, chosen = limited(seed)
-    loose = replace(task, rules=Rules())
+    loose = replace(task, limits=Limits())
     moved = broken = 0
     for loop in (one_pass, compiled_pass()):
         after, change = exchange(task, chosen, 0.0, seed, 3, loop, -1e-3)
@@ -125,17 +127,17 @@ def test_pairs_that_may_be_added_are_those_after_which_no_limit_is_broken(seed: 
         assert (pair in open_pairs(task, chosen)) == (not task.broken(after))
 
 
-@given(some_rules(), st.lists(st.booleans(), min_size=N_PAIRS, max_size=N_PAIRS), st.data())
-def test_a_tally_allows_what_the_rules_allow(rules: Rules, flags: list[bool], data: st.DataObject) -> None:
+@given(some_limits(), st.lists(st.booleans(), min_size=N_PAIRS, max_size=N_PAIRS), st.data())
+def test_a_tally_allows_what_the_limits_allow(limits: Limits, flags: list[bool], data: st.DataObject) -> None:
     chosen = np.array(flags)
-    tally = Tally(rules, chosen)
+    tally = Tally(limits, chosen)
     for _ in range(3):
         gone, come = np.flatnonzero(chosen), np.flatnonzero(~chosen)
         if not gone.size or not come.size:
             return
         pairs = [int(data.draw(st.sampled_from(side.tolist()))) for side in (gone, come)]
         one = [np.array([pair]) for pair in pairs]
-        allowed = rules.allow(rules.sums(chosen), rules.by_pair(N_PAIRS), one, (-1, 1))
+        allowed = limits.allow(limits.sums(chosen), limits.by_pair(N_PAIRS), one, (-1, 1))
         assert tally.allows(pairs, (-1, 1)) == allowed[0]
         tally.make(pairs, (-1, 1))
         chosen[pairs] = False, True
