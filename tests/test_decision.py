@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.answers.decision import Choice, with_choice
 from evenhand.errors import InputError
 from evenhand.panel.panel import Panel
 from panels import random_panel
@@ -85,6 +86,33 @@ def test_a_lottery_fills_the_open_places_and_can_be_repeated_from_a_file_in_any_
     assert drawn[0][1] == drawn[1][1]
     others = {eh.decide(eh.rank(FIT, draws=500, seed=1), 4, lottery_seed=s).drawn for s in range(20)}
     assert len(others) > 1
+
+
+def test_a_panel_chooses_among_the_open_alone_for_a_reason_and_no_estimate_moves() -> None:
+    decision = eh.decide(eh.rank(FIT, draws=2000, seed=1), 4)
+    assert len(decision.undecided) > decision.left > 1
+    last, first = decision.undecided[-1], decision.undecided[0]
+    made = with_choice(decision, Choice((last, first), "Both were heard.", "the panel"))
+    assert made.choice is not None
+    assert made.choice.objects == (first, last)  # in the order of values
+    assert {one.object for one in made.standings if one.chosen} == {first, last}
+    assert [(one.value, one.status, one.chance) for one in made.standings] == [
+        (one.value, one.status, one.chance) for one in decision.standings
+    ]
+    words = made.choice_words()
+    assert words.endswith("Reason: Both were heard. Decided by the panel.")
+    left = decision.left - 2
+    assert ("free" in words) == (left > 0)
+    settled = (*decision.inside, *decision.outside)[0]
+    for choice, said in (
+        (Choice((settled,), "why", "who"), "Only who is open can be chosen"),
+        (Choice((), "why", "who"), "0 are chosen"),
+        (Choice(decision.undecided[: decision.left + 1], "why", "who"), f"and {decision.left + 1} are chosen"),
+        (Choice((first,), " ", "who"), "needs its reason"),
+        (Choice((first,), "why", ""), "who decided it"),
+    ):
+        with pytest.raises(InputError, match=said):
+            with_choice(decision, choice)
 
 
 def test_grade_probabilities_add_up_and_agree_with_draws() -> None:
