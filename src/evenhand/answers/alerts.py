@@ -625,8 +625,8 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
         "other_method",
         _other_finding(decision, again),
         (
-            that,
             (by_it, swapped),
+            that,
             (phrase("Believe it where the two differ:"), _nearer(comparison, advised, fit.method)),
         ),
         where=name_some(changed),
