@@ -1,5 +1,7 @@
 """Decisions: three groups, lots that can be repeated, grades with their chances."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,37 @@ def test_a_decision_puts_every_object_into_one_of_three_groups() -> None:
     assert eh.decide(ranking, 0).outside == tuple(
         PANEL.objects[i] for i in np.argsort(ranking.expected_rank, kind="stable").tolist()
     )
+
+
+def test_places_that_plain_averages_give_to_others_are_counted_however_a_tie_is_broken() -> None:
+    generator = np.random.default_rng(4)
+    seen = set()
+    for _ in range(60):
+        pairs = [generator.permutation(4)[:2] for _ in range(5)]
+        assessors = np.concatenate([[0, 1], *pairs, [2, 3]])
+        panel = Panel.from_arrays(np.repeat(np.arange(7), 2), assessors, generator.integers(1, 4, 14).astype(float))
+        if not eh.connectivity(panel).is_connected:
+            continue
+        fit = eh.calibrate(panel)
+        places = int(generator.integers(1, 7))
+        decision = eh.decide(eh.rank(fit, draws=20), places)
+        ours = {one.object for one in decision.standings[:places]}
+        average = {one.object: one.average for one in decision.standings}
+        least_average = sorted(average.values(), reverse=True)[places - 1]
+        counts, always, never = [], set(average), set(average)
+        for chosen in itertools.combinations(average, places):
+            rest = set(average) - set(chosen)
+            if min(average[one] for one in chosen) >= max(average[one] for one in rest) - 1e-9:
+                counts.append(len(ours - set(chosen)))
+                always, never = always & set(chosen), never & rest
+        found = decision.unlike_averages
+        assert (found.least, found.most) == (min(counts), max(counts))
+        assert set(found.entering) == ours & never
+        assert set(found.leaving) == always - ours
+        tied = {one for one in average if abs(average[one] - least_average) < 1e-9}
+        assert set(found.tied) == (tied if len(counts) > 1 else set())
+        seen.add((found.least == found.most, bool(found.tied)))
+    assert len(seen) > 2, seen
 
 
 def test_a_lottery_fills_the_open_places_and_can_be_repeated_from_a_file_in_any_order() -> None:
