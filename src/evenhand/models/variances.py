@@ -444,7 +444,9 @@ class Search:
         patient, a variance on its way to zero is not followed any further once all else has come to rest.
         """
         has_sites = not self.base.likelihood.is_normal
-        flat = (_EVEN if has_sites else _FLAT) if self.is_exact else _EVEN if self._follows else _NEAR
+        flat = (_EVEN if has_sites else _FLAT) if self.is_exact else _NEAR
+        if self._follows:
+            flat = _EVEN if self.is_large else _LEVEL
         near = _UNSURE if has_sites else _NEAR
         iterates = has_sites or not self.is_exact
         slack = _LOOSE if self._follows else _LOOSEST if iterates else 1.0
