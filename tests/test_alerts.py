@@ -10,10 +10,14 @@ import pytest
 import evenhand as eh
 from evenhand.answers.alerts import Alert, alerts
 from evenhand.answers.decision import Decision
+from evenhand.answers.heldout import leverages
+from evenhand.answers.support import supported, worth_of_confidence
 from evenhand.data import demo_path
 from evenhand.models.fit import Fit
+from evenhand.models.refined import Refinements
 from evenhand.panel.panel import Panel
 from evenhand.panel.simulate import simulate_panel
+from evenhand.reports.page import confidence_picture
 
 FAULTS = {"mistyped", "far_score", "confidence", "groups", "perfect_agreement", "few_scores", "beyond_scale", "tie"}
 """Alerts that claim a fault of the data; the others say what a decision hangs on."""
@@ -145,8 +149,51 @@ def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
     found = only(alerts(fit, decided(fit, 10), comparison=compared), "other_method")
     other = decided(eh.refine(panel, shrink=True), 10)
     assert other.headline()[1:] in found.message
+    assert other.headline()[1:] in found.beside
+    now = decided(fit, 10)
+    assert now.inside, "somebody must be in for this test to say anything"
+    assert set(other.inside) != set(now.inside)
+    assert found.level == "check"
+    assert f"{', '.join(now.inside)} are not in" in found.headline
+    errors = {row.method: row.loo_rmse for row in compared.methods}
+    assert f"within {errors[advised]:.1f} points of scores that it has not seen" in found.message
     by_advice = eh.refine(panel, shrink=True)
     assert not [one for one in alerts(by_advice, other, comparison=compared) if one.kind == "other_method"]
+
+
+def test_another_method_by_which_only_open_places_change_is_a_note() -> None:
+    levels = []
+    for seed in range(12):
+        panel = simulate_panel(30, 8, 3, seed=seed).panel
+        fit, compared = eh.calibrate(panel), eh.compare(panel, candidates=[Refinements(shrink=True)])
+        decision = decided(fit, 8)
+        for one in alerts(fit, decision, comparison=compared):
+            if one.kind == "other_method":
+                method = supported(fit, compared).method
+                other = decided(next(row.fit for row in compared.methods if row.method == method and row.fit), 8)
+                assert (one.level == "note") == (set(other.inside) == set(decision.inside))
+                assert bool(one.beside) == (one.level == "check")
+                levels.append(one.level)
+    assert {"note", "check"} == set(levels)
+
+
+def test_a_method_that_gains_too_little_for_its_unknowns_is_not_supported_and_the_reason_says_so() -> None:
+    tried = [Refinements(shrink=True), Refinements(shrink=True, tails="student")]
+    for seed in range(25, 40):
+        panel = simulate_panel(20, 5, 3, seed=seed, bounds=None).panel
+        compared = eh.compare(panel, candidates=tried)
+        found = supported(eh.calibrate(panel), compared)
+        rows = {row.method: row for row in compared.methods}
+        if found.method != compared.recommendation.method and found.method in rows:
+            chosen, taken = (rows[name] for name in (str(compared.recommendation.method), str(found.method)))
+            assert chosen.loo_behind is not None
+            assert taken.loo_behind is not None
+            gain = panel.n_assessments * (taken.loo_behind - chosen.loo_behind)
+            assert f"better by {gain:.2g} in all" in found.reason
+            assert taken.fit is not None
+            assert found.reason.startswith(taken.fit.name)
+            return
+    pytest.fail("some panel must tempt for this test to say anything")
 
 
 def test_thin_objects_near_the_line_are_named() -> None:
@@ -221,6 +268,36 @@ def test_confidence_that_says_nothing_is_said_and_confidence_that_does_is_not() 
         assert [one.kind for one in found if one.kind == "confidence"] == expected
 
 
+def test_what_confidence_is_worth_has_one_source_for_alert_and_picture() -> None:
+    generator = np.random.default_rng(9)
+    objects = np.repeat(np.arange(60), 4)
+    assessors = np.concatenate([generator.permutation(12)[:4] for _ in range(60)])
+    declared = generator.choice([1.0, 2.0, 4.0], 240)
+    true = generator.normal(60, 12, 60)[objects] + generator.normal(0, 8, 12)[assessors]
+    verdicts: dict[float, str] = {}
+    tried = [Refinements(shrink=True, power=0.0), Refinements(shrink=True, power="estimated")]
+    for power in (-1.0, 0.0, 1.0):
+        score = true + 4 * (declared / 2) ** power * generator.normal(0, 1, 240)
+        panel = Panel.from_arrays(objects, assessors, score, 1 / declared**2)
+        compared = eh.compare(panel, candidates=tried)
+        worth = worth_of_confidence(compared)
+        assert worth is not None
+        title = confidence_picture(eh.calibrate(panel), compared).to_dict()["title"]["text"]
+        assert " ".join(title) == worth.headline
+        verdicts[power] = worth.verdict
+        said = [one.headline for one in alerts(eh.calibrate(panel), comparison=compared) if one.kind == "confidence"]
+        assert said == ([worth.headline] if worth.is_idle else [])
+        # how far off scores are, computed by leaving each out
+        sure, plain = declared == declared.min(), eh.incomplete_block(panel)
+        error = np.square(plain.residuals / (1 - leverages(plain)))
+        assert worth.sure is not None
+        assert worth.others is not None
+        # those of the shrunk fit are smaller, and in the same order
+        assert (worth.sure > worth.others) == (error[sure].mean() > error[~sure].mean())
+    assert verdicts == {-1.0: "misleads", 0.0: "nothing", 1.0: "as declared"}
+    assert worth_of_confidence(eh.compare(Panel.from_arrays(objects, assessors, true), candidates=tried[:1])) is None
+
+
 # ---------------------------------------------------------------------------------------------------------- order
 
 
@@ -262,7 +339,7 @@ def test_plain_panels_raise_no_alert_of_a_fault_that_is_not_there_by_any_method(
             {
                 one.kind
                 for one in found
-                if one.kind in FAULTS or (one.kind == "other_method" and any(word in one.headline for word in absent))
+                if one.kind in FAULTS or (one.kind == "other_method" and any(word in one.message for word in absent))
             }
         )
     print(dict(raised))

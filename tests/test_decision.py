@@ -1,9 +1,12 @@
 """Decisions: three groups, lots that can be repeated, grades with their chances."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.answers.decision import Choice, with_choice
 from evenhand.errors import InputError
 from evenhand.panel.panel import Panel
 from panels import random_panel
@@ -25,6 +28,37 @@ def test_a_decision_puts_every_object_into_one_of_three_groups() -> None:
     assert eh.decide(ranking, 0).outside == tuple(
         PANEL.objects[i] for i in np.argsort(ranking.expected_rank, kind="stable").tolist()
     )
+
+
+def test_places_that_plain_averages_give_to_others_are_counted_however_a_tie_is_broken() -> None:
+    generator = np.random.default_rng(4)
+    seen = set()
+    for _ in range(60):
+        pairs = [generator.permutation(4)[:2] for _ in range(5)]
+        assessors = np.concatenate([[0, 1], *pairs, [2, 3]])
+        panel = Panel.from_arrays(np.repeat(np.arange(7), 2), assessors, generator.integers(1, 4, 14).astype(float))
+        if not eh.connectivity(panel).is_connected:
+            continue
+        fit = eh.calibrate(panel)
+        places = int(generator.integers(1, 7))
+        decision = eh.decide(eh.rank(fit, draws=20), places)
+        ours = {one.object for one in decision.standings[:places]}
+        average = {one.object: one.average for one in decision.standings}
+        least_average = sorted(average.values(), reverse=True)[places - 1]
+        counts, always, never = [], set(average), set(average)
+        for chosen in itertools.combinations(average, places):
+            rest = set(average) - set(chosen)
+            if min(average[one] for one in chosen) >= max(average[one] for one in rest) - 1e-9:
+                counts.append(len(ours - set(chosen)))
+                always, never = always & set(chosen), never & rest
+        found = decision.unlike_averages
+        assert (found.least, found.most) == (min(counts), max(counts))
+        assert set(found.entering) == ours & never
+        assert set(found.leaving) == always - ours
+        tied = {one for one in average if abs(average[one] - least_average) < 1e-9}
+        assert set(found.tied) == (tied if len(counts) > 1 else set())
+        seen.add((found.least == found.most, bool(found.tied)))
+    assert len(seen) > 2, seen
 
 
 def test_a_lottery_fills_the_open_places_and_can_be_repeated_from_a_file_in_any_order() -> None:
@@ -52,6 +86,33 @@ def test_a_lottery_fills_the_open_places_and_can_be_repeated_from_a_file_in_any_
     assert drawn[0][1] == drawn[1][1]
     others = {eh.decide(eh.rank(FIT, draws=500, seed=1), 4, lottery_seed=s).drawn for s in range(20)}
     assert len(others) > 1
+
+
+def test_a_panel_chooses_among_the_open_alone_for_a_reason_and_no_estimate_moves() -> None:
+    decision = eh.decide(eh.rank(FIT, draws=2000, seed=1), 4)
+    assert len(decision.undecided) > decision.left > 1
+    last, first = decision.undecided[-1], decision.undecided[0]
+    made = with_choice(decision, Choice((last, first), "Both were heard.", "the panel"))
+    assert made.choice is not None
+    assert made.choice.objects == (first, last)  # in the order of values
+    assert {one.object for one in made.standings if one.chosen} == {first, last}
+    assert [(one.value, one.status, one.chance) for one in made.standings] == [
+        (one.value, one.status, one.chance) for one in decision.standings
+    ]
+    words = made.choice_words()
+    assert words.endswith("Reason: Both were heard. Decided by the panel.")
+    left = decision.left - 2
+    assert ("free" in words) == (left > 0)
+    settled = (*decision.inside, *decision.outside)[0]
+    for choice, said in (
+        (Choice((settled,), "why", "who"), "Only who is open can be chosen"),
+        (Choice((), "why", "who"), "0 are chosen"),
+        (Choice(decision.undecided[: decision.left + 1], "why", "who"), f"and {decision.left + 1} are chosen"),
+        (Choice((first,), " ", "who"), "needs its reason"),
+        (Choice((first,), "why", ""), "who decided it"),
+    ):
+        with pytest.raises(InputError, match=said):
+            with_choice(decision, choice)
 
 
 def test_grade_probabilities_add_up_and_agree_with_draws() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,12 @@ from evenhand import plots
 from evenhand.data import demo_path
 from evenhand.errors import InputError, NotRankableError
 from evenhand.look import LIGHT, STATUS
-from evenhand.models.fit import Fit
+from evenhand.models.fit import Fit, method_name
 from evenhand.panel.panel import Panel
 from evenhand.plots import studies, style
 from evenhand.solve.connectivity import assessor_graph
 from evenhand.studies.printed import GRAPHS
+from evenhand.words import sentence
 from panels import panel_of, random_panel
 
 HOSTILE = (
@@ -731,13 +733,18 @@ def test_a_comparison_shows_every_two_of_the_four_methods() -> None:
         assert row.fit is not None
         assert column(table, f"value_{at}") == row.fit.values.estimate.tolist()
     least = min((r2, pair) for pair, r2 in comparison.r2.items() if r2 is not None and "z" not in pair)
-    assert f"{' and '.join(least[1])} agree least (R² {least[0]:.2f})" in words(chart)
+    names = " and ".join(method_name(one) for one in least[1])
+    assert f"{sentence(names)} agree least (R² {least[0]:.2f})" in words(chart)
 
 
 def test_a_comparison_of_two_or_of_methods_that_agree_says_so() -> None:
-    two = words(plots.methods(eh.compare(apart(), candidates=[])).to_dict())
+    weights = np.linspace(1.0, 2.0, apart().n_assessments)
+    sure = replace(apart(), precision=weights, confidence="confidence")
+    two = words(plots.methods(eh.compare(sure, candidates=[])).to_dict())
     assert "agree least" not in two
-    assert "left out: iba, cwc." in two
+    assert "left out: incomplete block analysis, calibration with confidence." in two
+    with pytest.raises(InputError, match="only one method"):  # without confidences all averages are one
+        plots.methods(eh.compare(apart(), candidates=[]))
     assert "All methods give the same values" in words(plots.methods(eh.compare(alone(), candidates=[])).to_dict())
 
 

@@ -125,7 +125,7 @@ def cells(page: str, within: str) -> list[list[str]]:
     """Return the rows of the tables in a section of a page, as text."""
     part = page[page.index(f'id="{within}"') :]
     part = part[: part.index("<section", 10)]
-    rows = re.findall(r"<tr class=[^>]*>(.*?)</tr>", part, re.S)
+    rows = re.findall(r'<tr class="(?!of-group)[^>]*>(.*?)</tr>', part, re.S)
     found = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.S) for row in rows]
     return [[html.unescape(re.sub(r"<[^>]+>", "", cell)).strip() for cell in row] for row in found]
 
@@ -212,12 +212,14 @@ def test_groups_are_listed_one_after_the_other() -> None:
     assert "No decision yet: the panel falls into 2 groups" in page
 
 
-def test_sentences_of_a_page_stand_apart_and_names_of_methods_break_at_their_signs() -> None:
+def test_sentences_of_a_page_stand_apart_and_methods_are_called_by_words() -> None:
     thin = Panel.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 1, 2], [50.0, 61, 42, 55, 60, 71])
     page = render(make_report(eh.calibrate(thin), comparison=False))
     assert "have read. Comparisons hang by a thread" in re.sub(r"\s+", " ", page)
     page = render(make_report(eh.calibrate(demo()), candidates=[eh.Refinements(shrink=True)]))
-    assert "cwc+<wbr>shrunk</th>" in page
+    assert page.count("Calibration with confidence, shrunk to the mean</th>") == 2  # for statisticians too
+    shown = re.sub(r"<pre.*?</pre>|<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL)
+    assert not re.findall(r"\b(?:cwc|iba|cwa)\b", shown.split('"use strict"')[0])
 
 
 def test_numbers_of_the_tables_are_those_of_the_fit() -> None:
@@ -330,10 +332,22 @@ def test_methods_that_are_one_without_confidence_are_named_once() -> None:
     panel = eh.simulate_panel(12, 5, 3, seed=2).panel
     plain = replace(panel, confidence="none", precision=np.ones(panel.n_assessments))
     made = make_report(eh.calibrate(plain), top=3, candidates=())
-    assert made.supported in ("cwc", "sa")
+    assert made.supported is not None
+    assert made.supported.method in ("cwc", "sa")
+    assert "next is calibration" not in made.supported.reason
     section = render(made).split('id="h-methods"')[1].split("</section>")[0]
     assert "Incomplete block analysis" not in section
     assert "Confidence-weighted" not in section
+
+
+def test_a_panel_without_confidences_reads_no_word_of_them_but_the_title_of_the_paper() -> None:
+    panel = eh.simulate_panel(12, 5, 3, seed=3).panel
+    plain = replace(panel, precision=np.ones(panel.n_assessments), confidence="none")
+    page = render(make_report(eh.calibrate(plain), top=4))
+    text = re.sub(r"<style>.*?</style>|<script>.*?</script>|<[^>]+>", " ", page, flags=re.DOTALL)
+    told = [text[max(0, at.start() - 60) : at.end()] for at in re.finditer("with confidence|incomplete block", text)]
+    assert all("Calibration with confidence, Royal Society" in text[text.index(one) :][:150] for one in told), told
+    assert "calibration" in text
 
 
 def test_labels_are_data_wherever_they_stand() -> None:
@@ -507,6 +521,13 @@ def test_a_click_on_a_heading_sorts_the_whole_table(tmp_path: Path) -> None:
         assert len(labels) == 40
         assert labels[:2] == expected
         assert not page.locator("#ranks .cutline").is_visible()
+        drawn = page.eval_on_selector_all(
+            "#ranks tbody tr", "rows => rows.map(r => parseFloat(r.querySelector('circle.dot').getAttribute('cx')))"
+        )
+        value = dict(zip(fit.values.labels, fit.values.estimate, strict=True))
+        slope, start = np.polyfit([value[label] for label in labels], drawn, 1)
+        off = [abs(slope * value[label] + start - at) for label, at in zip(labels, drawn, strict=True)]
+        assert max(off) < 0.1  # rows that were folded away stand on the scale of the others
         page.fill(".find input", "P28")
         assert page.locator("#ranks tbody th:visible").all_inner_texts() == ["P28"]
 

@@ -14,11 +14,11 @@ from evenhand.answers.heldout import HeldOut
 from evenhand.compiled import Codes, Floats
 from evenhand.frames import Shown
 from evenhand.models.additive import METHODS
-from evenhand.models.fit import Fit, method_name
+from evenhand.models.fit import Fit
 from evenhand.models.refined import Refinements
 from evenhand.panel.panel import Panel
 from evenhand.solve.base import AT_ONCE
-from evenhand.words import count_of
+from evenhand.words import called, count_of, sentence
 
 THIN: Final = 10
 """With fewer scores than this that others can predict, or fewer degrees of freedom than half of it, none is advised."""
@@ -156,7 +156,7 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
         if not change.matters:
             same = "much the same" if change.moved else "the same"
             reason = (
-                f"{method_name(simpler)} is simpler, and the ranking would be {same}: {method_name(chosen)} "
+                f"{known[simpler].name} is simpler, and the ranking would be {same}: {known[chosen].name} "
                 f"predicts held-out scores better by {loss(scores[chosen] - scores[simpler])[0]:.2g} per score, and "
                 f"{change.in_words}."
             )
@@ -219,9 +219,11 @@ class Change:
     Attributes
     ----------
     moved, objects
-        How many objects change places, and how many there are.
+        How many objects change places, and how many there are, with their noun.
     label, before, after
         The object that moves furthest, and its ranks.
+    methods
+        What the two methods are called.
     telling
         Two objects of whose order one of the methods is sure and the other is not, and by either the probability that
         the first is better than the second; None where there are no such two.
@@ -232,7 +234,9 @@ class Change:
     label: str
     before: int
     after: int
+    methods: tuple[str, str]
     telling: tuple[str, str, float, float] | None
+    noun: str = "object"
 
     @property
     def matters(self) -> bool:
@@ -243,17 +247,21 @@ class Change:
     @property
     def in_words(self) -> str:
         """What it comes to, without a full stop."""
+        one, other = self.methods
         if not self.moved:
-            moves = "no object changes places"
+            moves = f"no {self.noun} changes places"
         else:
             moves = (
-                f"{self.moved:,} of {count_of(self.objects, 'object')} {'changes' if self.moved == 1 else 'change'} "
-                f"places, {self.label} from {self.before} to {self.after}"
+                f"{self.moved:,} of {count_of(self.objects, self.noun)} {'changes' if self.moved == 1 else 'change'} "
+                f"places, {called(self.label, self.noun)} from {self.before} by {one} to {self.after} by {other}"
             )
         if self.telling is None:
             return moves
         above, below, old, new = self.telling
-        return f"{moves}; that {above} is better than {below} has probability {new:.2f} instead of {old:.2f}"
+        first, second = called(above, self.noun), called(below, self.noun)
+        return (
+            f"{moves}; that {first} is better than {second} has probability {old:.2f} by {one} and {new:.2f} by {other}"
+        )
 
 
 def changes(simple: Fit, rich: Fit) -> Change:
@@ -273,7 +281,16 @@ def changes(simple: Fit, rich: Fit) -> Change:
         at = int(np.argmax(tells))
         telling = (str(labels[int(above[at])]), str(labels[int(below[at])]), float(old[at]), float(new[at]))
     moved = int((before != after).sum())
-    return Change(moved, before.size, str(labels[furthest]), int(before[furthest]), int(after[furthest]), telling)
+    return Change(
+        moved=moved,
+        objects=before.size,
+        label=str(labels[furthest]),
+        before=int(before[furthest]),
+        after=int(after[furthest]),
+        methods=(simple.name, rich.name),
+        telling=telling,
+        noun=rich.panel.noun,
+    )
 
 
 def _pairs(rank: Codes, group: Codes, most: int) -> tuple[Codes, Codes]:
@@ -305,13 +322,13 @@ _THIN: Final = "this panel is too thin to tell: hardly any score can be predicte
 
 def _reason(chosen: str, best: str, losses: Mapping[str, tuple[float, float]], fits: Mapping[str, Fit]) -> str:
     """Return the reason for a choice, in a sentence or two."""
-    name = method_name(chosen)
+    name = fits[chosen].name
     behind, error = losses[chosen]
-    beside = f"{behind:.2g} per score behind {method_name(best)}, standard error {error:.2g}"
+    beside = f"{behind:.2g} per score behind {fits[best].name}, standard error {error:.2g}"
     simplest = next(iter(fits))
     if chosen == best:
-        others = sorted((mean, one) for one, (mean, _) in losses.items() if one != best)
-        second = f" (next is {method_name(others[0][1])}, {others[0][0]:.2g} per score behind)" if others else ""
+        others = sorted((mean, one) for one, (mean, _) in losses.items() if fits[one].name != name)
+        second = f" (next is {fits[others[0][1]].name}, {others[0][0]:.2g} per score behind)" if others else ""
         reason = f"{name} predicts held-out scores best{second}"
     elif not fits[chosen].is_calibrated:
         return (
@@ -322,7 +339,7 @@ def _reason(chosen: str, best: str, losses: Mapping[str, tuple[float, float]], f
         reason = f"{name} is the simplest method that predicts held-out scores about as well as the best ({beside})"
     if chosen == simplest:
         return f"{reason}."
-    return f"{reason}. Beside {method_name(simplest)} {changes(fits[simplest], fits[chosen]).in_words}."
+    return f"{reason}. {sentence(changes(fits[simplest], fits[chosen]).in_words)}."
 
 
 def _aside(first: str, best: str, fits: Mapping[str, Fit | None], behind: Mapping[str, tuple[float, float]]) -> str:
@@ -334,7 +351,7 @@ def _aside(first: str, best: str, fits: Mapping[str, Fit | None], behind: Mappin
     fit = fits[first]
     if fit is not None and not fit.model.is_offered:
         said.append(
-            f"The {method_name(first)} predict held-out scores better still, by {behind[best][0]:.2g} per score, but "
+            f"The {fit.name} predict held-out scores better still, by {behind[best][0]:.2g} per score, but "
             "cannot say how sure they are."
         )
     return "".join(f" {one}" for one in said)

@@ -16,7 +16,7 @@ from evenhand.answers.ranking import rank
 from evenhand.compiled import Floats
 from evenhand.errors import EvenhandError
 from evenhand.models.additive import CWC
-from evenhand.models.fit import Fit, method_name
+from evenhand.models.fit import Fit
 from evenhand.models.noise import noise_floor
 from evenhand.panel.panel import Panel
 from evenhand.words import (
@@ -34,7 +34,7 @@ from evenhand.words import (
 )
 
 if TYPE_CHECKING:
-    from evenhand.answers.compare import Comparison, MethodRow
+    from evenhand.answers.compare import Comparison
     from evenhand.answers.influence import WithoutAssessor
 
 Level = Literal["stop", "check", "note"]
@@ -51,6 +51,9 @@ _LINES: Final = 3
 _GROUPS, _MEMBERS, _JOINS = 4, 8, 3
 """Groups that are named, members of each, and assessments that would join them."""
 
+_SHORT: Final = 48
+"""Names that are longer together than this are counted in a headline."""
+
 _SLIP, _FAR = 1e-6, 1e-3
 """A score that chance would put so far from what all others predict in one of so many panels: a slip, or far off."""
 
@@ -58,17 +61,11 @@ _BEYOND, _ALONE = 3.0, 10.0
 """How many times the spread of the middle half of all scores a slip lies outside of it: if others contradict it; if
 nothing else on the object is anywhere near."""
 
-_SURE: Final = 3.0
-"""Standard errors by which a refinement must gain before an alert says that the scores support it."""
-
 _ODD: Final = 0.1
 """A score with a smaller probability than this is described where a status hangs on it."""
 
 _ENDS: Final = 3
 """Scores at the highest, or the lowest, mark from which that is taken for an end of the scale."""
-
-_IDLE: Final = 2.58
-"""Standard deviations by which the power of declared confidence is below 1 before it is said to say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +121,8 @@ class Alert:
         What else would come out, side by side.
     scores
         The scores to check first, by their position in the panel.
+    beside
+        What stands in a line under the headline of the decision, where that must not be read alone.
     """
 
     level: Level
@@ -134,6 +133,7 @@ class Alert:
     remedy: str = ""
     outcomes: tuple[Outcome, ...] = ()
     scores: tuple[int, ...] = ()
+    beside: str = ""
 
     @property
     def message(self) -> str:
@@ -186,7 +186,7 @@ def alerts(
         found += _thin(decision)
         found += _tie(decision)
     found += _agreement(fit, decision)
-    found += _confidence(comparison)
+    found += _confidence(fit, comparison)
     found += _beyond(fit)
     order = ("stop", "check", "note")
     return sorted(found, key=lambda one: order.index(one.level))
@@ -579,9 +579,13 @@ def _hanging_line(
 
 def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Alert]:
     """Say what the method that the scores support would decide, where that is another one."""
+    if comparison is None:
+        return
+    from evenhand.answers.support import method_means, supported
+
     fit = decision.fit
-    advised = None if comparison is None else supported_method(fit, comparison)
-    if advised is None or comparison is None or advised == fit.method:
+    advised = supported(fit, comparison).method
+    if advised is None or advised == fit.method:
         return
     other = next(row.fit for row in comparison.methods if row.method == advised)
     if other is None or other.model.why_not("ranks") is not None:
@@ -592,85 +596,101 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
         for one, before in zip(_by_label(again), _by_label(decision), strict=True)
         if one.status != before.status
     ]
-    name, noun = method_name(advised), fit.panel.noun
+    told, means = {"method": other.name}, method_means(advised, fit.panel.confidence)
+    that = phrase("That is {method}.", **told), sentence(f"{means}.") if means else ""
     if not changed:
-        headline = phrase("The scores support another method, {method}, and it decides the same", method=name)
         yield Alert(
             "note",
             "other_method",
-            headline,
+            phrase("The scores support another method, and it decides the same"),
+            (that,),
             remedy=phrase("Nothing hangs on the choice; say in the minutes which one was made."),
         )
         return
+    by_it = phrase("By it {headline}.", headline=lowered(again.headline()))
+    swapped = " ".join(_swapped(decision, again))
+    if set(again.inside) == set(decision.inside):  # who is in is in by both: the rest is about open places
+        yield Alert(
+            "note",
+            "other_method",
+            phrase("The scores support another method, and who is in stays the same"),
+            (that, (by_it, swapped)),
+            where=name_some(changed),
+            remedy=phrase("Say in the minutes which method was chosen before the open places are given."),
+        )
+        return
+    both = [label for label in decision.inside if label in again.inside]
+    yield Alert(
+        "check",
+        "other_method",
+        _other_finding(decision, again),
+        (
+            that,
+            (by_it, swapped),
+            (phrase("Believe it where the two differ:"), _nearer(comparison, advised, fit.method)),
+        ),
+        where=name_some(changed),
+        remedy=_by_both(both, fit.panel.noun),
+        beside=phrase(
+            "By the method that the scores support, {method}: {headline}.", **told, headline=lowered(again.headline())
+        ),
+    )
+
+
+def _swapped(decision: Decision, again: Decision) -> Iterator[str]:
+    """Yield who would take a place instead of whom."""
+    noun = decision.fit.panel.noun
     then, now = ([one.object for one in made.standings[: made.places]] for made in (again, decision))
     entering, gone = [one for one in then if one not in now], [one for one in now if one not in then]
-    told = (
-        [phrase("No longer in: {names}.", names=called_some(leaving, noun, 6))]
-        if (leaving := [x for x in changed if x in decision.inside])
-        else []
-    )
     if entering:
         names = {"now": sentence(called_some(entering, noun, 6)), "before": called_some(gone, noun, 6)}
-        told.append(
+        yield (
             phrase("{now} would take a place instead of {before}.", **names)
             if len(entering) == 1
             else phrase("{now} would take places instead of {before}.", **names)
         )
-    lines = [(phrase("By it {headline}.", headline=lowered(again.headline())), " ".join(told))]
-    yield Alert(
-        "check",
-        "other_method",
-        phrase("The scores support another method: {method}", method=name),
-        tuple(lines),
-        where=name_some(changed),
-        remedy="Choose a method for what it assumes, not for whom it favours, and say so in the minutes; "
-        "`evenhand compare FILE` shows them side by side.",
+
+
+def _other_finding(decision: Decision, again: Decision) -> str:
+    """Return who would be in, or not, by the method that the scores support."""
+    noun = decision.fit.panel.noun
+    gone = [label for label in decision.inside if label not in again.inside]
+    new = [label for label in again.inside if label not in decision.inside]
+    if gone and new:
+        names = {"gone": _brief(gone, noun), "new": _brief(new, noun)}
+        return phrase("By the method that the scores support {new} would be in, not {gone}", **names)
+    names = {"names": _brief(gone or new, noun)}
+    if gone and len(gone) == 1:
+        return phrase("By the method that the scores support {names} is not in", **names)
+    if gone:
+        return phrase("By the method that the scores support {names} are not in", **names)
+    return phrase("By the method that the scores support {names} would be in", **names)
+
+
+def _brief(labels: Sequence[str], noun: str) -> str:
+    """Return objects for a headline: by name where that is short, else how many they are."""
+    names = called_some(labels, noun, len(labels))
+    return names if len(names) <= _SHORT else count_of(len(labels), noun)
+
+
+def _nearer(comparison: Comparison, advised: str, used: str) -> str:
+    """Return why the method that the scores support is to be believed."""
+    error = {row.method: row.loo_rmse for row in comparison.methods}
+    near, far = error.get(advised), error.get(used)
+    if near is None or far is None or number(near, 1) == number(far, 1) or near > far:
+        return phrase("it predicts scores that it has not seen better.")
+    return phrase(
+        "it comes within {near} points of scores that it has not seen, the method used within {far}.",
+        near=number(near, 1),
+        far=number(far, 1),
     )
 
 
-def supported_method(fit: Fit, comparison: Comparison) -> str | None:
-    """Return the method that the scores support, under the name of the fit where the two come to the same."""
-    advised = _clearly(comparison)
-    other = next((row.fit for row in comparison.methods if row.method == advised), None)
-    if other is not None and np.allclose(other.values.estimate, fit.values.estimate, rtol=1e-9):
-        return fit.method  # the same by another name
-    return advised
-
-
-def _clearly(comparison: Comparison) -> str | None:
-    """Return the method that the scores support; one with unknowns of its own only where the gain is beyond doubt.
-
-    What a score told of unknowns is taken off to first order only, and the best of several refinements was looked
-    for. So a refinement beyond shrinking counts where it gains more than 1 for each unknown in log probability over all
-    scores, and more than three standard errors, beside the best of the others; else that one is taken.
-    """
-    from evenhand.answers.advice import NOTHING
-
-    advised = comparison.recommendation.method
-    chosen = next((row for row in comparison.methods if row.method == advised), None)
-    if chosen is None or not _unknowns(chosen):
-        return advised
-    count = comparison.panel.n_assessments
-    behind = {
-        row.method: (count * row.loo_behind, count * (row.loo_behind_error or 0.0))
-        for row in comparison.methods
-        if row.loo_behind is not None and row.fit is not None and row.fit.model.is_offered
-    }
-    plain = {
-        row.method: behind[row.method] for row in comparison.methods if row.method in behind and not _unknowns(row)
-    }
-    if not plain or chosen.method not in behind:
-        return advised
-    best = min(plain, key=lambda method: plain[method][0])
-    gain, error = plain[best][0] - behind[chosen.method][0], plain[best][1]
-    return advised if gain > max(NOTHING + _unknowns(chosen), _SURE * error) else best
-
-
-def _unknowns(row: MethodRow) -> int:
-    """Return how many unknowns beside spreads of values and biases the scores had to tell."""
-    fit = row.fit
-    further = [] if fit is None else [name for name in row.method.split("+")[1:] if name != "shrunk"]
-    return sum(fit.panel.n_assessors if name in ("scaled", "confidences") else 1 for name in further if fit is not None)
+def _by_both(both: Sequence[str], noun: str) -> str:
+    if not both:
+        return phrase("Nobody is in by both: give no place as certain, and say in the minutes which method was chosen.")
+    names = called_some(both, noun, 6)
+    return phrase("In by both: {names}. Say in the minutes which method was chosen.", names=names)
 
 
 def _by_label(decision: Decision) -> list[Standing]:
@@ -753,43 +773,34 @@ def _agreement(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
         )
 
 
-def _confidence(comparison: Comparison | None) -> Iterator[Alert]:
+def _confidence(fit: Fit, comparison: Comparison | None) -> Iterator[Alert]:
     """Say where the scores contradict that declared confidence tells anything."""
-    for row in () if comparison is None else comparison.methods:
-        # the intervals of other models are not needed, and take long
-        table = None if row.fit is None or "+power" not in row.method else row.fit.model.tables.get("variances")
-        if table is None:
-            continue
-        cells = table.columns()
-        at = cells["variance"].index("power")
-        estimate, lower, upper = (cells[name][at] for name in ("estimate", "lower", "upper"))  # 0 none, 1 as declared
-        if lower is None or upper is None or not upper > lower:
-            return
-        sd = (upper - lower) / (2 * 1.645)
-        if lower <= 0 and (1 - estimate) / sd > _IDLE:
-            yield Alert(
-                "check",
-                "confidence",
-                phrase("Declared confidence misleads here")
-                if upper < 0
-                else phrase("Declared confidence tells nothing here"),
-                (
-                    (
-                        phrase("Scores given with confidence are further off than the others.")
-                        if upper < 0
-                        else phrase("Scores given with confidence are as far off as the others."),
-                        phrase("Counting them more pulls values the wrong way.")
-                        if upper < 0
-                        else phrase("Counting them more gains nothing."),
-                    ),
-                ),
-                remedy=phrase(
-                    "Let it count for nothing: `{option}`, or `{method}`.",
-                    option=argument("power", 0),
-                    method=argument("method", "iba"),
-                ),
-            )
+    if comparison is None:
         return
+    from evenhand.answers.support import worth_of_confidence
+
+    worth = worth_of_confidence(comparison)
+    if worth is None or not worth.is_idle:
+        return
+    is_off = worth.verdict == "misleads"
+    yield Alert(
+        "check",
+        "confidence",
+        worth.headline,
+        (
+            (
+                worth.line(decimals(float(np.ptp(fit.panel.score)))),
+                phrase("Counting them more may pull values the wrong way.")
+                if is_off
+                else phrase("Counting them more gains nothing."),
+            ),
+        ),
+        remedy=phrase(
+            "Let it count for nothing: `{option}`, or `{method}`.",
+            option=argument("power", 0),
+            method=argument("method", "iba"),
+        ),
+    )
 
 
 def _beyond(fit: Fit) -> Iterator[Alert]:

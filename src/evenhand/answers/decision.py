@@ -33,6 +33,9 @@ from evenhand.words import (
 _NAMED: Final = 12
 """Up to this many objects are named in a sentence."""
 
+_FEW: Final = 6
+"""Up to this many of either side are named where plain averages differ."""
+
 LEAST_DEGREES: Final = 3
 """Nothing is sure with fewer degrees of freedom: with these, noise estimated from scores has no variance."""
 
@@ -111,6 +114,37 @@ class Choice:
     objects: tuple[str, ...]
     reason: str
     by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unlike:
+    """How places by value differ from places by plain average.
+
+    Attributes
+    ----------
+    entering, leaving
+        Who has a place by value and cannot have one by plain average; who has one by plain average and not by value.
+    tied
+        Who have the same plain average where the places end, if that leaves open who has one.
+    least, most
+        How many places go to others, as the tie may be broken.
+    """
+
+    entering: tuple[str, ...]
+    leaving: tuple[str, ...]
+    tied: tuple[str, ...]
+    least: int
+    most: int
+
+    @property
+    def count(self) -> str:
+        """How many places go to others, in words."""
+        if self.least == self.most:
+            return f"{self.most:,}"
+        told = {"least": f"{self.least:,}", "most": f"{self.most:,}"}
+        return (
+            phrase("{least} or {most}", **told) if self.most == self.least + 1 else phrase("{least} to {most}", **told)
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,12 +229,26 @@ class Decision(frames.Shown):
         return decimals(float(np.ptp(self.fit.panel.score)))
 
     @cached_property
-    def unlike_averages(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Who has a place by value and not by plain average, and the other way round, in the order of values."""
-        by_average = sorted(self.standings, key=lambda one: -one.average)[: self.places]
-        theirs = {one.object for one in by_average}
-        entering = tuple(one.object for one in self.standings[: self.places] if one.object not in theirs)
-        return entering, tuple(one.object for one in self.standings[self.places :] if one.object in theirs)
+    def unlike_averages(self) -> Unlike:
+        """Who has a place by value and not by plain average, and the other way round."""
+        inside, outside = self.standings[: self.places], self.standings[self.places :]
+        if not inside or not outside:
+            return Unlike((), (), (), 0, 0)
+        last = sorted((one.average for one in self.standings), reverse=True)[self.places - 1]
+        close = 1e-9 * max(1.0, abs(last))
+        tied = [one for one in self.standings if abs(one.average - last) <= close]
+        left = self.places - sum(one.average > last + close for one in self.standings)  # places for those who tie
+        is_split = left < len(tied)
+        entering = tuple(one.object for one in inside if one.average < last - close)
+        leaving = tuple(one.object for one in outside if one.average > (last + close if is_split else last - close))
+        own = sum(one in inside for one in tied)
+        return Unlike(
+            entering,
+            leaving,
+            tuple(one.object for one in tied) if is_split else (),
+            len(entering) + max(0, own - left),
+            len(entering) + min(own, len(tied) - left),
+        )
 
     def headline(self) -> str:
         """Return the finding: who is in, and how many compete for the other places.
@@ -300,35 +348,30 @@ class Decision(frames.Shown):
         """Return what plain averages would have decided."""
         if self.fit.model == SA:
             return ""
-        (entering, leaving), noun = self.unlike_averages, self.fit.panel.noun
-        places = f"{self.places:,}"
-        if not entering and self.places == 1:
+        unlike, noun = self.unlike_averages, self.fit.panel.noun
+        places, tied = f"{self.places:,}", called_some(unlike.tied, noun, _FEW)
+        if not unlike.most and self.places == 1:
             return phrase("Plain averages would give the place to the same.")
-        if not entering:
+        if not unlike.most:
             return phrase("Plain averages would give the {places} places to the same.", places=places)
-        now, before = (called_some(labels, noun, _NAMED) for labels in (entering, leaving))
-        if self.places == 1:
-            return phrase(
-                "Calibration gives the place to another than plain averages would: {now} instead of {before}.",
-                now=now,
-                before=before,
+        if not unlike.least:
+            return phrase("By plain averages {names} are level at the line; else they agree.", names=tied)
+        said = phrase("Calibration gives the place to another than plain averages would")
+        if self.places != 1:
+            counts = {"count": unlike.count, "places": places}
+            said = phrase(
+                "Calibration gives {count} of the {places} places to others than plain averages would", **counts
             )
-        if len(entering) == 1:
-            return phrase(
-                "Calibration gives 1 of the {places} places to another than plain averages would: {now} instead of "
-                "{before}.",
-                places=places,
-                now=now,
-                before=before,
-            )
-        return phrase(
-            "Calibration gives {count} of the {places} places to others than plain averages would: {now} instead of "
-            "{before}.",
-            count=f"{len(entering):,}",
-            places=places,
-            now=now,
-            before=before,
-        )
+            if unlike.most == 1:
+                said = phrase(
+                    "Calibration gives 1 of the {places} places to another than plain averages would", **counts
+                )
+        now, before = (called_some(labels, noun, _FEW) for labels in (unlike.entering, unlike.leaving))
+        if before and len(unlike.entering) <= _FEW:
+            said = phrase("{said}: {now} instead of {before}", said=said, now=now, before=before)
+        if unlike.tied:
+            said = phrase("{said}. By these {names} are level at the line", said=said, names=tied)
+        return f"{said}."
 
     def choice_words(self) -> str:
         """Return whom the panel gave open places, why and who decided it; empty where it has not said."""

@@ -37,6 +37,9 @@ METHOD_NAMES: Final[dict[str, str]] = {
     "z": "z-scores of each judge",
 }
 
+_WITHOUT_CONFIDENCE: Final = {"cwa": "simple averaging", "iba": "calibration", "cwc": "calibration"}
+"""What methods are called where no confidence was declared."""
+
 REFINEMENT_NAMES: Final = {
     "shrunk": "shrunk to the mean",
     "scaled": "assessors' own scales",
@@ -77,16 +80,17 @@ Question = Literal[
 """What may be asked of a fit, and refused by its model."""
 
 
-def method_name(method: str) -> str:
-    """Return what a method is called in words.
+def method_name(method: str, confidence: str | None = None) -> str:
+    """Return what a method is called in words: on a panel without confidences (``"none"``) no word is of them.
 
     Examples
     --------
-    >>> method_name("cwc+shrunk")
-    'calibration with confidence, shrunk to the mean'
+    >>> method_name("cwc+shrunk"), method_name("cwc+shrunk", "none")
+    ('calibration with confidence, shrunk to the mean', 'calibration, shrunk to the mean')
     """
     base, *refinements = method.split("+")
-    words = [METHOD_NAMES.get(base, base), *(REFINEMENT_NAMES.get(name, name) for name in refinements)]
+    names = METHOD_NAMES | _WITHOUT_CONFIDENCE if confidence == "none" else METHOD_NAMES
+    words = [names.get(base, base), *(REFINEMENT_NAMES.get(name, name) for name in refinements)]
     return ", ".join(phrase(one) for one in words)
 
 
@@ -505,6 +509,12 @@ class Fit(Asked, frames.Shown):
         """The kind of frame that tables come back as."""
         return self.panel.backend
 
+    @property
+    def name(self) -> str:
+        """What its method is called in words, on this panel."""
+        own = self.model.name
+        return method_name(self.method, self.panel.confidence) if own == method_name(self.method) else own
+
     def covariance(self) -> Floats | None:
         """Return the posterior covariance of values, then biases, in the gauge of the fit; None where there is none."""
         return self.posterior.covariance()
@@ -524,7 +534,7 @@ class Fit(Asked, frames.Shown):
         """Return method and gauge, counts, and the residual."""
         panel, dof = self.panel, self.degrees_of_freedom
         return [
-            f"{sentence(self.model.name)} ({self.method.upper()})"
+            f"{sentence(self.name)} ({self.method.upper()})"
             + (f", gauge {gauge_name(self.gauge)}" if self.gauge is not None else ""),
             f"{count_of(panel.n_objects, 'object')}, {count_of(panel.n_assessors, 'assessor')}, "
             f"{count_of(panel.n_assessments, 'assessment')}, {panel.describe_confidence()}",

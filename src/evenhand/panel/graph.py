@@ -70,10 +70,12 @@ class AssessmentGraph(Components):
         """A smallest set of further assessments (assessor, object) that would join the groups.
 
         Each joins one more group to the largest: the assessor of either group with the least work so far
-        reads the other group's object with the fewest assessments.
+        reads the other group's object with the fewest assessments. Whoever gave one score only comes last: their
+        standard rests on it alone, and so would the link.
         """
         panel = self.panel
         work, readings = panel.assessor_assessments.copy(), panel.object_assessments.copy()
+        work[work == 1] = panel.n_assessments
 
         def least(count: Whole, component: Whole, group: int) -> int:
             members = np.flatnonzero(component == group)

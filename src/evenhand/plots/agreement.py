@@ -16,7 +16,7 @@ from evenhand.errors import InputError, bad_option
 from evenhand.models.fit import Fit, method_name
 from evenhand.plots import style
 from evenhand.plots.style import INK, INK_2, Chart, Codes
-from evenhand.words import count_of
+from evenhand.words import count_of, plural, sentence
 
 _SIDE: Final = 380
 _AROUND: Final = alt.Scale(zero=False, padding=8)
@@ -56,8 +56,8 @@ def methods(first: Comparison | Fit, second: Fit | None = None) -> Chart:
         around = pair.around(members)
         scale = alt.Scale(domain=around, nice=False)
         dots = _dots(_data(pair, style.thin(members)), members.size, _SIDE, _tips(pair, digits)).encode(
-            x=alt.X("first:Q", title=f"{first.method} value in points", scale=scale),
-            y=alt.Y("second:Q", title=f"{second.method} value in points", scale=scale),
+            x=alt.X("first:Q", title=f"value in points by {first.name}", scale=scale),
+            y=alt.Y("second:Q", title=f"value in points by {second.name}", scale=scale),
         )
         layers = [style.dashed(*around, "first", "second", scale), dots]
         if not pair.is_same:
@@ -71,8 +71,8 @@ def methods(first: Comparison | Fit, second: Fit | None = None) -> Chart:
     at = int(np.argmax(move))
     r2 = r_squared(one, two) if len(pair.groups) == 1 else None
     title = (
-        f"{first.method} and {second.method} differ by up to {style.number(move[at], digits)} points"
-        f"{'' if r2 is None else f' (R² {r2:.2f})'}; most for {style.named(names[at], 'object')}"
+        f"{sentence(first.name)} and {second.name} differ by up to {style.number(move[at], digits)} points"
+        f"{'' if r2 is None else f' (R² {r2:.2f})'}; most for {style.named(names[at], first.panel.noun)}"
     )
     note = "On the dashed line both give the same value."
     what = f"Scatter plot of {count_of(len(names), 'object')} by two methods"
@@ -111,13 +111,8 @@ def _pair(first: Fit, second: Fit) -> _Pair:
 
 def _finish(pair: _Pair, draw: Callable[[Codes], Any], title: str, note: str, what: str, width: float) -> Chart:
     """Return the picture of two methods, group by group, under its title, unless the two give the same."""
-    one, two = pair.first.method, pair.second.method
-    notes = [
-        f"{one}: {method_name(one)}; {two}: {method_name(two)}. {note}",
-        style.thin_note(pair.groups),
-        style.group_note(len(pair.groups)),
-    ]
-    title = f"{one} and {two} give the same values" if pair.is_same else title
+    notes = [note, style.thin_note(pair.groups), style.group_note(len(pair.groups))]
+    title = f"{sentence(pair.first.name)} and {pair.second.name} give the same values" if pair.is_same else title
     return style.finish(style.by_group(pair.groups, "object", draw, shared=()), title, notes, what, width)
 
 
@@ -198,8 +193,10 @@ def _equal(one: Floats, two: Floats, x: str, y: str) -> Any:
 
 def _all_methods(comparison: Comparison) -> Chart:
     wanted = {"sa", "cwa", "iba", "cwc", comparison.recommendation.method}
-    fits = [row.fit for row in comparison.methods if row.fit is not None and row.method in wanted][:_MOST_METHODS]
-    missing = [row.method for row in comparison.methods if row.fit is None and row.method in wanted]
+    rows = [row for row in comparison.methods if row.method in wanted]
+    known_as = {row.fit.name: row.fit for row in rows if row.fit is not None}  # one where confidence says nothing
+    fits = list(known_as.values())[:_MOST_METHODS]
+    missing = [method_name(row.method, comparison.panel.confidence) for row in rows if row.fit is None]
     if len(fits) < 2:
         raise InputError("There is only one method in this comparison: there is nothing to set it beside.", kind="thin")
     names = style.drawable(fits[0].values.labels)
@@ -212,16 +209,18 @@ def _all_methods(comparison: Comparison) -> Chart:
         for by, first in enumerate(fits[:at]):
             one, two = first.values.estimate, second.values.estimate
             r2 = comparison.r2.get((first.method, second.method))
-            agreement[first.method, second.method] = r2
+            agreement[first.name, second.name] = r2
             tips = style.tooltips(
-                ("name", "object"), (f"value_{by}", first.method, digits), (f"value_{at}", second.method, digits)
+                ("name", comparison.panel.noun),
+                (f"value_{by}", first.name, digits),
+                (f"value_{at}", second.name, digits),
             )
             axis = alt.Axis(tickCount=4)
             dots = _dots(data, 5 * len(names), _SMALL, tips).encode(
-                x=alt.X(f"value_{by}:Q", title=first.method, scale=_AROUND, axis=axis),
-                y=alt.Y(f"value_{at}:Q", title=second.method, scale=_AROUND, axis=axis),
+                x=alt.X(f"value_{by}:Q", title=first.name.split(", "), scale=_AROUND, axis=axis),
+                y=alt.Y(f"value_{at}:Q", title=second.name.split(", "), scale=_AROUND, axis=axis),
             )
-            heading = f"{first.method} and {second.method}: R² {'–' if r2 is None else f'{r2:.2f}'}"
+            heading = f"R² {'–' if r2 is None else f'{r2:.2f}'}"
             chart = alt.layer(_equal(one, two, f"value_{by}", f"value_{at}"), dots)
             charts.append(chart.properties(title=alt.TitleParams(heading, fontSize=12, fontWeight="normal")))
     known = {pair: r2 for pair, r2 in agreement.items() if r2 is not None}
@@ -229,18 +228,17 @@ def _all_methods(comparison: Comparison) -> Chart:
     if known:
         low, high = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
         title = (
-            f"{' and '.join(low)} agree least (R² {known[low]:.2f}); {' and '.join(high)} agree most "
+            f"{sentence(' and '.join(low))} agree least (R² {known[low]:.2f}); {' and '.join(high)} agree most "
             f"(R² {known[high]:.2f})"
         )
         if low == high:
-            title = f"{' and '.join(low)} agree with R² {known[low]:.2f}"
+            title = f"{sentence(' and '.join(low))} agree with R² {known[low]:.2f}"
         if known[low] >= _ALIKE:
             title = f"All methods give nearly the same values (R² {floor(1000 * known[low]) / 1000:.3f} or more)"
         if all(_same(fits[0].values.estimate, fit.values.estimate) for fit in fits[1:]):
             title = "All methods give the same values"
     notes = [
         "Values in points, one method against another; on the dashed line both give the same.",
-        *(f"{fit.method}: {method_name(fit.method)}." for fit in fits if "+" in fit.method),
         f"Without values, and left out: {', '.join(missing)}." if missing else "",
         style.thin_note([np.arange(len(names))]),
         "Groups that cannot be compared are drawn together here: compare two fits to see them apart."
@@ -293,7 +291,7 @@ def bland_altman(first: Fit, second: Fit) -> Chart:
             ),
             dots.encode(
                 x=alt.X("mean:Q", title="mean of the two values in points", scale=across),
-                y=alt.Y("difference:Q", title=f"{second.method} less {first.method}, in points"),
+                y=alt.Y("difference:Q", title=f"{second.name} less {first.name}, in points"),
             ),
         ]
         away = np.abs(difference[members] - mean)
@@ -306,9 +304,9 @@ def bland_altman(first: Fit, second: Fit) -> Chart:
 
     mean, reach = limits(pair.groups[0])
     ends = " and ".join(style.number(end, digits, signed=True) for end in (mean - reach, mean + reach))
-    title = f"For most objects {second.method} less {first.method} lies between {ends} points"
+    title = f"For most {plural(first.panel.noun)} {second.name} less {first.name} lies between {ends} points"
     if len(pair.groups) > 1:
-        title = f"How far {second.method} is from {first.method}, group by group"
+        title = f"How far {second.name} is from {first.name}, group by group"
     note = "Lines: the mean difference, and 1.96 standard deviations to either side."
     what = f"Bland-Altman plot of {count_of(len(pair.names), 'object')}"
     return _finish(pair, draw, title, note, what, _SIDE + 110)

@@ -12,11 +12,11 @@ from evenhand.answers.heldout import leverages
 from evenhand.answers.influence import influence as find_influence
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import InputError, bad_option
-from evenhand.models.fit import Fit, method_name
+from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
 from evenhand.plots import style
 from evenhand.plots.style import ALERT, GREY, INK, MOST_POINTS, Chart, Codes
-from evenhand.words import count_of
+from evenhand.words import count_of, plural
 
 _HALF: Final = 360
 _BINS: Final = 40
@@ -56,7 +56,7 @@ def residuals(fit: Fit) -> Chart:
     if style.is_nothing(residual, panel.score):
         title = "The fit meets every score: no residuals are left"
     notes = [
-        f"Residual: score less what {method_name(fit.method)} expects. Right: bars from quartile to quartile, lines "
+        f"Residual: score less what {fit.name} expects. Right: bars from quartile to quartile, lines "
         "from 5% to 95%, widest first.",
         "" if few else f"Left: the stronger, the more of {panel.n_assessments:,} scores.",
         f"{count_of(order.size - kept.size, 'assessor')} with less spread left out." if kept.size < order.size else "",
@@ -197,11 +197,11 @@ def influence(fit: Fit) -> Chart:
     by = style.number(float(pull[most]), digits, signed=True)
     title = f"The score that did most: {_assessment(panel, most)} pulled the value by {by} points"
     if style.is_nothing(pull[usable], panel.score):
-        title = "No score pulled its object's value anywhere: all agree"
+        title = f"No score pulled the value of its {panel.noun} anywhere: all agree"
     bridges, every = panel.n_assessments - usable.size, shown.size == order.size
     notes = [
-        f"Left: the {min(order.size, _MOST_PULLS)} scores that pulled their objects most: the value with the score "
-        "less the value without it. Right: "
+        f"Left: the {min(order.size, _MOST_PULLS)} scores that pulled their {plural(panel.noun)} most: the value with "
+        "the score less the value without it. Right: "
         + ("every score." if every else f"the {shown.size:,} with the largest pull."),
         f"{count_of(bridges, 'score')} that no other can check left out." if bridges else "",
     ]
@@ -215,7 +215,7 @@ def _assessment(panel: Panel, at: int) -> str:
     """Return an assessment for a sentence: who on what."""
     who = style.drawable(panel.assessors)[panel.assessor_index[at]]
     what = style.drawable(panel.objects)[panel.object_index[at]]
-    return f"{style.named(who, 'assessor')} on {style.named(what, 'object')}"
+    return f"{style.named(who, 'assessor')} on {style.named(what, panel.noun)}"
 
 
 def _on(panel: Panel, chosen: Codes) -> list[str]:
@@ -226,7 +226,7 @@ def _on(panel: Panel, chosen: Codes) -> list[str]:
     return [style.from_the_left(name) for name in style.drawable(" on ".join(pair) for pair in zip(*whom, strict=True))]
 
 
-def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None) -> Chart:
+def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None, finding: str = "") -> Chart:
     """Return declared confidence beside the actual spread of the residuals.
 
     The residual r of a score has the variance w (1 - h)/c, h being its leverage, so that the sum of c r^2 over that of
@@ -239,6 +239,8 @@ def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None) -> C
     by
         ``"level"``: spread in points for each declared level (or class of uncertainties), beside what was declared.
         ``"assessor"``: for each assessor, spread as a multiple of what they declared. By level where levels differ.
+    finding
+        The title, where it is known what confidence is worth; else what the drawn intervals say.
     """
     panel = fit.panel
     kinds = style.declared_kinds(panel)
@@ -273,10 +275,11 @@ def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None) -> C
         left_out = ", ".join(style.chosen(kinds.names, few))
         notes.append(f"Too few scores to tell, and left out: {left_out}." if few.size else "")
         sd = np.sqrt(sum_by(index, level / panel.precision, count)[kept] / number_of)
-        return _by_level(fit, style.chosen(kinds.names, kept), sd, ratios, number_of, notes)
+        notes.append("" if fit.model.uses_confidence else "All scores count alike in this fit, however sure.")
+        return _by_level(fit, style.chosen(kinds.names, kept), sd, ratios, number_of, notes, finding)
     notes.append(f"{count_of(few.size, 'assessor')} with too few scores left out." if few.size else "")
     names = style.chosen(style.drawable(panel.assessors), kept)
-    return _by_assessor(names, ratios, number_of, fit.values.interval, notes)
+    return _by_assessor(names, ratios, number_of, fit.values.interval, notes, finding)
 
 
 def _edge_note(upper: Floats, far: float) -> str:
@@ -291,7 +294,9 @@ def _ratio_ends(ratio: Floats, freedom: Floats, interval: float) -> tuple[Floats
     return ratio * np.sqrt(freedom / chdtri(freedom, tail)), ratio * np.sqrt(freedom / chdtri(freedom, 1 - tail))
 
 
-def _by_level(fit: Fit, names: list[str], sd: Floats, ratios: Floats, counts: Codes, notes: list[str]) -> Chart:
+def _by_level(
+    fit: Fit, names: list[str], sd: Floats, ratios: Floats, counts: Codes, notes: list[str], finding: str
+) -> Chart:
     unit = "points" if fit.values.scale is None else "units of the model's scale"
     digits = style.decimals(np.append(sd, 0.0))
     actual, lower, upper = ratios * sd
@@ -319,7 +324,9 @@ def _by_level(fit: Fit, names: list[str], sd: Floats, ratios: Floats, counts: Co
     ratio, low, high = ratios
     off = np.flatnonzero((low > 1) | (high < 1))
     title = "No clear sign that scores spread other than declared"
-    if off.size:
+    if finding:
+        title = finding
+    elif off.size:
         at = int(off[np.argmax(np.abs(np.log(ratio[off])))])
         title = f"Scores declared “{names[at]}” spread {ratio[at]:.2f} times as far as declared"
     what = f"Scatter plot of declared and actual spread for {count_of(len(names), 'kind')} of score"
@@ -327,7 +334,9 @@ def _by_level(fit: Fit, names: list[str], sd: Floats, ratios: Floats, counts: Co
     return style.finish(chart, title, notes, what, 460)
 
 
-def _by_assessor(names: list[str], ratios: Floats, counts: Codes, interval: float, notes: list[str]) -> Chart:
+def _by_assessor(
+    names: list[str], ratios: Floats, counts: Codes, interval: float, notes: list[str], finding: str
+) -> Chart:
     order = np.argsort(-ratios[0], kind="stable")
     half = _MOST_ENDS // 2
     kept = order if order.size <= _MOST_ENDS else np.concatenate([order[:half], order[-half:]])
@@ -370,4 +379,4 @@ def _by_assessor(names: list[str], ratios: Floats, counts: Codes, interval: floa
             notes.append(f"Chance alone puts about {chance:,} of {order.size:,} intervals to one side of the line.")
     if kept.size < order.size:
         notes = [*notes, f"Shown are the {kept.size} at the ends, of {order.size:,} assessors."]
-    return style.finish(chart, title, notes, f"Dot plot of the spread of {count_of(order.size, 'assessor')}")
+    return style.finish(chart, finding or title, notes, f"Dot plot of the spread of {count_of(order.size, 'assessor')}")

@@ -15,7 +15,7 @@ from evenhand.compiled import Floats, sum_by
 from evenhand.errors import InputError, bad_option
 from evenhand.look import LIGHT, STATUS
 from evenhand.models.effects import Effects
-from evenhand.models.fit import Fit, method_name
+from evenhand.models.fit import Fit
 from evenhand.plots import style
 from evenhand.plots.style import GREY, INK, WIDTH, Chart, Codes
 from evenhand.words import chance as in_percent
@@ -47,11 +47,6 @@ _SHADE: Final = alt.Color(
     legend=alt.Legend(format="%", orient="right", title="probability"),
 )
 _CHANCE: Final = alt.Tooltip("chance:Q", title="probability", format=".1%")
-
-
-def _said(method: str) -> str:
-    words = method_name(method)
-    return words[:1].upper() + words[1:]
 
 
 def values(given: Fit | Ranking, *, most: int | None = None) -> Chart:
@@ -92,7 +87,8 @@ def values(given: Fit | Ranking, *, most: int | None = None) -> Chart:
     left_out = sum(members.size - kept.size for members, kept in zip(drawn, shown, strict=True))
     mark = "small dot" if style.is_compact(shown[0]) else "tick"
     notes = [
-        f"{_said(fit.method)} of {count_of(panel.n_objects, 'object')}, {order}. {style.interval_note(effects, fit)}",
+        f"{sentence(fit.name)} of {count_of(panel.n_objects, panel.noun)}, {order}. "
+        f"{style.interval_note(effects, fit)}",
         f"A dot is the value, a {mark} the plain average of the same scores." if differ else "",
         f"{count_of(left_out, 'lower value')} left out." if left_out else "",
         style.thin_note(shown),
@@ -104,13 +100,13 @@ def values(given: Fit | Ranking, *, most: int | None = None) -> Chart:
         at = int(np.argmax(np.abs(moved)))
         verb = "Calibrating" if fit.is_calibrated else "Weighing scores by confidence"
         by = style.number(moved[at], digits, signed=True)
-        title = f"{verb} moves {style.named(names[at], 'object')} most: by {by} points from its plain average"
+        title = f"{verb} moves {style.named(names[at], panel.noun)} most: by {by} points from its plain average"
     else:
         title = "Values are the plain averages here"
         if len(groups) == 1:
             at = int(np.argmax(effects.estimate))
             best = style.number(effects.estimate[at], digits)
-            title += f"; the highest is that of {style.named(names[at], 'object')}, {best} points"
+            title += f"; the highest is that of {style.named(names[at], panel.noun)}, {best} points"
     what = f"Dot plot of {count_of(panel.n_objects, 'value')} in rank order"
     if len(groups) == 1:
         ends = (int(np.argmax(effects.estimate)), int(np.argmin(effects.estimate)))
@@ -220,7 +216,7 @@ def biases(fit: Fit) -> Chart:
     """
     if not fit.is_calibrated:
         raise InputError(
-            f"There are no biases to show: {method_name(fit.method)} takes every assessor's standard to be the same.",
+            f"There are no biases to show: {fit.name} takes every assessor's standard to be the same.",
             kind="bad_method",
         )
     panel, effects = fit.panel, fit.biases
@@ -228,7 +224,8 @@ def biases(fit: Fit) -> Chart:
     digits = style.decimals(np.append(effects.estimate, 0.0))
     groups = style.groups_of(effects.component, effects.estimate)
     notes = [
-        f"{_said(fit.method)}. A positive bias is generous, a negative one strict. {style.interval_note(effects, fit)}",
+        f"{sentence(fit.name)}. A positive bias is generous, a negative one strict. "
+        f"{style.interval_note(effects, fit)}",
         style.thin_note(groups[: style.MOST_GROUPS]),
         style.group_note(len(groups)),
     ]

@@ -19,7 +19,7 @@ from evenhand.plots import style
 from evenhand.plots.style import ALERT, GREY, INK, WIDTH, Chart, Codes
 from evenhand.solve.connectivity import Connectivity, connectivity
 from evenhand.solve.connectivity import assessor_graph as weights_between
-from evenhand.words import count_of, name_some
+from evenhand.words import count_of, name_some, plural
 
 _SWEEPS: Final = 12
 """How often each node moves to the middle of its neighbours."""
@@ -59,9 +59,9 @@ def _standing(parts: Connectivity) -> str:
     """Return in a sentence whether a panel is connected."""
     panel = parts.panel
     if not parts.is_connected:
-        return f"The panel falls into {parts.n_components} groups that share neither assessor nor object"
+        return f"The panel falls into {parts.n_components} groups that share neither assessor nor {panel.noun}"
     if panel.n_assessors == 1:
-        return f"One assessor saw all {count_of(panel.n_objects, 'object')}: there is nobody to compare them with"
+        return f"One assessor saw all {count_of(panel.n_objects, panel.noun)}: there is nobody to compare them with"
     return f"All {panel.n_assessors:,} assessors can be compared, directly or through others"
 
 
@@ -136,7 +136,7 @@ def assessments_drawn(panel: Panel, parts: Connectivity) -> tuple[Any, list[str]
         f"about {side.step} {word}s" for side, word in ((left, "assessor"), (right, "object")) if side.step > 1
     )
     notes = [
-        f"Assessors on the left, objects on the right; {count_of(panel.n_assessments, 'assessment')}.",
+        f"Assessors on the left, {plural(panel.noun)} on the right; {count_of(panel.n_assessments, 'assessment')}.",
         f"Neighbours are taken together, {together} to a mark; the wider a link, the more assessments."
         if together
         else "",
@@ -279,7 +279,9 @@ def assessors_drawn(panel: Panel, parts: Connectivity, width: float = WIDTH) -> 
         layers.append(links.transform_filter("datum.weak").mark_rule(color=ALERT))
     layers += _circle(panel, names, ring, parts.assessor_component, pivotal)
     notes = [
-        f"Two assessors are linked if they saw objects in common; the wider, the more: up to {most:,}." if most else "",
+        f"Two assessors are linked if they saw {plural(panel.noun)} in common; the wider, the more: up to {most:,}."
+        if most
+        else "",
         _weak_note(int(weak.sum()), style.chosen(names, np.flatnonzero(pivotal))),
         f"Drawn are {kept.size:,} of {weak.size:,} links: each assessor's strongest." if kept.size < weak.size else "",
     ]

@@ -22,7 +22,8 @@ def report(found: Fit | CriteriaFit, path: str | Path, **options: Any) -> Path:
     options
         ``top``, the number of places to decide; ``seed`` and ``draws`` of the posterior draws; ``lottery_seed`` to draw
         open places by lot; ``comparison``, one of :func:`~evenhand.compare` to show (True to make one, False for none),
-        and the ``candidates`` to make it of; ``choice``, whom the panel gave open places; ``title``.
+        and the ``candidates`` to make it of; ``choice``, an ``evenhand.answers.decision.Choice`` of whom the panel gave
+        open places; ``title``.
     """
     from evenhand.io.results import check_target, write_text
     from evenhand.reports.page import make_report, refuse_pdf, render

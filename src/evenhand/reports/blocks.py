@@ -42,7 +42,7 @@ FIRST, AROUND = 4, 10
 LISTED, TWO_LINES = 12, 20
 """So many names of a status are shown before the rest is folded; all of them where short ones fill two lines."""
 
-PAPER: Final = 20
+PAPER: Final = 16
 """Rows of the table on the first sheet of paper: the annex has all."""
 
 _SHORT: Final = 5
@@ -75,6 +75,11 @@ class Rows:
     summary: str = ""
     paper: str = ""
 
+    @property
+    def axis(self) -> Axis:
+        """A scale that fits these rows alone, as folded ones have."""
+        return _axis(self.rows)
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -87,7 +92,9 @@ class Table:
     line
         What is said at the line; empty where there is none.
     axis, mark
-        The scale of the interval bars, and the value at the line.
+        The scale of the interval bars that are not folded away, and the value at the line.
+    groups
+        Where groups cannot be compared, the scale of each, and what it is called.
     digits
         Decimals of points.
     left_out
@@ -100,6 +107,7 @@ class Table:
     mark: float | None
     digits: int
     left_out: int = 0
+    groups: tuple[tuple[Axis, str], ...] = ()
 
     @property
     def is_ranked(self) -> bool:
@@ -132,9 +140,26 @@ def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None)
     mark = None
     if decision is not None and decision.line is not None:
         mark = sum(one.value for one in decision.line) / 2
-    ends = [end for one in kept for end in (one.lower, one.upper, one.average, one.value)]
+    drawn = [one for part in parts for block in part if not block.summary for one in block.rows]
     line = "" if decision is None else decision.line_words()
-    return Table(parts, line, axis(ends), mark, digits, len(standings) - len(kept))
+    return Table(parts, line, _axis(drawn), mark, digits, len(standings) - len(kept), _groups(kept, noun))
+
+
+def _axis(rows: Sequence[Standing]) -> Axis:
+    """Return a scale for the bars of some rows."""
+    return axis([end for one in rows for end in (one.lower, one.upper, one.average, one.value)])
+
+
+def _groups(rows: Sequence[Standing], noun: str) -> tuple[tuple[Axis, str], ...]:
+    """Return for each group its own scale, as nothing says how the scales of two compare, and its name and size."""
+    count = max((one.group for one in rows), default=0) + 1
+    if count == 1:
+        return ()
+    members = [[one for one in rows if one.group == group] for group in range(count)]
+    return tuple(
+        (_axis(some), phrase("Group {group}, {things}", group=at + 1, things=count_of(len(some), noun)))
+        for at, some in enumerate(members)
+    )
 
 
 def _on_sheet(

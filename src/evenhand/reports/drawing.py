@@ -33,6 +33,10 @@ class Axis:
         """Return how far from the left a value stands."""
         return f"{self._share(value):.2f}%"
 
+    def has(self, value: float | None) -> bool:
+        """Return whether a value lies on the scale."""
+        return value is not None and self.low <= value <= self.high
+
     def between(self, one: float, other: float) -> tuple[str, str]:
         """Return where a bar between two values begins, and how wide it is."""
         low, high = sorted((self._share(one), self._share(other)))

@@ -47,9 +47,11 @@ _WITHOUT: Final = {
 def comparison_sheet(summary: Summary) -> Sheet:
     """Return the methods side by side, under what the scores support."""
     advice = summary["recommendation"]
-    chosen = advice["method"]
-    headline = "No method stands out" if chosen is None else f"The scores support {method_name(chosen)}"
-    records = [{**record, "method": sentence(method_name(record["method"]))} for record in summary["methods"]]
+    chosen, confidence = advice["method"], summary["confidence"]
+    headline = "No method stands out" if chosen is None else f"The scores support {method_name(chosen, confidence)}"
+    records = [
+        {**record, "method": sentence(method_name(record["method"], confidence))} for record in summary["methods"]
+    ]
     return _front("comparison", headline, summary, [f"{sentence(advice['reason']).rstrip('.')}."], records, _METHODS)
 
 

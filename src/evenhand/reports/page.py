@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from evenhand import look
-from evenhand.answers.alerts import Alert, alerts, provisional, supported_method
+from evenhand.answers.advice import Recommendation
+from evenhand.answers.alerts import Alert, alerts, provisional
 from evenhand.answers.compare import Comparison, compare
-from evenhand.answers.decision import Choice, Decision, decide, standings, why_unsafe, with_choice
+from evenhand.answers.decision import Choice, Decision, Standing, decide, standings, why_unsafe, with_choice
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
 from evenhand.answers.influence import WithoutAssessor, without_assessors
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.answers.reliability import LARGEST
+from evenhand.answers.support import supported, worth_of_confidence
 from evenhand.compiled import one_thread
 from evenhand.errors import EvenhandError, LimitError, NotRankableError, Problem, bad_option, is_installed
 from evenhand.models.average import SA
@@ -55,6 +57,7 @@ from evenhand.words import (
     number,
     percent,
     phrase,
+    plural,
     sentence,
 )
 
@@ -69,6 +72,9 @@ ROWS: Final = 300
 
 PULLS: Final = 20
 """Scores that a report lists, by how far they pull the value of their object."""
+
+LINKED: Final = 20
+"""Up to this many assessors are drawn with their links: of more, lines hide each other."""
 
 NO_CHARTS: Final = (
     "This report has no pictures in its annex, since what draws them is not installed: pip install "
@@ -97,6 +103,9 @@ _CUT, _END = 22, 8
 
 _OUT: Final = 100
 """Up to this many of those who are out stand in the minutes."""
+
+_BRIEF: Final = 120
+"""Names that are longer together than this stand one by one."""
 
 _NAMED: Final = 30
 """Up to this many objects are named in a sentence."""
@@ -133,7 +142,7 @@ class Report:
 
     The summaries are those of the command line; None where a part was left out or cannot be had. ``decision`` and
     ``method`` are sentences, ``verdict`` is the decision itself and ``alerts`` what may be wrong with it; ``supported``
-    is the method that the scores support.
+    is the method that the scores support, with the reason.
     """
 
     fit: Fit
@@ -146,7 +155,7 @@ class Report:
     ranking: Summary | None
     influence: Summary | None
     comparison: Summary | None
-    supported: str | None
+    supported: Recommendation | None
     reliability: Summary | None
     decision: list[str]
     method: str
@@ -203,7 +212,7 @@ def make_report(
             ranking=None if ranking is None else summarise_ranking(ranking, decision, alerted),
             influence=_tried(lambda: summarise_influence(fit, top=top, deletions=deletions, alerted=alerted), notes),
             comparison=None if compared is None else summarise_comparison(compared, alerted),
-            supported=None if compared is None else supported_method(fit, compared),
+            supported=None if compared is None else supported(fit, compared),
             reliability=_tried(lambda: summarise_reliability(found), notes)
             if fit.panel.n_assessments <= LARGEST
             else None,
@@ -264,15 +273,16 @@ def _pictures(fit: Fit, compared: Comparison | None, notes: list[Problem]) -> di
     from evenhand import plots
 
     wanted: dict[str, Callable[[], alt.TopLevelMixin]] = {}
-    if fit.is_calibrated:
+    if fit.is_calibrated and fit.panel.n_assessors <= LINKED:
         wanted["assessor-graph"] = lambda: plots.assessor_graph(fit.panel)
+    if fit.is_calibrated:
         wanted["residuals"] = lambda: plots.residuals(fit)
     if fit.model.why_not("influence") is None:
         wanted["influence"] = lambda: plots.influence(fit)
     if compared is not None:
         wanted["methods"] = lambda: plots.methods(compared)
     if fit.panel.confidence != "none":
-        wanted["confidence"] = lambda: plots.confidence(fit)
+        wanted["confidence"] = lambda: confidence_picture(fit, compared)
     found = {}
     for count, (name, make) in enumerate(wanted.items()):
         tell("drawing", count, len(wanted))
@@ -280,6 +290,16 @@ def _pictures(fit: Fit, compared: Comparison | None, notes: list[Problem]) -> di
         if chart is not None:
             found[name] = picture(name, chart)
     return found
+
+
+def confidence_picture(fit: Fit, compared: Comparison | None) -> alt.TopLevelMixin:
+    """Return what declared confidence was worth: by the test that the alerts go by, where it was made."""
+    from evenhand import plots
+
+    worth = worth_of_confidence(compared)
+    if worth is None or worth.equal is None:
+        return plots.confidence(fit)
+    return plots.confidence(worth.equal, finding=worth.headline)
 
 
 def picture(name: str, chart: alt.TopLevelMixin) -> Picture:
@@ -350,6 +370,11 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
             for at, order in enumerate(firsts)
         ]
         said.append(f"The highest value of each group: {name_some(highest, _GROUPS)}.")
+        if top is not None:
+            said.append(
+                f"The panel must say how many of the {count_of(top, 'place')} each group gets, or join the groups; "
+                f"within a group the {plural(fit.panel.noun)} stand in order."
+            )
     elif top is not None:
         rank = fit.values.rank  # those who share the last place are all named
         named = [labels[at] for at in firsts[0] if rank[at] <= top]
@@ -368,22 +393,35 @@ def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, stops
     said = [f"{decision.headline()}."]
     if stops:
         said.insert(0, f"No decision yet: {lowered(stops[0].headline)}. {stops[0].lines[0][0]}")
-    said += [decision.meaning(), _lists(decision)]
+    said.append(decision.meaning())
     if decision.drawn is not None:
         drawn = _named(decision.drawn, fit.panel.noun)
         said.append(f"The open places were drawn by lot with seed {decision.lottery_seed}, in this order: {drawn}.")
     return [one for one in (*said, decision.choice_words(), decision.averages_words()) if one]
 
 
-def _lists(decision: Decision) -> str:
-    groups = {"in": decision.inside, "undecided": decision.undecided, "out": decision.outside}
-    noun = decision.fit.panel.noun
-    most = {"out": _OUT}  # a record names everybody else
-    return " ".join(
-        f"{look.STATUS[name][0]}: {called_some(labels, noun, most.get(name, len(labels)))}."
-        for name, labels in groups.items()
-        if labels
-    )
+@dataclass(frozen=True, slots=True)
+class Roll:
+    """Those of one status, for the minutes: in a sentence where they are few and short, else one by one."""
+
+    word: str
+    labels: tuple[str, ...]
+    sentence: str
+    left_out: int
+
+
+def _rolls(decision: Decision | None) -> list[Roll]:
+    """Return who is in, open and out, by name; of those who are out the first only, where they are many."""
+    if decision is None:
+        return []
+    found = []
+    for name, labels in (("in", decision.inside), ("undecided", decision.undecided), ("out", decision.outside)):
+        kept = labels[:_OUT] if name == "out" else labels  # a record names everybody else
+        named = called_some(labels, decision.fit.panel.noun, len(labels))
+        is_brief = len(labels) <= blocks.LISTED and len(named) <= _BRIEF
+        if labels:
+            found.append(Roll(look.STATUS[name][0], kept, named if is_brief else "", len(labels) - len(kept)))
+    return found
 
 
 def _named(labels: Sequence[str], noun: str) -> str:
@@ -418,13 +456,15 @@ def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
     ]
     weighted = _CONFIDENCE.get(panel.confidence, "")
     if fit.model == SA:
-        said.append("The value of an object is the plain average of its scores.")
+        said.append(f"The value of {a_noun(panel.noun)} is the plain average of its scores.")
     elif not fit.is_calibrated:
-        said.append(f"The value of an object is the average of its scores, {weighted or 'with equal weights'}.")
+        said.append(
+            f"The value of {a_noun(panel.noun)} is the average of its scores, {weighted or 'with equal weights'}."
+        )
     else:
         said.append(
-            "Each score was taken to be the value of the object plus the bias of the assessor plus noise, and values "
-            "and biases were found from all scores together (R. S. MacKay, R. Kenna, R. J. Low and S. Parker, "
+            f"Each score was taken to be the value of the {panel.noun} plus the bias of the assessor plus noise, and "
+            "values and biases were found from all scores together (R. S. MacKay, R. Kenna, R. J. Low and S. Parker, "
             "Calibration with confidence, Royal Society Open Science 4, 160760, 2017)"
             + (f", {weighted}" if weighted and fit.model.uses_confidence else "")
             + "."
@@ -432,11 +472,11 @@ def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
     groups = int(fit.values.component.max()) + 1
     if groups > 1:
         said.append(
-            f"The panel falls into {groups:,} groups that share neither assessor nor object: each was calibrated on "
-            "its own, and values of different groups cannot be compared."
+            f"The panel falls into {groups:,} groups that share neither assessor nor {panel.noun}: each was calibrated "
+            "on its own, and values of different groups cannot be compared."
         )
     if not fit.model.is_plain:
-        said.append(f"The method was {fit.model.name}.")
+        said.append(f"The method was {fit.name}.")
     if panel.factor is not None and fit.model.uses_confidence:
         said.append(
             f"From one level of confidence to the next the standard deviation changes by a factor {panel.factor:g}."
@@ -449,6 +489,11 @@ def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
         )
     said.append(f"Computed with evenhand {mark.version}; fingerprint {mark.whole[:16]}.")
     return " ".join(part for part in said if part)
+
+
+def a_noun(noun: str) -> str:
+    """Return a noun with its article."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def _noise(fit: Fit) -> str:
@@ -493,7 +538,8 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     return environment.get_template("report.html").render(
         report=report,
         fit=fit,
-        method_name=method_name,
+        method_name=partial(method_name, confidence=fit.panel.confidence),
+        supported_method=None if report.supported is None else report.supported.method,
         rows=ROWS,
         anchors={one.standing.object: f"#o{at}" for at, one in enumerate(laid_out["objects"])},
         stops=stops,
@@ -508,6 +554,8 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
         moves=laid_out["objects"] if any(one.explanation for one in laid_out["objects"]) else [],
         verdicts=VERDICTS,
+        reach=_reach(rows),
+        rolls=_rolls(verdict),
         pulls=_pulls(report.influence),
         style=look.style_sheet() + (_TEMPLATES / "page.css").read_text(encoding="utf-8"),
         script=script,
@@ -517,6 +565,12 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         date=f"{written.day} {written.strftime('%B %Y')}",
         all_notes=[*report.summary["notes"], *problem_records(report.notes)],
     )
+
+
+def _reach(rows: Sequence[Standing]) -> float | None:
+    """Return half the width of the interval of a typical value: their median; None where there are none."""
+    found = [(one.upper - one.lower) / 2 for one in rows if one.lower is not None and one.upper is not None]
+    return float(np.median(found)) if found else None
 
 
 def isolated(said: str) -> str:
@@ -546,6 +600,7 @@ def filters() -> dict[str, Callable[..., Any]]:
         "some": name_some,
         "sentence": sentence,
         "halves": halves,
+        "a_noun": a_noun,
         "css": lambda text: "".join(f"\\{ord(one):x} " if not one.isalnum() and one != " " else one for one in text),
         "lowered": lowered,
         "more_of": more_of,
@@ -561,12 +616,12 @@ def halves(label: str) -> tuple[str, str]:
     Examples
     --------
     >>> halves("A long title of a proposal 17"), halves("P17")
-    (('A long title of', ' a proposal 17'), ('P17', ''))
+    (('A long title of ', 'a proposal 17'), ('P17', ''))
     """
     if len(label) <= _CUT:
         return label, ""
-    at = label.find(" ", len(label) - 2 * _END, -1)  # best between words
-    at = len(label) - _END if at < 0 else at
+    at = label.find(" ", len(label) - 2 * _END, -1) + 1  # best between words, the space before
+    at = at or len(label) - _END
     while at < len(label) and (unicodedata.category(label[at])[0] in "MC" or label[at - 1] == "\u200d"):
         at += 1
     return label[:at], label[at:]

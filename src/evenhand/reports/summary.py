@@ -214,7 +214,7 @@ def _model(fit: Fit) -> Summary:
     A list is empty where the model has no such part.
     """
     _, *refinements = fit.method.split("+")
-    summary: Summary = {"model": {"refinements": refinements, "words": fit.model.name}}
+    summary: Summary = {"model": {"refinements": refinements, "words": fit.name}}
     if not fit.model.tables:
         return summary
     for name, table in fit.model.tables.items():
@@ -452,6 +452,7 @@ def summarise_comparison(comparison: Comparison, alerted: Sequence[Alert] | None
             for (a, b), (largest, label) in comparison.rank_changes.items()
         ],
         "recommendation": {"method": comparison.recommendation.method, "reason": comparison.recommendation.reason},
+        "confidence": comparison.panel.confidence,
         "priors": asdict(comparison.priors),
         "alerts": alert_records(_alerts_of_methods(comparison) if alerted is None else alerted),
         "notes": problem_records(comparison.notes),

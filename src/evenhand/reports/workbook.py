@@ -380,7 +380,7 @@ def _note_rows(summary: Summary, headings: Sequence[str], *, is_authors: bool) -
         rows.append(("evenhand", summary["version"]))
         rows.append(("scores", f"fingerprint {summary['fingerprint']}"))
     if "method" in summary:
-        rows.append(("method", method_name(summary["method"])))
+        rows.append(("method", method_name(summary["method"], summary.get("panel", {}).get("confidence"))))
     rows += [("settings", sentence) for sentence in settings_of(summary)]
     rows += [("panel", sentence) for sentence in (summary.get("reliability") or {"sentences": []})["sentences"]]
     rows += [(one["level"], f"{one['message']} {one['remedy']}".strip()) for one in summary.get("alerts", [])]

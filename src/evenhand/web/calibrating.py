@@ -97,6 +97,7 @@ class Answer:
         return {"objects": panel.n_objects, "assessors": panel.n_assessors, "noun": panel.noun} | {
             "counts": counts,
             "alert": level,
+            "chosen": 0 if self.choice is None else len(self.choice.objects),
         }
 
 

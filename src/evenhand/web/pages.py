@@ -85,15 +85,25 @@ def page(
     return made
 
 
-_PARTS: Final = re.compile(r"<(title|script|style|textarea|option)\b.*?</\1>|<[^>]*>|[^<]+", re.DOTALL)
-"""What of a page is never text between other text, tags, and text."""
+_PARTS: Final = re.compile(r"<(title|script|style|textarea|option|text|code)\b.*?</\1>|<[^>]*>|[^<]+", re.DOTALL)
+"""What of a page is left as it is, tags, and text."""
+
+_HYPHENED: Final = re.compile(r"(?<![\w-])(?=[\w-]{3,24}(?![\w-]))(?=[\w-]*\d)\w+(?:-\w+)+")
+"""Names such as ``ERC-2026-0012``."""
 
 
 def _set_apart(made: HttpResponse) -> None:
-    """Let names that run from right to left disturb no number beside them; what forms send stays as it is."""
+    """Let names that run from right to left disturb no number beside them, and keep names with hyphens in one line.
+
+    What forms send, and drawings, stay as they are.
+    """
+
+    def spoken(text: str) -> str:
+        return _HYPHENED.sub(r'<span class="id">\g<0></span>', isolated(text))
+
     whole = made.content.decode()
-    if LEFTWARD.search(whole):
-        made.content = _PARTS.sub(lambda part: part[0] if part[0][0] == "<" else isolated(part[0]), whole)
+    if LEFTWARD.search(whole) or _HYPHENED.search(whole):
+        made.content = _PARTS.sub(lambda part: part[0] if part[0][0] == "<" else spoken(part[0]), whole)
 
 
 def when_done(

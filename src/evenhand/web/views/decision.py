@@ -37,8 +37,9 @@ _SEARCHED: Final = 20
 """From this many objects on, the table has a field to search in."""
 
 
-def shown(panel: Panel, answer: Answer, objects: Sequence[Standing] = ()) -> dict[str, Any]:
+def shown(panel: Panel, found: Answer, objects: Sequence[Standing] = ()) -> dict[str, Any]:
     """Return what every page of a result has."""
+    answer = found.with_choice(panel.choice)
     known = answer.known()
     if panel.known != known:
         Panel.objects.filter(pk=panel.pk).update(known=known)  # without a new date: nothing was changed
@@ -120,8 +121,7 @@ def decision(request: HttpRequest, pk: int) -> HttpResponse:
 def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> HttpResponse:
     """Return the page of a decision; ``marked`` is a choice among those who are open that could not be taken."""
 
-    def show(found: Answer) -> HttpResponse:
-        answer = found.with_choice(panel.choice)
+    def show(answer: Answer) -> HttpResponse:
         looked: Looked | None = looking(panel).result
         unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
         corrections = list(panel.corrections.filter(undone=None))
