@@ -1,8 +1,8 @@
 """Refined models: their time beside that of plain `calibrate`, of whole commands, and of lme4 for the same model.
 
 The panels are drawn here: peer grading (2,084 scores of 724 objects by 636 assessors), the shipped panel, 300 objects
-read by three of 40 assessors, and 73,000 scores of 3,000 objects by 1,100 assessors for lme4. Ratios are of medians in
-one run.
+read by three of 40 assessors, and 73,000 scores of 3,000 objects by 1,100 assessors for lme4. Ratios are of medians of
+processor time in one run, in turn, beside lme4 of time by the clock.
 
 ``python benchmarks/models.py [--rounds N] [--table PAGE]``
 """
@@ -10,17 +10,21 @@ one run.
 from __future__ import annotations
 
 import argparse
+import os
+import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads that wait for each other take processor time, too
 
 import numpy as np
 from page import table, write_section
@@ -37,7 +41,7 @@ BEFORE = {  # what was found when variances were looked for by climbing, as far 
     "300 x 40 x 3: evenhand report": "four minutes",
     "9,000 rows: evenhand calibrate": "3 times",
 }
-COMMANDS = {"compare": ((), {"shipped": 2.0, "300 x 40 x 3": 6.0}), "report": ((), {"300 x 40 x 3": 8.0})}
+COMMANDS = {"compare": {"shipped": 2.0, "300 x 40 x 3": 6.0}, "report": {"300 x 40 x 3": 8.0}}
 LME4, START = 1 / 25, 2.2
 SCALE_SDS = (0.3, 0.6)
 MODELS: dict[str, tuple[dict[str, Any], float | None]] = {
@@ -62,14 +66,21 @@ def drawn(n_objects: int, n_assessors: int, size: int, seed: int = 3, scale_sd: 
     return eh.Panel.from_arrays(objects, assessors, np.clip(np.round(score), 0, 100))
 
 
-def median(run: Callable[[], object], rounds: int) -> float:
-    """Return the median time of some runs."""
-    times = []
+def processor() -> float:
+    """Return the processor time that this process and those it started have taken."""
+    own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
+
+
+def medians(runs: Sequence[Callable[[], object]], rounds: int) -> list[float]:
+    """Return the median processor time of each of some runs, done in turn so that all meet the same machine."""
+    times: list[list[float]] = [[] for _ in runs]
     for _ in range(rounds):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+        for run, found in zip(runs, times, strict=True):
+            start = processor()
+            run()
+            found.append(processor() - start)
+    return [statistics.median(found) for found in times]
 
 
 def with_sds(fit: eh.Fit) -> eh.Fit:
@@ -98,18 +109,17 @@ def say(what: str, seconds: float, ratio: float = 1.0, bar: float | None = None)
 def models(rounds: int) -> None:
     """Measure each refined model beside plain calibration on peer grading."""
     panel = drawn(724, 636, 2_084)
-    plain = median(lambda: with_sds(eh.calibrate(panel, per_component=True)), 2 * rounds + 1)
-    say("peer grading: calibrate, all sds", plain)
     cut = [50.0, 62.5, 75.0, 87.5]
     five = replace(panel, score=np.asarray(np.digitize(panel.score, cut) + 1.0, dtype=np.float64))
-    for name, (asked, bar) in MODELS.items():
-        found = median(partial(shrunk, five if "ordinal" in asked else panel, asked), rounds)
-        say(f"peer grading: {name}", found, found / plain, bar)
-    for scale_sd in SCALE_SDS:
-        spread = drawn(724, 636, 2_084, scale_sd=scale_sd)
-        asked, bar = MODELS["scale"]
-        found = median(partial(shrunk, spread, asked), rounds)
-        say(f"peer grading: scale, log scales of sd {scale_sd:g}", found, found / plain, bar)
+    spread = [drawn(724, 636, 2_084, scale_sd=scale_sd) for scale_sd in SCALE_SDS]
+    asked, bar = MODELS["scale"]
+    cases = [(name, five if "ordinal" in asked else panel, asked, bar) for name, (asked, bar) in MODELS.items()]
+    cases += [(f"scale, log scales of sd {sd:g}", one, asked, bar) for sd, one in zip(SCALE_SDS, spread, strict=True)]
+    fits = [partial(shrunk, one, wanted) for _, one, wanted, _ in cases]
+    plain, *times = medians([lambda: with_sds(eh.calibrate(panel, per_component=True)), *fits], rounds)
+    say("peer grading: calibrate, all sds", plain)
+    for (name, _, _, most), found in zip(cases, times, strict=True):
+        say(f"peer grading: {name}", found, found / plain, most)
 
 
 def commands(rounds: int) -> None:
@@ -125,13 +135,13 @@ def commands(rounds: int) -> None:
             return lambda: subprocess.run([*python, *words], check=True, stdout=subprocess.DEVNULL)
 
         for name, file in files.items():
-            plain = median(run("calibrate", str(file)), rounds)
+            asked = {command: bars[name] for command, bars in COMMANDS.items() if name in bars}
+            out = {"report": ["--out", str(Path(folder) / "report.html")]}
+            runs = [run(command, str(file), *out.get(command, ())) for command in ("calibrate", *asked)]
+            plain, *times = medians(runs, rounds)
             say(f"{name}: evenhand calibrate", plain)
-            for command, (more, bars) in COMMANDS.items():
-                if name in bars:
-                    out = ["--out", str(Path(folder) / "report.html")] if command == "report" else []
-                    found = median(run(command, str(file), *more, *out), rounds)
-                    say(f"{name}: evenhand {command}", found, found / plain, bars[name])
+            for (command, bar), found in zip(asked.items(), times, strict=True):
+                say(f"{name}: evenhand {command}", found, found / plain, bar)
 
 
 def start(rounds: int) -> None:
@@ -140,13 +150,9 @@ def start(rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         scores = Path(folder) / "scores.csv"
         write_scores(scores)
-        base, own = (
-            median(partial(subprocess.run, command, check=True, stdout=subprocess.DEVNULL), rounds)
-            for command in (
-                [sys.executable, "-c", "import numpy, scipy.sparse"],
-                [evenhand, "calibrate", str(scores)],
-            )
-        )
+        asked = ([sys.executable, "-c", "import numpy, scipy.sparse"], [evenhand, "calibrate", str(scores)])
+        runs = [partial(subprocess.run, command, check=True, stdout=subprocess.DEVNULL) for command in asked]
+        base, own = medians(runs, rounds)
     say("import numpy, scipy.sparse", base)
     say("9,000 rows: evenhand calibrate", own, own / base, START)
 
@@ -165,8 +171,13 @@ def lme4(rounds: int) -> None:
         mixed = Path(__file__).with_name("mixed.R")
         called = [script, mixed, codes, scores, "128", str(panel.n_assessments), "50", "1"]
         done = subprocess.run([str(one) for one in called], capture_output=True, text=True, check=True)
-        theirs = float(done.stdout.split()[1])  # "seconds" and how many
-    own = median(partial(shrunk, panel, {"shrink": True}), rounds)
+        theirs = float(done.stdout.split()[1])  # "seconds" by the clock, and how many
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        shrunk(panel, {"shrink": True})
+        times.append(time.perf_counter() - begin)
+    own = statistics.median(times)
     say("73,000 scores: lme4", theirs)
     say("73,000 scores: shrink", own, own / theirs, LME4)
 

@@ -348,7 +348,7 @@ def make_section(rows: Sequence[Row], conditions: str) -> str:
     parts = [conditions]
     for data, title in (("own", "Panels from its own model"), ("plain", "Panels from the plain model")):
         cells = [row.cells for row in rows if row.data == data]
-        more = (f"coverage of {100 * LEVEL:.0f} %",) if data == "own" else ()
+        more = (f"coverage of {100 * LEVEL:.0f}%",) if data == "own" else ()
         to_be = f"below {OWN:g}" if data == "own" else f"at most {PLAIN:g}"
         seconds = "seconds, with intervals" if data == "own" else "seconds"
         if cells:

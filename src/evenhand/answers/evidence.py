@@ -307,16 +307,19 @@ def _bulk_notes(fit: Fit, priors: Priors) -> list[Problem]:
     wide = []
     values, biases = fit.values.estimate, fit.biases.estimate
     w = fit.residual / max(nu - 2, 1)
-    of_values, of_biases = fit.posterior.unit_value_variance, fit.posterior.unit_bias_variance
+    of_values, of_biases = (float(side.mean()) for side in fit.posterior.unit_variances)
     if fit.posterior.solver is not None:
-        seen = fit.connectivity.panel
-        zero_sum = condition("zero_sum", seen, fit.connectivity)
-        shift = float(zero_sum.shift(values, biases)[0])
-        values, biases = values + shift, biases - shift
-        of_values, of_biases = fit.posterior.in_gauge(zero_sum).unit_variances
-        if (np.square(biases) + w * of_biases).sum() > biases.size * priors.sigma_A**2:
-            wide.append(f"biases (root mean square {np.sqrt(np.square(biases).mean()):.3g} against {priors.sigma_A:g})")
-    radius = np.sqrt((np.square(values - priors.v_ref) + w * of_values).mean())
+        level = float(biases.mean())
+        values, biases = values + level, biases - level
+        # with biases about their mean they are no less sure, and values by no more than the mean is unsure
+        of_values = (sqrt(of_values) + sqrt(of_biases)) ** 2
+        away, spread = np.square(values - priors.v_ref).mean(), np.square(biases).mean()
+        if away + w * of_values > priors.sigma_O**2 or spread + w * of_biases > priors.sigma_A**2:
+            zero_sum = condition("zero_sum", fit.connectivity.panel, fit.connectivity)
+            of_values, of_biases = (float(side.mean()) for side in fit.posterior.in_gauge(zero_sum).unit_variances)
+        if spread + w * of_biases > priors.sigma_A**2:
+            wide.append(f"biases (root mean square {np.sqrt(spread):.3g} against {priors.sigma_A:g})")
+    radius = np.sqrt(np.square(values - priors.v_ref).mean() + w * of_values)
     if radius > priors.sigma_O:
         wide.append(f"values ({radius:.3g} against {priors.sigma_O:.3g})")
     low, high = _likely_noise(fit, priors)

@@ -28,6 +28,9 @@ _BLOCK: Final = 64
 _POLE: Final = 4
 """An eliminated vertex is a pole where it makes this many times as many links as all others."""
 
+_LITTLE: Final = 4e6
+"""Products of full rows with the inverse are quicker than any other way up to this many terms."""
+
 _PAIR: Final = 64
 """To look up the entry of a pair takes as long as 64 terms of a product with the whole inverse."""
 
@@ -392,9 +395,18 @@ class DirectSolver(FactoredSolver):
     def _cost(self) -> Floats:
         return super()._cost() if self._by_pairs else np.full(self.system.n_gone, float(self.system.n_kept))
 
+    @cached_property
+    def _images(self) -> Floats | None:
+        """Products of all rows of weights with the inverse, where full rows are little work; None elsewhere."""
+        system = self.system
+        is_little = system.is_dense and system.n_gone * system.n_kept**2 <= _LITTLE
+        return system.dense @ self.full_inverse if is_little else None
+
     def _quadratic(self, start: int, stop: int) -> Floats:
         if start == self._pole:
             return self.system.gone_total[start:stop]
+        if self._images is not None:
+            return np.asarray((self.system.dense[start:stop] * self._images[start:stop]).sum(axis=1))
         if self._by_pairs:
             return super()._quadratic(start, stop)
         rows = self.system.incidence[start:stop]
@@ -403,6 +415,10 @@ class DirectSolver(FactoredSolver):
     def _products(self, start: int, stop: int) -> Floats:
         if start == self._pole:
             return np.ones(int(self.system.gone_count[start]))
+        if self._images is not None:
+            own = slice(self.system.incidence.indptr[start], self.system.incidence.indptr[stop])
+            vertex = np.repeat(np.arange(start, stop), self.system.gone_count[start:stop])
+            return np.asarray(self._images[vertex, self.system.incidence.indices[own]])
         if self._by_pairs:
             return super()._products(start, stop)
         rows = self.system.incidence[start:stop]
