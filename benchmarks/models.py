@@ -39,6 +39,7 @@ BEFORE = {  # what was found when variances were looked for by climbing, as far 
 }
 COMMANDS = {"compare": ((), {"shipped": 2.0, "300 x 40 x 3": 6.0}), "report": ((), {"300 x 40 x 3": 8.0})}
 LME4, START = 1 / 25, 2.2
+SCALE_SDS = (0.3, 0.6)
 MODELS: dict[str, tuple[dict[str, Any], float | None]] = {
     "shrink": ({"shrink": True}, 5.0),
     "student": ({"shrink": True, "tails": "student"}, 40.0),
@@ -49,14 +50,15 @@ MODELS: dict[str, tuple[dict[str, Any], float | None]] = {
 }
 
 
-def drawn(n_objects: int, n_assessors: int, size: int, seed: int = 3) -> eh.Panel:
+def drawn(n_objects: int, n_assessors: int, size: int, seed: int = 3, scale_sd: float = 0.0) -> eh.Panel:
     """Return whole points from 0 to 100 for pairs drawn at random, every object as often as can be."""
     generator = np.random.default_rng(seed)
     objects = np.resize(generator.permutation(n_objects), size)
     pairs = np.unique(np.stack([objects, generator.integers(0, n_assessors, size)]), axis=1)
     objects, assessors = (np.unique(side, return_inverse=True)[1] for side in pairs)
     values, biases = 8 * generator.normal(size=n_objects), 5 * generator.normal(size=n_assessors)
-    score = 70 + values[objects] + biases[assessors] + 7 * generator.normal(size=objects.size)
+    score = 70 + biases[assessors] + 7 * generator.normal(size=objects.size)
+    score += np.exp(scale_sd * generator.normal(size=n_assessors))[assessors] * values[objects]
     return eh.Panel.from_arrays(objects, assessors, np.clip(np.round(score), 0, 100))
 
 
@@ -103,6 +105,11 @@ def models(rounds: int) -> None:
     for name, (asked, bar) in MODELS.items():
         found = median(partial(shrunk, five if "ordinal" in asked else panel, asked), rounds)
         say(f"peer grading: {name}", found, found / plain, bar)
+    for scale_sd in SCALE_SDS:
+        spread = drawn(724, 636, 2_084, scale_sd=scale_sd)
+        asked, bar = MODELS["scale"]
+        found = median(partial(shrunk, spread, asked), rounds)
+        say(f"peer grading: scale, log scales of sd {scale_sd:g}", found, found / plain, bar)
 
 
 def commands(rounds: int) -> None:

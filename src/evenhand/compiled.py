@@ -32,6 +32,9 @@ LARGE: Final = 1_000_000
 _TINY, _SMALL = 32, 1_500
 """Systems of this many equations are worth no more than one thread; smaller ones take no more anyway."""
 
+_ROWS: Final = 64
+"""Rows that are multiplied pair by pair are gathered this many at a time."""
+
 WIDTH: Final = 8
 """Random vectors are drawn this many at a time."""
 
@@ -171,6 +174,15 @@ def count_by(index: Codes, count: int) -> Whole:
     tallies = np.zeros((len(parts), count), dtype=np.int64)
     in_threads(lambda t: compiled(_count)(index[parts[t]], tallies[t]), len(parts))
     return np.asarray(tallies.sum(axis=0))
+
+
+def row_products(one: Floats, first: Codes, other: Floats, second: Codes) -> Floats:
+    """Return the product of a row of one matrix with one of another, pair by pair: few at a time, for the cache."""
+    found = np.empty(first.size)
+    for start in range(0, first.size, _ROWS):
+        pairs = slice(start, start + _ROWS)
+        found[pairs] = np.einsum("ij,ij->i", one[first[pairs]], other[second[pairs]])
+    return found
 
 
 def sum_by(index: Codes, terms: NDArray[np.floating[Any]], count: int) -> Floats:

@@ -154,7 +154,7 @@ def _flow(task: Task, cost: Floats, nest: Nest) -> Flags | None:
 
     Work flows from a source to assessors, between their fewest and most assessments, on to objects, one to a pair,
     through the limits around it, and between the fewest and most assessments of each object to a sink. The part of a
-    flow that must be there has a cost so low that it always pays.
+    flow that must be there is taken for granted: it is there already where it arrives, and owed where it leaves.
     """
     fixed, limits = task.fixed, task.limits
     loads, readings = task.loads(fixed), task.readings(fixed)
@@ -181,31 +181,32 @@ def _flow(task: Task, cost: Floats, nest: Nest) -> Flags | None:
     source = n_members + limit.size
     sink = source + 1
     objects, assessors = np.arange(n_objects), np.arange(n_objects, n_members)
-    must = -(2 * COST_UNITS + 1) * 1_000
     from_limit = n_members + np.arange(limit.size)
     of_limit = task.object[limits.pair[limits.start[limit]]]
     to = np.where(nest.above[limit] >= 0, node[nest.above[limit]], of_limit)
     inner = nest.inner[open_]
-    arcs = [  # from, to, capacity, price
-        (np.full_like(assessors, source), assessors, must_load, np.full_like(assessors, must)),
-        (np.full_like(assessors, source), assessors, may_load - must_load, np.zeros_like(assessors)),
-        (objects, np.full_like(objects, sink), must_read, np.full_like(objects, must)),
-        (objects, np.full_like(objects, sink), may_read - must_read, np.zeros_like(objects)),
-        (from_limit, to, must_keep, np.full_like(from_limit, must)),
-        (from_limit, to, may_keep - must_keep, np.zeros_like(from_limit)),
+    arcs = [  # from, to, least, most
+        (np.full_like(assessors, source), assessors, must_load, may_load),
+        (objects, np.full_like(objects, sink), must_read, may_read),
+        (from_limit, to, must_keep, may_keep),
         (
             task.assessor[open_] + n_objects,
             np.where(inner >= 0, node[inner], task.object[open_]),
+            np.zeros_like(open_),
             np.ones_like(open_),
-            np.rint(cost[open_] * COST_UNITS).astype(np.int64),
         ),
     ]
-    tail, head, capacity, price = (np.concatenate(part).astype(np.int64) for part in zip(*arcs, strict=True))
+    tail, head, must, may = (np.concatenate(part).astype(np.int64) for part in zip(*arcs, strict=True))
+    price = np.zeros_like(tail)
+    price[tail.size - open_.size :] = np.rint(cost[open_] * COST_UNITS)
+    supply = np.bincount(head, must, sink + 1) - np.bincount(tail, must, sink + 1)
+    supply[source] += amount
+    supply[sink] -= amount
+    network = Network(tail, head, may - must, price, np.rint(supply).astype(np.int64))
     if not cost.any():
-        flow = _any(tail, head, capacity, price == must, source, sink, amount)
+        flow = network.any_flow()
     else:
-        solve = _by_ortools if has_ortools() else _by_linear_program
-        flow = solve(tail, head, capacity, price, source, sink, amount)
+        flow = network.by_ortools() if has_ortools() else network.by_linear_program()
     if flow is None:
         return None
     chosen = fixed.copy()
@@ -219,65 +220,55 @@ def _breaks(task: Task, chosen: Flags, nest: Nest) -> bool:
     return bool(kept.broken(chosen)) or bool((task.limits.beyond(chosen)[nest.is_in] != 0).any())
 
 
-def _any(
-    tail: Codes, head: Codes, capacity: Codes, is_full: Flags, source: int, sink: int, amount: int
-) -> Codes | None:
-    """Return some flow that fills the arcs which must be full, whatever it costs; None where there is none.
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """Arcs from ``tail`` to ``head`` with a capacity and a price for each unit, and what nodes give (+) or take (-)."""
 
-    What must flow into the end of such an arc comes from a source of its own, and what must leave its beginning goes
-    to a sink of its own: there is such a flow if all of that can flow from the one to the other.
-    """
-    own_source, own_sink = max(source, sink) + 1, max(source, sink) + 2
-    full = np.flatnonzero(is_full & (capacity > 0))
-    rows = np.concatenate([tail[~is_full], np.full(full.size, own_source), tail[full], [own_source, sink]])
-    columns = np.concatenate([head[~is_full], head[full], np.full(full.size, own_sink), [source, own_sink]])
-    room = np.concatenate([capacity[~is_full], capacity[full], capacity[full], [amount, amount]])
-    shape = (own_sink + 1, own_sink + 1)
-    network = sp.csr_array((room.astype(np.int32), (rows, columns)), shape=shape)
-    found = maximum_flow(network, own_source, own_sink)
-    if int(found.flow_value) < amount + int(capacity[full].sum()):
-        return None
-    flow = capacity.copy()
-    flow[~is_full] = found.flow[tail[~is_full], head[~is_full]]
-    return flow
+    tail: Codes
+    head: Codes
+    capacity: Codes
+    price: Codes
+    supply: Codes
 
+    def any_flow(self) -> Codes | None:
+        """Return some flow, whatever it costs; None where there is none. No two arcs may have the same ends."""
+        source, sink = self.supply.size, self.supply.size + 1
+        gives, takes = np.flatnonzero(self.supply > 0), np.flatnonzero(self.supply < 0)
+        rows = np.concatenate([self.tail, np.full(gives.size, source), takes])
+        columns = np.concatenate([self.head, gives, np.full(takes.size, sink)])
+        room = np.concatenate([self.capacity, self.supply[gives], -self.supply[takes]]).astype(np.int32)
+        found = maximum_flow(sp.csr_array((room, (rows, columns)), shape=(sink + 1, sink + 1)), source, sink)
+        if int(found.flow_value) < int(self.supply[gives].sum()):
+            return None
+        return np.asarray(found.flow[self.tail, self.head], dtype=np.int64)
 
-def _by_ortools(
-    tail: Codes, head: Codes, capacity: Codes, price: Codes, source: int, sink: int, amount: int
-) -> Codes | None:
-    from ortools.graph.python import min_cost_flow
+    def by_ortools(self) -> Codes | None:
+        """Return the flow of least cost; None where there is none."""
+        from ortools.graph.python import min_cost_flow
 
-    network = min_cost_flow.SimpleMinCostFlow()
-    arcs = network.add_arcs_with_capacity_and_unit_cost(tail, head, capacity, price)
-    network.set_node_supply(source, amount)
-    network.set_node_supply(sink, -amount)
-    answer = network.solve()
-    if answer not in (network.OPTIMAL, network.INFEASIBLE):
-        raise _gave_up()
-    return np.asarray(network.flows(arcs), dtype=np.int64) if answer == network.OPTIMAL else None
+        network = min_cost_flow.SimpleMinCostFlow()
+        arcs = network.add_arcs_with_capacity_and_unit_cost(self.tail, self.head, self.capacity, self.price)
+        network.set_nodes_supplies(np.arange(self.supply.size), self.supply)
+        answer = network.solve()
+        if answer not in (network.OPTIMAL, network.INFEASIBLE):
+            raise _gave_up()
+        return np.asarray(network.flows(arcs), dtype=np.int64) if answer == network.OPTIMAL else None
 
+    def by_linear_program(self) -> Codes | None:
+        """Return the same by linear programming."""
+        from scipy.optimize import linprog
 
-def _by_linear_program(
-    tail: Codes, head: Codes, capacity: Codes, price: Codes, source: int, sink: int, amount: int
-) -> Codes | None:
-    from scipy.optimize import linprog
-
-    count, arcs = max(source, sink) + 1, np.arange(tail.size)
-    balance = sp.coo_array(
-        (np.repeat([1.0, -1.0], tail.size), (np.concatenate([tail, head]), np.concatenate([arcs, arcs]))),
-        shape=(count, tail.size),
-    ).tocsr()
-    supply = np.zeros(count)
-    supply[source], supply[sink] = amount, -amount
-    # corners of flow polytopes are whole numbers, and the simplex method ends in a corner
-    bounds: Any = np.stack([0 * capacity, capacity], axis=1)
-    matrix: Any = balance
-    found = linprog(price / COST_UNITS, A_eq=matrix, b_eq=supply, bounds=bounds, method="highs-ds")
-    if found.status == _INFEASIBLE:
-        return None
-    if found.status != 0 or found.x is None:
-        raise _gave_up()
-    return np.rint(found.x).astype(np.int64)
+        count, arcs = self.supply.size, np.arange(self.tail.size)
+        ends = np.concatenate([self.tail, self.head]), np.concatenate([arcs, arcs])
+        balance: Any = sp.coo_array((np.repeat([1.0, -1.0], arcs.size), ends), shape=(count, arcs.size)).tocsr()
+        # corners of flow polytopes are whole numbers, and the simplex method ends in a corner
+        bounds: Any = np.stack([0 * self.capacity, self.capacity], axis=1)
+        found = linprog(self.price / COST_UNITS, A_eq=balance, b_eq=self.supply, bounds=bounds, method="highs-ds")
+        if found.status == _INFEASIBLE:
+            return None
+        if found.status != 0 or found.x is None:
+            raise _gave_up()
+        return np.rint(found.x).astype(np.int64)
 
 
 # --- integer programmes --------------------------------------------------------------------------

@@ -260,10 +260,14 @@ def _scratch(n_objects: int, n_assessors: int) -> _Scratch:
 
 @cache
 def compiled_pass() -> Pass:
-    """Return a pass as machine code, with all that it calls."""
-    names = dict(globals())
+    """Return a pass as machine code; what it calls has no way in from Python, which would take long to make."""
+    from numba import njit
+
+    without: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    names, inner = dict(globals()), njit(nogil=True, **without)
     for loop in (_measured, _put, _tally, _keeps, _joined, _relieved, _offered, _swapped, _gains, one_pass):
-        names[loop.__name__] = compiled(FunctionType(loop.__code__, names, loop.__name__))
+        compile_ = compiled if loop is one_pass else inner
+        names[loop.__name__] = compile_(FunctionType(loop.__code__, names, loop.__name__))
     return names["one_pass"]  # type: ignore[no-any-return]
 
 

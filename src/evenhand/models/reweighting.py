@@ -22,7 +22,7 @@ from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
 from evenhand.models.noise import EstimatedNoise, KnownNoise, Likelihood, Noise, Tilted
 from evenhand.models.noise_factors import factor_level, next_factors
-from evenhand.models.scaled import Held, Ties, next_scales, scale_border, scale_level
+from evenhand.models.scaled import Guess, Held, Ties, next_scales, scale_border, scale_level
 from evenhand.models.setting import Fitted, Node, Setting, Sites, Work
 from evenhand.models.shrunk import RANDOM, prior_precisions
 from evenhand.panel.panel import Panel
@@ -115,7 +115,7 @@ def settle(
     start: Node | None = None,
     slack: float = 1.0,
     longest: int = LONGEST,
-    ties: Ties | None = None,
+    ties: Ties | Guess | None = None,
 ) -> Node:
     """Return the fit for a setting, from another that is close where there is one, to a tolerance with some slack.
 
@@ -182,6 +182,14 @@ def settle(
         f"The fit did not come to rest in {limit} steps (fitted scores still move by {moved:.2g}): there is no result. "
         + instead
     )
+
+
+def guessed_scales(work: Work, setting: Setting) -> Guess:
+    """Return what the scores tell of scales where all are 1."""
+    none, each = np.zeros(work.panel.n_assessors), np.zeros(work.panel.n_assessments)
+    state, precision = _State(none, np.exp(none), each, each, each), work.precision(setting.power)
+    found = _fit(work, setting, state, precision, work.panel.score)
+    return Guess.at_one(work, found, precision, _noise_variance(work, setting, found, none))
 
 
 def _tied(work: Work, setting: Setting, found: Fitted, state: _State, precision: Floats) -> Held | None:

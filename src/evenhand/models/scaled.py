@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import scipy.sparse as sp
 
-from evenhand.compiled import Floats, sum_by
+from evenhand.compiled import Floats, row_products, sum_by
 from evenhand.models.effects import Table
 from evenhand.models.setting import Fitted, Node, Setting, Unknown, Work
 from evenhand.models.shrunk import ratio_prior
@@ -29,6 +29,10 @@ _WIDEST: Final = 2.0
 _LESS: Final = 2.0
 """Log scales of assessors have no larger standard deviation than this; and the noise without them may be so much less
 than with, in logarithms."""
+
+_GUESSES: Final = 3
+_LESSER: Final = 0.1
+"""How often a guess of their spread is improved, and to which part of it at least."""
 
 _FAR: Final = 0.5
 """No log scale moves further than this in a step of Newton's."""
@@ -54,7 +58,7 @@ def next_scales(
     if held is not None:
         stretch = np.exp(log_scale)
         step = held.solve(stretch * (stretch * squares - product) + log_scale / ratio)
-        return np.asarray(log_scale - step * min(1.0, _FAR / max(float(np.abs(step).max()), 1e-300)))
+        return np.asarray(log_scale - short(step))
     logs = log_scale
     for _ in range(8):
         stretch = np.exp(logs)
@@ -81,6 +85,11 @@ def _moments(work: Work, found: Fitted, target: Floats, weight: Floats, w: float
         with_coefficients = (found.border.images[0] @ found.border.covariance)[panel.object_index]
         joint = joint - (work.columns.toarray() * with_coefficients).sum(axis=1)
     return squares, sum_by(panel.assessor_index, weight * (away * left - w * joint), panel.n_assessors)
+
+
+def follows(work: Work, setting: Setting) -> bool:
+    """Return whether it can be told how scales follow the numbers of a setting."""
+    return setting.likelihood.is_normal and work.columns is None and setting.strength is None and not setting.is_ml
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,67 +150,52 @@ class Ties:
         return sp.csr_array((entries, (panel.object_index, panel.assessor_index)), shape=shape)
 
     @cached_property
-    def _kept(self) -> Floats:
-        """G between biases over scales, and minus the mean of values."""
-        return self._plain.between_assessors()
-
-    @cached_property
     def _weights(self) -> sp.csr_array[Any]:
-        """Weights of the scores, objects by assessors."""
-        return self._matrix(self.found.weight)
-
-    @cached_property
-    def _total(self) -> Floats:
-        """For each object the sum of its weights and the precision of its prior."""
-        return sum_by(self.work.panel.object_index, self.found.weight, self.work.panel.n_objects) + self._of_values
-
-    @cached_property
-    def _shares(self) -> sp.csr_array[Any]:
-        """Weights over their totals, with the prior as one more assessor's: v = r/total - shares (b, -mean)."""
-        mean = sp.csr_array(np.full((self._total.size, 1), self._of_values))
-        both = sp.hstack([self._weights, mean], format="csr")
-        return sp.csr_array(sp.diags_array(1.0 / self._total) @ both)
+        """Weights of the scores, assessors by objects."""
+        return sp.csr_array(self._matrix(self.found.weight).T)
 
     @cached_property
     def _with_values(self) -> Floats:
-        """G between biases over scales, or minus the mean of values, and values."""
-        return np.ascontiguousarray(-(self._shares @ self._kept).T)
+        """G between values, and biases over scales with minus the mean of values as one more."""
+        return -np.asarray(self._plain.shares @ self._plain.between_assessors)
 
     @cached_property
     def _between_values(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """Sums over G between values, a portion of them at a time.
 
-        For each object and assessor that of c G, objects by assessors; for each two assessors that of c c' G^2; for
-        each object G itself; and for each object and each score by how much its value's variance, and covariance with
-        the bias, grow with the logarithm of the prior's variance.
+        For each assessor and object that of c G; for each two assessors that of c c' G^2; for each object G itself; and
+        for each object and each score by how much its value's variance, and covariance with the bias, grow with the
+        logarithm of the prior's variance.
         """
-        panel, weights, shares, total = self.work.panel, self._weights, self._shares, self._total
-        n_objects, n_assessors = weights.shape
+        panel, weights, shares, totals = self.work.panel, self._weights, self._plain.shares, self._plain.totals
+        n_assessors, n_objects = weights.shape
         sums, squares = np.empty(weights.shape), np.zeros((n_assessors, n_assessors))
         own, grown, edges = np.empty(n_objects), np.empty(n_objects), np.empty(panel.n_assessments)
-        with_mean, of_biases = self._with_values[-1], self._with_values[:-1] + self._kept[:-1, -1:]
+        with_mean, crossed = self._with_values[:, -1], np.ascontiguousarray(self._with_values.T)
+        of_biases = crossed[:-1] + self._plain.between_assessors[:-1, -1:]
         order = np.argsort(panel.object_index, kind="stable")
         object_, assessor = panel.object_index[order], panel.assessor_index[order]
         size = max(1, AT_ONCE // n_objects)
         for start in range(0, n_objects, size):
             rows = slice(start, min(start + size, n_objects))
             every = np.arange(rows.start, rows.stop)
-            g = -np.asarray(shares[rows] @ self._with_values)
-            g[every - start, every] += 1.0 / total[rows]
-            own[rows] = g[every - start, every]
-            sums[rows] = g @ weights
-            squares += weights[rows].T @ (np.square(g) @ weights)
+            g = -np.asarray(shares @ np.ascontiguousarray(crossed[:, rows]))
+            g[every, every - start] += 1.0 / totals[rows]
+            own[rows] = g[every, every - start]
+            sums[:, rows] = weights @ g
+            squares += weights[:, rows] @ np.ascontiguousarray((weights @ np.square(g)).T)
+            g = np.ascontiguousarray(g.T) if size < n_objects else g  # which is symmetric
             g += with_mean[rows, None]
-            grown[rows] = np.square(g).sum(axis=1)
+            grown[rows] = np.einsum("ij,ij->i", g, g)
             low, high = np.searchsorted(object_, [rows.start, rows.stop])
-            edges[order[low:high]] = np.einsum("ij,ij->i", g[object_[low:high] - start], of_biases[assessor[low:high]])
+            edges[order[low:high]] = row_products(g, object_[low:high] - start, of_biases, assessor[low:high])
         return sums, squares, own, self._of_values * grown, self._of_values * edges
 
     @cached_property
     def _along(self) -> Floats:
         """For each score, w = 1, minus the covariance of u and e, over the square of the scale."""
         panel = self.work.panel
-        cross = self._with_values[panel.assessor_index, panel.object_index]
+        cross = self._with_values[panel.object_index, panel.assessor_index]
         return np.asarray(self._between_values[2][panel.object_index] + cross)
 
     @cached_property
@@ -216,20 +210,24 @@ class Ties:
         """W times minus the second derivatives of the log density, values and biases integrated out."""
         panel, count = self.work.panel, self._stretch.size
         assessor, own = panel.assessor_index, self._stretch[panel.assessor_index]
-        weights, between = self._weights, self._kept[:-1, :-1]
+        weights, between = self._weights, self._plain.between_assessors
         sums, squares, of_values, _, _ = self._between_values
         # products of covariances
-        with_values = self._with_values[:-1]
-        crossed = 2 * (weights.T @ (with_values.T * sums))
-        along = weights.T @ with_values.T
-        products = 2 * squares + crossed + crossed.T + between * (weights.T @ sums) + along * along.T
+        with_values = np.ascontiguousarray(self._with_values[:, :-1])
+        crossed = weights @ (with_values * sums.T)
+        along = weights @ with_values
+        products = squares + crossed + crossed.T
+        products *= 2
+        products += between[:-1, :-1] * (weights @ np.ascontiguousarray(sums.T))
+        products += along * along.T
         # u and e as expected
         c, u, e = self.precision, self._u, self.found.residuals
         forces = self._matrix(c * own * (e - u))
         of_kept = sp.diags_array(-sum_by(assessor, c * own * u, count))
-        rest = sp.vstack([of_kept, sp.csr_array((1, count))], format="csr") - self._shares.T @ forces
-        linear = rest.T @ (rest.T @ self._kept).T
-        linear += (forces.T @ sp.diags_array(1.0 / self._total) @ forces).toarray()
+        rest = sp.hstack([of_kept, sp.csr_array((count, 1))], format="csr") - forces.T @ self._plain.shares
+        rest = sp.csr_array(rest)
+        linear = rest @ np.ascontiguousarray((rest @ between).T)
+        linear += (forces.T @ sp.diags_array(1.0 / self._plain.totals) @ forces).toarray()
         spread = of_values[panel.object_index] + self._along
         diagonal = sum_by(assessor, c * (u * (u - e) + self.w * np.square(own) * spread), count)
         bent = -(linear + self.w * products)
@@ -256,8 +254,7 @@ class Ties:
             return {}
         assessor, object_ = panel.assessor_index, panel.object_index
         own = self._stretch[assessor]
-        squared = self.precision * np.square(own)
-        per_noise = sum_by(assessor, squared * self._along, panel.n_assessors)
+        squared, per_noise = self.precision * np.square(own), self._per_noise
         biases, of_biases = self.found.biases / self._stretch, self._of_biases
         found = {"scale_ratio": -self.log_scale / setting.scale_ratio}
         squares = {"scale_ratio": float(np.square(self.log_scale).sum()) / setting.scale_ratio}
@@ -274,10 +271,9 @@ class Ties:
             moved("value_ratio", (self._of_values * away, np.zeros(biases.size)), of_values[object_] + edges)
             squares["value_ratio"] = self._of_values * float(np.square(away).sum())
         if setting.bias_ratio:
-            crossed = self._with_values[:-1].T
-            turned = of_biases * self._kept[:-1, :-1]
-            grown = (np.square(crossed) @ of_biases)[object_]
-            grown = grown + np.einsum("ij,ij->i", crossed[object_], turned[assessor])
+            crossed = self._with_values[:, :-1]
+            turned = of_biases * self._plain.between_assessors[:-1, :-1]
+            grown = (np.square(crossed) @ of_biases)[object_] + row_products(crossed, object_, turned, assessor)
             moved("bias_ratio", (np.zeros(panel.n_objects), of_biases * biases), grown)
             squares["bias_ratio"] = float(of_biases @ np.square(biases))
         if setting.w is None:  # which follows too
@@ -287,12 +283,19 @@ class Ties:
             found["w"] = self.w * per_noise
         return {name: -held.solve(slope) for name, slope in found.items()}
 
+    @cached_property
+    def _per_noise(self) -> Floats:
+        """By how much slopes rise with w, for each assessor."""
+        panel = self.work.panel
+        own = np.square(self._stretch)[panel.assessor_index]
+        return sum_by(panel.assessor_index, self.precision * own * self._along, panel.n_assessors)
+
     def expected(self, setting: Setting) -> Floats:
         """Return where the log scales of another setting are expected."""
         step = np.zeros(self._stretch.size)
         for name, way in self.follow.items():
             step += log(getattr(setting, name) / getattr(self.setting, name)) * way
-        return np.asarray(self.log_scale + step * min(1.0, _FAR / max(float(np.abs(step).max()), 1e-300)))
+        return np.asarray(self.log_scale + short(step))
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,8 +334,8 @@ def turned_slopes(work: Work, node: Node, ties: Ties) -> dict[str, float]:
     (one, other), (one_turned, other_turned) = border.images, border.turned
     sure = np.diagonal(border.covariance)[assessor]
     along = one_turned[object_, assessor] + np.diagonal(other_turned)[assessor]
-    of_objects, of_assessors = (one_turned * one).sum(axis=1), (other_turned * other).sum(axis=1)
-    cross = (one_turned[object_] * other[assessor]).sum(axis=1)
+    of_objects, of_assessors = np.einsum("ij,ij->i", one_turned, one), np.einsum("ij,ij->i", other_turned, other)
+    cross = row_products(one_turned, object_, other, assessor)
     more = away * (away * sure - 2 * along) + of_objects[object_] + 2 * cross + of_assessors[assessor]
     force = -sum_by(object_, weight * (away * sure - along), panel.n_objects)
     with_values, with_biases = border.base.apply(force, np.zeros(count))
@@ -360,6 +363,66 @@ def scale_border(work: Work, ratio: float, found: Fitted) -> BorderedSolver:
     own = np.eye(panel.n_assessors) / ratio
     prior[count:, count:] = own + _FIRM / ratio / panel.n_assessors
     return BorderedSolver(found.plain, panel.object_index, panel.assessor_index, found.weight, columns, prior)
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """What the scores tell of log scales where all are zero.
+
+    To second order that is what normal observations with precisions A/w would, A what ties them but for their prior.
+    """
+
+    ties: Floats  # A, the sum of the log scales held
+    slope: Floats  # of minus w times their density
+    w: float
+
+    @classmethod
+    def at_one(cls, work: Work, found: Fitted, precision: Floats, w: float) -> Guess:
+        """Return what is told where all scales are 1."""
+        squares, product = _moments(work, found, work.panel.score, precision, w)
+        border = scale_border(work, 1.0, found)
+        return cls(border.inner - np.eye(squares.size), squares - product, w)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the marginal likelihood rises with the spread of the scales where that is zero."""
+        squares = np.square(self.slope - self.slope.mean()).sum()
+        return float(squares) > self.w * float(np.trace(self.ties) - _FIRM)
+
+    def at(self, ratio: float) -> Held | None:
+        """Return what ties log scales of some spread, factorised; None where that cannot be had."""
+        matrix = np.array(self.ties, order="F")
+        matrix[np.diag_indices(self.slope.size)] += 1.0 / ratio
+        factor = Cholesky.of(matrix, 0.0)
+        return None if factor is None else Held(factor)
+
+    def ratio(self, ratio: float) -> float:
+        """Return the spread that they tell, from another.
+
+        The best log scales x for a spread r0 have the squares that are expected of a spread r, which is repeated with r
+        for r0: |x|^2 = w (tr K A K + r |A K|^2), with K = (A + 1/r0)^-1.
+        """
+        count = self.slope.size
+        for _ in range(_GUESSES):
+            held = self.at(ratio)
+            if held is None:
+                return ratio
+            lower, logs = np.tril(held.factor.inverse), held.solve(self.slope)
+            size = float(np.trace(lower))
+            square = 2 * float(np.square(lower).sum()) - float(np.square(np.diagonal(lower)).sum())
+            more = float(logs @ logs) - self.w * (size - square / ratio)
+            ratio = max(more / (self.w * (count - 1 - 2 * size / ratio + square / ratio**2)), _LESSER * ratio)
+        return ratio
+
+    def expected(self, setting: Setting) -> Floats:
+        """Return where the log scales of a setting are expected."""
+        held = self.at(setting.scale_ratio or 1.0)
+        return np.zeros(self.slope.size) if held is None else short(-held.solve(self.slope))
+
+
+def short(step: Floats) -> Floats:
+    """Return a step of the log scales, cut where it is too long to be believed."""
+    return np.asarray(step * min(1.0, _FAR / max(float(np.abs(step).max()), 1e-300)))
 
 
 def scale_level(ratio: float, count: int) -> float:

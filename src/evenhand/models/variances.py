@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product
 from math import exp
 from typing import Final
@@ -15,8 +15,8 @@ import numpy as np
 from evenhand.compiled import Floats, sum_by
 from evenhand.errors import SolveError
 from evenhand.models.noise_factors import factor_level
-from evenhand.models.reweighting import LONGEST, TRIED, settle
-from evenhand.models.scaled import Ties, turned_slopes
+from evenhand.models.reweighting import LONGEST, TRIED, guessed_scales, settle
+from evenhand.models.scaled import Guess, Ties, follows, turned_slopes
 from evenhand.models.setting import Node, Setting, Unknown, Work
 from evenhand.panel.panel import Panel
 from evenhand.progress import report
@@ -57,6 +57,11 @@ _LOOSEST: Final = 1e6
 _LOOSE: Final = 1e3
 _EASE: Final = 1e5
 """Slack of the sites' tolerance on the way, at most (with scales) and for each unit of what a step would gain."""
+
+_LAST: Final = 1e-6
+_FINE: Final = 10.0
+"""With scales of large panels a step that would gain less than this, by fits with less slack, is the last: another one
+would gain a hundredth."""
 
 _LONG: Final = 0.5
 """A step of this length says nothing of how the marginal likelihood with scales is bent where it ends."""
@@ -156,11 +161,6 @@ def is_followed(work: Work, node: Node) -> bool:
     return ratio is not None and follows(work, node.setting) and ratio * node.w > _STIFF
 
 
-def follows(work: Work, setting: Setting) -> bool:
-    """Return whether it can be told how scales follow the numbers of a setting."""
-    return setting.likelihood.is_normal and work.columns is None and setting.strength is None and not setting.is_ml
-
-
 def _prior_edges(panel: Panel, node: Node) -> tuple[float, float]:
     """Return what biases and values add to the sum of squares."""
     setting = node.setting
@@ -241,7 +241,9 @@ class Search:
     slack: float = 1.0
     calls: int = 0
     failures: int = 0
+    guess: Guess | None = None  # of the scales where none are known
     tied: Ties | None = None
+    has_arrived: bool = False
     point: Floats = field(init=False)
     best: Node = field(init=False)
 
@@ -277,17 +279,16 @@ class Search:
             setting = unknown.put(setting, coordinate)
         if self.nearest is None or setting != self.nearest.setting or slack < self.slack:
             longest = TRIED if is_tried else LONGEST
-            self.nearest, self.slack = (
-                settle(self.work, setting, self.nearest, slack, longest, self._ties(self.nearest)),
-                slack,
-            )
+            ties = self.guess if self.nearest is None else self._ties(self.nearest)
+            self.nearest = settle(self.work, setting, self.nearest, slack, longest, ties)
+            self.slack = slack
             self.calls += 1
             report("estimating variances", self.calls, None)
         return self.nearest
 
-    def _ties(self, node: Node | None) -> Ties | None:
+    def _ties(self, node: Node) -> Ties | None:
         """Return how scales are tied at a fit; None where that is not followed."""
-        if node is None or not is_followed(self.work, node):
+        if not is_followed(self.work, node):
             return None
         if self.tied is None or self.tied.log_scale is not node.log_scale:
             self.tied = Ties.at_fit(self.work, node)
@@ -374,7 +375,8 @@ class Search:
             point = self._begun(point, is_first=start is None, prior=prior)
         point = self._climbed(point, prior=prior)
         ended = self._vanished(point, prior=prior)
-        if (ended != point).any() or not (self.is_exact or (self._follows and (point <= self.low).any())):
+        is_there = self.is_exact or (self._follows and (self.has_arrived or bool((point <= self.low).any())))
+        if (ended != point).any() or not is_there:
             ended = self._climbed(ended, prior=prior, is_patient=True)
         return ended if self.is_exact or self._follows else self._polished(ended, prior=prior)
 
@@ -400,6 +402,8 @@ class Search:
             point = point.copy()
             with suppress(SolveError):  # scales may be what it takes
                 point[~scales] = without.peak() if without.unknowns else point[~scales]
+            if not prior and (guess := self._guessed(np.where(scales, _MODEST, point))) is not None:
+                return guess
         none = np.where(scales, self.low, point)
         modest = np.where(scales & (is_first | (point <= self.low)), _MODEST, point)
         if prior or self._slope(none, self.node(none), prior=False)[self._scales] >= 0:
@@ -410,6 +414,23 @@ class Search:
             return none
         return modest
 
+    def _guessed(self, modest: Floats) -> Floats | None:
+        """Return a point with a spread of the scales that suits the scores, as far as can be told where all are 1.
+
+        None where the marginal likelihood falls from there; all else stays as it is.
+        """
+        setting = self.base
+        for unknown, coordinate in zip(self.unknowns, modest.tolist(), strict=True):
+            setting = unknown.put(setting, coordinate)
+        before = setting.scale_ratio or 1.0
+        guess = guessed_scales(self.work, setting)
+        if not guess.is_told:
+            return None
+        more = float(np.clip(np.log(guess.ratio(before) / before), -_STRIDE, _STRIDE))
+        point = np.clip(modest + np.where(np.arange(modest.size) == self._scales, more, 0.0), self.low, self.high)
+        self.guess = guess
+        return point
+
     def _climbed(self, point: Floats, *, prior: bool, is_patient: bool = False) -> Floats:
         """Return the point after Newton's steps by the slopes, with what was learnt about the second derivatives.
 
@@ -419,7 +440,9 @@ class Search:
         patient, a variance on its way to zero is not followed any further once all else has come to rest.
         """
         has_sites = not self.base.likelihood.is_normal
-        flat = (_EVEN if has_sites else _FLAT) if self.is_exact else _EVEN if self._follows else _NEAR
+        flat = (_EVEN if has_sites else _FLAT) if self.is_exact else _NEAR
+        if self._follows:
+            flat = _EVEN if self.is_large else _LEVEL
         near = _UNSURE if has_sites else _NEAR
         iterates = has_sites or not self.is_exact
         slack = _LOOSE if self._follows else _LOOSEST if iterates else 1.0
@@ -430,7 +453,8 @@ class Search:
 
         node = self.node(point, slack=slack)
         (height, slope), bend = seen(point, node), self._bend(point, node, prior=prior)
-        few = self.failures + _FEW
+        few, self.has_arrived = self.failures + _FEW, False
+        learnt: list[tuple[Floats, Floats]] = []
         for _ in range(_CLIMBS):
             step = self._step(point, slope, bend)
             gain = float(step @ slope) / 2
@@ -439,7 +463,11 @@ class Search:
                 return point
             is_short = gain < _LEVEL and float(np.abs(step).max(initial=0.0)) < _SHORT
             if (gain < flat or is_short) and slack <= 1.0:
+                self.has_arrived = True
                 return point
+            if self._follows and self.is_large and gain < _LAST and slack <= _FINE and learnt:
+                self.has_arrived = True
+                return np.clip(point + step, self.low, self.high)
             if iterates:
                 slack = float(np.clip(_EASE * gain, 1.0, slack))
             for _ in range(12):
@@ -461,8 +489,11 @@ class Search:
                 height, slope = seen(point, self.node(point))
                 continue
             fresh = self._bend(moved, tried, prior=prior)
-            is_long = self._follows and float(np.abs(moved - point).max()) > _LONG
-            bend = fresh if is_long else _updated(bend if gain < near else fresh, moved - point, slope - turned)
+            if self._follows:  # of which the information knows least
+                learnt = [*learnt, (moved - point, slope - turned)] if float(np.abs(step).max()) <= _LONG else []
+                bend = reduce(lambda known, pair: _updated(known, *pair), learnt[-point.size :], fresh)
+            else:
+                bend = _updated(bend if gain < near else fresh, moved - point, slope - turned)
             point, height, slope = moved, found, turned
         if gain < _NEAR:  # along a ridge that hardly rises, as where noise goes to zero
             return point

@@ -19,6 +19,10 @@ from evenhand.errors import SolveError
 from evenhand.panel.gauge import chooser
 from evenhand.solve.base import LowRank, Sides, Solution, Solver, Wrapped
 from evenhand.solve.direct import Cholesky
+from evenhand.solve.priors import PriorSolver
+
+_MANY: Final = 128
+"""Above so many further unknowns, such as scales, products that are known are looked up rather than made anew."""
 
 _ROUNDING: Final = 1e-13
 """A column of which values and biases leave no more than this part is explained by them, but for rounding."""
@@ -67,8 +71,22 @@ class BorderedSolver(Wrapped):
     @cached_property
     def images(self) -> tuple[Floats, Floats]:
         """U = L^- X^T W Z: what values and biases take over of each column."""
+        if self._wide is not None:
+            return self._few[0], self._few[1][: self._sizes[1]]
         of_objects, of_assessors = (side.toarray() for side in self._forces)
         return self.base.apply(of_objects, of_assessors)
+
+    @property
+    def _wide(self) -> PriorSolver | None:
+        """The solver, where it answers quickly for columns that are mostly zeros, of which there are many."""
+        is_wide = self.count > _MANY and isinstance(self.base, PriorSolver) and self.base.is_wide
+        return self.base if is_wide and isinstance(self.base, PriorSolver) else None
+
+    @cached_property
+    def _few(self) -> Sides:
+        """U with the mean of values as one more bias."""
+        assert self._wide is not None  # noqa: S101  # nobody else asks
+        return self._wide.apply_few(*self._forces)
 
     @cached_property
     def inner(self) -> Floats:
@@ -111,15 +129,31 @@ class BorderedSolver(Wrapped):
     @cached_property
     def turned(self) -> Sides:
         """U S^-1: minus the covariance of values and biases with the coefficients, for w = 1."""
+        if self._wide is not None:
+            biases = self._few[1] @ self.covariance
+            return self._wide.given_biases(self._forces[0] @ self.covariance, biases), biases[: self._sizes[1]]
         of_objects, of_assessors = self.images
         return of_objects @ self.covariance, of_assessors @ self.covariance
 
-    @cached_property
+    @property
     def low_rank(self) -> LowRank:
-        """U S^-1 U^T, with V = U F^-T where S = F F^T."""
+        """U S^-1 U^T: of many columns as it stands, else as that of V = U F^-T where S = F F^T."""
+        return LowRank(*self.images, self.covariance) if self.count > _MANY else self._halved
+
+    @cached_property
+    def _halved(self) -> LowRank:
+        """V, by the factor of S."""
         both = self._factor.divide(np.vstack(self.images).T).T
         n_objects = self.images[0].shape[0]
         return LowRank(both[:n_objects], both[n_objects:])
+
+    def diagonal(self) -> Sides:
+        """Return the diagonal of L^- for objects and for assessors."""
+        if self.count <= _MANY:
+            return super().diagonal()
+        values, biases = self.base.diagonal()
+        owed = [np.einsum("ij,ij->i", one, other) for one, other in zip(self.turned, self.images, strict=True)]
+        return values + owed[0], biases + owed[1]
 
     def fit(self, score: Floats) -> tuple[Solution, Floats]:
         """Fit values, biases and coefficients to N scores."""
@@ -149,7 +183,7 @@ class BorderedSolver(Wrapped):
     @cached_property
     def _rest(self) -> Floats:
         """What values and biases do not take over of each row of Z, in units of the coefficients' deviations."""
-        own = self.low_rank
+        own = self._halved
         return self._rows - own.of_objects[self.object_index] - own.of_assessors[self.assessor_index]
 
     def fitted_variances(self) -> Floats:
@@ -158,17 +192,17 @@ class BorderedSolver(Wrapped):
 
     def responses(self) -> Floats:
         """Return the covariance of each fitted score with its object's value."""
-        own = self.low_rank.of_objects[self.object_index]
+        own = self._halved.of_objects[self.object_index]
         return np.asarray(self.base.responses() - (own * self._rest).sum(axis=1))
 
     def responses_along(self, of_objects: Floats, of_assessors: Floats) -> Floats:
         """Return the covariance of each fitted score with a weighted sum of values and biases."""
-        along = self.low_rank.across(of_objects, of_assessors)
+        along = self._halved.across(of_objects, of_assessors)
         return super().responses_along(of_objects, of_assessors) - self._rows @ along
 
     def contrasts_with(self, of_objects: Floats, of_assessors: Floats, rows: Floats) -> Floats:
         """Return the variance, for w = 1, of x + z for each column x and row z of weights of the coefficients."""
-        rest = self._factor.divide(rows.T) - self.low_rank.across(of_objects, of_assessors)
+        rest = self._factor.divide(rows.T) - self._halved.across(of_objects, of_assessors)
         return np.asarray(self.base.contrasts(of_objects, of_assessors) + np.square(rest).sum(axis=0))
 
     def log_determinant(self) -> float:
@@ -179,7 +213,7 @@ class BorderedSolver(Wrapped):
         """Return draws (count rows) of values and biases about zero with covariance L^-."""
         values, biases = self.base.draw(generator, count)
         white = generator.standard_normal((count, self.count))
-        return values - white @ self.low_rank.of_objects.T, biases - white @ self.low_rank.of_assessors.T
+        return values - white @ self._halved.of_objects.T, biases - white @ self._halved.of_assessors.T
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +22,9 @@ from evenhand.solve.base import LowRank, Sides, Solution, Wrapped
 from evenhand.solve.choose import AutoSolver, SolverKind, choose_solver
 from evenhand.solve.direct import DirectSolver
 from evenhand.solve.equations import Pattern, System
+
+_MANY: Final = 128
+"""Above so many assessors products with few numbers beat those with columns that are mostly zeros."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,42 +175,82 @@ class PriorSolver(Wrapped):
         return values, biases[: panel.n_assessors] + level
 
     @cached_property
-    def _level(self) -> tuple[Floats, Floats, float]:
+    def _of_level(self) -> tuple[Sides, float]:
         """The base's L^- between every vertex and the level, and of the level itself."""
         of_objects, of_assessors = np.zeros(self.graph.n_objects), np.zeros(self.graph.n_assessors)
         if self.graph.has_biases:
             of_objects[-1] = 1.0
         else:
             of_assessors[0] = -1.0
-        values, biases = self.base.apply(of_objects, of_assessors)
-        panel = self.graph.panel
-        return values[: panel.n_objects], biases[: panel.n_assessors], float(self._level_of(values, biases))
+        found = self.base.apply(of_objects, of_assessors)
+        return found, float(self._level_of(*found))
 
+    @property
+    def _level(self) -> tuple[Floats, Floats, float]:
+        """The same without the vertices of the priors."""
+        (values, biases), own = self._of_level
+        return values[: self.graph.panel.n_objects], biases[: self.graph.panel.n_assessors], own
+
+    # Where the inverse between assessors is held, all else is a product of it with few numbers
+
+    @cached_property
     def between_assessors(self) -> Floats:
-        """Return L^- between all biases, and minus the mean of the values' prior as one more: n_A + 1 rows.
+        """L^- between all biases, and minus the mean of the values' prior as one more: n_A + 1 rows and columns.
 
         Zeros stand for biases, or a mean, that there are not.
         """
-        graph, exact = self.graph, self.base.exact
-        of_objects, of_assessors = np.zeros(graph.n_objects), np.zeros(graph.n_assessors)
-        (of_objects if graph.has_biases else of_assessors)[-1 if graph.has_biases else 0] = (
-            1.0 if graph.has_biases else -1.0
-        )
-        values, biases = exact.apply(of_objects, of_assessors)
+        graph, exact, count = self.graph, self.base.exact, self.graph.panel.n_assessors
         if isinstance(exact, DirectSolver) and exact.system.keeps_assessors:
             inner = exact.full_inverse
         else:
-            every = np.eye(graph.n_assessors)
-            inner = exact.apply(np.zeros((graph.n_objects, graph.n_assessors)), every)[1]
-        inner = inner + biases[:, None] + biases + self._level_of(values, biases)
-        count = graph.panel.n_assessors
+            inner = exact.apply(np.zeros((graph.n_objects, graph.n_assessors)), np.eye(graph.n_assessors))[1]
+        of_level, level = self._of_level
+        own = inner + of_level[1][:, None] + of_level[1] + level
         full = np.zeros((count + 1, count + 1))
         if graph.has_biases:
-            size = graph.n_assessors
-            full[:size, :size] = inner
-        else:
-            full[-1, -1] = inner[-1, -1] if graph.has_values else 0.0
+            full[: own.shape[0], : own.shape[0]] = own
+        elif graph.has_values:
+            full[-1, -1] = own[-1, -1]
         return full
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the inverse between many assessors is held anyway."""
+        exact = self.base.exact
+        return (
+            self.graph.has_biases
+            and isinstance(exact, DirectSolver)
+            and exact.system.keeps_assessors
+            and exact.system.n_kept > _MANY
+        )
+
+    @cached_property
+    def totals(self) -> Floats:
+        """For each object the sum of its weights, with that of its prior."""
+        own = sum_by(self.graph.panel.object_index, self.weight, self.graph.panel.n_objects)
+        return own if self.value_prior is None else own + self.value_prior
+
+    @cached_property
+    def shares(self) -> sp.csr_array[Any]:
+        """Weights over these totals, objects by assessors, with the prior's as one more assessor's."""
+        panel, prior = self.graph.panel, self.value_prior
+        every = np.arange(panel.n_objects)
+        weight = np.concatenate([self.weight, np.zeros(panel.n_objects) if prior is None else prior])
+        rows = np.concatenate([panel.object_index, every])
+        columns = np.concatenate([panel.assessor_index, np.full(panel.n_objects, panel.n_assessors)])
+        shape = panel.n_objects, panel.n_assessors + 1
+        return sp.csr_array((weight / self.totals[rows], (rows, columns)), shape=shape)
+
+    def apply_few(self, of_objects: sp.csr_array[Any], of_assessors: sp.csr_array[Any]) -> Sides:
+        """Return L^- times columns that are mostly zeros, with minus the mean as one more bias."""
+        left = sp.hstack([of_assessors.T, sp.csr_array((of_assessors.shape[1], 1))], format="csr")
+        left = sp.csr_array(left - of_objects.T @ self.shares)
+        biases = np.ascontiguousarray((left @ self.between_assessors).T)
+        return self.given_biases(of_objects.toarray(), biases), biases
+
+    def given_biases(self, of_objects: Floats, biases: Floats) -> Floats:
+        """Return what values are for columns of forces, given biases with minus the mean as one more."""
+        return np.asarray(of_objects / self.totals[:, None] - self.shares @ biases)
 
     def _told_diagonal(self) -> Sides:
         of_objects, of_assessors = self.base.diagonal()

@@ -269,6 +269,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
     def work() -> dict[str, Any]:
         from evenhand import plots
         from evenhand.answers.compare import compare
+        from evenhand.answers.support import supported
         from evenhand.reports.page import by_error, picture, why_no_charts
         from evenhand.reports.summary import summarise_comparison
 
@@ -283,17 +284,20 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
                 "graph": picture("assessor-graph", plots.assessor_graph(scores)),
             }
         comparison = None if compared is None else summarise_comparison(compared, answer.alerts)
-        return {"answer": answer, "charts": charts, "comparison": comparison, "by_error": by_error(comparison)}
+        told = None if compared is None else supported(answer.fit, compared)
+        return {"answer": answer, "charts": charts, "told": told, "by_error": by_error(comparison)}
 
     def show(found: dict[str, Any]) -> HttpResponse:
         context = shown(panel, found["answer"])
-        comparison, used = found["comparison"], found["answer"].fit.method
-        advised = comparison and comparison["recommendation"]["method"]
-        supported = choices_for(advised) if advised and advised != used else None
+        from evenhand.answers.support import method_means
+
+        told, fit = found["told"], found["answer"].fit
+        advised, used = None if told is None else told.method, fit.method
         rows = {row["method"]: row for row in found["by_error"]}
         first = [row for name, row in rows.items() if name in (advised, used, *PLAIN)]
         further = {
-            "supported": supported,
+            "supported": choices_for(advised) if advised and advised != used else None,
+            "means": method_means(advised, fit.panel.confidence) if advised else "",
             "errors": {name: row["loo_rmse"] for name, row in rows.items() if row["loo_rmse"] is not None},
             "first": first,
             "rest": [row for row in rows.values() if row not in first],
