@@ -43,8 +43,8 @@ FIRST, AROUND = 4, 10
 LISTED, TWO_LINES = 12, 20
 """So many names of a status are shown before the rest is folded; all of them where short ones fill two lines."""
 
-PAPER: Final = 16
-"""Rows of the table on the first sheet of paper: the annex has all."""
+PAPER: Final = 10
+"""Rows of the table on the first sheet of paper, half of them above the line or more: the annex has all."""
 
 _SHORT: Final = 5
 """Labels of up to so many characters are short."""
