@@ -737,6 +737,20 @@ def test_a_comparison_shows_every_two_of_the_four_methods() -> None:
     assert f"{sentence(names)} agree least (R² {least[0]:.2f})" in words(chart)
 
 
+def test_a_comparison_beside_a_fit_sets_every_other_method_against_it() -> None:
+    panel = small()
+    comparison, fit = eh.compare(panel, candidates=[]), eh.refine(panel, shrink=True)
+    chart = plots.methods(comparison, fit).to_dict()
+    charts = [unit for unit in units(chart) if unit["mark"]["type"] == "point"]
+    assert [unit["encoding"]["x"]["field"] for unit in charts] == ["value_0"] * 4
+    assert column(rows(chart, "point"), "value_0") == fit.values.estimate.tolist()
+    own = comparison.methods[3].fit
+    assert own is not None
+    beside = plots.methods(comparison, own).to_dict()
+    assert len([unit for unit in units(beside) if unit["mark"]["type"] == "point"]) == 3
+    assert column(rows(beside, "point"), "value_0") == own.values.estimate.tolist()
+
+
 def test_a_comparison_of_two_or_of_methods_that_agree_says_so() -> None:
     weights = np.linspace(1.0, 2.0, apart().n_assessments)
     sure = replace(apart(), precision=weights, confidence="confidence")

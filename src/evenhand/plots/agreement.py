@@ -42,10 +42,10 @@ def methods(first: Comparison | Fit, second: Fit | None = None) -> Chart:
     first
         A fit, or a comparison from :func:`evenhand.compare`: the four methods and the one recommended.
     second
-        Another fit of the same objects.
+        Another fit of the same objects; beside a comparison, the fit that each of its methods is set against.
     """
     if isinstance(first, Comparison):
-        return _all_methods(first)
+        return _all_methods(first, second)
     if second is None:
         raise bad_option("Give two fits, or a comparison.")
     pair = _pair(first, second)
@@ -191,10 +191,12 @@ def _equal(one: Floats, two: Floats, x: str, y: str) -> Any:
     return style.dashed(*ends, x, y, _AROUND)
 
 
-def _all_methods(comparison: Comparison) -> Chart:
+def _all_methods(comparison: Comparison, beside: Fit | None) -> Chart:
     wanted = {"sa", "cwa", "iba", "cwc", comparison.recommendation.method}
     rows = [row for row in comparison.methods if row.method in wanted]
     known_as = {row.fit.name: row.fit for row in rows if row.fit is not None}  # one where confidence says nothing
+    if beside is not None:
+        known_as = {beside.name: beside} | {name: fit for name, fit in known_as.items() if name != beside.name}
     fits = list(known_as.values())[:_MOST_METHODS]
     missing = [method_name(row.method, comparison.panel.confidence) for row in rows if row.fit is None]
     if len(fits) < 2:
@@ -206,9 +208,9 @@ def _all_methods(comparison: Comparison) -> Chart:
     data = style.data_of(name=style.chosen(names, kept), **columns)
     charts, agreement = [], {}
     for at, second in enumerate(fits[1:], start=1):
-        for by, first in enumerate(fits[:at]):
+        for by, first in enumerate(fits[: at if beside is None else 1]):
             one, two = first.values.estimate, second.values.estimate
-            r2 = comparison.r2.get((first.method, second.method))
+            r2 = r_squared(one, two)
             agreement[first.name, second.name] = r2
             tips = style.tooltips(
                 ("name", comparison.panel.noun),

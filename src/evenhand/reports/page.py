@@ -280,7 +280,7 @@ def _pictures(fit: Fit, compared: Comparison | None, notes: list[Problem]) -> di
     if fit.model.why_not("influence") is None:
         wanted["influence"] = lambda: plots.influence(fit)
     if compared is not None:
-        wanted["methods"] = lambda: plots.methods(compared)
+        wanted["methods"] = lambda: plots.methods(compared, fit)
     if fit.panel.confidence != "none":
         wanted["confidence"] = lambda: confidence_picture(fit, compared)
     found = {}
