@@ -368,7 +368,18 @@ def refitted(panel: Panel, chosen: Refinements, cell: float) -> Floats:
         (Refinements(shrink=True), {}),
         (Refinements(shrink=True, power="estimated"), {}),
         pytest.param(Refinements(shrink=True, tails="student"), {"freedom": 3.0}, marks=pytest.mark.study),
-        pytest.param(Refinements(shrink=True, calibrate_confidence=True), {"factor_sd": 1.1}, marks=pytest.mark.study),
+        pytest.param(
+            Refinements(shrink=True, calibrate_confidence=True),
+            {"factor_sd": 1.1},
+            marks=[
+                pytest.mark.study,
+                pytest.mark.xfail(
+                    strict=True,
+                    reason="an outlying score tells the strength of noise factors more than first order sees: its log "
+                    "probability is up to 1.5 too high",
+                ),
+            ],
+        ),
     ],
 )
 def test_held_out_scores_are_as_probable_as_by_refits_that_estimate_everything_anew(
