@@ -156,7 +156,7 @@ def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
     assert found.level == "check"
     assert f"{', '.join(now.inside)} are not in" in found.headline
     errors = {row.method: row.loo_rmse for row in compared.methods}
-    assert f"within {errors[advised]:.1f} points of scores that it has not seen" in found.message
+    assert f"off by {errors[advised]:.1f} points instead of {errors[fit.method]:.1f}." in found.message
     by_advice = eh.refine(panel, shrink=True)
     assert not [one for one in alerts(by_advice, other, comparison=compared) if one.kind == "other_method"]
 

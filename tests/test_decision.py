@@ -9,6 +9,7 @@ import evenhand as eh
 from evenhand.answers.decision import Choice, with_choice
 from evenhand.errors import InputError
 from evenhand.panel.panel import Panel
+from evenhand.panel.simulate import simulate_panel
 from panels import random_panel
 
 PANEL = random_panel(51, 9, 5, 20)
@@ -126,3 +127,32 @@ def test_grade_probabilities_add_up_and_agree_with_draws() -> None:
     np.testing.assert_allclose(found, counted, atol=5 * np.sqrt(0.25 / 60_000))
     with pytest.raises(InputError, match="increasing"):
         eh.classify(FIT, [2.0, 1.0])
+
+
+def test_values_at_the_line_are_as_far_apart_as_they_are_shown() -> None:
+    said = set()
+    for seed in range(60):
+        panel = simulate_panel(40, 8, 3, seed=seed).panel
+        decision = eh.decide(eh.rank(eh.calibrate(panel), top=12), 12)
+        assert decision.line is not None
+        above, below = (f"{one.value:.{decision.digits}f}" for one in decision.line)
+        words = decision.line_words()
+        if above == below:
+            assert words.endswith(f" are less than {10**-decision.digits:.{decision.digits}f} points apart.")
+        else:
+            assert words.endswith(f" are {float(above) - float(below):.{decision.digits}f} points apart.")
+        said.add(above == below)
+    assert said == {True, False}, "both must occur for this test to say anything"
+
+
+def test_many_who_are_open_below_others_are_counted() -> None:
+    counted = False
+    for seed in range(10):
+        panel = simulate_panel(120, 12, 2, seed=seed).panel
+        decision = eh.decide(eh.rank(eh.calibrate(panel), top=30), 30)
+        order = [one.status for one in decision.standings]
+        found = order[order.index("out") :].count("undecided") if "out" in order else 0
+        if found > 6:
+            counted = True
+            assert decision.uneven_words().startswith(f"{found} objects are open below others")
+    assert counted, "some panel must have many for this test to say anything"

@@ -186,11 +186,11 @@ def answer(walk: Walk, case: Case) -> None:
         if name == "aliases":
             for word, level in value.items():
                 page.get_by_label(f"{word} means").select_option(level)
-            changed(walk, partial(page.click, ".alert >> text=Read it so"))
+            changed(walk, partial(page.click, ".alert >> text=Apply these changes"))
         elif name == "scores":
             for word, score in value.items():
                 page.get_by_label(f"{word} means").fill(str(score))
-            changed(walk, partial(page.click, ".alert >> text=Read it so"))
+            changed(walk, partial(page.click, ".alert >> text=Apply these changes"))
         elif name == "missing":
             changed(walk, partial(page.click, ".alert >> text=Leave empty"))
         elif name in ("object", "assessor", "score"):
@@ -288,7 +288,7 @@ def test_a_slip_that_the_alert_names_is_corrected_where_it_stands(walk: Any, tmp
     tab.page.get_by_role("button", name="Keep 440, it is right").click()
     tab.heading("No decision yet")  # without a reason nothing is sent
     tab.page.get_by_label("How do you know?").fill("one nought too many")
-    tab.page.get_by_label("or it is").fill("45")
+    tab.page.get_by_label("Another score:").fill("45")
     tab.page.keyboard.press("Enter")  # takes what was typed, not what is suggested
     tab.page.locator("text=440 read as 45").wait_for()
     tab.go(f"{tab.panel}/reading")
@@ -492,8 +492,8 @@ def whole_way(tab: Walk, folder: Path, look: Callable[[], None]) -> bytes:
     page.locator(".counts").wait_for()
     look()
     page.get_by_label("How do you know?").fill("one nought too many")
-    page.get_by_label("or it is").fill("44")
-    page.get_by_role("button", name="Correct").click()
+    page.get_by_label("Another score:").fill("44")
+    page.get_by_role("button", name="Use it").click()
     tab.heading("3 proposals are in")
     page.check('#choice input[value="P31"]')
     page.fill("#choice-reason", "a region without grants")
@@ -617,7 +617,7 @@ def test_the_keyboard_alone_leads_to_the_report(walk: Any, tmp_path: Path) -> No
     keys.press("main .headed .button")
     tab.heading("No decision yet")
     keys.write("#slipwhy1", "asked")
-    keys.press(".settle .button:not(.second)")
+    keys.press(".settle .button[name=meant]")
     tab.heading("How many places are there?")
     keys.write("#decision #places", "10")
     page.keyboard.press("Enter")

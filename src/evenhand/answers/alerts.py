@@ -20,6 +20,7 @@ from evenhand.models.fit import Fit
 from evenhand.models.noise import noise_floor
 from evenhand.panel.panel import Panel
 from evenhand.words import (
+    NAMED,
     argument,
     called,
     called_some,
@@ -419,7 +420,10 @@ def _slip_line(panel: Panel, at: int) -> tuple[str, str]:
     if len(others) == 1:
         beside = phrase("The other score of {object} is {score}.", object=label, score=others[0])
     elif others:
-        beside = phrase("The other scores of {object} are {scores}.", object=label, scores=name_some(others))
+        scores = name_some(others)
+        if len(others) <= NAMED:
+            scores = phrase("{scores} and {last}", scores=name_some(others[:-1]), last=others[-1])
+        beside = phrase("The other scores of {object} are {scores}.", object=label, scores=scores)
     told = {"who": assessor, "object": label, "score": _written(panel, panel.score[at])}
     if panel.rows is not None:
         return phrase("Row {row}: {who} gave {object} {score}.", **told, row=f"{panel.rows[at]:,}"), beside
@@ -620,14 +624,15 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
         )
         return
     both = [label for label in decision.inside if label in again.inside]
+    finding, names = _other_finding(decision, again)
     yield Alert(
         "check",
         "other_method",
-        _other_finding(decision, again),
+        finding,
         (
-            (by_it, swapped),
-            that,
-            (phrase("Believe it where the two differ:"), _nearer(comparison, advised, fit.method)),
+            (by_it, names or swapped),
+            _nearer(comparison, advised, fit.method),
+            ("", f"{sentence(means)} ({other.name})." if means else that[0]),
         ),
         where=name_some(changed),
         remedy=_by_both(both, fit.panel.noun),
@@ -651,20 +656,27 @@ def _swapped(decision: Decision, again: Decision) -> Iterator[str]:
         )
 
 
-def _other_finding(decision: Decision, again: Decision) -> str:
-    """Return who would be in, or not, by the method that the scores support."""
+def _other_finding(decision: Decision, again: Decision) -> tuple[str, str]:
+    """Return who would be in, or not, by the method that the scores support; and names that it only counts."""
     noun = decision.fit.panel.noun
     gone = [label for label in decision.inside if label not in again.inside]
     new = [label for label in again.inside if label not in decision.inside]
     if gone and new:
-        names = {"gone": _brief(gone, noun), "new": _brief(new, noun)}
-        return phrase("By the method that the scores support {new} would be in, not {gone}", **names)
+        names = {"gone": called_some(gone, noun, len(gone)), "new": called_some(new, noun, len(new))}
+        if sum(map(len, names.values())) <= _SHORT:
+            return phrase("By the method that the scores support {new} would be in, not {gone}", **names), ""
+        some = {"gone": called_some(gone, noun, _LINES), "new": called_some(new, noun, _LINES)}
+        counts = {"gone": f"{len(gone):,}", "new": f"{len(new):,}"}
+        return (
+            phrase("The method that the scores support changes who is in: {new} new, {gone} no longer", **counts),
+            phrase("New: {new}. No longer: {gone}.", **some),
+        )
     names = {"names": _brief(gone or new, noun)}
     if gone and len(gone) == 1:
-        return phrase("By the method that the scores support {names} is not in", **names)
+        return phrase("By the method that the scores support {names} is not in", **names), ""
     if gone:
-        return phrase("By the method that the scores support {names} are not in", **names)
-    return phrase("By the method that the scores support {names} would be in", **names)
+        return phrase("By the method that the scores support {names} are not in", **names), ""
+    return phrase("By the method that the scores support {names} would be in", **names), ""
 
 
 def _brief(labels: Sequence[str], noun: str) -> str:
@@ -673,17 +685,14 @@ def _brief(labels: Sequence[str], noun: str) -> str:
     return names if len(names) <= _SHORT else count_of(len(labels), noun)
 
 
-def _nearer(comparison: Comparison, advised: str, used: str) -> str:
-    """Return why the method that the scores support is to be believed."""
+def _nearer(comparison: Comparison, advised: str, used: str) -> tuple[str, str]:
+    """Return why the method that the scores support is to be believed: that it predicts better, and by how much."""
     error = {row.method: row.loo_rmse for row in comparison.methods}
     near, far = error.get(advised), error.get(used)
     if near is None or far is None or number(near, 1) == number(far, 1) or near > far:
-        return phrase("it predicts scores that it has not seen better.")
-    return phrase(
-        "it comes within {near} points of scores that it has not seen, the method used within {far}.",
-        near=number(near, 1),
-        far=number(far, 1),
-    )
+        return phrase("It predicts unseen scores better."), ""
+    told = {"near": number(near, 1), "far": number(far, 1)}
+    return phrase("It predicts unseen scores better:"), phrase("off by {near} points instead of {far}.", **told)
 
 
 def _by_both(both: Sequence[str], noun: str) -> str:

@@ -326,11 +326,15 @@ class Decision(frames.Shown):
         end = phrase("1 place ends here.")
         if self.places != 1:
             end = phrase("{places} places end here.", places=f"{self.places:,}")
-        gap = self.line[0].value - self.line[1].value
-        apart = phrase("{last} and {first} are level, as far as is shown.", last=last, first=first)
-        if round(gap, self.digits) != 0:
-            points = number(gap, self.digits, in_sentence=True)
-            apart = phrase("{last} and {first} are {points} points apart.", last=last, first=first, points=points)
+        values = [one.value for one in self.line]
+        above, below = (round(one, self.digits) for one in values)  # as the table shows them
+        least = number(10.0**-self.digits, self.digits, in_sentence=True)
+        told = {"last": last, "first": first, "points": number(above - below, self.digits, in_sentence=True)}
+        apart = phrase("{last} and {first} are {points} points apart.", **told)
+        if values[0] == values[1]:
+            apart = phrase("{last} and {first} have the same value.", last=last, first=first)
+        elif above == below:
+            apart = phrase("{last} and {first} are less than {points} points apart.", **told | {"points": least})
         return f"{end} {apart}"
 
     def uneven_words(self) -> str:
@@ -342,6 +346,8 @@ class Decision(frames.Shown):
         named = called_some(found, sentence(self.fit.panel.noun), _NAMED)
         if len(found) == 1:
             return phrase("{name} is open below others that are out: its value is less certain.", name=named)
+        if len(found) > _FEW:
+            named = count_of(len(found), self.fit.panel.noun)
         return phrase("{names} are open below others that are out: their values are less certain.", names=named)
 
     def averages_words(self) -> str:

@@ -437,14 +437,14 @@ def _finding(one: Standing, decision: Decision | None, counts: Counter[int], nou
         last, first = decision.line
         if one.object == first.object:
             return phrase(
-                "{name} is the first below the line, with a chance of {chance} of a place", name=name, chance=likely
+                "{name} is the first below the line; its chance of a place is {chance}", name=name, chance=likely
             )
         if one.object == last.object:
             return phrase(
-                "{name} is the last above the line, with a chance of {chance} of a place", name=name, chance=likely
+                "{name} is the last above the line; its chance of a place is {chance}", name=name, chance=likely
             )
     return phrase(
-        "{name} is {status} at rank {rank}, with a chance of {chance} of a place",
+        "{name} is {status} at rank {rank}; its chance of a place is {chance}",
         name=name,
         status=status_word(one.status),
         rank=f"{one.place:,}",

@@ -24,21 +24,24 @@ if TYPE_CHECKING:
     from evenhand.panel.panel import Panel as Scores
 
 METHODS: Final[Mapping[str, Any]] = {
-    "cwc": _("calibration with confidence"),
-    "iba": _("incomplete block analysis: all scores count alike"),
-    "cwa": _("confidence-weighted averaging: biases stay in"),
-    "sa": _("simple averaging: every score as it is"),
-    "medians": _("incomplete block analysis, medians: far scores pull little"),
+    "cwc": _("calibration: surer scores count more"),
+    "iba": _("calibration: all scores count alike"),
+    "cwa": _("averages: surer scores count more"),
+    "sa": _("averages: all scores count alike"),
+    "medians": _("medians: scores that are far off pull little"),
 }
 """Methods, in words."""
 
 REFINEMENTS: Final[Mapping[str, tuple[Any, Mapping[str, Any]]]] = {
     "": (_("none"), {}),
-    "shrink": (_("shrunk to the mean: thin evidence counts less"), {"shrink": True}),
-    "student": (_("heavy tails: scores that are far off pull less"), {"shrink": True, "tails": "student"}),
-    "scale": (_("assessors’ own scales"), {"shrink": True, "scale": True}),
-    "noise": (_("calibrated confidences: how noisy each assessor is"), {"shrink": True, "calibrate_confidence": True}),
-    "ordinal": (_("ordered categories"), {"ordinal": "probit"}),
+    "shrink": (_("thin evidence counts less (shrunk to the mean)"), {"shrink": True}),
+    "student": (_("scores that are far off pull less (heavy tails)"), {"shrink": True, "tails": "student"}),
+    "scale": (_("each assessor uses the scale in their own way"), {"shrink": True, "scale": True}),
+    "noise": (
+        _("some assessors scatter more (noise factors)"),
+        {"shrink": True, "calibrate_confidence": True},
+    ),
+    "ordinal": (_("marks are grades, not points (ordered categories)"), {"ordinal": "probit"}),
 }
 """Refinements, each in words and as assumptions of :func:`evenhand.refine`."""
 

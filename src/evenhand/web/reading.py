@@ -29,16 +29,16 @@ ROLES: Final[Mapping[str, Any]] = {
     "object": _("Object"),
     "assessor": _("Assessor"),
     "score": _("Score"),
-    "level": _("Confidence, in levels"),
-    "confidence": _("Confidence, as weight"),
-    "uncertainty": _("Uncertainty, in points"),
+    "level": _("Confidence level"),
+    "confidence": _("Confidence weight"),
+    "uncertainty": _("Uncertainty"),
     "criterion": _("Criterion"),
 }
 """What a column may be, in words."""
 
 CHOICES: Final[Mapping[str, Mapping[str, Any]]] = {
     "layout": {str(name): words for name, words in LAYOUTS.items()},
-    "best": {"highest": _("the highest"), "lowest": _("the lowest")},
+    "best": {"highest": _("higher"), "lowest": _("lower")},
     "duplicates": {"keep": _("keep both"), "combine": _("take their mean"), "last": _("take the last")},
 }
 """What menus about reading offer, in words."""
@@ -52,8 +52,8 @@ T = TypeVar("T")
 _MENUS: Final[Mapping[str, str]] = {
     "layout": "the menu “Layout”",
     "sheet": "the menu “Sheet”",
-    "best": "the menu “Best score”",
-    "duplicates": "the menu “Scored twice”",
+    "best": "the menu “Better is”",
+    "duplicates": "the menu “Same assessor scored twice”",
     "missing": "the field “Means empty”",
     "scores": "the table of words",
     "aliases": "the field “Words for confidence”",

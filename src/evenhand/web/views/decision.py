@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from evenhand.answers.decision import Standing
 
 _GROUPS: Final = 6
+_MARKED: Final = 20
+"""Of more than about so many who are open, those nearest to the line are shown to choose from, and the rest folded."""
 _SEARCHED: Final = 20
 """From this many objects on, the table has a field to search in."""
 
@@ -102,8 +104,8 @@ def _remedy(alert: Alert) -> str:
     pages = {
         "hangs_on_assessor": _("The page What if shows what would change without an assessor."),
         "other_method": _("The page Evidence shows the methods side by side, and takes another at a click."),
-        "far_score": _("Ask whether it is meant. The refinement “heavy tails” lets such scores pull less."),
-        "confidence": _("To let it count for nothing, choose “incomplete block analysis” below."),
+        "far_score": _("Ask whether it is meant. The further assumption “scores that are far off pull less” is below."),
+        "confidence": _("The method “calibration: all scores count alike”, below, lets it count for nothing."),
         "tie": _("Draw lots, or decide by what the scores do not say."),
         "thin": _("Ask for another score."),
     }
@@ -126,11 +128,27 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> Ht
         unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
         corrections = list(panel.corrections.filter(undone=None))
         context = shown(panel, answer) | {"unread": unread, "corrections": corrections}
-        context |= {"slips": slips_of(panel, looked, _slips(answer))}
+        context |= {"slips": slips_of(panel, looked, _slips(answer))} | _picks(answer)
         context |= {"marked": marked, "is_outdated": bool(panel.choice) and not answer.fits_choice(panel.choice)}
         return page(request, "decision.html", panel, **context)
 
     return when_done(request, answering(panel), show, panel)
+
+
+def _picks(answer: Answer) -> dict[str, Any]:
+    """Return those who are open, of whom the panel may choose: those nearest to the line, and who is above and below.
+
+    ``near_picks`` is which of the parts that have anybody is the one about the line.
+    """
+    if answer.decision is None:
+        return {}
+    places = answer.decision.places
+    every = [one for one in answer.decision.standings if one.status == "undecided"]
+    nearest = sorted(every, key=lambda one: abs(one.place - places - 0.5))
+    kept = every if len(every) <= _MARKED + 4 else sorted(nearest[:_MARKED], key=lambda one: one.place)
+    first = every.index(kept[0]) if kept else 0
+    picks = (every[:first], kept, every[first + len(kept) :])
+    return {"picks": picks, "near_picks": int(bool(picks[0]))}
 
 
 @require_POST

@@ -32,6 +32,16 @@
       form.addEventListener("change", function () { form.requestSubmit(); });
     });
   }
+  function marking() {
+    all("[data-chosen]").forEach(function (words) {
+      const form = words.closest("form"), left = words.dataset.chosen;
+      if (form.dataset.ready) { return; }
+      form.dataset.ready = "1";
+      const count = function () { words.textContent = left.replace("#", all("[name=objects]:checked", form).length); };
+      form.addEventListener("change", count);
+      count();
+    });
+  }
   function fetching() {
     all("a[data-fetch]").forEach(function (link) {
       delete link.dataset.fetch;
@@ -42,6 +52,7 @@
     document.documentElement.classList.add("live");
     dropping();
     settling();
+    marking();
     fetching();
     finding();
   }
