@@ -501,7 +501,7 @@ def whole_way(tab: Walk, folder: Path, look: Callable[[], None]) -> bytes:
     page.click("text=Record the choice")
     page.locator(".chosen", has_text="a place goes to P31").wait_for()
     look()
-    for name, words in (("Assessors", "Adeyemi gives"), ("Evidence", "The scores support"), ("What if", "What if")):
+    for name, words in (("Assessors", "Adeyemi gives"), ("Evidence", "Another method"), ("What if", "What if")):
         page.click(f"nav >> text={name}")
         tab.heading(words)
         look()
@@ -633,7 +633,7 @@ def test_the_keyboard_alone_leads_to_the_report(walk: Any, tmp_path: Path) -> No
     keys.press(".changes .button")
     tab.heading("Nothing is changed")
     keys.press('nav a[href$="record"]')
-    tab.heading("Take it along")
+    tab.heading("Nothing is frozen")
     with page.expect_download() as download:
         keys.press('main a[href$="report.html"]')
     assert is_report(Path(download.value.path()).read_bytes())

@@ -88,10 +88,10 @@ def test_the_plan_is_that_of_the_command_line(chair: Any, plan: str, tmp_path: P
     told = CliRunner().invoke(main, ["design", *files, "--per-object", "2", "--uncertainty", "8", "--json"])
     summary = json.loads(told.stdout)
     assert pairs_of(chair, plan) == [(one["assessor"], one["object"]) for one in summary["assignments"]]
-    assert heading(page) == f"2 readers each: expect ±{summary['mean_sd']:.1f} points"
+    assert heading(page) == f"2 readers each: expect ±{1.645 * summary['mean_sd']:.1f} points"
     sds = [step["mean_sd"] for step in summary["by_readings"] if step["mean_sd"] is not None]
     assert len(sds) == 3  # one reader of each leaves nothing to compare by
-    assert all(f"±{sd:.1f}" in text(page) for sd in sds)
+    assert all(f"±{1.645 * sd:.1f}" in text(page) for sd in sds)
     for one in summary["lost"]:
         assert one["assessor"] in text(page)
 
@@ -100,7 +100,7 @@ def test_what_to_expect_is_what_least_squares_give(chair: Any, plan: str) -> Non
     page, pairs = shown(chair, plan), pairs_of(chair, plan)
     assert len(pairs) == 24
     assert not {("Adeyemi", "P03"), ("Brandt", "P01")} & set(pairs)
-    assert f"±{mean_sd(pairs, 8.0):.1f} points" in heading(page)
+    assert f"±{1.645 * mean_sd(pairs, 8.0):.1f} points" in heading(page)
 
 
 def test_numbers_and_lists_do_instead_of_tables(chair: Any) -> None:
@@ -167,8 +167,8 @@ def test_a_change_by_hand_shows_its_price_and_is_undone(chair: Any) -> None:
     chair.post(f"{address}/edit", {"do": "remove", "assessor": who, "object": label})
     page, left = shown(chair, address), [pair for pair in pairs if pair != (who, label)]
     assert pairs_of(chair, address) == left
-    assert f"±{mean_sd(pairs, 8.0):.2f}" in text(page)
-    assert f"±{mean_sd(left, 8.0):.2f}" in text(page)
+    assert f"±{1.645 * mean_sd(pairs, 8.0):.2f}" in text(page)
+    assert f"±{1.645 * mean_sd(left, 8.0):.2f}" in text(page)
     assert "an object is read too little" in text(page).lower()
     chair.post(f"{address}/edit", {"do": "undo"})
     assert pairs_of(chair, address) == pairs

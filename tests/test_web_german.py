@@ -274,14 +274,14 @@ def test_how_a_file_was_read_and_why_there_are_no_ranks_is_said_in_german(demo: 
     assert "Eine Bewertung je Zeile." in shown
     assert "'mean' bei den Objekten" in shown
     shown = re.sub(r"\s+", " ", seen_text(demo[0], f"/panels/{panel}/"))
-    assert "Das Panel zerfällt in Gruppen, die je für sich kalibriert wurden" in shown
+    assert "Keine gemeinsame Rangfolge; jede Gruppe hat ihre eigene" in shown
     assert "Gruppe 1:" in shown
     assert "Bitten Sie um" in shown
 
 
 def test_the_evidence_is_said_in_german(demo: tuple[Any, str]) -> None:
     shown = re.sub(r"\s+", " ", seen_text(demo[0], f"{demo[1]}evidence"))
-    assert "trifft es diese in der Regel auf 9.2 Punkte genau" in shown
+    assert "in der Regel auf 9.2 Punkte genau voraus" in shown
     assert "Einfache Mittelwerte: auf 19.5." in shown
 
 

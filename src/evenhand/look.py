@@ -37,7 +37,7 @@ LIGHT: Final[dict[str, str]] = {
     "generous": "#0A6C61",
     "generous-soft": "#C3E3DD",
     **dict(
-        zip((f"level-{at}" for at in range(1, 6)), ("#C9D0D6", "#A9B2BA", "#88929C", "#66707C", "#4A525C"), strict=True)
+        zip((f"level-{at}" for at in range(1, 6)), ("#89929B", "#6E7780", "#545C65", "#383F47", "#15181C"), strict=True)
     ),
 }
 """Colours on a light ground, by what they are for; ``open`` is for text, ``open-fill`` for marks."""
@@ -65,7 +65,7 @@ DARK: Final[dict[str, str]] = {
     "generous": "#5FC9B8",
     "generous-soft": "#154A43",
     **dict(
-        zip((f"level-{at}" for at in range(1, 6)), ("#3A424A", "#566069", "#76808A", "#99A3AC", "#BFC7CE"), strict=True)
+        zip((f"level-{at}" for at in range(1, 6)), ("#66707A", "#858F99", "#A4ADB5", "#C6CCD2", "#ECEEF0"), strict=True)
     ),
 }
 """The same on a dark ground."""

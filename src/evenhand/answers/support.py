@@ -83,11 +83,11 @@ def method_means(method: str, confidence: str) -> str:
     Examples
     --------
     >>> method_means("cwc+shrunk", "none")
-    'values are drawn towards the mean, the more the less their scores tell'
+    'values that rest on few scores are moved further towards the average'
     """
     means = {
         "iba": phrase("all scores count alike, whatever confidence was declared") if confidence != "none" else "",
-        "shrunk": phrase("values are drawn towards the mean, the more the less their scores tell"),
+        "shrunk": phrase("values that rest on few scores are moved further towards the average"),
         "scaled": phrase("each assessor may spread marks more or less than others"),
         "confidences": phrase("each assessor’s scores scatter in their own way"),
         "power": phrase("the scores tell how much declared confidence counts"),

@@ -116,7 +116,7 @@ _GROUPS: Final = 6
 VERDICTS: Final = {"too few scores to tell": "the scores cannot tell"}
 """Verdicts that people read in other words than data has."""
 
-_SAME_WITHOUT: Final = ("cwa", "iba")
+SAME_WITHOUT: Final = ("cwa", "iba")
 """Methods that come to the same as averages and calibration where no confidence was declared."""
 
 _CONFIDENCE: Final = {
@@ -533,7 +533,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     laid_out = blocks.context(fit, verdict, rows)
     methods = [] if report.comparison is None else report.comparison["methods"]
     if fit.panel.confidence == "none":  # methods that differ in what confidence counts are one
-        methods = [row for row in methods if row["method"] not in _SAME_WITHOUT or row["method"] == fit.method]
+        methods = [row for row in methods if row["method"] not in SAME_WITHOUT or row["method"] == fit.method]
     errors = by_error({"methods": methods})
     notes, said = [*report.summary["notes"], *problem_records(report.notes)], " ".join(report.decision)
     environment.globals |= laid_out

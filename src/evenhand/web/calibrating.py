@@ -100,20 +100,23 @@ class Answer:
         return {"objects": panel.n_objects, "assessors": panel.n_assessors, "noun": panel.noun} | {
             "counts": counts,
             "alert": level,
+            "checks": sum(one.level == "check" for one in self.alerts),
             "chosen": 0 if self.choice is None else len(self.choice.objects),
         }
 
 
 def fit_by(panel: Scores, choices: Mapping[str, Any]) -> Fit | CriteriaFit:
     """Return a panel calibrated as was chosen; in groups where it is not connected."""
-    from evenhand.models.additive import CWC
+    from evenhand.models.additive import CWC, IBA
     from evenhand.models.additive import METHODS as PLAIN
     from evenhand.models.criteria import calibrate_criteria
     from evenhand.models.medians import median_polish
     from evenhand.models.refined import Refinements, refine
 
     tell("calibrating", 0, None)
-    method, assumed = choices.get("method", "cwc"), REFINEMENTS[choices.get("refinement", "")][1]
+    method, assumed = choices.get("method", "cwc"), dict(REFINEMENTS[choices.get("refinement", "")][1])
+    if assumed and method == IBA.method:
+        assumed["power"] = 0.0  # all scores count alike
     gauge = _gauge(choices.get("gauge", "weighted"))
 
     def fit(**options: Any) -> Fit | CriteriaFit:
@@ -151,13 +154,13 @@ def choices_for(method: str) -> dict[str, str] | None:
 
     Examples
     --------
-    >>> choices_for("cwc+shrunk"), choices_for("sa"), choices_for("iba+shrunk")
-    ({'method': 'cwc', 'refinement': 'shrink'}, {'method': 'sa', 'refinement': ''}, None)
+    >>> choices_for("iba+shrunk"), choices_for("sa"), choices_for("cwc+shrunk+rounded")
+    ({'method': 'iba', 'refinement': 'shrink'}, {'method': 'sa', 'refinement': ''}, None)
     """
-    from evenhand.models.additive import CWC
+    from evenhand.models.additive import CWC, IBA
 
     base, _plus, refined = method.partition("+")
-    if refined not in _REFINED or base not in METHODS or (refined and base != CWC.method):
+    if refined not in _REFINED or base not in METHODS or (refined and base not in (CWC.method, IBA.method)):
         return None
     return {"method": base, "refinement": _REFINED[refined]}
 
@@ -175,7 +178,7 @@ def _gauge(name: str) -> Any:
 
 def typed(found: Fit | CriteriaFit, choices: Mapping[str, Any]) -> list[str]:
     """Return the options by which the command line comes to the same result."""
-    from evenhand.models.additive import CWC
+    from evenhand.models.additive import CWC, IBA
     from evenhand.models.additive import METHODS as PLAIN
 
     method, refinement, gauge = (choices.get(name, "") for name in ("method", "refinement", "gauge"))
@@ -183,7 +186,8 @@ def typed(found: Fit | CriteriaFit, choices: Mapping[str, Any]) -> list[str]:
     places = places_of(found, choices)
     said = [] if places is None else ["--top", str(places)]
     said += _TYPED[refinement]
-    said += ["--method", method] if method and method != CWC.method and not refinement else []
+    is_said = method == IBA.method if refinement else method not in ("", CWC.method)
+    said += ["--method", method] if is_said else []
     if gauge not in ("", "weighted") and not refinement and (plain is None or plain.is_calibrated):
         said += ["--gauge", gauge.replace("_", "-") if gauge == "zero_sum" else gauge]
     said += ["--per-component"] if found.combined.per_component and not refinement else []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -13,10 +15,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from evenhand.answers.alerts import provisional
+from evenhand.answers.alerts import LARGEST, provisional
 from evenhand.models.additive import METHODS as PLAIN
 from evenhand.models.fit import method_name
 from evenhand.reports import blocks
+from evenhand.solve.connectivity import assessor_graph
 from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for
 from evenhand.web.forms import Chosen, Places
 from evenhand.web.jobs import jobs
@@ -24,17 +27,19 @@ from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
 from evenhand.web.views.reading import slips_of
-from evenhand.words import count_of, name_some, translated
+from evenhand.words import name_some, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from evenhand.answers.alerts import Alert
     from evenhand.answers.decision import Standing
+    from evenhand.models.fit import Fit
 
-_GROUPS: Final = 6
 _MARKED: Final = 20
 """Of more than about so many who are open, those nearest to the line are shown to choose from, and the rest folded."""
+_CIRCLE: Final = 15
+"""Of up to this many assessors a circle shows who shares work with whom; of more, a sentence."""
 _SEARCHED: Final = 20
 """From this many objects on, the table has a field to search in."""
 
@@ -52,7 +57,7 @@ def shown(panel: Panel, found: Answer, objects: Sequence[Standing] = ()) -> dict
         "fit": answer.fit,
         "anchors": _links("object", panel, answer.fit.panel.objects),
         "assessor_links": _links("assessor", panel, answer.fit.panel.assessors),
-        "method_name": method_name,
+        "method_name": partial(method_name, confidence=answer.fit.panel.confidence),
         "methods": METHODS,
         "refinements": REFINEMENTS,
         "stops": [_stop(one, answer) for one in answer.stops],
@@ -65,21 +70,33 @@ def shown(panel: Panel, found: Answer, objects: Sequence[Standing] = ()) -> dict
 
 
 def _stop(alert: Alert, answer: Answer) -> Alert:
-    """Return an alert that stops the decision as these pages show it; of groups, who is in them and what joins them."""
+    """Return an alert that stops the decision as these pages show it; of groups, what joins them."""
     if alert.kind != "groups":
         return replace(alert, remedy="")
     graph = answer.fit.connectivity
-    lines = [
-        (
-            _("Group %(group)s:") % {"group": at},
-            _("%(assessors)s on %(objects)s.")
-            % {"assessors": name_some(people, 6), "objects": count_of(len(objects), answer.fit.panel.noun)},
-        )
-        for at, (objects, people) in enumerate(graph.components[:_GROUPS], 1)
-    ]
     pairs = [_("%(who)s on %(object)s") % {"who": who, "object": object_} for who, object_ in graph.suggestions]
-    joins = _("Ask for %(scores)s: then all can be compared. Or decide on each group by itself.")
-    return replace(alert, lines=(*alert.lines, *lines), remedy=joins % {"scores": name_some(pairs, 4)})
+    joins = _(
+        "Ask for %(scores)s: then all can be compared, but on one score only where groups meet; two or three are "
+        "safer. Or put each group into a file of its own, and decide on each."
+    )
+    return replace(alert, remedy=joins % {"scores": name_some(pairs, 4)})
+
+
+def _shared(fit: Fit) -> str:
+    """Return who shares work with whom, in a sentence: with how many others, and who with fewest."""
+    scores = fit.panel
+    if scores.n_assessors < 2 or scores.n_assessments > LARGEST:
+        return ""
+    others = np.diff(assessor_graph(scores).indptr)
+    least, most, at = int(others.min()), int(others.max()), int(others.argmin())
+    if least == most:
+        words = _("Each assessor shares work with %(most)s others.") % {"most": most}
+    else:
+        told = {"least": least, "most": most, "who": scores.assessors[at]}
+        words = _("Each assessor shares work with %(least)s to %(most)s others; with fewest %(who)s.") % told
+    if fit.connectivity.bridges.size:
+        return words + " " + _("Some comparisons hang on a single score.")
+    return words + " " + _("No comparison hangs on a single score.")
 
 
 def _links(name: str, panel: Panel, labels: Iterable[str]) -> dict[str, str]:
@@ -164,8 +181,19 @@ def choose(request: HttpRequest, pk: int) -> HttpResponse:
     if choices != panel.choices:
         panel.choices = choices
         panel.keep("choices")
-        panel.say(_("Chosen: %(what)s") % {"what": ", ".join(f"{name} {value}" for name, value in given.items())})
+        panel.say("; ".join(_set_to(name, value) for name, value in given.items()))
     return redirect("decision", pk)
+
+
+def _set_to(name: str, value: Any) -> str:
+    """Return a choice as it stands in the record."""
+    if name == "places":
+        return _("Places set to %(places)s") % {"places": value}
+    if name == "method":
+        return _("Method set to %(method)s") % {"method": METHODS.get(value, value)}
+    if name == "refinement":
+        return _("Refinement set to %(words)s") % {"words": REFINEMENTS[value][0]}
+    return _("Zero bias set to %(gauge)s") % {"gauge": value}
 
 
 @require_POST
@@ -230,8 +258,13 @@ def assessors(request: HttpRequest, pk: int) -> HttpResponse:
     def show(answer: Answer) -> HttpResponse:
         from evenhand.reports.page import VERDICTS
 
-        told = _reliability(answer)
-        return page(request, "assessors.html", panel, reliability=told, verdicts=VERDICTS, **shown(panel, answer))
+        told, context = _reliability(answer), shown(panel, answer)
+        order = {one.assessor: at for at, one in enumerate(context["assessors"])}
+        if told is not None:  # as in the table above
+            told["assessors"].sort(key=lambda row: order.get(row["assessor"], 0))
+            luck = [row["estimate"] for row in told["shares"] if row["part"] == "bias"]
+            context |= {"luck": luck[0] if luck else None}
+        return page(request, "assessors.html", panel, reliability=told, verdicts=VERDICTS, **context)
 
     return when_done(request, answering(panel), show, panel)
 
@@ -255,6 +288,8 @@ def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(answer: Answer) -> HttpResponse:
+        from evenhand.reports.page import VERDICTS
+
         scores = answer.fit.panel
         if at >= len(scores.assessors):
             raise Http404
@@ -272,6 +307,10 @@ def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
             }
             for row in (scores.assessor_index == at).nonzero()[0].tolist()
         ]
+        told = _reliability(answer)
+        fits = {} if told is None else {row["assessor"]: row["verdict"] for row in told["assessors"]}
+        furthest = max(rows, key=lambda row: abs(row["left"]), default=None)
+        context |= {"furthest": furthest, "verdict": VERDICTS.get(fits.get(label, ""), fits.get(label))}
         return page(request, "assessor.html", panel, label=label, one=one, rows=rows, **context)
 
     return when_done(request, answering(panel), show, panel)
@@ -297,7 +336,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
         if answer.fit.model.why_not("refit") is None and scores.criterion is None:
             compared = compare(scores, per_component=answer.fit.per_component)
         charts = {}
-        if why_no_charts() is None:
+        if why_no_charts() is None and scores.n_assessors <= _CIRCLE:
             charts = {
                 "graph": picture("assessor-graph", plots.assessor_graph(scores)),
             }
@@ -308,13 +347,22 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
     def show(found: dict[str, Any]) -> HttpResponse:
         context = shown(panel, found["answer"])
         from evenhand.answers.support import method_means
+        from evenhand.reports.page import SAME_WITHOUT
 
         told, fit = found["told"], found["answer"].fit
         advised, used = None if told is None else told.method, fit.method
         rows = {row["method"]: row for row in found["by_error"]}
+        if fit.panel.confidence == "none":  # what differs by confidence alone is the same
+            rows = {
+                name: row
+                for name, row in rows.items()
+                if name in (advised, used) or name.partition("+")[0] not in SAME_WITHOUT
+            }
         first = [row for name, row in rows.items() if name in (advised, used, *PLAIN)]
         further = {
-            "supported": choices_for(advised) if advised and advised != used else None,
+            "supported": choices_for(advised) if advised and advised != used and not context["stops"] else None,
+            "other": next((one for one in found["answer"].alerts if one.kind == "other_method"), None),
+            "links": _shared(fit) if not found["charts"] else "",
             "means": method_means(advised, fit.panel.confidence) if advised else "",
             "errors": {name: row["loo_rmse"] for name, row in rows.items() if row["loo_rmse"] is not None},
             "first": first,

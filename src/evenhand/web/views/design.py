@@ -33,6 +33,10 @@ _MOST_EDITS: Final = 500
 _AGAIN: Final = 0.02
 """Effort of a search whose outcome is known: it only brings back what the design was made of."""
 _HEIGHT: Final = 150
+_DRAWN: Final = 120
+"""Up to this many objects there is a mark for each pair."""
+_WIDE: Final = 1.645
+"""Standard deviations from the middle of a 90 % interval to its end."""
 _FILES: Final = ("scores.xlsx", "sheets.xlsx", "sheets.zip", "pairs.csv", "hotcrp.csv")
 
 Pair = tuple[str, str]
@@ -180,7 +184,9 @@ def _laid_out(one: Plan, found: Found) -> dict[str, Any]:
         "readers_of": _listed([(label, who) for who, label in design.assignments], task.objects),
         "sds": {} if summary is None else {row["object"]: row["sd"] for row in summary["objects"]},
         "has_addresses": _has_addresses(design),
-        "chart": _picture(design) if now.is_whole else None,
+        "is_drawn": len(task.objects) <= _DRAWN,
+        "places": {label: at for at, label in enumerate(task.objects)},
+        "wide": _WIDE,
     }
 
 
@@ -206,13 +212,6 @@ def _curve(steps: Sequence[DesignStep], now: int) -> list[dict[str, Any]]:
         }
         for at, step in enumerate(known)
     ]
-
-
-def _picture(design: Design) -> Any:
-    from evenhand import plots
-    from evenhand.reports.page import picture, why_no_charts
-
-    return picture("design", plots.design(design)) if why_no_charts() is None else None
 
 
 def _has_addresses(design: Design) -> bool:

@@ -55,7 +55,7 @@ def taken_in(file_name: str, content: bytes, name: str | None = None, **options:
     digest = hashlib.sha256(content).hexdigest()
     title = name or file_name.rsplit(".", 1)[0]
     panel = Panel.objects.create(name=title, file_name=file_name, content=content, digest=digest, **options)
-    panel.say(_("Taken in: %(file)s, %(bytes)s bytes") % {"file": file_name, "bytes": f"{len(content):,}"})
+    panel.say(_("Taken in: %(file)s") % {"file": file_name})
     return panel
 
 

@@ -33,7 +33,8 @@ def scenarios(request: HttpRequest, pk: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
     found = list(panel.scenarios.all())
     if not found:
-        return page(request, "scenarios.html", panel, rows=[], answer=None)
+        trials = [(name, in_words(change)) for name, change in _trials(panel).items()]
+        return page(request, "scenarios.html", panel, rows=[], answer=None, trials=trials)
 
     def show(answer: Answer) -> HttpResponse:
         rows = []
@@ -53,13 +54,27 @@ def begin(request: HttpRequest, pk: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
     copied = request.POST.get("copy", "")
     known = panel.scenarios.filter(pk=int(copied)).first() if copied.isdecimal() and len(copied) < 18 else None
+    trial = _trials(panel).get(request.POST.get("trial", ""))
     number = panel.scenarios.count() + 1
     made = Scenario.objects.create(
         panel=panel,
         name=_("Scenario %(number)s") % {"number": number},
-        changes=[] if known is None else known.changes,
+        changes=[trial] if trial else [] if known is None else known.changes,
     )
     return redirect("scenario", pk, made.pk)
+
+
+def _trials(panel: Panel) -> dict[str, dict[str, Any]]:
+    """Return changes that are worth a try in any panel, by name."""
+    chosen = panel.choices
+    wanted: dict[str, Any] = {"method": "sa", "refinement": "student"}
+    if chosen.get("places"):
+        wanted["places"] = chosen["places"] + 1
+    return {
+        name: {"type": "choice", "name": name, "value": value}
+        for name, value in wanted.items()
+        if chosen.get(name) != value
+    }
 
 
 @require_GET
