@@ -37,7 +37,7 @@ LIGHT: Final[dict[str, str]] = {
     "generous": "#0A6C61",
     "generous-soft": "#C3E3DD",
     **dict(
-        zip((f"level-{at}" for at in range(1, 6)), ("#C9D0D6", "#A9B2BA", "#88929C", "#66707C", "#4A525C"), strict=True)
+        zip((f"level-{at}" for at in range(1, 6)), ("#8A949D", "#76808A", "#626C76", "#4E5761", "#363D45"), strict=True)
     ),
 }
 """Colours on a light ground, by what they are for; ``open`` is for text, ``open-fill`` for marks."""
@@ -65,7 +65,7 @@ DARK: Final[dict[str, str]] = {
     "generous": "#5FC9B8",
     "generous-soft": "#154A43",
     **dict(
-        zip((f"level-{at}" for at in range(1, 6)), ("#3A424A", "#566069", "#76808A", "#99A3AC", "#BFC7CE"), strict=True)
+        zip((f"level-{at}" for at in range(1, 6)), ("#5E6871", "#727C86", "#88929B", "#99A3AC", "#BFC7CE"), strict=True)
     ),
 }
 """The same on a dark ground."""
