@@ -139,7 +139,7 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
     first = max(scores, key=lambda method: float(scores[method].mean()))
     known = {method: fit for method, fit in fits.items() if fit is not None and method in scores}
     panel = next(iter(known.values())).panel
-    loss = partial(_loss, (panel.object_index[predictable], panel.assessor_index[predictable]))
+    loss = partial(mean_loss, (panel.object_index[predictable], panel.assessor_index[predictable]))
     behind = {method: loss(scores[first] - found) for method, found in scores.items()}
     calibrated = [fit for fit in fits.values() if fit is not None and fit.posterior.condition is not None]
     slack = min((fit.degrees_of_freedom for fit in calibrated), default=0)
@@ -169,7 +169,7 @@ Loss = Callable[[Floats], tuple[float, float]]
 """From losses, score by score, to their mean and its standard error."""
 
 
-def _loss(groups: Sequence[Codes], loss: Floats) -> tuple[float, float]:
+def mean_loss(groups: Sequence[Codes], loss: Floats) -> tuple[float, float]:
     """Return the mean of a loss and its standard error, that between groups of scores where it is larger."""
     if loss.size < 2:
         return float(loss.mean()), np.inf

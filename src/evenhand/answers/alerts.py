@@ -585,7 +585,7 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
     """Say what the method that the scores support would decide, where that is another one."""
     if comparison is None:
         return
-    from evenhand.answers.support import method_means, supported
+    from evenhand.answers.support import is_clearly_better, method_means, supported
 
     fit = decision.fit
     advised = supported(fit, comparison).method
@@ -617,13 +617,25 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
         yield Alert(
             "note",
             "other_method",
-            phrase("The scores support another method, and who is in stays the same"),
+            phrase("The scores support another method, and who is in stays the same")
+            if decision.inside
+            else phrase("The scores support another method, and nobody is in by either"),
             (that, (by_it, swapped)),
             where=name_some(changed),
             remedy=phrase("Say in the minutes which method was chosen before the open places are given."),
         )
         return
     both = [label for label in decision.inside if label in again.inside]
+    if not is_clearly_better(other, fit):
+        yield Alert(
+            "note",
+            "other_method",
+            phrase("The scores barely prefer another method, by which others are in"),
+            (that, (by_it, swapped)),
+            where=name_some(changed),
+            remedy=_by_both(both, fit.panel.noun),
+        )
+        return
     finding, names = _other_finding(decision, again)
     yield Alert(
         "check",

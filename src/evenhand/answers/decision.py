@@ -268,6 +268,12 @@ class Decision(frames.Shown):
         things = count_of(inside, noun)
         if not open_ and not self.outside:
             return phrase("All {things} are in", things=things)
+        if not open_ and inside == 1 == self.places:
+            return phrase("{thing} is in and fills the place", thing=things)
+        if not open_ and inside == 2 == self.places:
+            return phrase("{things} are in and fill both places", things=things)
+        if not open_ and inside == self.places:
+            return phrase("{things} are in and fill all {places} places", things=things, places=f"{inside:,}")
         if not open_ and inside == 1:
             return phrase("{thing} is in, and no other competes", thing=things)
         if not open_:
@@ -310,6 +316,8 @@ class Decision(frames.Shown):
         )
         if self.caution is not None:
             return f"{chosen} {sentence(self.caution)}."
+        if not self.undecided:
+            return chosen
         meant = phrase(
             "Open means that the scores cannot tell: the {share} range of ranks reaches both sides of place {places}.",
             share=percent(self.ranking.interval),
@@ -361,7 +369,7 @@ class Decision(frames.Shown):
         if not unlike.most:
             return phrase("Plain averages would give the {places} places to the same.", places=places)
         if not unlike.least:
-            return phrase("By plain averages {names} are level at the line; else they agree.", names=tied)
+            return phrase("By plain averages {names} tie for the last place; else they agree.", names=tied)
         said = phrase("Calibration gives the place to another than plain averages would")
         if self.places != 1:
             counts = {"count": unlike.count, "places": places}
@@ -376,7 +384,7 @@ class Decision(frames.Shown):
         if before and len(unlike.entering) <= _FEW:
             said = phrase("{said}: {now} instead of {before}", said=said, now=now, before=before)
         if unlike.tied:
-            said = phrase("{said}. By these {names} are level at the line", said=said, names=tied)
+            said = phrase("{said}. By plain averages {names} tie for the last place", said=said, names=tied)
         return f"{said}."
 
     def choice_words(self) -> str:

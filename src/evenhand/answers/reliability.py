@@ -19,7 +19,7 @@ from evenhand.models.additive import CWC, IBA
 from evenhand.models.effects import Table
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
-from evenhand.words import lowered, name_some, number, phrase, sentence
+from evenhand.words import count_of, lowered, name_some, number, phrase, sentence, term
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
@@ -137,11 +137,17 @@ class Reliability(frames.Shown):
         if self.shares is None:
             return phrase("How far plain averages are luck cannot be told from these scores.")
         *most, last = self._parts(self.shares)
+        parts = phrase("{most} and {last}", most=", ".join(most), last=last)
+        if self._is_vague:  # no advice rests on scores that cannot tell
+            return phrase("Of the differences between plain averages, {parts}.", parts=parts)
         return phrase(
-            "Of the differences between plain averages, {parts}: {advice}.",
-            parts=phrase("{most} and {last}", most=", ".join(most), last=last),
-            advice=self._advice(),
+            "Of the differences between plain averages, {parts}: {advice}.", parts=parts, advice=self._advice()
         )
+
+    @property
+    def _is_vague(self) -> bool:
+        """Whether the scores hardly tell how much of the differences is value."""
+        return self.shares is not None and bool(self.shares.upper[0] - self.shares.lower[0] >= _VAGUE)
 
     def _parts(self, shares: Table) -> list[str]:
         """Return what differences between averages are made of, each part in words."""
@@ -173,6 +179,20 @@ class Reliability(frames.Shown):
         wanted = self.own if self.own != AVERAGES else CALIBRATED
         return tuple(name for name in (AVERAGES, wanted if wanted in self._now else SHRUNK) if name in self._now)
 
+    @property
+    def _is_complete(self) -> bool:
+        """Whether every assessor scored everything."""
+        panel = self.panel
+        pairs = np.unique(panel.object_index * panel.n_assessors + panel.assessor_index)
+        return pairs.size == panel.n_objects * panel.n_assessors
+
+    @property
+    def _is_even(self) -> bool:
+        """Whether calibration must come to the order of plain averages: all scored all, once, and count alike."""
+        panel = self.panel
+        is_once = panel.n_assessments == panel.n_objects * panel.n_assessors
+        return self._is_complete and is_once and float(np.ptp(panel.precision)) == 0
+
     def _advice(self) -> str:
         """Return whether to calibrate, in words."""
         before, after = (self._now[name] for name in self._shown)
@@ -183,16 +203,18 @@ class Reliability(frames.Shown):
         }
         ends = phrase(" and ").join(of[name].format(number=number(self._now[name])) for name in self._shown)
         gain = after - before
+        if self._is_even:
+            return phrase("calibrating makes no difference to the ranking (reliability {ends})", ends=ends)
         if gain >= _WORTH:
             return phrase("calibrating is worth while (reliability {ends})", ends=ends)
         if gain > _WORSE:
-            return phrase("calibrating makes little difference (reliability {ends})", ends=ends)
+            return phrase("calibrating makes little difference on the whole (reliability {ends})", ends=ends)
         return phrase("averages are better than calibration without shrinking (reliability {ends})", ends=ends)
 
     def sentences(self) -> list[str]:
         """Return what a report says: what differences are made of, how many assessors are needed, who stands out."""
         said = [self.sentence]
-        if self.shares is not None and self.shares.upper[0] - self.shares.lower[0] >= _VAGUE:
+        if self._is_vague:
             said.append(
                 phrase(
                     "These scores can hardly tell: the part that is value may be anything from {ends}.",
@@ -200,15 +222,24 @@ class Reliability(frames.Shown):
                 )
             )
         ways = {name: count for name, count in self.needed().items() if count is not None and name in self._shown}
-        if ways:
+        if ways and not self._is_complete:
             by = {
                 AVERAGES: phrase("{count} with averages"),
                 CALIBRATED: phrase("{count} with calibrated values"),
                 SHRUNK: phrase("{count} with shrunk values"),
             }
-            listed = phrase(" and ").join(by[name].format(count=f"{count:,}") for name, count in ways.items())
+            first = next(iter(ways))
+            needs = {
+                name: count_of(count, "assessor") if name == first else f"{count:,}" for name, count in ways.items()
+            }
+            listed = phrase(" and ").join(by[name].format(count=count) for name, count in needs.items())
             said.append(
-                phrase("Assessors per object for a reliability of {target}: {listed}.", target=TARGET, listed=listed)
+                phrase(
+                    "For a reliability of {target} each {thing} needs {listed}.",
+                    target=TARGET,
+                    thing=term(self.panel.noun),
+                    listed=listed,
+                )
             )
         return [*said, *self._verdicts()]
 
@@ -221,7 +252,9 @@ class Reliability(frames.Shown):
         told = []
         if consistent := len(who.pop("consistent", [])):
             told.append(
-                phrase("1 assessor is consistent with the others")
+                phrase("All {count} assessors are consistent with each other", count=f"{consistent:,}")
+                if consistent == len(self.assessors) > 1
+                else phrase("1 assessor is consistent with the others")
                 if consistent == 1
                 else phrase("{count} assessors are consistent with the others", count=f"{consistent:,}")
             )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from evenhand.answers.advice import NOTHING, Recommendation
-from evenhand.answers.heldout import BRIDGE, leverages
+from evenhand.answers.advice import NOTHING, Recommendation, mean_loss
+from evenhand.answers.heldout import BRIDGE, cell_of, held_out, leverages
 from evenhand.models.fit import Fit
-from evenhand.words import number, phrase
+from evenhand.words import number, phrase, sentence
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison, MethodRow
@@ -40,6 +40,18 @@ def supported(fit: Fit, comparison: Comparison) -> Recommendation:
     return found
 
 
+def is_clearly_better(fit: Fit, other: Fit) -> bool:
+    """Return whether a fit predicts held-out scores better than another by more than the standard error of that."""
+    panel, cell = fit.panel, cell_of(fit.panel, [fit.model, other.model])
+    ours, theirs = held_out(fit, cell), held_out(other, cell)
+    both = ours.is_predicted & theirs.is_predicted
+    gain = (ours.log_score - theirs.log_score)[both]
+    if not gain.size or not np.isfinite(gain).all():
+        return True  # nothing to weigh it by but the recommendation itself
+    mean, error = mean_loss((panel.object_index[both], panel.assessor_index[both]), gain)
+    return mean > error
+
+
 def _clearly(comparison: Comparison) -> Recommendation:
     advised = comparison.recommendation
     chosen = next((row for row in comparison.methods if row.method == advised.method), None)
@@ -63,9 +75,9 @@ def _clearly(comparison: Comparison) -> Recommendation:
         return advised
     named = {row.method: row.fit.name for row in comparison.methods if row.fit is not None}
     reason = (
-        f"{named[best]} is the best of the methods that have no further unknowns. {named[chosen.method]} predicts "
-        f"held-out scores better by {gain:.2g} in all (log probability, standard error {error:.2g}), but it would take "
-        f"{needed:.2g} to be beyond doubt."
+        f"{named[best]} is the best of the methods that have no further unknowns. "
+        f"{sentence(named[chosen.method])} predicts held-out scores better by {gain:.2g} in all (log "
+        f"probability, standard error {error:.2g}), but it would take {needed:.2g} to be beyond doubt."
     )
     return Recommendation(best, reason)
 

@@ -57,7 +57,7 @@ def residuals(fit: Fit) -> Chart:
         title = "The fit meets every score: no residuals are left"
     notes = [
         f"Residual: score less what {fit.name} expects. Right: bars from quartile to quartile, lines "
-        "from 5% to 95%, widest first.",
+        "from 5% to 95%, longest bar first.",
         "" if few else f"Left: the stronger, the more of {panel.n_assessments:,} scores.",
         f"{count_of(order.size - kept.size, 'assessor')} with less spread left out." if kept.size < order.size else "",
     ]
@@ -82,7 +82,7 @@ def _scatter(panel: Panel, fitted: Floats, objects: list[str], assessors: list[s
     )
     dots = dots.encode(
         x=alt.X("fitted:Q", title="fitted score in points", scale=alt.Scale(zero=False)),
-        y=alt.Y("residual:Q", title=_RESIDUAL),
+        y=alt.Y("residual:Q", title=_RESIDUAL, scale=alt.Scale(padding=8)),
         tooltip=style.tooltips(
             *(("assessor", "assessor"), ("object", "object"), ("score", "score", points)),
             *(("fitted", "fitted", points), ("residual", "residual", digits)),

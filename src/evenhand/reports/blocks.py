@@ -40,7 +40,8 @@ FOLDED: Final = 60
 FIRST, AROUND = 4, 10
 """Of more than that these are shown: the first, and those on each side of the line."""
 
-LISTED, TWO_LINES = 12, 20
+LISTED: Final = 12
+TWO_LINES: Final = {"in": 20, "undecided": 24, "out": 18}
 """So many names of a status are shown before the rest is folded; all of them where short ones fill two lines."""
 
 PAPER: Final = 10
@@ -119,8 +120,11 @@ class Table:
         return all(one.rank_lower is not None for part in self.parts for rows in part for one in rows.rows)
 
 
-def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None) -> Table:
-    """Return the table of all objects, with what is far from the line folded away."""
+def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None, sheet: int = 0) -> Table:
+    """Return the table of all objects, with what is far from the line folded away.
+
+    Where a first sheet of paper has room for so many rows, it has all down to the last that is not out.
+    """
     kept = list(standings[:ROWS]) if len(standings) > ROWS else list(standings)
     digits = decimals(float(np.ptp(fit.panel.score)))
     noun = fit.panel.noun
@@ -130,7 +134,7 @@ def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None)
         if decision is not None:
             shown = max((at + 1 for at, one in enumerate(below) if one.status != "out"), default=0)
             shown += all(one.status != "out" for one in below[:shown])  # one that is out at least
-            parts = _on_sheet(above, below, shown, noun, digits)
+            parts = _on_sheet(above, below, shown, noun, digits, sheet)
         else:
             parts = (), _parts([(below, False)])
     elif not places:
@@ -167,7 +171,7 @@ def _groups(rows: Sequence[Standing], noun: str) -> tuple[tuple[Axis, str], ...]
 
 
 def _on_sheet(
-    above: Sequence[Standing], below: Sequence[Standing], shown: int, noun: str, digits: int
+    above: Sequence[Standing], below: Sequence[Standing], shown: int, noun: str, digits: int, sheet: int
 ) -> tuple[tuple[Rows, ...], tuple[Rows, ...]]:
     """Return rows of which a sheet of paper has those about the line alone, and a screen all but the last."""
     parts = _parts([(above, False)])
@@ -178,7 +182,7 @@ def _on_sheet(
     if len(below) - shown <= 2:  # a fold takes as much room as a row
         shown = len(below)
     room = PAPER - min(len(above), PAPER // 2)
-    if shown <= room + 1:
+    if shown <= room + 1 or len(above) + shown <= sheet:
         return parts, _parts([(below[:shown], False), (below[shown:], True)], noun, digits)
     between = Rows(tuple(below[room:shown]), paper=_paper(below[room:], noun, digits))
     folded = _parts([(below[shown:], True)], noun, digits)
@@ -664,10 +668,14 @@ def values_words(fit: Fit, table: Table, decision: Decision | None) -> str:
 
 
 def context(
-    fit: Fit, decision: Decision | None, standings: Sequence[Standing], shown: Sequence[Standing] | None = None
+    fit: Fit,
+    decision: Decision | None,
+    standings: Sequence[Standing],
+    shown: Sequence[Standing] | None = None,
+    sheet: int = 0,
 ) -> dict[str, Any]:
     """Return what the templates of the decision show; of the objects only some in full, where that is said."""
-    table = table_of(fit, standings, decision)
+    table = table_of(fit, standings, decision, sheet)
     assessors = assessors_of(fit)
     reach = [end for one in assessors for end in (one.bias, one.lower, one.upper)]
     return {
@@ -685,7 +693,9 @@ def context(
         "nouns": plural(fit.panel.noun),
         "words_of": STATUS,
         "listed": LISTED,
-        "two_lines": TWO_LINES if all(len(one.object) <= _SHORT for one in standings) else LISTED,
+        "two_lines": TWO_LINES
+        if all(len(one.object) <= _SHORT for one in standings)
+        else dict.fromkeys(STATUS, LISTED),
         "share": percent(fit.values.interval),
         "titled": any(one.title for one in standings),
         "is_long": any(len(one.object) > _LONG for one in standings),

@@ -51,6 +51,7 @@ from evenhand.words import (
     called_some,
     chance,
     count_of,
+    is_or_are,
     lowered,
     more_of,
     name_some,
@@ -98,11 +99,28 @@ _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 _PANEL: Final = 290
 """How wide the panels of charts are drawn, in pixels and but for names beside them: as a phone has room."""
 
+_LOW: Final = 290
+"""How high residuals are drawn."""
+
 _CUT, _END = 22, 8
 """Labels of more characters than this are cut short where there is no room, before so many at their end."""
 
 _OUT: Final = 100
 """Up to this many of those who are out stand in the minutes."""
+
+_SHEET: Final = 26
+"""Rows of the table that a first sheet of paper has room for; a line of an alert takes that of two, as it may break."""
+
+_NUMBERS: Final = {
+    "value_sd": "Spread of values",
+    "bias_sd": "Spread of biases",
+    "scale_sd": "Spread of scales",
+    "noise_sd": "Spread of noise",
+    "power": "Power of confidence",
+    "factor_strength": "Strength of noise factors",
+    "freedom": "Degrees of freedom of tails",
+}
+"""Numbers that a model was told by the scores, as people read them."""
 
 _BRIEF: Final = 120
 """Names that are longer together than this stand one by one."""
@@ -178,6 +196,7 @@ def make_report(
 ) -> Report:
     """Return all that a report of a fit says; the options are those of :func:`~evenhand.report`."""
     fit = found.combined
+    entered = fit.panel.n_assessments
     notes: list[Problem] = []
     tell("writing the report", 0, None)
     with one_thread(min(fit.panel.n_objects, fit.panel.n_assessors)):
@@ -219,7 +238,7 @@ def make_report(
             decision=_no_decision_words(fit, top, reason)
             if ranking is None
             else _decision_words(fit, ranking, decision, stops),
-            method=_method_words(fit, ranking, mark),
+            method=_method_words(fit, ranking, mark, entered - fit.panel.n_assessments),
             mark=mark,
             pictures=_pictures(fit, compared, notes) if why_not is None else {},
             notes=notes,
@@ -334,7 +353,8 @@ def _narrow(name: str, panel: Mapping[str, Any]) -> dict[str, Any]:
         return dict(panel)
     if name == "assessor-graph":  # a circle stays round
         return {**panel, "width": _PANEL, "height": height * _PANEL / width}
-    return {**panel, "width": 1.2 * _PANEL, "autosize": {"type": "fit-x", "contains": "padding"}}
+    low = {"height": _LOW} if name == "residuals" else {}  # side by side they fill a sheet of paper
+    return {**panel, **low, "width": 1.2 * _PANEL, "autosize": {"type": "fit-x", "contains": "padding"}}
 
 
 def _drawn(name: str, specification: dict[str, Any]) -> str:
@@ -447,12 +467,13 @@ def _highest(fit: Fit, at: int) -> str:
     return f"The highest value is that of {label}, {fit.values.estimate[at]:.1f}."
 
 
-def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint) -> str:
+def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint, held: int = 0) -> str:
     """Return how the values were found, in words that can be pasted into minutes."""
     panel = fit.panel
     said = [
         f"{count_of(panel.n_objects, panel.noun)} {'was' if panel.n_objects == 1 else 'were'} scored by "
-        f"{count_of(panel.n_assessors, 'assessor')} in {count_of(panel.n_assessments, 'assessment')}."
+        f"{count_of(panel.n_assessors, 'assessor')} in {count_of(panel.n_assessments, 'assessment')}"
+        f"{f'; {held:,} more must be checked and {is_or_are(held)} left out here' if held else ''}."
     ]
     weighted = _CONFIDENCE.get(panel.confidence, "")
     if fit.model == SA:
@@ -530,7 +551,8 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     script = "".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("find.js", "page.js"))
     rows = standings(fit, report.ranks, verdict)
     written = datetime.now(UTC) if made is None else made
-    laid_out = blocks.context(fit, verdict, rows)
+    lines = sum(1 + len(one.lines) for one in report.alerts)
+    laid_out = blocks.context(fit, verdict, rows, sheet=0 if stops else _SHEET - 2 * lines)
     methods = [] if report.comparison is None else report.comparison["methods"]
     if fit.panel.confidence == "none":  # methods that differ in what confidence counts are one
         methods = [row for row in methods if row["method"] not in SAME_WITHOUT or row["method"] == fit.method]
@@ -552,7 +574,14 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         has_changes=any(one.changes for one in laid_out["objects"]),
         places={one.object: one.place for one in rows},
         standing_of={one.object: one for one in rows},
-        by_error=errors,
+        by_error=_main_methods(errors, fit.method, report.supported),
+        numbers=_NUMBERS,
+        is_still=all(
+            one.explanation is None or round(one.explanation.move, laid_out["table"].digits) == 0
+            for one in laid_out["objects"]
+        ),
+        has_rest=any(block.paper for part in laid_out["table"].parts for block in part),
+        commands=[command for one in stops for command in _commands(one)],
         methods=methods,
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
         moves=laid_out["objects"] if any(one.explanation for one in laid_out["objects"]) else [],
@@ -569,6 +598,24 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         all_notes=[note for note in notes if note["kind"] != "evidence" and note["message"] not in said],
         technical_notes=[note for note in notes if note["kind"] == "evidence"],
     )
+
+
+def _main_methods(rows: Sequence[Summary], used: str, told: Recommendation | None) -> list[Summary]:
+    """Return the methods that anybody should see: used, supported, best and averaging; statisticians see all."""
+    shown = {used, SA.method, None if told is None else told.method, rows[0]["method"] if rows else None}
+    return [row for row in rows if row["method"] in shown]
+
+
+def _commands(stop: Alert) -> list[tuple[str, str]]:
+    """Return what to type for each way to settle a score that must be checked, with what it does."""
+    panel = stop.outcomes[0].fit.panel if stop.outcomes else None
+    if panel is None or panel.rows is None or len(stop.scores) != 1:
+        return []
+    at = stop.scores[0]
+    meant = [one.case.split(",")[0] for one in stop.outcomes[1:-1]]  # what was probably meant
+    ways = [("", "leaves it out"), *((score, f"reads it as {score}") for score in meant)]
+    ways.append((f"{panel.score[at]:g}", "says that it is right"))
+    return [(f"--correct {panel.rows[at]}:COLUMN={score}", words) for score, words in ways]
 
 
 def _reach(rows: Sequence[Standing]) -> float | None:
