@@ -630,7 +630,7 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
         yield Alert(
             "note",
             "other_method",
-            phrase("The scores barely prefer another method, by which others are in"),
+            phrase("The scores barely prefer another method, though it changes who is in"),
             (that, (by_it, swapped)),
             where=name_some(changed),
             remedy=_by_both(both, fit.panel.noun),
