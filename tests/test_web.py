@@ -14,6 +14,7 @@ import openpyxl
 import pytest
 from click.testing import CliRunner
 
+import evenhand as eh
 from evenhand.cli import main
 from evenhand.data import demo_path
 from web import application, client, opened, seen, settled
@@ -605,3 +606,13 @@ def test_scores_of_several_criteria_are_not_tried_as_if_they_were_one(chair: Any
     assert page.status_code == 200
     assert "With several criteria" in text(page)
     assert "Undo" in text(page)
+
+
+def test_scores_that_count_alike_can_be_shrunk_and_the_command_line_comes_to_the_same(chair: Any) -> None:
+    from evenhand.web.calibrating import fit_by, typed  # after the settings of ``chair``
+
+    choices = {"method": "iba", "refinement": "shrink"}
+    found = fit_by(eh.demo(), choices).combined
+    alone = eh.refine(eh.demo().with_equal_confidence(), shrink=True)
+    np.testing.assert_allclose(found.values.estimate, alone.values.estimate, rtol=1e-6)
+    assert typed(found, choices) == ["--shrink", "--method", "iba"]
