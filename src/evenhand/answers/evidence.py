@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from evenhand.compiled import one_thread
 from evenhand.errors import InputError, Problem, SolveError, too_extreme
 from evenhand.frames import Shown
+from evenhand.models.additive import calibrate
 from evenhand.models.fit import Fit
 from evenhand.panel.gauge import condition
 from evenhand.panel.panel import Panel
@@ -36,6 +37,9 @@ _LEAST: Final = 1e-7
 
 _FARTHEST = 1e150
 """Numbers of priors, in points, lie within this factor of 1, so that their squares can be had."""
+
+
+_PERFECT: Final = "the scores agree perfectly, which gives the closed form an infinite evidence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +144,7 @@ def evidence(fit: Fit, priors: Priors | None = None) -> Evidence:
     elif nu <= 0:
         refusal = "there are no degrees of freedom left"
     elif fit.residual == 0:
-        refusal = "the scores agree perfectly, which gives the closed form an infinite evidence"
+        refusal = _PERFECT
     if refusal is not None:
         return _none(fit, priors, f"{refusal}.")
     n_objects, n_assessors = fit.panel.n_objects, fit.panel.n_assessors
@@ -175,6 +179,8 @@ def _shrunk(fit: Fit, search: Search, priors: Priors) -> Evidence:
         return _none(fit, priors, "there are no degrees of freedom left.")
     if min(panel.n_objects, panel.n_assessors) < 3:  # two allow a spread of any size
         return _none(fit, priors, "two objects or assessors do not tell how far values or biases spread.")
+    if calibrate(panel, per_component=True).residual == 0:
+        return _none(fit, priors, f"{_PERFECT}.")
     average = _average_of_many if search.is_large else _average
     try:
         with one_thread(min(panel.n_objects, panel.n_assessors)):
