@@ -455,7 +455,7 @@ def test_a_file_that_takes_a_while_arrives_once_and_the_page_says_so(walk: Any) 
 def test_the_method_that_the_scores_support_is_used_at_a_click(walk: Any) -> None:
     tab = walk()
     demo(tab)
-    said = tab.page.locator(".alert", has_text="By the method that the scores support").locator("b").first.inner_text()
+    said = tab.page.locator(".alert", has_text="By the method that predicts better").locator("b").first.inner_text()
     tab.page.click("nav >> text=Evidence")
     tab.page.click("text=Use this method")
     found = tab.heading("21 compete for 10 places")

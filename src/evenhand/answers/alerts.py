@@ -676,7 +676,7 @@ def _other_finding(decision: Decision, again: Decision) -> tuple[str, str]:
     if gone and new:
         names = {"gone": called_some(gone, noun, len(gone)), "new": called_some(new, noun, len(new))}
         if sum(map(len, names.values())) <= _SHORT:
-            return phrase("By the method that the scores support {new} would be in, not {gone}", **names), ""
+            return phrase("By the method that predicts better, {new} would be in, not {gone}", **names), ""
         some = {"gone": called_some(gone, noun, _LINES), "new": called_some(new, noun, _LINES)}
         counts = {"gone": f"{len(gone):,}", "new": f"{len(new):,}"}
         return (
@@ -685,10 +685,10 @@ def _other_finding(decision: Decision, again: Decision) -> tuple[str, str]:
         )
     names = {"names": _brief(gone or new, noun)}
     if gone and len(gone) == 1:
-        return phrase("By the method that the scores support {names} is not in", **names), ""
+        return phrase("By the method that predicts better, {names} is not in", **names), ""
     if gone:
-        return phrase("By the method that the scores support {names} are not in", **names), ""
-    return phrase("By the method that the scores support {names} would be in", **names), ""
+        return phrase("By the method that predicts better, {names} are not in", **names), ""
+    return phrase("By the method that predicts better, {names} would be in", **names), ""
 
 
 def _brief(labels: Sequence[str], noun: str) -> str:
