@@ -574,8 +574,9 @@ def test_what_is_no_number_does_not_lift_a_stop_and_pages_say_that_all_is_provis
     page = seen(chair, f"/panels/{panel}/")
     assert "No decision yet" in heading(page)
     assert "“sixty” is not a number" in text(page)
-    for place in ("objects/31", "assessors", "record"):
-        assert "what stands here is provisional" in text(seen(chair, f"/panels/{panel}/{place}"))
+    for place in ("objects/31", "assessors"):
+        assert "This page leaves that score out." in text(seen(chair, f"/panels/{panel}/{place}"))
+    assert "There is no decision yet: something must be checked first." in text(seen(chair, f"/panels/{panel}/record"))
     assert "Freeze it all the same, as provisional" in text(chair.get(f"/panels/{panel}/record"))
     scenario = chair.post(f"/panels/{panel}/what-if/new").url
     chair.post(f"{scenario}/change", {"without": "Kaur"})

@@ -607,7 +607,7 @@ def _main_methods(rows: Sequence[Summary], used: str, told: Recommendation | Non
 
 
 def _commands(stop: Alert) -> list[tuple[str, str]]:
-    """Return what to type for each way to settle a score that must be checked, with what it does."""
+    """Return the correction to type for each way to settle a score that must be checked, with what it does."""
     panel = stop.outcomes[0].fit.panel if stop.outcomes else None
     if panel is None or panel.rows is None or len(stop.scores) != 1:
         return []
@@ -615,7 +615,7 @@ def _commands(stop: Alert) -> list[tuple[str, str]]:
     meant = [one.case.split(",")[0] for one in stop.outcomes[1:-1]]  # what was probably meant
     ways = [("", "leaves it out"), *((score, f"reads it as {score}") for score in meant)]
     ways.append((f"{panel.score[at]:g}", "says that it is right"))
-    return [(f"--correct {panel.rows[at]}:COLUMN={score}", words) for score, words in ways]
+    return [(f"{panel.rows[at]}:COLUMN={score}", words) for score, words in ways]
 
 
 def _reach(rows: Sequence[Standing]) -> float | None:
