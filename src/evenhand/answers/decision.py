@@ -325,6 +325,12 @@ class Decision(frames.Shown):
         )
         return f"{chosen} {meant}"
 
+    @property
+    def line_gap(self) -> float:
+        """How far apart the neighbours of the line are, as tables show their values; 0 where there is no line."""
+        above, below = (0.0, 0.0) if self.line is None else (round(one.value, self.digits) for one in self.line)
+        return above - below
+
     def line_words(self) -> str:
         """Return who stands on both sides of the line, and how far apart; empty where there is no line."""
         if self.line is None:
@@ -334,14 +340,13 @@ class Decision(frames.Shown):
         end = phrase("1 place ends here.")
         if self.places != 1:
             end = phrase("{places} places end here.", places=f"{self.places:,}")
-        values = [one.value for one in self.line]
-        above, below = (round(one, self.digits) for one in values)  # as the table shows them
+        values, gap = [one.value for one in self.line], self.line_gap
         least = number(10.0**-self.digits, self.digits, in_sentence=True)
-        told = {"last": last, "first": first, "points": number(above - below, self.digits, in_sentence=True)}
+        told = {"last": last, "first": first, "points": number(gap, self.digits, in_sentence=True)}
         apart = phrase("{last} and {first} are {points} points apart.", **told)
         if values[0] == values[1]:
             apart = phrase("{last} and {first} have the same value.", last=last, first=first)
-        elif above == below:
+        elif gap == 0:
             apart = phrase("{last} and {first} are less than {points} points apart.", **told | {"points": least})
         return f"{end} {apart}"
 

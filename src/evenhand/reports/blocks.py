@@ -663,7 +663,7 @@ def values_words(fit: Fit, table: Table, decision: Decision | None) -> str:
         "The line falls between {above} and {below}, {points} points apart",
         above=above,
         below=below,
-        points=number(round(last.value, table.digits) - round(first.value, table.digits), table.digits),  # as shown
+        points=number(decision.line_gap, table.digits),
     )
 
 
