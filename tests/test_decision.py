@@ -1,6 +1,7 @@
 """Decisions: three groups, lots that can be repeated, grades with their chances."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -156,3 +157,12 @@ def test_many_who_are_open_below_others_are_counted() -> None:
             counted = True
             assert decision.uneven_words().startswith(f"{found} objects are open below others")
     assert counted, "some panel must have many for this test to say anything"
+
+
+def test_a_choice_without_a_decision_is_refused_and_not_dropped(tmp_path: Path) -> None:
+    fit = eh.calibrate(eh.demo())
+    choice = Choice(("P28",), "a discussion", "the panel")
+    for write, name in ((eh.report, "x.html"), (eh.workbook, "x.xlsx")):
+        with pytest.raises(InputError, match="needs a decision"):
+            write(fit, tmp_path / name, choice=choice)
+        assert not (tmp_path / name).exists()

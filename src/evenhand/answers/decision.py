@@ -505,13 +505,13 @@ def decide(ranking: Ranking, places: int, *, lottery_seed: int | None = None) ->
     return Decision(ranking, places, inside, undecided, outside, drawn, lottery_seed, caution)
 
 
-def with_choice(decision: Decision, choice: Choice) -> Decision:
+def with_choice(decision: Decision | None, choice: Choice) -> Decision:
     """Return a decision with whom of the undecided the panel gave a place; the scores and ranks stay what they are.
 
     Raises
     ------
     InputError
-        If somebody is chosen whom the scores do not leave open, or more than there are places left.
+        If there is no decision, somebody is chosen whom the scores do not leave open, or more than there are places.
 
     Examples
     --------
@@ -520,6 +520,8 @@ def with_choice(decision: Decision, choice: Choice) -> Decision:
     >>> with_choice(found, Choice(found.undecided[:1], "It serves a region without other grants", "the chair")).choice
     Choice(objects=('P28',), reason='It serves a region without other grants', by='the chair')
     """
+    if decision is None:
+        raise InputError("A choice needs a decision on a number of places, and there is none.", kind="bad_option")
     chosen = dict.fromkeys(choice.objects)
     strangers = [label for label in chosen if label not in decision.undecided]
     if strangers:

@@ -201,7 +201,7 @@ def make_report(
     tell("writing the report", 0, None)
     with one_thread(min(fit.panel.n_objects, fit.panel.n_assessors)):
         ranking, decision, reason = _ranks(fit, top, seed, draws, lottery_seed)
-        if choice is not None and decision is not None:
+        if choice is not None:
             decision = with_choice(decision, choice)
         mark = fingerprint(fit, top=top, seed=seed, draws=draws, lottery_seed=lottery_seed)
         why_not = why_no_charts()

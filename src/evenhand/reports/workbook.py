@@ -175,7 +175,7 @@ def workbook(
     """
     check_target(path, known=(".xlsx",))
     decision = decision_for(found.combined, top, seed)
-    if choice is not None and decision is not None:
+    if choice is not None:
         decision = with_choice(decision, choice)
     alerted = find_alerts(found.combined, decision)
     summary = summarise_fit(found, top=top, seed=seed, grades=grades, priors=priors, decision=decision, alerted=alerted)
