@@ -13,6 +13,7 @@ from evenhand.answers.alerts import Alert
 from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
 from evenhand.answers.explain import Explanation, explain
+from evenhand.answers.support import values_mean
 from evenhand.errors import EvenhandError
 from evenhand.look import STATUS, status_word
 from evenhand.models.fit import Fit
@@ -682,6 +683,7 @@ def context(
         "decision": decision,
         "table": table,
         "table_words": values_words(fit, table, decision),
+        "points_words": values_mean(fit),
         "profile": None if decision is None else profile_of(decision),
         "objects": objects_of(fit, standings if shown is None else shown, decision),
         "assessors": assessors,

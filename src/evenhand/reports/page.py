@@ -25,7 +25,8 @@ from evenhand.answers.fingerprint import Fingerprint, fingerprint
 from evenhand.answers.influence import WithoutAssessor, without_assessors
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.answers.reliability import LARGEST
-from evenhand.answers.support import supported, worth_of_confidence
+from evenhand.answers.support import SAME_WITHOUT, supported, worth_of_confidence
+from evenhand.answers.verdicts import READ_AS
 from evenhand.compiled import one_thread
 from evenhand.errors import EvenhandError, LimitError, NotRankableError, Problem, bad_option, is_installed
 from evenhand.models.average import SA
@@ -131,12 +132,6 @@ _NAMED: Final = 30
 _GROUPS: Final = 6
 """Of up to this many groups the leader is named."""
 
-VERDICTS: Final = {"too few scores to tell": "the scores cannot tell"}
-"""Verdicts that people read in other words than data has."""
-
-SAME_WITHOUT: Final = ("cwa", "iba")
-"""Methods that come to the same as averages and calibration where no confidence was declared."""
-
 _CONFIDENCE: Final = {
     "uncertainty": "weighted by the standard deviations that the assessors declared",
     "confidence": "weighted by the confidences that the assessors declared",
@@ -237,7 +232,7 @@ def make_report(
             else None,
             decision=_no_decision_words(fit, top, reason)
             if ranking is None
-            else _decision_words(fit, ranking, decision, stops),
+            else _decision_words(fit, ranking, decision, alerted),
             method=_method_words(fit, ranking, mark, entered - fit.panel.n_assessments),
             mark=mark,
             pictures=_pictures(fit, compared, notes) if why_not is None else {},
@@ -406,11 +401,12 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
     return said
 
 
-def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, stops: Sequence[Alert]) -> list[str]:
+def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, alerted: Sequence[Alert]) -> list[str]:
     """Return the decision in plain words, a sentence or two a paragraph; without what must be checked first."""
     if decision is None:
         return _leading(fit, ranking)
-    said = [f"{decision.headline()}."]
+    stops = [one for one in alerted if one.level == "stop"]
+    said = [f"{decision.headline()}.", *(one.beside for one in alerted)]
     if stops:
         said.insert(0, f"No decision yet: {lowered(stops[0].headline)}. {stops[0].lines[0][0]}")
     said.append(decision.meaning())
@@ -585,7 +581,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         methods=methods,
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
         moves=laid_out["objects"] if any(one.explanation for one in laid_out["objects"]) else [],
-        verdicts=VERDICTS,
+        verdicts=READ_AS,
         reach=_reach(rows),
         rolls=_rolls(verdict),
         pulls=_pulls(report.influence),
