@@ -187,6 +187,10 @@ class Model(Protocol):
         """Return what all other scores say of each score, where least squares do not tell it; None where they do."""
         return None
 
+    def without(self, fit: Fit, row: int) -> tuple[Part, ...]:
+        """Return what a fit without a score says of it, all unknowns found anew; nothing where it has none."""
+        return ()
+
     @property
     def solved_by(self) -> str | None:
         """How values and biases were found, where that was not by a solver of normal equations."""
