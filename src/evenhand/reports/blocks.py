@@ -45,13 +45,16 @@ LISTED: Final = 12
 TWO_LINES: Final = {"in": 20, "undecided": 24, "out": 18}
 """So many names of a status are shown before the rest is folded; all of them where short ones fill two lines."""
 
-PAPER: Final = 10
-"""Rows of the table on the first sheet of paper, half of them above the line or more: the annex has all."""
+PAPER: Final = 5
+"""Rows below the line that a first sheet of paper has at least: the annex has all."""
+
+PRINTED: Final = 48
+"""Up to this many names of a status stand on paper; of more the first."""
 
 _SHORT: Final = 5
 """Labels of up to so many characters are short."""
 
-_LONG: Final = 16
+LONG: Final = 16
 """Labels of more characters than this get more room."""
 
 LEAST: Final = 6
@@ -127,7 +130,7 @@ class Table:
 def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None, sheet: int = 0) -> Table:
     """Return the table of all objects, with what is far from the line folded away.
 
-    Where a first sheet of paper has room for so many rows, it has all down to the last that is not out.
+    Where a first sheet of paper has room for so many rows, it has all down to the last that is not out; else as many.
     """
     kept = list(standings[:ROWS]) if len(standings) > ROWS else list(standings)
     digits = decimals(float(np.ptp(fit.panel.score)))
@@ -185,8 +188,8 @@ def _on_sheet(
         parts = Rows(tuple(above[:FIRST])), between, Rows(tuple(above[last:]))
     if len(below) - shown <= 2:  # a fold takes as much room as a row
         shown = len(below)
-    room = PAPER - min(len(above), PAPER // 2)
-    if shown <= room + 1 or len(above) + shown <= sheet:
+    room = max(PAPER, sheet - sum(len(one.rows) for one in parts if not one.paper))
+    if shown <= room + 1:
         return parts, _parts([(below[:shown], False), (below[shown:], True)], noun, digits)
     between = Rows(tuple(below[room:shown]), paper=_paper(below[room:], noun, digits))
     folded = _parts([(below[shown:], True)], noun, digits)
@@ -702,7 +705,7 @@ def context(
         else dict.fromkeys(STATUS, LISTED),
         "share": percent(fit.values.interval),
         "titled": any(one.title for one in standings),
-        "is_long": any(len(one.object) > _LONG for one in standings),
+        "is_long": any(len(one.object) > LONG for one in standings),
         "grouped": any(one.group for one in standings),
         "sides": {one.assessor: one.side for one in assessors if one.side},
     }

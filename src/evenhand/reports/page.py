@@ -37,6 +37,7 @@ from evenhand.models.noise import lifted_words
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
 from evenhand.reports import blocks
+from evenhand.reports.paper import Form, form_of, shares, sheet_of
 from evenhand.reports.summary import (
     MOST_DELETIONS,
     Summary,
@@ -101,17 +102,14 @@ _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 _PANEL: Final = 290
 """How wide the panels of charts are drawn, in pixels and but for names beside them: as a phone has room."""
 
-_LOW: Final = 290
-"""How high residuals are drawn."""
+_LOW: Final = 220
+"""How high residuals and what confidence is worth are drawn."""
 
 _CUT, _END = 22, 8
 """Labels of more characters than this are cut short where there is no room, before so many at their end."""
 
 _OUT: Final = 100
 """Up to this many of those who are out stand in the minutes."""
-
-_SHEET: Final = 26
-"""Rows of the table that a first sheet of paper has room for; a line of an alert takes that of two, as it may break."""
 
 _NUMBERS: Final = {
     "value_sd": "Spread of values",
@@ -363,7 +361,7 @@ def _narrow(name: str, panel: Mapping[str, Any]) -> dict[str, Any]:
         return dict(panel)
     if name == "assessor-graph":  # a circle stays round
         return {**panel, "width": _PANEL, "height": height * _PANEL / width}
-    low = {"height": _LOW} if name == "residuals" else {}  # side by side they fill a sheet of paper
+    low = {"height": _LOW} if name in ("residuals", "confidence") else {}  # side by side they fill a sheet of paper
     return {**panel, **low, "width": 1.2 * _PANEL, "autosize": {"type": "fit-x", "contains": "padding"}}
 
 
@@ -562,8 +560,13 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
     script = "".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("find.js", "page.js"))
     rows = standings(fit, report.ranks, verdict)
     written = datetime.now(UTC) if made is None else made
-    lines = sum(1 + len(one.lines) for one in report.alerts)
-    laid_out = blocks.context(fit, verdict, rows, sheet=0 if stops else _SHEET - 2 * lines)
+    told = None if report.supported is None else report.supported.method
+    form = form_of(fit, verdict, report.alerts, report.mark.settings["top"], told)
+    sheet = sheet_of(fit, verdict, report.alerts, report.decision, form)
+    laid_out = blocks.context(fit, verdict, rows, sheet=sheet.rows)
+    printed = [block for part in laid_out["table"].parts for block in part if not block.paper and not block.summary]
+    on_sheet = sum(len(block.rows) for block in printed)
+    has_rest = on_sheet < len(rows)
     methods = [] if report.comparison is None else report.comparison["methods"]
     if fit.panel.confidence == "none":  # methods that differ in what confidence counts are one
         methods = [row for row in methods if row["method"] not in SAME_WITHOUT or row["method"] == fit.method]
@@ -574,7 +577,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         report=report,
         fit=fit,
         method_name=partial(method_name, confidence=fit.panel.confidence),
-        supported_method=None if report.supported is None else report.supported.method,
+        supported_method=told,
         rows=ROWS,
         anchors={one.standing.object: f"#o{at}" for at, one in enumerate(laid_out["objects"])},
         stops=stops,
@@ -591,14 +594,19 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
             one.explanation is None or round(one.explanation.move, laid_out["table"].digits) == 0
             for one in laid_out["objects"]
         ),
-        has_rest=any(block.paper for part in laid_out["table"].parts for block in part),
         commands=[(f"{command} {option}", does) for one in stops for option, does in _corrections(one)],
         command=command,
         nearest=_nearest(errors, fit, report.supported),
         fits_in=_generous_first(report.reliability, [one.assessor for one in laid_out["assessors"]]),
+        form=form,
+        blank_form=Form(),
+        shares=shares(verdict, form),
+        row_height=sheet.height(on_sheet),
+        is_flowing=sheet.is_flowing(on_sheet) and not has_rest,
+        has_rest=has_rest,
+        annex_axis=blocks.Rows(tuple(rows[:ROWS])).axis,
         methods=methods,
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
-        moves=laid_out["objects"] if any(one.explanation for one in laid_out["objects"]) else [],
         verdicts=READ_AS,
         reach=_reach(rows),
         rolls=_rolls(verdict),
