@@ -403,6 +403,27 @@ def test_a_panel_in_groups_a_tiny_one_and_one_with_criteria_are_shown(chair: Any
             assert page.status_code == 200, (content, place, text(page)[:500])
 
 
+def test_what_joins_groups_is_asked_for_and_menus_speak_of_confidence_only_where_there_is_any(
+    chair: Any, demo: int
+) -> None:
+    apart = b"object,assessor,score\na,x,1\nb,x,2\na,y,2\nb,y,4\nc,u,5\nd,u,6\nc,v,7\nd,v,9\n"
+    panel = opened(chair, "scores.csv", apart)
+    page = seen(chair, f"/panels/{panel}/")
+    asked = re.search(r"Have (\w) also score (\w): one shared score joins the groups", text(page))
+    assert asked is not None
+    joined = opened(chair, "scores.csv", apart + f"{asked[2]},{asked[1]},3\n".encode())
+    assert "falls into" not in text(seen(chair, f"/panels/{joined}/"))
+    for place in (page, seen(chair, chair.post(f"/panels/{joined}/what-if/new").url)):
+        menu = place.content.decode().partition('name="method"')[2].partition("</select>")[0]
+        assert re.findall(r'value="(\w+)"[^>]*>(\w+)', menu) == [
+            ("cwc", "calibration"),
+            ("sa", "averages"),
+            ("medians", "medians"),
+        ]
+        assert "surer" not in menu
+    assert "surer scores count more" in text(seen(chair, f"/panels/{demo}/"))
+
+
 # --- who may come in ---------------------------------------------------------------------------------
 
 
