@@ -624,7 +624,7 @@ def test_the_keyboard_alone_leads_to_the_report(walk: Any, tmp_path: Path) -> No
     tab.heading("3 proposals are in")
     keys.press('nav a[href$="what-if"]')
     tab.heading("What if")
-    keys.press("main .button")
+    keys.press("main .actions .button")
     tab.heading("Nothing is changed")
     keys.to("#without")
     page.keyboard.type("Kaur")
@@ -633,7 +633,7 @@ def test_the_keyboard_alone_leads_to_the_report(walk: Any, tmp_path: Path) -> No
     keys.press(".changes .button")
     tab.heading("Nothing is changed")
     keys.press('nav a[href$="record"]')
-    tab.heading("Nothing is frozen")
+    tab.heading("Report and record")
     with page.expect_download() as download:
         keys.press('main a[href$="report.html"]')
     assert is_report(Path(download.value.path()).read_bytes())

@@ -32,6 +32,21 @@ METHODS: Final[Mapping[str, Any]] = {
 }
 """Methods, in words."""
 
+
+def methods_for(scores: Scores, choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the methods that a menu offers: where no confidence was declared, none that differs by it alone."""
+    if scores.confidence != "none":
+        return dict(METHODS)
+    from evenhand.answers.support import SAME_WITHOUT
+
+    plain = {"cwc": _("calibration"), "sa": _("averages")}
+    return {
+        name: plain.get(name, words)
+        for name, words in METHODS.items()
+        if name not in SAME_WITHOUT or name == choices.get("method")
+    }
+
+
 REFINEMENTS: Final[Mapping[str, tuple[Any, Mapping[str, Any]]]] = {
     "": (_("none"), {}),
     "shrink": (_("thin evidence counts less (shrunk to the mean)"), {"shrink": True}),
