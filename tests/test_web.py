@@ -92,6 +92,21 @@ def test_roles_of_columns_can_be_changed(chair: Any) -> None:
     assert "Looks like the mean" in text(seen(chair, f"/panels/{panel}/reading"))
 
 
+def test_levels_between_high_and_low_are_shown_in_words_and_nothing_is_said_of_a_file_not_read(chair: Any) -> None:
+    rows = [
+        f"P{o},A{a},{o + a},{('very sure', 'fairly sure', 'no idea')[(o + a) % 3]}" for o in range(4) for a in range(3)
+    ]
+    content = "\n".join(["proposal,assessor,score,confidence", *rows]).encode()
+    panel = opened(chair, "sure.csv", content.replace(b"no idea", b"dunno"))
+    page = text(seen(chair, f"/panels/{panel}/reading"))
+    assert "“dunno” stands in 4 cells of “confidence”." in page
+    assert "No column is left out" not in page
+    assert "says nothing on how sure" not in page
+    chair.post(f"/panels/{panel}/reading/settings", {"level-dunno": "low"})
+    page = text(seen(chair, f"/panels/{panel}/assessors/0"))
+    assert re.search(r"P0 0 high .* P1 1 rather high .* P2 2 rather low", page)
+
+
 def test_pasted_cells_are_a_panel(chair: Any) -> None:
     page = chair.post("/upload", {"cells": "proposal\tassessor\tscore\nA\tx\t6\nA\ty\t7\nB\tx\t4\nB\ty\t6\n"})
     assert heading(seen(chair, page.url)) == "Read: 4 scores by 2 assessors on 2 proposals"
