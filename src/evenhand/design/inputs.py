@@ -332,8 +332,9 @@ def whole_numbers(given: object, members: Members, role: str, default: int) -> C
         raise bad_option(
             f"{_IN_WORDS[role]} needs a number for each of {count_of(count, members.side)}, not {len(cells)}."
         )
+    read = 1 if isinstance(given, int | float | np.number) else count
     numbers = []
-    for label, cell in zip(members.labels, cells, strict=True):
+    for label, cell in zip(members.labels[:read], cells[:read], strict=True):
         number = default if cell is None or cell == "" else parse_number(cell)
         if number is None or not float(number).is_integer() or number < 0 or number > 2**31:
             raise bad_option(
@@ -342,14 +343,14 @@ def whole_numbers(given: object, members: Members, role: str, default: int) -> C
                 where=f"{members.side} {label}",
             )
         numbers.append(int(number))
-    return np.asarray(numbers, dtype=np.int64)
+    return np.resize(np.asarray(numbers, dtype=np.int64), count)
 
 
 def said_of(given: object, members: Members, role: str) -> Flags:
     """Say of which members a number was given (n)."""
     cells = _cells(given, members, role)
-    if cells is None:
-        return np.zeros(len(members.labels), dtype=bool)
+    if cells is None or isinstance(given, int | float | np.number):
+        return np.full(len(members.labels), cells is not None and not _says_nothing(given))
     return np.array([not _says_nothing(cell) for cell in cells])
 
 

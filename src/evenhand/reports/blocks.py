@@ -13,6 +13,7 @@ from evenhand.answers.alerts import Alert
 from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
 from evenhand.answers.explain import Explanation, explain
+from evenhand.answers.support import values_mean
 from evenhand.errors import EvenhandError
 from evenhand.look import STATUS, status_word
 from evenhand.models.fit import Fit
@@ -44,13 +45,16 @@ LISTED: Final = 12
 TWO_LINES: Final = {"in": 20, "undecided": 24, "out": 18}
 """So many names of a status are shown before the rest is folded; all of them where short ones fill two lines."""
 
-PAPER: Final = 10
-"""Rows of the table on the first sheet of paper, half of them above the line or more: the annex has all."""
+PAPER: Final = 5
+"""Rows below the line that a first sheet of paper has at least: the annex has all."""
+
+PRINTED: Final = 48
+"""Up to this many names of a status stand on paper; of more the first."""
 
 _SHORT: Final = 5
 """Labels of up to so many characters are short."""
 
-_LONG: Final = 16
+LONG: Final = 16
 """Labels of more characters than this get more room."""
 
 LEAST: Final = 6
@@ -123,7 +127,7 @@ class Table:
 def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None, sheet: int = 0) -> Table:
     """Return the table of all objects, with what is far from the line folded away.
 
-    Where a first sheet of paper has room for so many rows, it has all down to the last that is not out.
+    Where a first sheet of paper has room for so many rows, it has all down to the last that is not out; else as many.
     """
     kept = list(standings[:ROWS]) if len(standings) > ROWS else list(standings)
     digits = decimals(float(np.ptp(fit.panel.score)))
@@ -181,8 +185,8 @@ def _on_sheet(
         parts = Rows(tuple(above[:FIRST])), between, Rows(tuple(above[last:]))
     if len(below) - shown <= 2:  # a fold takes as much room as a row
         shown = len(below)
-    room = PAPER - min(len(above), PAPER // 2)
-    if shown <= room + 1 or len(above) + shown <= sheet:
+    room = max(PAPER, sheet - sum(len(one.rows) for one in parts if not one.paper))
+    if shown <= room + 1:
         return parts, _parts([(below[:shown], False), (below[shown:], True)], noun, digits)
     between = Rows(tuple(below[room:shown]), paper=_paper(below[room:], noun, digits))
     folded = _parts([(below[shown:], True)], noun, digits)
@@ -682,6 +686,7 @@ def context(
         "decision": decision,
         "table": table,
         "table_words": values_words(fit, table, decision),
+        "points_words": values_mean(fit),
         "profile": None if decision is None else profile_of(decision),
         "objects": objects_of(fit, standings if shown is None else shown, decision),
         "assessors": assessors,
@@ -698,7 +703,7 @@ def context(
         else dict.fromkeys(STATUS, LISTED),
         "share": percent(fit.values.interval),
         "titled": any(one.title for one in standings),
-        "is_long": any(len(one.object) > _LONG for one in standings),
+        "is_long": any(len(one.object) > LONG for one in standings),
         "grouped": any(one.group for one in standings),
         "sides": {one.assessor: one.side for one in assessors if one.side},
     }

@@ -151,7 +151,8 @@ def _above(fit: Fit, decision: Decision | None, alerted: Sequence[Summary]) -> l
             Line(""),
         ]
     chosen = "" if decision is None else decision.choice_words()
-    return [Line(headline, "title"), *alerts, Line(meaning), *([Line(chosen)] if chosen else []), Line("")]
+    beside = [Line(one["beside"], "check") for one in alerted if one["beside"]]
+    return [Line(headline, "title"), *beside, *alerts, Line(meaning), *([Line(chosen)] if chosen else []), Line("")]
 
 
 def alert_lines(alerted: Sequence[Summary]) -> list[Line]:

@@ -25,7 +25,8 @@ from evenhand.answers.fingerprint import Fingerprint, fingerprint
 from evenhand.answers.influence import WithoutAssessor, without_assessors
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.answers.reliability import LARGEST
-from evenhand.answers.support import supported, worth_of_confidence
+from evenhand.answers.support import SAME_WITHOUT, supported, worth_of_confidence
+from evenhand.answers.verdicts import READ_AS
 from evenhand.compiled import one_thread
 from evenhand.errors import EvenhandError, LimitError, NotRankableError, Problem, bad_option, is_installed
 from evenhand.models.average import SA
@@ -35,6 +36,7 @@ from evenhand.models.noise import lifted_words
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
 from evenhand.reports import blocks
+from evenhand.reports.paper import Form, form_of, shares, sheet_of
 from evenhand.reports.summary import (
     MOST_DELETIONS,
     Summary,
@@ -99,17 +101,14 @@ _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 _PANEL: Final = 290
 """How wide the panels of charts are drawn, in pixels and but for names beside them: as a phone has room."""
 
-_LOW: Final = 290
-"""How high residuals are drawn."""
+_LOW: Final = 220
+"""How high residuals and what confidence is worth are drawn."""
 
 _CUT, _END = 22, 8
 """Labels of more characters than this are cut short where there is no room, before so many at their end."""
 
 _OUT: Final = 100
 """Up to this many of those who are out stand in the minutes."""
-
-_SHEET: Final = 26
-"""Rows of the table that a first sheet of paper has room for; a line of an alert takes that of two, as it may break."""
 
 _NUMBERS: Final = {
     "value_sd": "Spread of values",
@@ -130,12 +129,6 @@ _NAMED: Final = 30
 
 _GROUPS: Final = 6
 """Of up to this many groups the leader is named."""
-
-VERDICTS: Final = {"too few scores to tell": "the scores cannot tell"}
-"""Verdicts that people read in other words than data has."""
-
-SAME_WITHOUT: Final = ("cwa", "iba")
-"""Methods that come to the same as averages and calibration where no confidence was declared."""
 
 _CONFIDENCE: Final = {
     "uncertainty": "weighted by the standard deviations that the assessors declared",
@@ -237,7 +230,7 @@ def make_report(
             else None,
             decision=_no_decision_words(fit, top, reason)
             if ranking is None
-            else _decision_words(fit, ranking, decision, stops),
+            else _decision_words(fit, ranking, decision, alerted),
             method=_method_words(fit, ranking, mark, entered - fit.panel.n_assessments),
             mark=mark,
             pictures=_pictures(fit, compared, notes) if why_not is None else {},
@@ -353,7 +346,7 @@ def _narrow(name: str, panel: Mapping[str, Any]) -> dict[str, Any]:
         return dict(panel)
     if name == "assessor-graph":  # a circle stays round
         return {**panel, "width": _PANEL, "height": height * _PANEL / width}
-    low = {"height": _LOW} if name == "residuals" else {}  # side by side they fill a sheet of paper
+    low = {"height": _LOW} if name in ("residuals", "confidence") else {}  # side by side they fill a sheet of paper
     return {**panel, **low, "width": 1.2 * _PANEL, "autosize": {"type": "fit-x", "contains": "padding"}}
 
 
@@ -406,11 +399,12 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
     return said
 
 
-def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, stops: Sequence[Alert]) -> list[str]:
+def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, alerted: Sequence[Alert]) -> list[str]:
     """Return the decision in plain words, a sentence or two a paragraph; without what must be checked first."""
     if decision is None:
         return _leading(fit, ranking)
-    said = [f"{decision.headline()}."]
+    stops = [one for one in alerted if one.level == "stop"]
+    said = [f"{decision.headline()}.", *(one.beside for one in alerted)]
     if stops:
         said.insert(0, f"No decision yet: {lowered(stops[0].headline)}. {stops[0].lines[0][0]}")
     said.append(decision.meaning())
@@ -551,8 +545,13 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     script = "".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("find.js", "page.js"))
     rows = standings(fit, report.ranks, verdict)
     written = datetime.now(UTC) if made is None else made
-    lines = sum(1 + len(one.lines) for one in report.alerts)
-    laid_out = blocks.context(fit, verdict, rows, sheet=0 if stops else _SHEET - 2 * lines)
+    told = None if report.supported is None else report.supported.method
+    form = form_of(fit, verdict, report.alerts, report.mark.settings["top"], told)
+    sheet = sheet_of(fit, verdict, report.alerts, report.decision, form)
+    laid_out = blocks.context(fit, verdict, rows, sheet=sheet.rows)
+    printed = [block for part in laid_out["table"].parts for block in part if not block.paper and not block.summary]
+    on_sheet = sum(len(block.rows) for block in printed)
+    has_rest = on_sheet < len(rows)
     methods = [] if report.comparison is None else report.comparison["methods"]
     if fit.panel.confidence == "none":  # methods that differ in what confidence counts are one
         methods = [row for row in methods if row["method"] not in SAME_WITHOUT or row["method"] == fit.method]
@@ -563,7 +562,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         report=report,
         fit=fit,
         method_name=partial(method_name, confidence=fit.panel.confidence),
-        supported_method=None if report.supported is None else report.supported.method,
+        supported_method=told,
         rows=ROWS,
         anchors={one.standing.object: f"#o{at}" for at, one in enumerate(laid_out["objects"])},
         stops=stops,
@@ -580,12 +579,17 @@ def render(report: Report, *, made: datetime | None = None) -> str:
             one.explanation is None or round(one.explanation.move, laid_out["table"].digits) == 0
             for one in laid_out["objects"]
         ),
-        has_rest=any(block.paper for part in laid_out["table"].parts for block in part),
+        form=form,
+        blank_form=Form(),
+        shares=shares(verdict, form),
+        row_height=sheet.height(on_sheet),
+        is_flowing=sheet.is_flowing(on_sheet) and not has_rest,
+        has_rest=has_rest,
+        annex_axis=blocks.Rows(tuple(rows[:ROWS])).axis,
         commands=[command for one in stops for command in _commands(one)],
         methods=methods,
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
-        moves=laid_out["objects"] if any(one.explanation for one in laid_out["objects"]) else [],
-        verdicts=VERDICTS,
+        verdicts=READ_AS,
         reach=_reach(rows),
         rolls=_rolls(verdict),
         pulls=_pulls(report.influence),

@@ -37,7 +37,7 @@ def methods_for(scores: Scores, choices: Mapping[str, Any]) -> dict[str, Any]:
     """Return the methods that a menu offers: where no confidence was declared, none that differs by it alone."""
     if scores.confidence != "none":
         return dict(METHODS)
-    from evenhand.reports.page import SAME_WITHOUT
+    from evenhand.answers.support import SAME_WITHOUT
 
     plain = {"cwc": _("calibration"), "sa": _("averages")}
     return {

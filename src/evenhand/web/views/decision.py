@@ -258,7 +258,7 @@ def assessors(request: HttpRequest, pk: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(answer: Answer) -> HttpResponse:
-        from evenhand.reports.page import VERDICTS
+        from evenhand.answers.verdicts import READ_AS
 
         told, context = _reliability(answer), shown(panel, answer)
         order = {one.assessor: at for at, one in enumerate(context["assessors"])}
@@ -266,7 +266,7 @@ def assessors(request: HttpRequest, pk: int) -> HttpResponse:
             told["assessors"].sort(key=lambda row: order.get(row["assessor"], 0))
             luck = [row["estimate"] for row in told["shares"] if row["part"] == "bias"]
             context |= {"luck": luck[0] if luck else None, "fitting": _by_verdict(told["assessors"])}
-        return page(request, "assessors.html", panel, reliability=told, verdicts=VERDICTS, **context)
+        return page(request, "assessors.html", panel, reliability=told, verdicts=READ_AS, **context)
 
     return when_done(request, answering(panel), show, panel)
 
@@ -303,7 +303,7 @@ def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(answer: Answer) -> HttpResponse:
-        from evenhand.reports.page import VERDICTS
+        from evenhand.answers.verdicts import READ_AS
 
         scores = answer.fit.panel
         if at >= len(scores.assessors):
@@ -326,7 +326,7 @@ def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         fits = {} if told is None else {row["assessor"]: row["verdict"] for row in told["assessors"]}
         furthest = max(rows, key=lambda row: abs(row["left"]), default=None)
         reach = 0.0 if furthest is None else abs(furthest["left"])
-        context |= {"furthest": furthest, "verdict": VERDICTS.get(fits.get(label, ""), fits.get(label))}
+        context |= {"furthest": furthest, "verdict": READ_AS.get(fits.get(label, ""), fits.get(label))}
         context |= {"axis": axis([reach], about=0.0) if reach > 0 else None}
         return page(request, "assessor.html", panel, label=label, one=one, rows=rows, **context)
 
@@ -363,8 +363,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
 
     def show(found: dict[str, Any]) -> HttpResponse:
         context = shown(panel, found["answer"])
-        from evenhand.answers.support import method_means
-        from evenhand.reports.page import SAME_WITHOUT
+        from evenhand.answers.support import SAME_WITHOUT, method_means
 
         told, fit = found["told"], found["answer"].fit
         advised, used = None if told is None else told.method, fit.method
