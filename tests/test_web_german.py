@@ -72,10 +72,11 @@ def in_tables() -> Iterator[Message]:
     from evenhand.answers.verdicts import READ_AS, Verdict
     from evenhand.look import STATUS
     from evenhand.models.fit import METHOD_NAMES, PLAIN_NAMES, REFINEMENT_NAMES
+    from evenhand.panel.confidence import LEVEL_NAMES
     from evenhand.panel.headings import BESIDE
     from evenhand.panel.reading import _FORMS, LAYOUTS
 
-    yield from ((words, None) for table in (LAYOUTS, _FORMS, BESIDE) for words in table.values() if words)
+    yield from ((words, None) for table in (LAYOUTS, _FORMS, BESIDE, LEVEL_NAMES) for words in table.values() if words)
     methods = (METHOD_NAMES.values(), PLAIN_NAMES.values(), REFINEMENT_NAMES.values())
     tables = (_NOISE_WORDS.values(), *methods, get_args(Verdict))
     yield from ((words, None) for words in READ_AS.values())

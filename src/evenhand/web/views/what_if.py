@@ -136,8 +136,7 @@ def _choices(panel: Panel, wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _named(changes: Sequence[Mapping[str, Any]]) -> str:
     """Return changes as the name of a scenario."""
-    brief = {"student": _("outlying scores count less"), "shrink": _("thin evidence counts less")}
-    words = [brief.get(one.get("value", ""), in_words(one)) for one in changes]
+    words = [_assumed(one["value"]) if one.get("name") == "refinement" else in_words(one) for one in changes]
     return sentence(", ".join(words))[:_NAME]
 
 
@@ -195,14 +194,17 @@ def in_words(change: Mapping[str, Any]) -> str:
         "places": lambda value: _("with %(number)s places") % {"number": value},
         "method": lambda value: _("by %(method)s") % {"method": _brief_method(value)},
         "refinement": lambda value: (
-            _("assuming that %(words)s") % {"words": REFINEMENTS[value][0]}
-            if value
-            else _("without further assumption")
+            _("assuming that %(words)s") % {"words": _assumed(value)} if value else _assumed("")
         ),
         "gauge": lambda value: _("with zero bias at %(gauge)s") % {"gauge": value},
         "factor": lambda value: _("with a factor of %(factor)s between levels") % {"factor": f"{value:g}"},
     }
     return str(words[change["name"]](change["value"]))
+
+
+def _assumed(name: str) -> str:
+    """Return a further assumption in words, without what only statisticians call it."""
+    return str(REFINEMENTS[name][0]).partition(" (")[0] if name else _("without further assumption")
 
 
 def _brief_method(name: str) -> str:
