@@ -116,7 +116,9 @@ class Alert:
     outcomes
         What else would come out, side by side.
     scores
-        The scores to check first, by their position in the panel.
+        The scores that it speaks of, by their position in the panel.
+    assessors, method
+        The assessor on whom each status hangs; the method that the scores support instead.
     beside
         What stands in a line under the headline of the decision, where that must not be read alone.
     """
@@ -129,6 +131,8 @@ class Alert:
     remedy: str = ""
     outcomes: tuple[Outcome, ...] = ()
     scores: tuple[int, ...] = ()
+    assessors: tuple[str, ...] = ()
+    method: str = ""
     beside: str = ""
 
     @property
@@ -297,6 +301,7 @@ def _far_scores(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
             else phrase("{count} scores are far from what all others predict", count=f"{len(far):,}"),
             tuple(_far_line(fit, at) for at in far[:_LINES]),
             where=name_some([_place(panel, at) for at in far]),
+            scores=tuple(far),
             remedy=phrase(
                 "Ask whether it is meant; {option} lets such scores pull less.", option=argument("tails", "student")
             ),
@@ -557,7 +562,13 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         tuple(lines),
         where=name_some([one.object for one in found]),
         remedy="`evenhand next FILE` says which further scores would settle it.",
+        assessors=tuple(_decisive(one, held[one.object])[0] for one in found),
     )
+
+
+def _decisive(standing: Standing, held: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    """Return the assessor without whom an object moves furthest, and its place then."""
+    return max(held, key=lambda one: abs(one[1] - standing.place))
 
 
 def _held(one: Standing, held: Mapping[str, Sequence[tuple[str, int]]], noun: str) -> str:
@@ -568,7 +579,7 @@ def _held(one: Standing, held: Mapping[str, Sequence[tuple[str, int]]], noun: st
 def _hanging_line(
     fit: Fit, standing: Standing, held: Sequence[tuple[str, int]], surprise: Floats | None
 ) -> tuple[str, str]:
-    who, place = max(held, key=lambda one: abs(one[1] - standing.place))
+    who, place = _decisive(standing, held)
     its, name = called(who, "assessor"), called(standing.object, sentence(fit.panel.noun))
     is_in, panel = standing.status == "in", fit.panel
     told = {"who": its, "before": f"{standing.place:,}", "after": f"{place:,}"}
@@ -610,6 +621,7 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
             rival.lines,
             where=name_some(rival.changed) or None,
             remedy=rival.remedy,
+            method=rival.other.fit.method,
             beside=rival.beside,
         )
 

@@ -482,7 +482,7 @@ def _move(told: Explanation | None, digits: int) -> str:
 
 def declared_words(panel: Panel) -> list[str]:
     """Return how sure each assessor said to be, as a table shows it; empty where nothing was said."""
-    return ["" if one is None else one if isinstance(one, str) else f"{one:.3g}" for one in declared(panel)[1]]
+    return ["" if one is None else phrase(one) if isinstance(one, str) else f"{one:.3g}" for one in declared(panel)[1]]
 
 
 @dataclass(frozen=True, slots=True)

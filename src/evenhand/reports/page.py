@@ -102,7 +102,7 @@ _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 _PANEL: Final = 290
 """How wide the panels of charts are drawn, in pixels and but for names beside them: as a phone has room."""
 
-_LOW: Final = 220
+_LOW: Final = 250
 """How high residuals and what confidence is worth are drawn."""
 
 _CUT, _END = 22, 8
@@ -361,7 +361,8 @@ def _narrow(name: str, panel: Mapping[str, Any]) -> dict[str, Any]:
         return dict(panel)
     if name == "assessor-graph":  # a circle stays round
         return {**panel, "width": _PANEL, "height": height * _PANEL / width}
-    low = {"height": _LOW} if name in ("residuals", "confidence") else {}  # side by side they fill a sheet of paper
+    is_square = name in ("residuals", "confidence") and height == width
+    low = {"height": _LOW} if is_square else {}  # side by side they fill a sheet of paper
     return {**panel, **low, "width": 1.2 * _PANEL, "autosize": {"type": "fit-x", "contains": "padding"}}
 
 
@@ -505,8 +506,7 @@ def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint, held: in
             f"The panel falls into {groups:,} groups that share neither assessor nor {panel.noun}: each was calibrated "
             "on its own, and values of different groups cannot be compared."
         )
-    if not fit.model.is_plain:
-        said.append(f"The method was {fit.name}.")
+    said.append(f"The method was {fit.name}.")
     if panel.factor is not None and fit.model.uses_confidence:
         said.append(
             f"From one level of confidence to the next the standard deviation changes by a factor {panel.factor:g}."
