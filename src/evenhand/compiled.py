@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -61,26 +61,27 @@ def wants_loops(count: int) -> bool:
 
 
 @cache
-def compiled(loop: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(loop: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Return a loop as machine code, compiled once and kept on disk for the next run.
 
     It is kept beside the package, or in the user's cache; where neither can be written, in a directory of the user's
     own among temporary files; and where there is none, not at all.
     """
-    from numba import config, njit
+    import numba
 
+    config: Any = numba.config
+    njit: Callable[..., Callable[..., Callable[..., Any]]] = partial(numba.njit, nogil=True, **options)
     try:
-        return njit(nogil=True, cache=True)(loop)
+        return njit(cache=True)(loop)
     except RuntimeError:  # there is no place that can be written
         directory = _own_directory()
         if directory is None:
-            return njit(nogil=True)(loop)
-    numba: Any = config
-    before, numba.CACHE_DIR = numba.CACHE_DIR, directory
+            return njit()(loop)
+    before, config.CACHE_DIR = config.CACHE_DIR, directory
     try:
-        return njit(nogil=True, cache=True)(loop)
+        return njit(cache=True)(loop)
     finally:
-        numba.CACHE_DIR = before
+        config.CACHE_DIR = before
 
 
 def _own_directory() -> str | None:

@@ -332,8 +332,9 @@ def whole_numbers(given: object, members: Members, role: str, default: int) -> C
         raise bad_option(
             f"{_IN_WORDS[role]} needs a number for each of {count_of(count, members.side)}, not {len(cells)}."
         )
+    read = 1 if isinstance(given, int | float | np.number) else count
     numbers = []
-    for label, cell in zip(members.labels, cells, strict=True):
+    for label, cell in zip(members.labels[:read], cells[:read], strict=True):
         number = default if cell is None or cell == "" else parse_number(cell)
         if number is None or not float(number).is_integer() or number < 0 or number > 2**31:
             raise bad_option(
@@ -342,14 +343,14 @@ def whole_numbers(given: object, members: Members, role: str, default: int) -> C
                 where=f"{members.side} {label}",
             )
         numbers.append(int(number))
-    return np.asarray(numbers, dtype=np.int64)
+    return np.resize(np.asarray(numbers, dtype=np.int64), count)
 
 
 def said_of(given: object, members: Members, role: str) -> Flags:
     """Say of which members a number was given (n)."""
     cells = _cells(given, members, role)
-    if cells is None:
-        return np.zeros(len(members.labels), dtype=bool)
+    if cells is None or isinstance(given, int | float | np.number):
+        return np.full(len(members.labels), cells is not None and not _says_nothing(given))
     return np.array([not _says_nothing(cell) for cell in cells])
 
 
@@ -426,6 +427,11 @@ def expected_of(given: Any, objects: Members, assessors: Members, *, form: str, 
     else:
         matrix = np.asarray(given, dtype=object if not isinstance(given, np.ndarray) else None)
         _check_shape(matrix.shape, objects, assessors, form)
+        if matrix.dtype.kind == "f" and form != "bids":
+            by_object = matrix.T.ravel().astype(np.float64)
+            told = np.flatnonzero(~np.isnan(by_object))
+            if _is_sound(by_object[told], form).all():
+                return _told(told, by_object[told], objects, assessors, form, factor)
         labels = [(a, o) for a in assessors.labels for o in objects.labels]
         cells = matrix.ravel().tolist()
     return expected_from(labels, cells, objects, assessors, form=form, factor=factor)
@@ -580,11 +586,16 @@ def expected_by_columns(
     if ratings.numbers is not None:
         plainly = bid_number(ratings.numbers) if form == "bids" else ratings.numbers
         number = np.where(plain, plainly, number)
-    is_sound = (number > 0) & (number < np.inf) if form == "uncertainty" else (number >= 0) & (number <= 1)
+    is_sound = _is_sound(number, form)
     if not is_sound.all():
         row = int(np.argmin(is_sound))
         raise _bad_rating(ratings[row], (assessor[row], object_[row]), form)
     return _told(places[1] * len(assessors.labels) + places[0], number, objects, assessors, form, factor)
+
+
+def _is_sound(number: Floats, form: str) -> Flags:
+    """Say of some numbers whether they can be what they are for."""
+    return np.asarray((number > 0) & (number < np.inf) if form == "uncertainty" else (number >= 0) & (number <= 1))
 
 
 def _rated_cell(cell: Any, form: str, words: Mapping[str, int], decimal_comma: bool) -> float:

@@ -158,6 +158,8 @@ def pairs_within(given: Any, members: Members, what: str) -> Codes:
 
 def _apart(pairs: Codes, object_: Codes, assessor: Codes) -> Limits:
     """Return limits: of two assessors one at most reads an object."""
+    if not pairs.size:
+        return Limits()
     order = np.argsort(assessor, kind="stable")
     begin = np.searchsorted(assessor[order], np.arange(max(assessor.max(initial=0), pairs.max(initial=0)) + 2))
     both, groups, about = [], [], []
@@ -175,6 +177,8 @@ def _apart(pairs: Codes, object_: Codes, assessor: Codes) -> Limits:
 
 def _each_other(keys_written: Codes, keys: Codes, width: int) -> Limits:
     """Return limits: where a may read what b wrote and b what a wrote, one of the two at most does."""
+    if not keys_written.size:
+        return Limits()
     object_, assessor = np.divmod(keys, width)
     work, author = np.divmod(keys_written, width)  # by object
     by_author = np.argsort(author, kind="stable")

@@ -114,16 +114,16 @@ class _State(NamedTuple):
     """
 
     pair: Records
-    """Object, assessor, precision, expertise, whether it is fixed and taken, and where its entries begin (K + 1).
+    """Object, assessor, precision, expertise, whether it is fixed and taken, and where its entries begin and end (K).
 
     In the same records, ``offer`` is a pair and ``listed`` a slot in an order by assessors: see ``assessor``.
     """
     slot: Records
     """Pair, object, assessor, precision, and its place among those listed."""
     object: Records
-    """Where its pairs and its slots begin, and its confidence C_o (n_O + 1)."""
+    """Where its pairs and its slots begin and end, and its confidence C_o (n_O)."""
     assessor: Records
-    """Where offers and slots begin, least, most and present load, and 1 / C'_a (n_A + 1).
+    """Where offers begin, and with them slots, and end; least, most and present load, and 1 / C'_a (n_A).
 
     ``met`` is sum_o c_ao c_xo of the assessor in hand with each other, and ``mark`` the pair with the object in hand.
     """
@@ -138,7 +138,8 @@ class _Scratch(NamedTuple):
 
     seen: Codes
     queue: Codes
-    clock: Codes
+    end: Records
+    """The two ends of a search: how many are in their queue, how many of these are done, and how they mark them."""
     step: Codes
     """Slots of a move, the pairs that they get, and those that they had (3 x `MOST_STEPS`)."""
     kind: Records
@@ -178,7 +179,7 @@ def exchange(
         first = first or gain
         if scratch.change[0] == 0 or gain < max(ENOUGH * first, TOO_LITTLE * n_objects):
             break
-    return state.pair["taken"][:-1].copy(), changes
+    return state.pair["taken"].copy(), changes
 
 
 def _state(task: Task, chosen: Flags) -> _State:
@@ -195,31 +196,31 @@ def _state(task: Task, chosen: Flags) -> _State:
     total = np.bincount(reader, weights=precision, minlength=n_assessors)
     sums = task.limits.sums(chosen)
     entries, entry = task.entries
+    slots = np.concatenate([[0], np.cumsum(np.bincount(task.object[held], minlength=n_objects))])
     return _State(
         pair=_records(
-            n_pairs + 1,
             object=task.object,
             assessor=task.assessor,
             precision=task.precision,
             expertise=np.zeros(n_pairs) if task.expertise is None else task.expertise,
-            entries=entries,
+            entries=entries[:-1],
+            entries_end=entries[1:],
             offer=np.argsort(task.assessor, kind="stable"),
             listed=listed,
             fixed=task.fixed,
             taken=chosen,
         ),
-        slot=_records(
-            held.size, pair=held, object=task.object[held], assessor=reader, precision=precision, place=place
-        ),
+        slot=_records(pair=held, object=task.object[held], assessor=reader, precision=precision, place=place),
         object=_records(
-            n_objects + 1,
-            pairs=task.start,
-            slots=np.concatenate([[0], np.cumsum(np.bincount(task.object[held], minlength=n_objects))]),
+            pairs=task.start[:-1],
+            pairs_end=task.start[1:],
+            slots=slots[:-1],
+            slots_end=slots[1:],
             confidence=np.bincount(task.object[held], weights=precision, minlength=n_objects).astype(np.float64),
         ),
         assessor=_records(
-            n_assessors + 1,
-            offers=offers,
+            offers=offers[:-1],
+            offers_end=offers[1:],
             least=np.minimum(task.least_load, load),  # what was broken before need not be mended
             most=np.maximum(task.most_load, load),
             load=load,
@@ -227,9 +228,8 @@ def _state(task: Task, chosen: Flags) -> _State:
             met=np.zeros(n_assessors),
             mark=np.full(n_assessors, -1),
         ),
-        entry=_records(entry.size, limit=task.limits.limit[entry], weight=task.limits.weight[entry]),
+        entry=_records(limit=task.limits.limit[entry], weight=task.limits.weight[entry]),
         limit=_records(
-            sums.size,
             sum=sums,
             least=np.minimum(task.limits.least, sums) - SLACK,
             most=np.maximum(task.limits.most, sums) + SLACK,
@@ -237,53 +237,63 @@ def _state(task: Task, chosen: Flags) -> _State:
     )
 
 
-def _records(count: int, **columns: NDArray[Any]) -> Records:
-    """Return arrays of whole numbers, numbers or flags as one of records, with zeros after the last of each."""
+def _records(**columns: NDArray[Any]) -> Records:
+    """Return arrays of whole numbers, numbers or flags, all of one size, as one of records."""
     kinds = {"b": np.bool_, "f": np.float64}  # always alike, so that loops are compiled once
     form = [(name, kinds.get(column.dtype.kind, np.int64)) for name, column in columns.items()]
-    found = np.zeros(count, dtype=np.dtype(form, align=True))
+    found = np.zeros(max(column.size for column in columns.values()), dtype=np.dtype(form, align=True))
     for name, column in columns.items():
-        found[name][: column.size] = column
+        found[name] = column
     return found
 
 
 def _scratch(n_objects: int, n_assessors: int) -> _Scratch:
+    none = np.zeros(2, dtype=np.int64)
     return _Scratch(
         seen=np.zeros(n_objects + n_assessors, dtype=np.int64),
         queue=np.zeros((2, REACH), dtype=np.int64),
-        clock=np.zeros(1, dtype=np.int64),
+        end=_records(mark=np.arange(2), done=none, size=none),
         step=np.zeros((3, MOST_STEPS), dtype=np.int64),
-        kind=_records(2, tried=np.zeros(2, dtype=np.int64), saved=np.zeros(2)),
+        kind=_records(tried=none, saved=np.zeros(2)),
         change=np.zeros(4),
     )
 
 
 @cache
 def compiled_pass() -> Pass:
-    """Return a pass as machine code; what it calls has no way in from Python, which would take long to make."""
+    """Return a pass as machine code.
+
+    What would take long to make is left out: ways in from Python to what it calls, counts of references, which nothing
+    here changes, and checks for a division by zero.
+    """
     from numba import njit
 
-    without: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    names, inner = dict(globals()), njit(nogil=True, **without)
-    for loop in (_measured, _put, _tally, _keeps, _joined, _relieved, _offered, _swapped, _gains, one_pass):
-        compile_ = compiled if loop is one_pass else inner
-        names[loop.__name__] = compile_(FunctionType(loop.__code__, names, loop.__name__))
+    without: dict[str, Any] = {"no_cfunc_wrapper": True, "error_model": "numpy", "_nrt": False}
+    within: dict[str, Any] = {"no_cpython_wrapper": True, "nogil": True, **without}
+    names, inner = dict(globals()), njit(**within)
+    for loop in (_measured, _put, _tally, _joined, _relieved, _offered, _swapped, _gains, one_pass):
+        alone = FunctionType(loop.__code__, names, loop.__name__)
+        names[loop.__name__] = compiled(alone, **without) if loop is one_pass else inner(alone)
     return names["one_pass"]  # type: ignore[no-any-return]
+
+
+# What follows is compiled, for which each operation takes about a millisecond: hence no powers, no minima, and records
+# that are looked up once.
 
 
 def one_pass(order: Codes, draws: Codes, price: Floats, least_gain: float, state: _State, scratch: _Scratch) -> None:
     """Visit all objects once and make every move that gains."""
     for visit in range(order.size):
-        object_, random = order[visit], draws[visit]
-        for pair in range(state.object[object_]["pairs"], state.object[object_ + 1]["pairs"]):
+        random, at = draws[visit], state.object[order[visit]]
+        for pair in range(at["pairs"], at["pairs_end"]):
             state.assessor[state.pair[pair]["assessor"]]["mark"] = pair
-        for slot in range(state.object[object_]["slots"], state.object[object_ + 1]["slots"]):
+        for slot in range(at["slots"], at["slots_end"]):
             if state.pair[state.slot[slot]["pair"]]["fixed"]:
                 continue
-            assessor = state.slot[slot]["assessor"]
-            offered = state.assessor[assessor + 1]["offers"] - state.assessor[assessor]["offers"]
+            own = state.assessor[state.slot[slot]["assessor"]]
+            offered = own["offers_end"] - own["offers"]
             random = random * 48271 % 2147483647
-            look, looks, beside = random % offered, min(LOOKS, offered), 0 * offered
+            look, looks, beside = random % offered, offered if offered < LOOKS else LOOKS, 0 * offered
             for attempt in range(1 + OFFERS + SWAPS):
                 if attempt == 0:
                     steps = _relieved(slot, price, state, scratch.step)
@@ -291,7 +301,7 @@ def one_pass(order: Codes, draws: Codes, price: Floats, least_gain: float, state
                     steps, random = _offered(slot, random, state, scratch.step)
                 else:
                     steps, look, looks, beside = _swapped(slot, look, looks, beside, state, scratch.step)
-                kind = 0 if attempt == 0 or state.assessor[assessor]["load"] == 1 else 1
+                kind = 0 if attempt == 0 or own["load"] == 1 else 1
                 if steps > 0 and _gains(steps, kind, price, least_gain, state, scratch):
                     break
 
@@ -302,11 +312,12 @@ def _relieved(slot: int, price: Floats, state: _State, step: Codes) -> int:
     if own["least"] > 0 or own["load"] > MOST_STEPS or state.slot[slot]["place"] != own["offers"]:
         return 0
     steps = 0
-    for at in range(own["offers"], own["offers"] + own["load"]):
-        s = state.pair[at]["listed"]
-        o = state.slot[s]["object"]
+    for place in range(own["offers"], own["offers"] + own["load"]):
+        listed = state.pair[place]["listed"]
+        given = state.slot[listed]
+        at = state.object[given["object"]]
         best, rank = -1, 0.0
-        for p in range(state.object[o]["pairs"], state.object[o + 1]["pairs"]):
+        for p in range(at["pairs"], at["pairs_end"]):
             pair = state.pair[p]
             by = state.assessor[pair["assessor"]]
             if pair["taken"] or by["load"] >= by["most"] or by["load"] == 0:
@@ -314,195 +325,191 @@ def _relieved(slot: int, price: Floats, state: _State, step: Codes) -> int:
             worth = by["load"] / by["most"] * price[1] - pair["expertise"] * price[2]
             if best < 0 or worth > rank:
                 best, rank = p, worth
-        if best < 0 or state.pair[state.slot[s]["pair"]]["fixed"]:
+        if best < 0 or state.pair[given["pair"]]["fixed"]:
             return 0
-        step[0, steps], step[1, steps] = s, best
+        step[0, steps], step[1, steps] = listed, best
         steps += 1
     return steps
 
 
 def _offered(slot: int, random: int, state: _State, step: Codes) -> tuple[int, int]:
     """Draw another assessor; one who is full gives something away in turn."""
-    object_, assessor = state.slot[slot]["object"], state.slot[slot]["assessor"]
-    low, high = state.object[object_]["pairs"], state.object[object_ + 1]["pairs"]
+    own, at = state.slot[slot], state.object[state.slot[slot]["object"]]
     random = random * 48271 % 2147483647
-    pair = low + random % (high - low)
-    if state.pair[pair]["taken"]:
+    drawn = at["pairs"] + random % (at["pairs_end"] - at["pairs"])
+    pair, before = state.pair[drawn], state.assessor[own["assessor"]]
+    by = state.assessor[pair["assessor"]]
+    if pair["taken"] or by["most"] == 0:
         return 0, random
-    by = state.assessor[state.pair[pair]["assessor"]]
-    has_more = state.assessor[assessor]["load"] > state.assessor[assessor]["least"]
-    step[0, 0], step[1, 0] = slot, pair
+    has_more = before["load"] > before["least"]
+    step[0, 0], step[1, 0] = slot, drawn
     if by["load"] < by["most"]:
         return (1 if has_more else 0), random
-    if by["load"] == 0:
-        return 0, random
     random = random * 48271 % 2147483647
-    s = state.pair[by["offers"] + random % by["load"]]["listed"]
-    p = state.slot[s]["object"]
+    passed = state.pair[by["offers"] + random % by["load"]]["listed"]
+    given = state.slot[passed]
+    there = state.object[given["object"]]
     random = random * 48271 % 2147483647
-    low, high = state.object[p]["pairs"], state.object[p + 1]["pairs"]
-    further = low + random % (high - low)
-    c = state.pair[further]["assessor"]
-    if state.pair[state.slot[s]["pair"]]["fixed"] or state.pair[further]["taken"]:
+    further = there["pairs"] + random % (there["pairs_end"] - there["pairs"])
+    last = state.pair[further]
+    to = state.assessor[last["assessor"]]
+    if state.pair[given["pair"]]["fixed"] or last["taken"]:
         return 0, random
-    if c != assessor and not (state.assessor[c]["load"] < state.assessor[c]["most"] and has_more):
+    if last["assessor"] != own["assessor"] and not (to["load"] < to["most"] and has_more):
         return 0, random
-    step[0, 1], step[1, 1] = s, further
+    step[0, 1], step[1, 1] = passed, further
     return 2, random
 
 
 def _swapped(slot: int, look: int, looks: int, beside: int, state: _State, step: Codes) -> tuple[int, int, int, int]:
     """Go on through what the assessor may read, to the next whose reader may read this object."""
-    object_, assessor = state.slot[slot]["object"], state.slot[slot]["assessor"]
-    low, high = state.object[object_]["pairs"], state.object[object_ + 1]["pairs"]
-    begin = state.assessor[assessor]["offers"]
-    offered = state.assessor[assessor + 1]["offers"] - begin
+    at, own = state.object[state.slot[slot]["object"]], state.assessor[state.slot[slot]["assessor"]]
     while looks > 0:
-        further = state.pair[begin + look]["offer"]
-        p = state.pair[further]["object"]
-        if not state.pair[further]["taken"]:
-            while beside < state.object[p + 1]["slots"] - state.object[p]["slots"]:
-                s = state.object[p]["slots"] + beside
-                pair = state.assessor[state.slot[s]["assessor"]]["mark"]
+        further = state.pair[own["offers"] + look]["offer"]
+        offer = state.pair[further]
+        there = state.object[offer["object"]]
+        if not offer["taken"]:
+            while beside < there["slots_end"] - there["slots"]:
+                s = there["slots"] + beside
+                held = state.slot[s]
+                pair = state.assessor[held["assessor"]]["mark"]
                 beside += 1
-                if low <= pair < high and not (state.pair[pair]["taken"] or state.pair[state.slot[s]["pair"]]["fixed"]):
+                is_possible = at["pairs"] <= pair < at["pairs_end"]
+                if is_possible and not (state.pair[pair]["taken"] or state.pair[held["pair"]]["fixed"]):
                     step[0, 0], step[1, 0], step[0, 1], step[1, 1] = slot, pair, s, further
                     return 2, look, looks, beside
         looks, beside = looks - 1, 0 * beside
-        look = look + 1 if look + 1 < offered else 0
+        look = look + 1 if own["offers"] + look + 1 < own["offers_end"] else 0
     return 0, look, looks, beside
 
 
 def _gains(steps: int, kind: int, price: Floats, least_gain: float, state: _State, scratch: _Scratch) -> bool:
     """Make a move if it gains and keeps the rules, and say whether it did."""
-    step, so_far = scratch.step, scratch.kind[kind]
+    step, so_far, change = scratch.step, scratch.kind[kind], scratch.change
     first, second, expert = 0.0, 0.0, 0.0
     for i in range(steps):
         step[2, i] = state.slot[step[0, i]]["pair"]
         expert += state.pair[step[1, i]]["expertise"] - state.pair[step[2, i]]["expertise"]
     if so_far["tried"] >= WARY and price[2] * expert > 2 * so_far["saved"] - least_gain:
         return False
-    if not _keeps(steps, state, step):
-        return False
-    for i in range(steps):
-        s, pair = step[0, i], step[1, i]
-        old, new, o = state.slot[s]["assessor"], state.pair[pair]["assessor"], state.slot[s]["object"]
-        for after in range(2):
-            sign = 2 * after - 1
-            one, two = _measured(old, new, o, state)
-            first += sign * one
-            second += sign * two
-            if not after:
-                _put(s, pair, state)
-    fall = -price[0] * first - price[1] * second
-    so_far["tried"] += 1
-    so_far["saved"] = max(so_far["saved"], fall)
-    good = price[2] * expert - fall < -least_gain
-    for i in range(steps):
+    made, good = 0, _tally(steps, 1.0, state, step)
+    if good:
+        for i in range(steps):
+            for sign in range(-1, 2, 2):
+                one, two = _measured(step[2, i], step[1, i], state)
+                first += sign * one
+                second += sign * two
+                if sign < 0:
+                    _put(step[0, i], step[1, i], state)
+        made = steps
+        fall = -price[0] * first - price[1] * second
+        so_far["tried"] += 1
+        if fall > so_far["saved"]:
+            so_far["saved"] = fall
+        good = price[2] * expert - fall < -least_gain
+    for i in range(made):
         had = state.assessor[state.pair[step[2, i]]["assessor"]]
         has = state.assessor[state.pair[step[1, i]]["assessor"]]
         good = good and had["load"] >= had["least"] and has["load"] <= has["most"]
+    for i in range(made):  # only the assessor of the first step can have been left without any
+        if good:
+            old = state.pair[step[2, i]]
+            is_left = state.assessor[old["assessor"]]["load"] == 0
+            start = state.pair[step[2, 0]]["object"] if is_left else state.object.size + old["assessor"]
+            good = _joined(start, old["object"], state, scratch)
     if good:
-        for i in range(steps):  # only the assessor of the first step can have been left without any
-            old = state.pair[step[2, i]]["assessor"]
-            start = state.object.size - 1 + old if state.assessor[old]["load"] > 0 else state.slot[step[0, 0]]["object"]
-            good = good and _joined(start, state.slot[step[0, i]]["object"], state, scratch)
-    if good:
-        scratch.change[0] += 1
-        scratch.change[1] += first
-        scratch.change[2] += second
-        scratch.change[3] += expert
-    else:
-        for i in range(steps - 1, -1, -1):
-            _put(step[0, i], step[2, i], state)
-        _tally(steps, -1.0, state, step)
-    return bool(good)
+        change[0] += 1
+        change[1] += first
+        change[2] += second
+        change[3] += expert
+        return True
+    for i in range(made - 1, -1, -1):
+        _put(step[0, i], step[2, i], state)
+    _tally(steps, -1.0, state, step)
+    return False
 
 
-def _keeps(steps: int, state: _State, step: Codes) -> bool:
-    """Count the pairs that come and go with a move, unless that takes a limit beyond its bounds; say which."""
-    _tally(steps, 1.0, state, step)
+def _tally(steps: int, sign: float, state: _State, step: Codes) -> bool:
+    """Count the pairs of a move, made or taken back, in the sums of their limits; say whether these are kept."""
     good = True
-    for i in range(steps):
-        for side in range(1, 3):
-            pair = step[side, i]
-            for entry in range(state.pair[pair]["entries"], state.pair[pair + 1]["entries"]):
-                limit = state.limit[state.entry[entry]["limit"]]
-                good = good and limit["least"] <= limit["sum"] <= limit["most"]
-    if not good:
-        _tally(steps, -1.0, state, step)
+    for turn in range(2):
+        for i in range(2 * steps):
+            pair = state.pair[step[1 + i % 2, i // 2]]
+            for at in range(pair["entries"], pair["entries_end"]):
+                entry = state.entry[at]
+                limit = state.limit[entry["limit"]]
+                if turn == 0:
+                    limit["sum"] += (1 - 2 * (i % 2)) * sign * entry["weight"]
+                elif not limit["least"] <= limit["sum"] <= limit["most"]:
+                    good = False
     return good
 
 
-def _tally(steps: int, sign: float, state: _State, step: Codes) -> None:
-    """Count the pairs of a move, made or taken back, in the sums of all limits that they are in."""
-    for i in range(steps):
-        for side in range(1, 3):
-            pair, change = step[side, i], (sign if side == 1 else -sign)
-            for entry in range(state.pair[pair]["entries"], state.pair[pair + 1]["entries"]):
-                state.limit[state.entry[entry]["limit"]]["sum"] += change * state.entry[entry]["weight"]
-
-
-def _measured(one: int, other: int, object_: int, state: _State) -> tuple[float, float]:
-    """Return what two assessors and an object that one of them reads add to tr C and tr C^2."""
-    information = state.object[object_]["confidence"]
-    first, second, shared = information, information**2, 0.0
+def _measured(before: int, after: int, state: _State) -> tuple[float, float]:
+    """Return what the assessors of two pairs of an object, which one of them reads, and it add to tr C and tr C^2."""
+    one, other, here = state.pair[before]["assessor"], state.pair[after]["assessor"], state.pair[before]["object"]
+    at = state.object[here]
+    information = at["confidence"]
+    first, second, shared = information, information * information, 0.0
     for turn in range(2):
         own = state.assessor[one if turn == 0 else other]
         begin, end = own["offers"], own["offers"] + own["load"]
         square, diagonal, row = 0.0, 0.0, 0.0
-        for at in range(begin, end):
-            slot = state.slot[state.pair[at]["listed"]]
-            c, o = slot["precision"], slot["object"]
+        for place in range(begin, end):
+            slot = state.slot[state.pair[place]["listed"]]
+            read, c = state.object[slot["object"]], slot["precision"]
             square += c * c
-            diagonal += state.object[o]["confidence"] * c * c
-            for e in range(state.object[o]["slots"], state.object[o + 1]["slots"]):
-                by = state.assessor[state.slot[e]["assessor"]]
-                product, met = c * state.slot[e]["precision"], by["met"]
+            diagonal += read["confidence"] * c * c
+            for e in range(read["slots"], read["slots_end"]):
+                beside = state.slot[e]
+                by = state.assessor[beside["assessor"]]
+                product, met = c * beside["precision"], by["met"]
                 row += product * (met + met + product) * by["inverse"]
                 by["met"] = met + product
         if turn == 0:
             shared = state.assessor[other]["met"]
-        for at in range(begin, end):
-            o = state.slot[state.pair[at]["listed"]]["object"]
-            for e in range(state.object[o]["slots"], state.object[o + 1]["slots"]):
+        for place in range(begin, end):
+            read = state.object[state.slot[state.pair[place]["listed"]]["object"]]
+            for e in range(read["slots"], read["slots_end"]):
                 state.assessor[state.slot[e]["assessor"]]["met"] = 0.0
         scale = own["inverse"]
-        first -= square * scale
-        second += 2 * (row - diagonal) * scale - (square * scale) ** 2
+        part = square * scale
+        first -= part
+        second += 2 * (row - diagonal) * scale - part * part
     second -= 2 * shared * shared * state.assessor[one]["inverse"] * state.assessor[other]["inverse"]
-    for e in range(state.object[object_]["slots"], state.object[object_ + 1]["slots"]):
-        x = state.slot[e]["assessor"]
-        if x != one and x != other:
-            second -= 2 * information * state.slot[e]["precision"] ** 2 * state.assessor[x]["inverse"]
+    for e in range(at["slots"], at["slots_end"]):
+        beside = state.slot[e]
+        if beside["assessor"] != one and beside["assessor"] != other:
+            c = beside["precision"]
+            second -= 2 * information * (c * c) * state.assessor[beside["assessor"]]["inverse"]
     return first, second
 
 
 def _put(slot: int, pair: int, state: _State) -> None:
     """Let the assessor of another pair of its object take over an assessment."""
-    own, o = state.slot[slot], state.slot[slot]["object"]
-    old, new = own["assessor"], state.pair[pair]["assessor"]
-    state.assessor[old]["load"] -= 1
-    last = state.pair[state.assessor[old]["offers"] + state.assessor[old]["load"]]["listed"]
+    own, taken = state.slot[slot], state.pair[pair]
+    at, old, new = state.object[own["object"]], state.assessor[own["assessor"]], state.assessor[taken["assessor"]]
+    old["load"] -= 1
+    last = state.pair[old["offers"] + old["load"]]["listed"]
     state.pair[own["place"]]["listed"] = last
     state.slot[last]["place"] = own["place"]
-    own["place"] = state.assessor[new]["offers"] + state.assessor[new]["load"]
+    own["place"] = new["offers"] + new["load"]
     state.pair[own["place"]]["listed"] = slot
-    state.assessor[new]["load"] += 1
+    new["load"] += 1
     state.pair[own["pair"]]["taken"] = False
-    state.pair[pair]["taken"] = True
+    taken["taken"] = True
     own["pair"] = pair
-    own["assessor"] = new
-    own["precision"] = state.pair[pair]["precision"]
+    own["assessor"] = taken["assessor"]
+    own["precision"] = taken["precision"]
     total = 0.0
-    for e in range(state.object[o]["slots"], state.object[o + 1]["slots"]):
+    for e in range(at["slots"], at["slots_end"]):
         total += state.slot[e]["precision"]
-    state.object[o]["confidence"] = total
+    at["confidence"] = total
     for turn in range(2):  # afresh, so that nothing adds up over millions of moves
-        by = state.assessor[old if turn == 0 else new]
+        by = old if turn == 0 else new
         total = 0.0
-        for at in range(by["offers"], by["offers"] + by["load"]):
-            total += state.slot[state.pair[at]["listed"]]["precision"]
+        for place in range(by["offers"], by["offers"] + by["load"]):
+            total += state.slot[state.pair[place]["listed"]]["precision"]
         by["inverse"] = 1.0 / total if total > 0 else 0.0
 
 
@@ -510,37 +517,37 @@ def _joined(one: int, other: int, state: _State, scratch: _Scratch) -> bool:
     """Whether a search from both ends, of limited reach, finds a way; assessors count after the objects."""
     if one == other:
         return True
-    n_objects, seen, queue, clock = state.object.size - 1, scratch.seen, scratch.queue, scratch.clock
-    clock[0] += 2
-    queue[0, 0], queue[1, 0] = one, other
-    seen[one], seen[other] = clock[0], clock[0] + 1
-    done_one, size_one, done_other, size_other = 0, 1, 0, 1
-    while done_one < size_one and done_other < size_other:
-        side = 0 if size_one <= size_other else 1
-        vertex = queue[side, done_one if side == 0 else done_other]
-        if side == 0:
-            done_one += 1
-        else:
-            done_other += 1
+    n_objects, seen, queue, first, second = (
+        state.object.size,
+        scratch.seen,
+        scratch.queue,
+        scratch.end[0],
+        scratch.end[1],
+    )
+    for side in range(2):
+        own, vertex = scratch.end[side], one if side == 0 else other
+        own["mark"] += 2
+        own["done"], own["size"], queue[side, 0], seen[vertex] = 0, 1, vertex, own["mark"]
+    while first["done"] < first["size"] and second["done"] < second["size"]:
+        side = 0 if first["size"] <= second["size"] else 1
+        own, goal = scratch.end[side], scratch.end[1 - side]["mark"]
+        vertex = queue[side, own["done"]]
+        own["done"] += 1
         is_object = vertex < n_objects
         if is_object:
-            begin, end = state.object[vertex]["slots"], state.object[vertex + 1]["slots"]
+            begin, end = state.object[vertex]["slots"], state.object[vertex]["slots_end"]
         else:
-            begin = state.assessor[vertex - n_objects]["offers"]
-            end = begin + state.assessor[vertex - n_objects]["load"]
+            by = state.assessor[vertex - n_objects]
+            begin, end = by["offers"], by["offers"] + by["load"]
         for at in range(begin, end):
             if is_object:
                 near = n_objects + state.slot[at]["assessor"]
             else:
                 near = state.slot[state.pair[at]["listed"]]["object"]
-            size = size_one if side == 0 else size_other
-            if seen[near] == clock[0] + 1 - side:
+            if seen[near] == goal:
                 return True
-            if seen[near] != clock[0] + side and size < REACH:
-                seen[near] = clock[0] + side
-                queue[side, size] = near
-                if side == 0:
-                    size_one += 1
-                else:
-                    size_other += 1
+            if seen[near] != own["mark"] and own["size"] < REACH:
+                seen[near] = own["mark"]
+                queue[side, own["size"]] = near
+                own["size"] += 1
     return False

@@ -115,6 +115,11 @@ class Model(Protocol):
         """Return the fit of another panel by the same model."""
 
     @property
+    def asked(self) -> Mapping[str, object]:
+        """The arguments that ask for it."""
+        return {"method": self.method}
+
+    @property
     def name(self) -> str:
         """What it is called in words."""
         return method_name(self.method)

@@ -173,6 +173,13 @@ class Refined(Model):
         return self.refinements.method
 
     @property
+    def asked(self) -> dict[str, object]:
+        """The refinements that are not as they are unless asked for."""
+        told, plain = self.refinements, Refinements()
+        every = {one.name: getattr(told, one.name) for one in fields(told)}
+        return {name: given for name, given in every.items() if given != getattr(plain, name)}
+
+    @property
     def uses_confidence(self) -> bool:
         """Whether scores weigh by declared confidence."""
         return self.refinements.power != 0

@@ -13,6 +13,7 @@ from evenhand.answers.alerts import Alert
 from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
 from evenhand.answers.explain import Explanation, explain
+from evenhand.answers.support import values_mean
 from evenhand.errors import EvenhandError
 from evenhand.look import STATUS, status_word
 from evenhand.models.fit import Fit
@@ -61,6 +62,9 @@ LEAST: Final = 6
 
 BARS: Final = 120
 """Up to this many bars stand in a profile of chances."""
+
+_SEEN: Final = 0.015
+"""Chances from this on, 2% as they are written, can be seen as bars."""
 
 CHANGED: Final = 40
 """Of so many objects, the nearest to the line, it is told which other scores would change their status."""
@@ -292,15 +296,14 @@ def profile_of(decision: Decision) -> Profile | None:
     every = decision.standings
     if decision.line is None or len(every) < LEAST:
         return None
-    seen = max((at + 1 for at, one in enumerate(every) if (one.chance or 0) >= 0.02), default=decision.places)
+    seen = max((at + 1 for at, one in enumerate(every) if (one.chance or 0) >= _SEEN), default=decision.places)
     shown = len(every) if len(every) <= BARS else min(len(every), max(seen, decision.places + AROUND))
     words = phrase("Chance of the place, in order of rank")
     if decision.places != 1:
         words = phrase("Chance of one of the {places} places, in order of rank", places=f"{decision.places:,}")
     if shown < len(every):
-        rest = percent(max(0.02, *((one.chance or 0.0) for one in every[shown:])), 1)
-        last = f"{shown:,}"
-        words += ". " + phrase("Shown are ranks 1 to {last}; all after are below {share}.", last=last, share=rest)
+        told = {"last": f"{shown:,}", "share": chance(max(one.chance or 0.0 for one in every[shown:]))}
+        words += ". " + phrase("Shown are ranks 1 to {last}; all after have {share} or less.", **told)
     return Profile(every[:shown], decision.places, words)
 
 
@@ -479,7 +482,7 @@ def _move(told: Explanation | None, digits: int) -> str:
 
 def declared_words(panel: Panel) -> list[str]:
     """Return how sure each assessor said to be, as a table shows it; empty where nothing was said."""
-    return ["" if one is None else one if isinstance(one, str) else f"{one:.3g}" for one in declared(panel)[1]]
+    return ["" if one is None else phrase(one) if isinstance(one, str) else f"{one:.3g}" for one in declared(panel)[1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -685,6 +688,7 @@ def context(
         "decision": decision,
         "table": table,
         "table_words": values_words(fit, table, decision),
+        "points_words": values_mean(fit),
         "profile": None if decision is None else profile_of(decision),
         "objects": objects_of(fit, standings if shown is None else shown, decision),
         "assessors": assessors,
