@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from designs import make_task
-from evenhand.design.exchange import search
+from evenhand.design.exchange import Exchange, search
 from evenhand.design.find import open_pairs
-from evenhand.design.limits import SLACK, Limits, Tally
+from evenhand.design.limits import SLACK, Limits, Room, Tally
 from evenhand.design.spread import compiled_pass, exchange, one_pass
 from evenhand.design.start import join, mix, parts_of
 from evenhand.design.task import Aim, Task
@@ -141,3 +141,58 @@ def test_a_tally_allows_what_the_limits_allow(limits: Limits, flags: list[bool],
         assert tally.allows(pairs, (-1, 1)) == allowed[0]
         tally.make(pairs, (-1, 1))
         chosen[pairs] = False, True
+
+
+@given(some_limits(), st.lists(st.booleans(), min_size=N_PAIRS, max_size=N_PAIRS), st.data())
+def test_room_that_is_kept_up_to_date_allows_what_the_limits_allow(
+    limits: Limits, flags: list[bool], data: st.DataObject
+) -> None:
+    chosen, entries = np.array(flags), limits.by_pair(N_PAIRS)
+    room = Room(limits, entries, chosen)
+    for _ in range(4):
+        gone, come = np.flatnonzero(chosen), np.flatnonzero(~chosen)
+        if not gone.size or not come.size:
+            return
+        leaving, arriving = (int(data.draw(st.sampled_from(side.tolist()))) for side in (gone, come))
+        cases: list[tuple[list[np.ndarray], tuple[int, ...]]] = [
+            ([np.array([leaving]), come], (-1, 1)),
+            ([gone, np.array([arriving] * gone.size)], (-1, 1)),
+            ([come], (1,)),
+            ([gone], (-1,)),
+        ]
+        if come.size > 1:
+            cases.append(([np.array([leaving]), come[:-1], come[1:]], (-1, 1, 1)))
+        for moves, signs in cases:
+            expected = limits.allow(limits.sums(chosen), entries, moves, signs)
+            np.testing.assert_array_equal(room.allow(moves, signs), expected)
+        room.make([leaving, arriving], (-1, 1))
+        chosen[[leaving, arriving]] = False, True
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_swaps_are_those_that_the_limits_allow_as_a_whole(seed: int) -> None:
+    across, chosen = limited(seed)
+    generator, sets = np.random.default_rng(seed), []
+    for at in range(24):  # two for each object
+        pairs = 8 * (at % 12) + generator.choice(8, 4, replace=False)
+        held = float(chosen[pairs].sum())
+        sets.append((pairs.tolist(), held - at // 12, held + 1 - at // 12, f"rule {at}"))
+    local = replace(across, limits=replace(Limits.of(sets), about=np.arange(24) % 12))
+    assert local.limits.is_local
+    assert not across.limits.is_local
+    for task in (across, local):
+        exchange = Exchange(task, Aim(), chosen, np.random.default_rng(seed))
+        refused = 0
+        for pair in np.flatnonzero(chosen).tolist():
+            found = {tuple(swap) for swap in np.stack(exchange.swaps(pair), axis=1).tolist()}
+            a, o = int(task.assessor[pair]), int(task.object[pair])
+            for partner in np.flatnonzero(chosen).tolist():
+                b, p = int(task.assessor[partner]), int(task.object[partner])
+                come, back = task.position(np.array([a, b]), np.array([p, o])).tolist()
+                if min(come, back) < 0 or chosen[come] or chosen[back]:
+                    continue
+                after = chosen.copy()
+                after[[pair, partner, come, back]] = False, False, True, True
+                assert ((partner, come, back) in found) == (not task.limits.broken(after))
+                refused += bool(task.limits.broken(after))
+        assert refused

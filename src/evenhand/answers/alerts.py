@@ -197,6 +197,33 @@ def provisional(alerted: Sequence[Alert]) -> Outcome | None:
     return next((one.outcomes[-1] for one in alerted if len(one.outcomes) > 1), None)
 
 
+def all_clear(
+    found: Sequence[Alert],
+    fit: Fit,
+    decision: Decision | None = None,
+    *,
+    comparison: Comparison | None = None,
+    deletions: Sequence[WithoutAssessor] | None = None,
+) -> str:
+    """Return that nothing speaks against a result, and what was looked at; empty where something does.
+
+    The arguments after the alerts are those of :func:`alerts`.
+    """
+    if any(one.level != "note" for one in found):
+        return ""
+    panel = fit.panel
+    looked = [
+        (panel.n_assessments <= LARGEST and fit.model.why_not("refit") is None, phrase("scores far from all others")),
+        (decision is not None and bool(deletions), phrase("what hangs on one assessor")),
+        (decision is not None and comparison is not None, phrase("what other methods decide")),
+        (decision is not None, phrase("thin evidence and ties at the line")),
+        (comparison is not None and panel.confidence != "none", phrase("what declared confidence is worth")),
+    ]
+    things = [words for is_so, words in looked if is_so]
+    said = phrase("Nothing was found that speaks against this result.")
+    return f"{said} {phrase('Looked at: {things}.', things='; '.join(things))}" if things else said
+
+
 # --- a panel in pieces -----------------------------------------------------------------------------
 
 
@@ -692,9 +719,7 @@ def _confidence(fit: Fit, comparison: Comparison | None) -> Iterator[Alert]:
         (
             (
                 worth.line(decimals(float(np.ptp(fit.panel.score)))),
-                phrase("Counting them more may pull values the wrong way.")
-                if is_off
-                else phrase("Counting them more gains nothing."),
+                "" if is_off else phrase("Counting them more gains nothing."),
             ),
         ),
         remedy=_uncounted(fit, comparison),

@@ -126,11 +126,11 @@ def method_means(method: str, confidence: str) -> str:
     Examples
     --------
     >>> method_means("cwc+shrunk", "none")
-    'values are shrunk towards the mean, most where there are few scores'
+    'values are shrunk towards the mean, most where scores are few'
     """
     means = {
-        "iba": phrase("all scores count alike, whatever confidence was declared") if confidence != "none" else "",
-        "shrunk": phrase("values are shrunk towards the mean, most where there are few scores"),
+        "iba": phrase("declared confidence counts for nothing") if confidence != "none" else "",
+        "shrunk": phrase("values are shrunk towards the mean, most where scores are few"),
         "scaled": phrase("each assessor may spread marks more or less than others"),
         "confidences": phrase("each assessor’s scores scatter in their own way"),
         "power": phrase("the scores tell how much declared confidence counts"),
@@ -309,7 +309,9 @@ class Rival:
         if not self.is_weighty:
             return ""
         headline = lowered(self.other.headline())
-        return phrase("By the method chosen. By the one that the scores support, {headline}.", headline=headline)
+        return phrase(
+            "That is by the method chosen. By the one that the scores support, {headline}.", headline=headline
+        )
 
 
 def rival_of(decision: Decision, comparison: Comparison) -> Rival | None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from evenhand.compiled import Codes, Flags, Floats
 from evenhand.design.inverse import Inverse, coarse
+from evenhand.design.limits import Room
 from evenhand.design.task import Aim, Move, Task, spectral_gap
 
 PARTNERS: Final = 1_500
@@ -105,6 +106,7 @@ class Exchange:
         self.inverse = Inverse(task, chosen, levelled=aim.objective not in ("differences", "determinant"))
         self._table = np.full((task.n_assessors, task.n_objects), -1, dtype=np.int64)
         self._table[task.assessor, task.object] = np.arange(task.n_pairs)
+        self._room = Room(task.limits, task.entries, chosen)
         self._settle()
         self.unit = 1.0 if aim.objective == "determinant" else max(self._plain(), 1e-300)
         self.height = self._whole(self._plain(), self.expertise)
@@ -118,7 +120,6 @@ class Exchange:
         """Compute what follows from the design as it stands and costs little."""
         task, chosen = self.task, self.chosen
         self.loads, self.readings = task.loads(chosen), task.readings(chosen)
-        self.sums = task.limits.sums(chosen)
         self.free = np.flatnonzero(chosen & ~task.fixed)
         self.expertise = 0.0 if task.expertise is None else float(task.expertise[chosen].mean())
 
@@ -159,9 +160,16 @@ class Exchange:
         come = self._table[assessor, task.object[partner]]
         back = self._table[task.assessor[partner], object_]
         good = (come >= 0) & (back >= 0) & ~self.chosen[come] & ~self.chosen[back]
-        kept = np.flatnonzero(good)
-        moves = [np.array([pair]), partner[kept], come[kept], back[kept]]
-        some = self._some(kept[task.allowed(self.sums, moves, (-1, -1, 1, 1))])
+        one, kept = np.array([pair]), np.flatnonzero(good)
+        if not len(task.limits):
+            pass
+        elif task.limits.is_local:  # what happens at the one object and at the other are two questions
+            own = np.arange(task.start[object_], task.start[object_ + 1])
+            kept = kept[self._room.allow([one, own], (-1, 1))[back[kept] - own[0]]]
+            kept = kept[self._room.allow([partner[kept], come[kept]], (-1, 1))]
+        else:
+            kept = kept[self._room.allow([one, partner[kept], come[kept], back[kept]], (-1, -1, 1, 1))]
+        some = self._some(kept)
         return partner[some], come[some], back[some]
 
     def transfers(self, pair: int) -> Codes:
@@ -183,7 +191,7 @@ class Exchange:
             good &= same
         good &= (to_object == object_) | (self.readings[to_object] < task.most[to_object])
         target = target[good]
-        return self._some(target[task.allowed(self.sums, [np.array([pair]), target], (-1, 1))])
+        return self._some(target[self._room.allow([np.array([pair]), target], (-1, 1))])
 
     def _some(self, indices: Codes) -> Codes:
         if indices.size <= PARTNERS:
@@ -215,6 +223,7 @@ class Exchange:
 
     def _make(self, move: Move) -> None:
         self.inverse.move(*move)
+        self._room.make(*move)
         self._settle()
         self.height = self._whole(self._plain(), self.expertise)
 
@@ -320,6 +329,7 @@ class Exchange:
     def restart(self, chosen: Flags) -> None:
         """Go to another design."""
         self.inverse.restart(chosen)
+        self._room.restart(chosen)
         self._settle()
         self.height = self._whole(self._plain(), self.expertise)
 

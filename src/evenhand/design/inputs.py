@@ -427,6 +427,11 @@ def expected_of(given: Any, objects: Members, assessors: Members, *, form: str, 
     else:
         matrix = np.asarray(given, dtype=object if not isinstance(given, np.ndarray) else None)
         _check_shape(matrix.shape, objects, assessors, form)
+        if matrix.dtype.kind == "f" and form != "bids":
+            by_object = matrix.T.ravel().astype(np.float64)
+            told = np.flatnonzero(~np.isnan(by_object))
+            if _is_sound(by_object[told], form).all():
+                return _told(told, by_object[told], objects, assessors, form, factor)
         labels = [(a, o) for a in assessors.labels for o in objects.labels]
         cells = matrix.ravel().tolist()
     return expected_from(labels, cells, objects, assessors, form=form, factor=factor)
@@ -581,11 +586,16 @@ def expected_by_columns(
     if ratings.numbers is not None:
         plainly = bid_number(ratings.numbers) if form == "bids" else ratings.numbers
         number = np.where(plain, plainly, number)
-    is_sound = (number > 0) & (number < np.inf) if form == "uncertainty" else (number >= 0) & (number <= 1)
+    is_sound = _is_sound(number, form)
     if not is_sound.all():
         row = int(np.argmin(is_sound))
         raise _bad_rating(ratings[row], (assessor[row], object_[row]), form)
     return _told(places[1] * len(assessors.labels) + places[0], number, objects, assessors, form, factor)
+
+
+def _is_sound(number: Floats, form: str) -> Flags:
+    """Say of some numbers whether they can be what they are for."""
+    return np.asarray((number > 0) & (number < np.inf) if form == "uncertainty" else (number >= 0) & (number <= 1))
 
 
 def _rated_cell(cell: Any, form: str, words: Mapping[str, int], decimal_comma: bool) -> float:

@@ -138,6 +138,11 @@ class Limits:
         """The set of each entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.start))
 
+    @cached_property
+    def is_local(self) -> bool:
+        """Whether each set has pairs of one object only."""
+        return bool((self.whose >= 0).all())
+
     def by_pair(self, n_pairs: int) -> tuple[Codes, Codes]:
         """Return where the entries of each pair begin in an order by pairs (n_pairs + 1), and that order."""
         order = np.argsort(self.pair, kind="stable")
@@ -179,13 +184,72 @@ class Limits:
             rise.append(sign * self.weight[order[at]])
         move, touched, change = np.concatenate(moves), np.concatenate(entry), np.concatenate(rise)
         key, place = np.unique(move * len(self) + self.limit[touched], return_inverse=True)
-        change = np.bincount(place, weights=change, minlength=key.size)
+        change = np.bincount(place, weights=change, minlength=key.size).astype(np.float64)
         of_move, limit = np.divmod(key, len(self))
-        after = sums[limit] + change
-        bad = (change > SLACK) & (after > self.most[limit] + SLACK)
-        bad |= (change < -SLACK) & (after < self.least[limit] - SLACK)
         allowed = np.ones(count, dtype=bool)
-        allowed[of_move[bad]] = False
+        allowed[of_move[_breaks(self, limit, sums[limit], change)]] = False
+        return allowed
+
+
+def _breaks(limits: Limits, limit: Codes, sums: Floats, change: Floats) -> Flags:
+    """Say of some changes of sums, each of one limit, whether that is beyond, or further beyond, its bounds then."""
+    after = sums + change
+    over = (change > SLACK) & (after > limits.most[limit] + SLACK)
+    return np.asarray(over | ((change < -SLACK) & (after < limits.least[limit] - SLACK)), dtype=bool)
+
+
+class Room:
+    """Which pairs would break a limit alone, by coming or by going, kept up to date while a design changes.
+
+    Weights are never negative, so that a pair that goes makes room and takes none.
+    """
+
+    def __init__(self, limits: Limits, entries: tuple[Codes, Codes], chosen: Flags) -> None:
+        self._limits, self._entries = limits, entries
+        self.restart(chosen)
+
+    def restart(self, chosen: Flags) -> None:
+        """Go to another design."""
+        self._sums = self._limits.sums(chosen)
+        self._blocks = np.zeros((2, chosen.size), dtype=np.int64)
+        self._count(np.arange(self._limits.pair.size), 1)
+
+    def _count(self, entries: Codes, step: int) -> None:
+        """Count the limits that keep pairs from coming and from going, or take them off the count."""
+        limits = self._limits
+        limit, weight, pair = limits.limit[entries], limits.weight[entries], limits.pair[entries]
+        for side, change in enumerate((weight, -weight)):
+            np.add.at(self._blocks[side], pair[_breaks(limits, limit, self._sums[limit], change)], step)
+
+    def make(self, pairs: Sequence[int], signs: Sequence[int]) -> None:
+        """Count the pairs of a move."""
+        limits, (begin, order) = self._limits, self._entries
+        own = [order[begin[pair] : begin[pair + 1]] for pair in pairs]
+        touched = np.unique(limits.limit[np.concatenate(own)]).tolist()
+        if not touched:
+            return
+        entries = np.concatenate([np.arange(limits.start[limit], limits.start[limit + 1]) for limit in touched])
+        self._count(entries, -1)
+        for entry, sign in zip(own, signs, strict=True):
+            self._sums[limits.limit[entry]] += sign * limits.weight[entry]
+        self._count(entries, 1)
+
+    def allow(self, pairs: Sequence[Codes], signs: Sequence[int]) -> Flags:
+        """Say of some moves of one kind (m) whether they break no limit, as `Limits.allow` does.
+
+        Where no more than one pair comes and one goes, only moves with a pair that is kept from it are looked at.
+        """
+        allowed = np.ones(pairs[-1].size, dtype=bool)
+        if len(signs) <= len(set(signs)):
+            for one, sign in zip(pairs, signs, strict=True):
+                allowed &= self._blocks[0 if sign > 0 else 1][one] == 0
+        else:
+            allowed[:] = False
+        closely = np.flatnonzero(~allowed)
+        if not closely.size:
+            return allowed
+        some = [one if one.size == 1 else one[closely] for one in pairs]
+        allowed[closely] = self._limits.allow(self._sums, self._entries, some, signs)
         return allowed
 
 

@@ -63,6 +63,9 @@ LEAST: Final = 6
 BARS: Final = 120
 """Up to this many bars stand in a profile of chances."""
 
+_SEEN: Final = 0.015
+"""Chances from this on, 2% as they are written, can be seen as bars."""
+
 CHANGED: Final = 40
 """Of so many objects, the nearest to the line, it is told which other scores would change their status."""
 
@@ -293,15 +296,14 @@ def profile_of(decision: Decision) -> Profile | None:
     every = decision.standings
     if decision.line is None or len(every) < LEAST:
         return None
-    seen = max((at + 1 for at, one in enumerate(every) if (one.chance or 0) >= 0.02), default=decision.places)
+    seen = max((at + 1 for at, one in enumerate(every) if (one.chance or 0) >= _SEEN), default=decision.places)
     shown = len(every) if len(every) <= BARS else min(len(every), max(seen, decision.places + AROUND))
     words = phrase("Chance of the place, in order of rank")
     if decision.places != 1:
         words = phrase("Chance of one of the {places} places, in order of rank", places=f"{decision.places:,}")
     if shown < len(every):
-        rest = percent(max(0.02, *((one.chance or 0.0) for one in every[shown:])), 1)
-        last = f"{shown:,}"
-        words += ". " + phrase("Shown are ranks 1 to {last}; all after are below {share}.", last=last, share=rest)
+        told = {"last": f"{shown:,}", "share": chance(max(one.chance or 0.0 for one in every[shown:]))}
+        words += ". " + phrase("Shown are ranks 1 to {last}; all after have {share} or less.", **told)
     return Profile(every[:shown], decision.places, words)
 
 

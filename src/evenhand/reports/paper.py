@@ -30,6 +30,9 @@ _LETTER: Final = 0.64
 _COLUMN: Final = 100
 """Width of the names under a count, at least; the rest goes by how many names there are."""
 
+_SPREAD: Final = 0.6
+"""The share of the room to spare that goes into higher rows; the rest is for fonts that are wider still."""
+
 _BEFORE: Final = 72
 """Characters of what is said of values before what is said of averages."""
 
@@ -104,7 +107,8 @@ class Sheet:
 
     def height(self, rows: int) -> int:
         """Return how high so many rows may be so that the sheet is filled and not crowded."""
-        return int(min(ROOMY, max(DENSE, self.room / max(rows, 1) - 1 - self.more)))
+        spare = self.room - rows * (DENSE + 1 + self.more)
+        return int(min(ROOMY, max(DENSE, DENSE + _SPREAD * spare / max(rows, 1))))
 
     def is_flowing(self, rows: int) -> bool:
         """Return whether so much is left below so many rows that the annex may begin there."""
