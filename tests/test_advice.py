@@ -368,24 +368,13 @@ def refitted(panel: Panel, chosen: Refinements, cell: float) -> Floats:
         (Refinements(shrink=True), {}),
         (Refinements(shrink=True, power="estimated"), {}),
         pytest.param(Refinements(shrink=True, tails="student"), {"freedom": 3.0}, marks=pytest.mark.study),
-        pytest.param(
-            Refinements(shrink=True, calibrate_confidence=True),
-            {"factor_sd": 1.1},
-            marks=[
-                pytest.mark.study,
-                pytest.mark.xfail(
-                    strict=True,
-                    reason="an outlying score tells the strength of noise factors more than first order sees: its log "
-                    "probability is up to 1.5 too high",
-                ),
-            ],
-        ),
+        pytest.param(Refinements(shrink=True, calibrate_confidence=True), {"factor_sd": 1.1}, marks=pytest.mark.study),
+        pytest.param(Refinements(shrink=True, scale=True), {"scale_sd": 0.4}, marks=pytest.mark.study),
     ],
 )
 def test_held_out_scores_are_as_probable_as_by_refits_that_estimate_everything_anew(
     chosen: Refinements, simulated: dict[str, Any]
 ) -> None:
-    # not with scales: their predictions are linear about the fit with the score, too pessimistic of outlying ones
     gains, misses = [], []
     for seed in (0, 1, 3):
         panel = eh.simulate_panel(18, 6, 3, seed=seed, bounds=None, **simulated).panel
@@ -394,10 +383,9 @@ def test_held_out_scores_are_as_probable_as_by_refits_that_estimate_everything_a
         wanted = refitted(panel, chosen, predicted.cell)
         gains.append(float((np.log(predicted.probability(panel.score)) - wanted).sum()))
         misses.append(float((held_out(fit).log_score - wanted).sum()))
-    print(gains, misses)
     # with its own part in the unknowns each score looks more probable than it is: most of that is taken off
     assert np.mean(gains) > 0.8
-    assert abs(np.mean(misses)) < 0.4 * np.mean(gains)
+    assert abs(np.mean(misses)) < 0.25 * np.mean(gains)
 
 
 def test_the_noise_variance_of_an_assessor_without_a_score_is_about_that_of_a_fit_without_it() -> None:

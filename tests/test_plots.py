@@ -906,6 +906,13 @@ def test_where_memory_is_capped_a_sentence_says_so_and_nothing_dies(tmp_path: Pa
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
 
 
+def test_names_are_cut_between_words_where_one_ends_near_by() -> None:
+    assert style.clip("Prof. Dr. Maximiliane von Hohenstein Waldburg", 24) == "Prof. Dr.…Waldburg"
+    assert style.clip("Donaudampfschifffahrtsgesellschaft", 11) == "Donau…chaft"
+    for most in range(4, 40):
+        assert len(style.clip("A history of water works in northern harbour towns, part 2", most)) <= most
+
+
 def test_joined_signs_are_neither_cut_nor_drawn_on_top_of_each_other(tmp_path: Path) -> None:
     for most in range(4, 12):
         clipped = style.clip(f"abc{FAMILY}defg{FAMILY}hij", most)

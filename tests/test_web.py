@@ -92,6 +92,21 @@ def test_roles_of_columns_can_be_changed(chair: Any) -> None:
     assert "Looks like the mean" in text(seen(chair, f"/panels/{panel}/reading"))
 
 
+def test_levels_between_high_and_low_are_shown_in_words_and_nothing_is_said_of_a_file_not_read(chair: Any) -> None:
+    rows = [
+        f"P{o},A{a},{o + a},{('very sure', 'fairly sure', 'no idea')[(o + a) % 3]}" for o in range(4) for a in range(3)
+    ]
+    content = "\n".join(["proposal,assessor,score,confidence", *rows]).encode()
+    panel = opened(chair, "sure.csv", content.replace(b"no idea", b"dunno"))
+    page = text(seen(chair, f"/panels/{panel}/reading"))
+    assert "“dunno” stands in 4 cells of “confidence”." in page
+    assert "No column is left out" not in page
+    assert "says nothing on how sure" not in page
+    chair.post(f"/panels/{panel}/reading/settings", {"level-dunno": "low"})
+    page = text(seen(chair, f"/panels/{panel}/assessors/0"))
+    assert re.search(r"P0 0 high .* P1 1 rather high .* P2 2 rather low", page)
+
+
 def test_pasted_cells_are_a_panel(chair: Any) -> None:
     page = chair.post("/upload", {"cells": "proposal\tassessor\tscore\nA\tx\t6\nA\ty\t7\nB\tx\t4\nB\ty\t6\n"})
     assert heading(seen(chair, page.url)) == "Read: 4 scores by 2 assessors on 2 proposals"
@@ -179,6 +194,44 @@ def test_what_if_shows_who_moves_and_undo_takes_it_back(chair: Any, demo: int) -
     chair.post(f"{scenario}/redo")
     assert "without Kaur" in heading(seen(chair, scenario))
     assert heading(seen(chair, f"/panels/{demo}/")).startswith("3 proposals are in")
+
+
+def test_what_the_alerts_speak_of_is_tried_at_a_click_and_stays_in_the_list_with_what_it_changes(
+    chair: Any, demo: int
+) -> None:
+    place = f"/panels/{demo}/what-if"
+    page = seen(chair, place)
+    keys = re.findall(r'name="trial" value="([^"]+)"', page.content.decode())
+    assert keys == ["without:Dubois", "without:Kaur", "method", "outliers", "averages", "places"]
+    for words in ("Without Dubois P23 is in only with Dubois.", "Without Kaur P39 is out only with Kaur."):
+        assert words in text(page)
+    scenario = chair.post(f"{place}/new", {"trial": "without:Kaur"}).url
+    assert heading(seen(chair, scenario)).startswith("Without Kaur, 1 of the 10 places changes hands")
+    page = seen(chair, place)
+    assert "without:Kaur" not in page.content.decode()
+    assert "Without Kaur" in text(page)
+    assert "1 of the 10 places changes hands P39 enters; P25 leaves" in text(page)
+    chair.post(f"{scenario}/change", {"places": "9"})
+    assert "Without Kaur, with 9 places" in text(seen(chair, place))
+    scenario = chair.post(f"{place}/new", {"trial": "method"}).url
+    other = eh.refine(eh.demo(), eh.Refinements(shrink=True))
+    made = eh.decide(eh.rank(other, top=10), 10)
+    counts = [len(made.inside), len(made.undecided), len(made.outside)]
+    assert "Scenario In {} Open {} Out {}".format(*counts) in text(seen(chair, scenario))
+    assert counts[0] == 0  # of the three who are in by the method in use
+
+
+def test_a_score_that_is_far_off_is_left_out_at_a_click(chair: Any) -> None:
+    rows = [f"P{o},A{a},{50 + 3 * o + a + (o * a) % 3}" for o in range(12) for a in range(6)]
+    rows[20] = "P3,A2,30"
+    panel = opened(chair, "far.csv", "\n".join(["proposal,assessor,score", *rows]).encode())
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    chair.post(f"/panels/{panel}/choices", {"places": "4"})
+    place = f"/panels/{panel}/what-if"
+    page = seen(chair, place)
+    assert "Without A2’s score for P3" in text(page)
+    key = "score:P3\x1fA2"
+    assert heading(seen(chair, chair.post(f"{place}/new", {"trial": key}).url)).startswith("Without A2’s score for P3,")
 
 
 def test_saving_a_scenario_asks_why_and_makes_it_what_stands(chair: Any, demo: int) -> None:
@@ -364,6 +417,27 @@ def test_a_panel_in_groups_a_tiny_one_and_one_with_criteria_are_shown(chair: Any
         for place in ("reading", "", "assessors", "evidence", "objects/0", "record", f"what-if/{scenario}", "what-if"):
             page = seen(chair, f"/panels/{panel}/{place}")
             assert page.status_code == 200, (content, place, text(page)[:500])
+
+
+def test_what_joins_groups_is_asked_for_and_menus_speak_of_confidence_only_where_there_is_any(
+    chair: Any, demo: int
+) -> None:
+    apart = b"object,assessor,score\na,x,1\nb,x,2\na,y,2\nb,y,4\nc,u,5\nd,u,6\nc,v,7\nd,v,9\n"
+    panel = opened(chair, "scores.csv", apart)
+    page = seen(chair, f"/panels/{panel}/")
+    asked = re.search(r"Have (\w) also score (\w): one shared score joins the groups", text(page))
+    assert asked is not None
+    joined = opened(chair, "scores.csv", apart + f"{asked[2]},{asked[1]},3\n".encode())
+    assert "falls into" not in text(seen(chair, f"/panels/{joined}/"))
+    for place in (page, seen(chair, chair.post(f"/panels/{joined}/what-if/new").url)):
+        menu = place.content.decode().partition('name="method"')[2].partition("</select>")[0]
+        assert re.findall(r'value="(\w+)"[^>]*>(\w+)', menu) == [
+            ("cwc", "calibration"),
+            ("sa", "averages"),
+            ("medians", "medians"),
+        ]
+        assert "surer" not in menu
+    assert "surer scores count more" in text(seen(chair, f"/panels/{demo}/"))
 
 
 # --- who may come in ---------------------------------------------------------------------------------

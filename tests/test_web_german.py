@@ -69,17 +69,17 @@ def nouns() -> Iterator[Message]:
 def in_tables() -> Iterator[Message]:
     """Yield texts that are looked up in a table."""
     from evenhand.answers.explain import _NOISE_WORDS
-    from evenhand.answers.verdicts import Verdict
+    from evenhand.answers.verdicts import READ_AS, Verdict
     from evenhand.look import STATUS
     from evenhand.models.fit import METHOD_NAMES, PLAIN_NAMES, REFINEMENT_NAMES
+    from evenhand.panel.confidence import LEVEL_NAMES
     from evenhand.panel.headings import BESIDE
     from evenhand.panel.reading import _FORMS, LAYOUTS
-    from evenhand.reports.page import VERDICTS
 
-    yield from ((words, None) for table in (LAYOUTS, _FORMS, BESIDE) for words in table.values() if words)
+    yield from ((words, None) for table in (LAYOUTS, _FORMS, BESIDE, LEVEL_NAMES) for words in table.values() if words)
     methods = (METHOD_NAMES.values(), PLAIN_NAMES.values(), REFINEMENT_NAMES.values())
     tables = (_NOISE_WORDS.values(), *methods, get_args(Verdict))
-    yield from ((words, None) for words in VERDICTS.values())
+    yield from ((words, None) for words in READ_AS.values())
     yield from ((word, None) for word, _shape in STATUS.values())
     yield from ((words, None) for table in tables for words in table)
 
@@ -276,7 +276,7 @@ def test_how_a_file_was_read_and_why_there_are_no_ranks_is_said_in_german(demo: 
     shown = re.sub(r"\s+", " ", seen_text(demo[0], f"/panels/{panel}/"))
     assert "Keine gemeinsame Rangfolge; jede Gruppe hat ihre eigene" in shown
     assert "Gruppe 1:" in shown
-    assert "Bitten Sie um" in shown
+    assert ": Eine gemeinsame Bewertung verbindet die Gruppen; zwei oder drei sind sicherer." in shown
 
 
 def test_the_evidence_is_said_in_german(demo: tuple[Any, str]) -> None:

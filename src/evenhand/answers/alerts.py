@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from evenhand.answers.decision import Decision, Standing, decide, in_order
+from evenhand.answers.decision import Decision, Standing, in_order
 from evenhand.answers.heldout import BRIDGE, leverages
-from evenhand.answers.ranking import rank
 from evenhand.compiled import Floats
 from evenhand.errors import EvenhandError
 from evenhand.models.additive import CWC
@@ -26,7 +25,6 @@ from evenhand.words import (
     called_some,
     count_of,
     decimals,
-    lowered,
     name_some,
     number,
     phrase,
@@ -51,9 +49,6 @@ _LINES: Final = 3
 
 _GROUPS, _MEMBERS, _JOINS = 4, 8, 3
 """Groups that are named, members of each, and assessments that would join them."""
-
-_SHORT: Final = 48
-"""Names that are longer together than this are counted in a headline."""
 
 _SLIP, _FAR = 1e-6, 1e-3
 """A score that chance would put so far from what all others predict in one of so many panels: a slip, or far off."""
@@ -121,7 +116,9 @@ class Alert:
     outcomes
         What else would come out, side by side.
     scores
-        The scores to check first, by their position in the panel.
+        The scores that it speaks of, by their position in the panel.
+    assessors, method
+        The assessor on whom each status hangs; the method that the scores support instead.
     beside
         What stands in a line under the headline of the decision, where that must not be read alone.
     """
@@ -134,6 +131,8 @@ class Alert:
     remedy: str = ""
     outcomes: tuple[Outcome, ...] = ()
     scores: tuple[int, ...] = ()
+    assessors: tuple[str, ...] = ()
+    method: str = ""
     beside: str = ""
 
     @property
@@ -145,7 +144,7 @@ class Alert:
         """Return it for JSON."""
         outcomes = [one.record() for one in self.outcomes]
         named = {name: getattr(self, name) for name in ("level", "kind", "message", "where", "remedy", "headline")}
-        return {**named, "lines": self._cases(), "outcomes": outcomes}
+        return {**named, "lines": self._cases(), "outcomes": outcomes, "beside": self.beside}
 
     def _cases(self) -> list[str]:
         return [f"{lead} {rest}".strip() for lead, rest in self.lines]
@@ -196,6 +195,33 @@ def alerts(
 def provisional(alerted: Sequence[Alert]) -> Outcome | None:
     """Return what people are shown until what must be checked is settled: what comes out without it."""
     return next((one.outcomes[-1] for one in alerted if len(one.outcomes) > 1), None)
+
+
+def all_clear(
+    found: Sequence[Alert],
+    fit: Fit,
+    decision: Decision | None = None,
+    *,
+    comparison: Comparison | None = None,
+    deletions: Sequence[WithoutAssessor] | None = None,
+) -> str:
+    """Return that nothing speaks against a result, and what was looked at; empty where something does.
+
+    The arguments after the alerts are those of :func:`alerts`.
+    """
+    if any(one.level != "note" for one in found):
+        return ""
+    panel = fit.panel
+    looked = [
+        (panel.n_assessments <= LARGEST and fit.model.why_not("refit") is None, phrase("scores far from all others")),
+        (decision is not None and bool(deletions), phrase("what hangs on one assessor")),
+        (decision is not None and comparison is not None, phrase("what other methods decide")),
+        (decision is not None, phrase("thin evidence and ties at the line")),
+        (comparison is not None and panel.confidence != "none", phrase("what declared confidence is worth")),
+    ]
+    things = [words for is_so, words in looked if is_so]
+    said = phrase("Nothing was found that speaks against this result.")
+    return f"{said} {phrase('Looked at: {things}.', things='; '.join(things))}" if things else said
 
 
 # --- a panel in pieces -----------------------------------------------------------------------------
@@ -275,6 +301,7 @@ def _far_scores(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
             else phrase("{count} scores are far from what all others predict", count=f"{len(far):,}"),
             tuple(_far_line(fit, at) for at in far[:_LINES]),
             where=name_some([_place(panel, at) for at in far]),
+            scores=tuple(far),
             remedy=phrase(
                 "Ask whether it is meant; {option} lets such scores pull less.", option=argument("tails", "student")
             ),
@@ -477,16 +504,8 @@ def _outcome(case: str, label: str, fit: Fit, decision: Decision | None, *, is_o
     order = [fit.values.labels[at] for at in in_order(fit)]
     place = order.index(label) + 1 if label in order else None
     assuming = phrase("if the score is {case}", case=case) if is_one else phrase("if the scores are {case}", case=case)
-    made = None if decision is None else replace(_again(fit, decision), assuming=assuming)
+    made = None if decision is None else replace(decision.by(fit), assuming=assuming)
     return Outcome(case, label, place, assuming, fit, made)
-
-
-def _again(fit: Fit, decision: Decision) -> Decision:
-    """Return the decision that another fit leads to, asked in the same way."""
-    ranking = decision.ranking
-    places = min(decision.places, fit.panel.n_objects)
-    again = rank(fit, top=places, draws=ranking.draws, seed=ranking.seed, interval=ranking.interval)
-    return decide(again, places, lottery_seed=decision.lottery_seed)
 
 
 def _far_line(fit: Fit, at: int) -> tuple[str, str]:
@@ -543,7 +562,13 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         tuple(lines),
         where=name_some([one.object for one in found]),
         remedy="`evenhand next FILE` says which further scores would settle it.",
+        assessors=tuple(_decisive(one, held[one.object])[0] for one in found),
     )
+
+
+def _decisive(standing: Standing, held: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    """Return the assessor without whom an object moves furthest, and its place then."""
+    return max(held, key=lambda one: abs(one[1] - standing.place))
 
 
 def _held(one: Standing, held: Mapping[str, Sequence[tuple[str, int]]], noun: str) -> str:
@@ -554,7 +579,7 @@ def _held(one: Standing, held: Mapping[str, Sequence[tuple[str, int]]], noun: st
 def _hanging_line(
     fit: Fit, standing: Standing, held: Sequence[tuple[str, int]], surprise: Floats | None
 ) -> tuple[str, str]:
-    who, place = max(held, key=lambda one: abs(one[1] - standing.place))
+    who, place = _decisive(standing, held)
     its, name = called(who, "assessor"), called(standing.object, sentence(fit.panel.noun))
     is_in, panel = standing.status == "in", fit.panel
     told = {"who": its, "before": f"{standing.place:,}", "after": f"{place:,}"}
@@ -585,137 +610,20 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
     """Say what the method that the scores support would decide, where that is another one."""
     if comparison is None:
         return
-    from evenhand.answers.support import is_clearly_better, method_means, supported
+    from evenhand.answers.support import rival_of
 
-    fit = decision.fit
-    advised = supported(fit, comparison).method
-    if advised is None or advised == fit.method:
-        return
-    other = next(row.fit for row in comparison.methods if row.method == advised)
-    if other is None or other.model.why_not("ranks") is not None:
-        return
-    again = _again(other, decision)
-    changed = [
-        one.object
-        for one, before in zip(_by_label(again), _by_label(decision), strict=True)
-        if one.status != before.status
-    ]
-    told, means = {"method": other.name}, method_means(advised, fit.panel.confidence)
-    that = phrase("That is {method}.", **told), sentence(f"{means}.") if means else ""
-    if not changed:
+    rival = rival_of(decision, comparison)
+    if rival is not None:
         yield Alert(
-            "note",
+            "check" if rival.is_weighty else "note",
             "other_method",
-            phrase("The scores support another method, and it decides the same"),
-            (that,),
-            remedy=phrase("Nothing hangs on the choice; say in the minutes which one was made."),
+            rival.headline,
+            rival.lines,
+            where=name_some(rival.changed) or None,
+            remedy=rival.remedy,
+            method=rival.other.fit.method,
+            beside=rival.beside,
         )
-        return
-    by_it = phrase("By it {headline}.", headline=lowered(again.headline()))
-    swapped = " ".join(_swapped(decision, again))
-    if set(again.inside) == set(decision.inside):  # who is in is in by both: the rest is about open places
-        yield Alert(
-            "note",
-            "other_method",
-            phrase("The scores support another method, and who is in stays the same")
-            if decision.inside
-            else phrase("The scores support another method, and nobody is in by either"),
-            (that, (by_it, swapped)),
-            where=name_some(changed),
-            remedy=phrase("Say in the minutes which method was chosen before the open places are given."),
-        )
-        return
-    both = [label for label in decision.inside if label in again.inside]
-    if not is_clearly_better(other, fit):
-        yield Alert(
-            "note",
-            "other_method",
-            phrase("The scores barely prefer another method, though it changes who is in"),
-            (that, (by_it, swapped)),
-            where=name_some(changed),
-            remedy=_by_both(both, fit.panel.noun),
-        )
-        return
-    finding, names = _other_finding(decision, again)
-    yield Alert(
-        "check",
-        "other_method",
-        finding,
-        (
-            (by_it, names or swapped),
-            _nearer(comparison, advised, fit.method),
-            ("", f"{sentence(means)} ({other.name})." if means else that[0]),
-        ),
-        where=name_some(changed),
-        remedy=_by_both(both, fit.panel.noun),
-        beside=phrase(
-            "By the method that the scores support, {method}: {headline}.", **told, headline=lowered(again.headline())
-        ),
-    )
-
-
-def _swapped(decision: Decision, again: Decision) -> Iterator[str]:
-    """Yield who would take a place instead of whom."""
-    noun = decision.fit.panel.noun
-    then, now = ([one.object for one in made.standings[: made.places]] for made in (again, decision))
-    entering, gone = [one for one in then if one not in now], [one for one in now if one not in then]
-    if entering:
-        names = {"now": sentence(called_some(entering, noun, 6)), "before": called_some(gone, noun, 6)}
-        yield (
-            phrase("{now} would take a place instead of {before}.", **names)
-            if len(entering) == 1
-            else phrase("{now} would take places instead of {before}.", **names)
-        )
-
-
-def _other_finding(decision: Decision, again: Decision) -> tuple[str, str]:
-    """Return who would be in, or not, by the method that the scores support; and names that it only counts."""
-    noun = decision.fit.panel.noun
-    gone = [label for label in decision.inside if label not in again.inside]
-    new = [label for label in again.inside if label not in decision.inside]
-    if gone and new:
-        names = {"gone": called_some(gone, noun, len(gone)), "new": called_some(new, noun, len(new))}
-        if sum(map(len, names.values())) <= _SHORT:
-            return phrase("By the method that predicts better, {new} would be in, not {gone}", **names), ""
-        some = {"gone": called_some(gone, noun, _LINES), "new": called_some(new, noun, _LINES)}
-        counts = {"gone": f"{len(gone):,}", "new": f"{len(new):,}"}
-        return (
-            phrase("The method that the scores support changes who is in: {new} new, {gone} no longer", **counts),
-            phrase("New: {new}. No longer: {gone}.", **some),
-        )
-    names = {"names": _brief(gone or new, noun)}
-    if gone and len(gone) == 1:
-        return phrase("By the method that predicts better, {names} is not in", **names), ""
-    if gone:
-        return phrase("By the method that predicts better, {names} are not in", **names), ""
-    return phrase("By the method that predicts better, {names} would be in", **names), ""
-
-
-def _brief(labels: Sequence[str], noun: str) -> str:
-    """Return objects for a headline: by name where that is short, else how many they are."""
-    names = called_some(labels, noun, len(labels))
-    return names if len(names) <= _SHORT else count_of(len(labels), noun)
-
-
-def _nearer(comparison: Comparison, advised: str, used: str) -> tuple[str, str]:
-    """Return why the method that the scores support is to be believed: that it predicts better, and by how much."""
-    error = {row.method: row.loo_rmse for row in comparison.methods}
-    near, far = error.get(advised), error.get(used)
-    if near is None or far is None or number(near, 1) == number(far, 1) or near > far:
-        return phrase("It predicts unseen scores better."), ""
-    told = {"near": number(near, 1), "far": number(far, 1)}
-    return phrase("It predicts unseen scores better:"), phrase("off by {near} points instead of {far}.", **told)
-
-
-def _by_both(both: Sequence[str], noun: str) -> str:
-    if not both:
-        return phrase("Nobody is in by both: give no place as certain, and say in the minutes which method was chosen.")
-    names = called_some(both, noun, 6)
-    return phrase("In by both: {names}. Say in the minutes which method was chosen.", names=names)
-
-
-def _by_label(decision: Decision) -> list[Standing]:
-    return sorted(decision.standings, key=lambda one: one.object)
 
 
 def _thin(decision: Decision) -> Iterator[Alert]:
@@ -811,16 +719,23 @@ def _confidence(fit: Fit, comparison: Comparison | None) -> Iterator[Alert]:
         (
             (
                 worth.line(decimals(float(np.ptp(fit.panel.score)))),
-                phrase("Counting them more may pull values the wrong way.")
-                if is_off
-                else phrase("Counting them more gains nothing."),
+                "" if is_off else phrase("Counting them more gains nothing."),
             ),
         ),
-        remedy=phrase(
-            "Let it count for nothing: `{option}`, or `{method}`.",
-            option=argument("power", 0),
-            method=argument("method", "iba"),
-        ),
+        remedy=_uncounted(fit, comparison),
+    )
+
+
+def _uncounted(fit: Fit, comparison: Comparison) -> str:
+    """Return how declared confidence is made to count for nothing: by the method that the scores support, if that."""
+    from evenhand.answers.support import asked_by, supported
+
+    advised = supported(fit, comparison).method
+    other = next((row.fit for row in comparison.methods if row.method == advised), None)
+    if other is None or other.model.uses_confidence:
+        return phrase("Let it count for nothing: `{option}`.", option=argument("power", 0))
+    return phrase(
+        "Let it count for nothing: `{option}`, the method that the scores support.", option=asked_by(other.model)
     )
 
 

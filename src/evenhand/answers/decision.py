@@ -406,6 +406,13 @@ class Decision(frames.Shown):
         why = phrase("Reason: {reason}. Decided by {who}.", reason=self.choice.reason.rstrip(". "), who=self.choice.by)
         return f"{said} {why}"
 
+    def by(self, fit: Fit) -> Decision:
+        """Return the decision that another fit of the same objects, or most of them, leads to, asked the same way."""
+        places = min(self.places, fit.panel.n_objects)
+        asked = self.ranking
+        again = rank(fit, top=places, draws=asked.draws, seed=asked.seed, interval=asked.interval)
+        return decide(again, places, lottery_seed=self.lottery_seed)
+
     @property
     def left(self) -> int:
         """The number of places for which the undecided compete."""

@@ -281,7 +281,7 @@ def _short(kind: Kind) -> str:
     """Return what a contribution that is no standard is, in a word or two."""
     words: dict[Kind, str] = {
         "confidence": phrase("confidence"),
-        "prior": phrase("toward the rest"),
+        "prior": phrase("shrunk"),
         "covariates": phrase("covariates"),
         "scales": phrase("spreads"),
     }
@@ -291,7 +291,7 @@ def _short(kind: Kind) -> str:
 def _step_words(kind: Kind) -> tuple[str, str]:
     """Return what a step of a refined model is, in full and for a sentence."""
     if kind == "prior":
-        return phrase("drawn toward the rest, since few scores say little"), phrase("drawn toward the rest")
+        return phrase("shrunk towards the mean, since few scores say little"), phrase("shrunk towards the mean")
     if kind == "covariates":
         return (phrase("covariates are taken out"),) * 2
     return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
+from evenhand.errors import EvenhandError
 from evenhand.models.fit import Fit, Model
 from evenhand.models.noise import EstimatedNoise, KnownNoise, Normal
 from evenhand.models.predictive import Part, Predictive
@@ -30,6 +32,11 @@ _NARROW: Final = 1e-5
 
 _UNTOLD: Final = 1e-3
 """Unknowns of which the scores tell less than this stay as they are when one of the scores is left out."""
+
+_TELLING: Final = 0.15
+_REFITS: Final = 12
+"""Scores that told more than this of the unknowns themselves, where first order ends, are left out by a fit without
+them: at most so many, those that told most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,14 +165,25 @@ def held_out(fit: Fit, cell: float | None = None) -> HeldOut:
     """
     made, search = fit.model.left_out(fit), fit.model.behind
     predicted, is_predicted = _predictions(fit, made, cell)
-    score, log_score = fit.panel.score, np.full(fit.panel.n_assessments, -np.inf)
+    score, mean, log_score = fit.panel.score, predicted.mean, np.full(fit.panel.n_assessments, -np.inf)
     if predicted.parts[0].noise.cdf(0.0) is not None:  # the other scores leave something to tell the noise by
         log_score = _log_probability(predicted, score)
     if search is not None and made is None and not search.is_large:
-        log_score = log_score - _told_by_itself(fit, search, predicted.cell)
+        told = _told_by_itself(fit, search, predicted.cell)
+        log_score, mean = log_score - np.minimum(told, 1.0), mean.copy()
+        for row in _telling(told, is_predicted):
+            with suppress(EvenhandError):  # the other scores tell too little: first order is all there is
+                anew = Predictive(fit.model.without(fit, row), predicted.cell)
+                log_score[row], mean[row] = _log_probability(anew, score[[row]])[0], anew.mean[0]
     if fit.panel.step is None and fit.model.step is None:
         log_score -= np.log(predicted.cell)
-    return HeldOut(np.where(is_predicted, score - predicted.mean, np.inf), np.where(is_predicted, log_score, -np.inf))
+    return HeldOut(np.where(is_predicted, score - mean, np.inf), np.where(is_predicted, log_score, -np.inf))
+
+
+def _telling(told: Floats, is_predicted: NDArray[np.bool_]) -> list[int]:
+    """Return the scores that told so much of the unknowns themselves that first order does not do, most first."""
+    most = np.argsort(-told, kind="stable")[:_REFITS]
+    return [row for row in most.tolist() if told[row] > _TELLING and is_predicted[row]]
 
 
 def _log_probability(predicted: Predictive, score: Floats) -> Floats:
@@ -181,7 +199,7 @@ def _told_by_itself(fit: Fit, search: Search, cell: float) -> Floats:
     all others and L_i the log marginal likelihood of these. With g_i the slope of l_i and H minus the second
     derivatives of L, L_i is highest at x - H^-1 g_i, to first order, where l_i is less by g_i^T H^-1 g_i. If the model
     is true, the sum of g_i g_i^T is about H and that of all these about the number of unknowns, as in Akaike's
-    criterion; a score that contradicts the others counts for more, but not for more than 1, where first order ends.
+    criterion; a score that contradicts the others counts for more, and beyond ``_TELLING`` first order ends.
 
     Nothing for unknowns at the end of their range, and for scales and noise factors themselves, which are left out with
     the score already.
@@ -196,4 +214,4 @@ def _told_by_itself(fit: Fit, search: Search, cell: float) -> Floats:
     size, axes = np.linalg.eigh(bend)
     told = size > _UNTOLD
     turned = axes[:, told].T @ np.nan_to_num(slopes)
-    return np.asarray(np.minimum((np.square(turned) / size[told, None]).sum(axis=0), 1.0))
+    return np.asarray((np.square(turned) / size[told, None]).sum(axis=0))

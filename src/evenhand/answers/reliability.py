@@ -154,6 +154,10 @@ class Reliability(frames.Shown):
         has_bias, found = "bias" in shares.labels, []
         for at, (name, share) in enumerate(zip(shares.labels, _percents(shares), strict=True)):
             ends = self._range(at) if name == "bias" and shares.upper[at] > 0 else ""
+            if name == "bias" and not share:
+                if not self._is_complete:  # else there was none
+                    found.append(phrase("less than 1% is the luck of who read what"))
+                continue
             if name == "value":
                 found.append(phrase("{share}% is value", share=share))
             elif name == "bias" and ends:

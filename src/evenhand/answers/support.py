@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from evenhand.answers.advice import NOTHING, Recommendation, mean_loss
+from evenhand.answers.decision import Decision
 from evenhand.answers.heldout import BRIDGE, cell_of, held_out, leverages
-from evenhand.models.fit import Fit
-from evenhand.words import number, phrase, sentence
+from evenhand.models.fit import Fit, Model
+from evenhand.words import argument, called_some, count_of, lowered, number, phrase, sentence
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison, MethodRow
@@ -23,6 +25,23 @@ _IDLE: Final = 2.58
 
 _KINDS: Final = 5
 """Up to this many different confidences the highest is a class of its own; of more, the upper half."""
+
+
+_SPREADS: Final = ("w", "value_ratio", "bias_ratio")
+_EACH: Final = ("scale_ratio", "strength")
+"""Numbers that a model is told by the scores: spreads; and those that stand for one unknown of each assessor."""
+
+SAME_WITHOUT: Final = ("cwa", "iba")
+"""Methods that come to the same as averages and calibration where no confidence was declared."""
+
+_SHORT: Final = 48
+"""Names that are longer together than this are counted in a headline."""
+
+_NAMED: Final = 6
+"""Objects that a sentence names."""
+
+_FEW: Final = 0.25
+"""If the method that the scores support gives fewer of the places than this to others, and not two, a note says so."""
 
 
 def supported(fit: Fit, comparison: Comparison) -> Recommendation:
@@ -41,13 +60,18 @@ def supported(fit: Fit, comparison: Comparison) -> Recommendation:
 
 
 def is_clearly_better(fit: Fit, other: Fit) -> bool:
-    """Return whether a fit predicts held-out scores better than another by more than the standard error of that."""
+    """Return whether a fit predicts held-out scores better than another by more than the standard error of that.
+
+    Where there is nothing to weigh them by it is not clear.
+    """
     panel, cell = fit.panel, cell_of(fit.panel, [fit.model, other.model])
     ours, theirs = held_out(fit, cell), held_out(other, cell)
     both = ours.is_predicted & theirs.is_predicted
+    if not both.any() or not np.isfinite(ours.log_score[both]).all():
+        return False
     gain = (ours.log_score - theirs.log_score)[both]
-    if not gain.size or not np.isfinite(gain).all():
-        return True  # nothing to weigh it by but the recommendation itself
+    if not np.isfinite(gain).all():  # what came about was impossible by the other
+        return bool(np.isposinf(gain).any() and not np.isnan(gain).any())
     mean, error = mean_loss((panel.object_index[both], panel.assessor_index[both]), gain)
     return mean > error
 
@@ -83,10 +107,17 @@ def _clearly(comparison: Comparison) -> Recommendation:
 
 
 def _unknowns(row: MethodRow) -> int:
-    """Return how many unknowns beside spreads of values and biases the scores had to tell."""
-    fit = row.fit
-    further = [] if fit is None else [name for name in row.method.split("+")[1:] if name != "shrunk"]
-    return sum(fit.panel.n_assessors if name in ("scaled", "confidences") else 1 for name in further if fit is not None)
+    """Return how many unknowns beside spreads of values and biases the scores had to tell, at least.
+
+    One for each assessor with scales or noise factors of their own; one for noise that is not normal.
+    """
+    search = None if row.fit is None else row.fit.model.behind
+    if row.fit is None or search is None:
+        return 0
+    further = [one.name for one in search.unknowns if one.name not in _SPREADS]
+    if not search.base.likelihood.is_normal and "freedom" not in further:
+        further.append("noise")
+    return sum(row.fit.panel.n_assessors if name in _EACH else 1 for name in further)
 
 
 def method_means(method: str, confidence: str) -> str:
@@ -95,17 +126,213 @@ def method_means(method: str, confidence: str) -> str:
     Examples
     --------
     >>> method_means("cwc+shrunk", "none")
-    'values that rest on few scores are moved further towards the average'
+    'values are shrunk towards the mean, most where scores are few'
     """
     means = {
-        "iba": phrase("all scores count alike, whatever confidence was declared") if confidence != "none" else "",
-        "shrunk": phrase("values that rest on few scores are moved further towards the average"),
+        "iba": phrase("declared confidence counts for nothing") if confidence != "none" else "",
+        "shrunk": phrase("values are shrunk towards the mean, most where scores are few"),
         "scaled": phrase("each assessor may spread marks more or less than others"),
         "confidences": phrase("each assessor’s scores scatter in their own way"),
         "power": phrase("the scores tell how much declared confidence counts"),
         "student": phrase("scores far from all others pull less"),
     }
     return "; ".join(means[one] for one in method.split("+") if means.get(one))
+
+
+def values_mean(fit: Fit) -> str:
+    """Return what the values of a fit are, in a sentence.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> values_mean(eh.calibrate(eh.demo()))
+    'Values are in points: each assessor’s standard is taken out; surer scores count more.'
+    """
+    panel, model = fit.panel, fit.model
+    said = [phrase("each assessor’s standard is taken out") if fit.is_calibrated else phrase("averages of scores")]
+    if panel.confidence != "none" and model.uses_confidence:
+        said.append(phrase("surer scores count more"))
+    further = method_means("+".join(model.method.split("+")[1:]), panel.confidence)
+    return phrase("Values are in points: {means}.", means="; ".join([*said, *([further] if further else [])]))
+
+
+def asked_by(model: Model) -> str:
+    """Return how a model is asked for, where messages are read: ``--power 0 --shrink`` on the command line."""
+    return " ".join(
+        argument(name, int(given) if isinstance(given, float) and given.is_integer() else given)
+        for name, given in model.asked.items()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """The method that the scores support where another was used, beside what that decides: in words.
+
+    Attributes
+    ----------
+    made, other
+        The decision that was made, and the one that it would be.
+    errors
+        How far either is from unseen scores, in points; None where that is not known.
+    is_clear
+        Whether the other clearly predicts better.
+    """
+
+    made: Decision
+    other: Decision
+    errors: tuple[float | None, float | None]
+    is_clear: bool
+
+    @property
+    def changed(self) -> list[str]:
+        """Who has another status, in the order of rank."""
+        then = {one.object: one.status for one in self.other.standings}
+        return [one.object for one in self.made.standings if then[one.object] != one.status]
+
+    @property
+    def gone(self) -> list[str]:
+        """Who is in, and would not be."""
+        return [label for label in self.made.inside if label not in self.other.inside]
+
+    @property
+    def new(self) -> list[str]:
+        """Who would be in, and is not."""
+        return [label for label in self.other.inside if label not in self.made.inside]
+
+    @property
+    def entering(self) -> list[str]:
+        """Who would stand above the line, and does not."""
+        return self._above(self.other, self.made)
+
+    @property
+    def leaving(self) -> list[str]:
+        """Who stands above the line, and would not."""
+        return self._above(self.made, self.other)
+
+    def _above(self, one: Decision, other: Decision) -> list[str]:
+        below = {row.object for row in other.standings[other.places :]}
+        return [row.object for row in one.standings[: one.places] if row.object in below]
+
+    @property
+    def is_weighty(self) -> bool:
+        """Whether it clearly predicts better, and other objects would be in, or above the line."""
+        many = max(2.0, _FEW * self.made.places)
+        return self.is_clear and bool(self.gone or self.new or len(self.entering) >= many)
+
+    @property
+    def headline(self) -> str:
+        """What hangs on it, in a few words."""
+        if self.is_weighty:
+            return self._finding()
+        if not self.changed:
+            return phrase("The scores support another method, and it decides the same")
+        if self.gone or self.new:
+            return phrase("The scores support another method, though not clearly, and it changes who is in")
+        if self.made.inside:
+            return phrase("The scores support another method, and who is in stays the same")
+        return phrase("The scores support another method, and nobody is in by either")
+
+    def _finding(self) -> str:
+        noun, gone, new = self.made.fit.panel.noun, self.gone, self.new
+        if not gone and not new:
+            counts = {"count": f"{len(self.entering):,}", "places": f"{self.made.places:,}"}
+            return phrase("By the method that predicts better, {count} of the {places} places go to others", **counts)
+        if gone and new:
+            names = {"gone": called_some(gone, noun, len(gone)), "new": called_some(new, noun, len(new))}
+            if sum(map(len, names.values())) <= _SHORT:
+                return phrase("By the method that predicts better, {new} would be in, not {gone}", **names)
+            counts = {"gone": f"{len(gone):,}", "new": f"{len(new):,}"}
+            return phrase("The method that predicts better changes who is in: {new} new, {gone} no longer", **counts)
+        names = {"names": _brief(gone or new, noun)}
+        if len(gone) == 1:
+            return phrase("By the method that predicts better, {names} is not in", **names)
+        if gone:
+            return phrase("By the method that predicts better, {names} are not in", **names)
+        return phrase("By the method that predicts better, {names} would be in", **names)
+
+    @property
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """What it would decide, and why it is to be believed; what cannot be left out comes first."""
+        panel, model = self.made.fit.panel, self.other.fit.model
+        means = method_means(model.method, panel.confidence)
+        if self.is_weighty:
+            said = [one for one in (self._sure(), *self._swapped()) if one]
+            return *([(said[0], " ".join(said[1:]))] if said else []), self._nearer(means)
+        that = phrase("That is {method}.", method=self.other.fit.name), sentence(f"{means}.") if means else ""
+        if not self.changed:
+            return (that,)
+        by_it = phrase("By it {headline}.", headline=lowered(self.other.headline()))
+        return that, (by_it, " ".join([*self._swapped(), self._sure()]).strip())
+
+    def _sure(self) -> str:
+        """Return who is in by both; empty where nobody is in as it is."""
+        both = [label for label in self.made.inside if label in self.other.inside]
+        if not self.made.inside or not (self.gone or self.new):
+            return ""
+        if not both:
+            return phrase("Nobody is in by both: give no place as certain.")
+        return phrase("In by both: {names}.", names=called_some(both, self.made.fit.panel.noun, _NAMED))
+
+    def _swapped(self) -> Iterator[str]:
+        """Yield who would take a place instead of whom."""
+        noun, entering, leaving = self.made.fit.panel.noun, self.entering, self.leaving
+        if entering:
+            names = {"now": sentence(called_some(entering, noun, _NAMED)), "before": called_some(leaving, noun, _NAMED)}
+            yield (
+                phrase("{now} would take a place instead of {before}.", **names)
+                if len(entering) == 1
+                else phrase("{now} would take places instead of {before}.", **names)
+            )
+
+    def _nearer(self, means: str) -> tuple[str, str]:
+        """Return why it is to be believed: by how much it predicts better, and what sets it apart."""
+        far, near = self.errors
+        lead = phrase("It predicts unseen scores better:")
+        if far is not None and near is not None and near < far and number(near, 1) != number(far, 1):
+            told = {"near": number(near, 1), "far": number(far, 1)}
+            lead = phrase("It predicts unseen scores better, off by {near} points instead of {far}:", **told)
+        return lead, f"{means or self.other.fit.name}."
+
+    @property
+    def remedy(self) -> str:
+        """What to do."""
+        if not self.changed:
+            return phrase("Nothing hangs on the choice; say in the minutes which one was made.")
+        return phrase(
+            "Say in the minutes which method was chosen; `{options}` takes this one.",
+            options=asked_by(self.other.fit.model),
+        )
+
+    @property
+    def beside(self) -> str:
+        """What must stand under the headline of the decision, which is not to be read alone; empty for a note."""
+        if not self.is_weighty:
+            return ""
+        headline = lowered(self.other.headline())
+        return phrase(
+            "That is by the method chosen. By the one that the scores support, {headline}.", headline=headline
+        )
+
+
+def rival_of(decision: Decision, comparison: Comparison) -> Rival | None:
+    """Return the method that the scores support beside the one used; None where they are one, or it cannot decide."""
+    fit = decision.fit
+    advised = supported(fit, comparison).method
+    if advised is None or advised == fit.method:
+        return None
+    other = next(row.fit for row in comparison.methods if row.method == advised)
+    if other is None or other.model.why_not("ranks") is not None:
+        return None
+    error = {row.method: row.loo_rmse for row in comparison.methods}
+    return Rival(
+        decision, decision.by(other), (error.get(fit.method), error.get(advised)), is_clearly_better(other, fit)
+    )
+
+
+def _brief(labels: Sequence[str], noun: str) -> str:
+    """Return objects for a headline: by name where that is short, else how many they are."""
+    names = called_some(labels, noun, len(labels))
+    return names if len(names) <= _SHORT else count_of(len(labels), noun)
 
 
 Verdict = Literal["misleads", "nothing", "cannot tell", "less", "as declared", "more"]

@@ -18,6 +18,9 @@ Verdict = Literal["consistent", "erratic", "bunched", "other ranking", "too few 
 
 _FEW: Final = "too few scores to tell"
 
+READ_AS: Final = {_FEW: "the scores cannot tell"}
+"""Verdicts that people read in other words than data has."""
+
 CLEAR: Final = 2.1
 """Standard deviations from which a statistic speaks against an assessor: one in 56 good ones is so far out."""
 

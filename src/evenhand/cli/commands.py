@@ -30,7 +30,7 @@ from evenhand.cli.fitting import (
     Scores,
     refuse_criteria_of,
 )
-from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, Options, Output, as_typed, command, part, typed
+from evenhand.cli.options import EXIT_BAD_INPUT, EXIT_NO, TYPED, Options, Output, as_typed, command, part, typed
 from evenhand.cli.reports import QUESTION, Drawing, LotteryOptions, Reporting
 from evenhand.cli.showing import Summary, say, say_beside, show_json, show_next_step
 from evenhand.errors import EvenhandError, InputError, MissingPackageError
@@ -73,6 +73,11 @@ class EvenhandGroup(click.Group):
             _leave_quietly()
             code = code or EXIT_NO
         sys.exit(code)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep what was typed, for those who go on from it."""
+        ctx.meta[TYPED] = tuple(args)
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands, each with the whole of its first sentence."""

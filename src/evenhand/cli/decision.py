@@ -91,11 +91,17 @@ def status_cell(status: Status | None) -> tuple[str, str]:
     return (f"{shape} {word}" if knows(shape) else word), style
 
 
-def show_decision(decision: Decision, rows: int, *, is_provisional: bool = False) -> None:
-    """Print the finding, the table with the line drawn, who is in, open and out, and what averages would decide."""
+def show_decision(
+    decision: Decision, rows: int, *, is_provisional: bool = False, alerts: Sequence[Summary] = ()
+) -> None:
+    """Print the finding, the table with the line drawn, who is in, open and out, and what averages would decide.
+
+    What alerts say that must be read beside the finding follows it.
+    """
     room = width()
     finding = decision.headline() if room is None or room >= _NARROW else decision.brief()
     say(f"Provisional: {lowered(finding)}." if is_provisional else f"{finding}.", style="bold")
+    say(*(alert["beside"] for alert in alerts if alert["beside"]))
     _show_standings(decision, rows)
     for status, labels in zip(STATUSES, (decision.inside, decision.undecided, decision.outside), strict=True):
         say_list(STATUSES[status][1], labels)

@@ -7,6 +7,7 @@ group of its own (:func:`part`). Checks that need several options stand in ``che
 from __future__ import annotations
 
 import functools
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, NoReturn, Self, TypeVar, dataclass_transform
@@ -298,6 +299,15 @@ def command(
         return click.command(name, cls=EvenhandCommand, epilog=epilog, group=group)(wrapped)
 
     return make
+
+
+TYPED: Final = "evenhand.typed"
+"""Where the words of a command line are kept while it runs."""
+
+
+def command_line() -> str:
+    """Return the command that runs as it was typed, to be typed again."""
+    return shlex.join(["evenhand", *click.get_current_context().meta[TYPED]])
 
 
 def typed(*names: str) -> list[str]:

@@ -113,7 +113,7 @@ def report(options: ReportOptions) -> int:
     _check_page(options.place)
     quick: dict[str, Any] = {"candidates": ()} if options.quick else {}
     made = make_report(options.fitting.fit(), title=options.title, **vars(options.lottery), **quick)
-    write_text(options.place, render(made))
+    write_text(options.place, render(made, command=ask.command_line()))
     _say_if_no_charts()
     if options.as_json:
         told = {"report": str(options.place), "fingerprint": made.mark.whole, "decision": made.decision}

@@ -58,7 +58,7 @@ def show_fit(summary: Summary, rows: int, decision: Decision | None = None, *, c
     assuming = summary.get("assuming", "")
     with alerted(summary["alerts"], decides=decision is not None, assuming=assuming) as is_provisional:
         if decision is not None:
-            show_decision(decision, rows, is_provisional=is_provisional)
+            show_decision(decision, rows, is_provisional=is_provisional, alerts=summary["alerts"])
             say("")
         say(f"{_panel_line(summary['panel'])} {_method_line(summary)}")
         digits = _digits(summary["objects"])
@@ -414,7 +414,7 @@ def show_ranking(summary: Summary, rows: int, decision: Decision | None = None) 
             _show_ranks(summary, rows)
             say(drawn_from(summary["draws"], summary["seed"]))
         else:
-            show_decision(decision, rows, is_provisional=is_provisional)
+            show_decision(decision, rows, is_provisional=is_provisional, alerts=summary["alerts"])
     _say_notes(summary, lambda note: note["kind"] == "lottery")
 
 

@@ -115,6 +115,11 @@ class Model(Protocol):
         """Return the fit of another panel by the same model."""
 
     @property
+    def asked(self) -> Mapping[str, object]:
+        """The arguments that ask for it."""
+        return {"method": self.method}
+
+    @property
     def name(self) -> str:
         """What it is called in words."""
         return method_name(self.method)
@@ -186,6 +191,10 @@ class Model(Protocol):
     def left_out(self, fit: Fit) -> Part | None:
         """Return what all other scores say of each score, where least squares do not tell it; None where they do."""
         return None
+
+    def without(self, fit: Fit, row: int) -> tuple[Part, ...]:
+        """Return what a fit without a score says of it, all unknowns found anew; nothing where it has none."""
+        return ()
 
     @property
     def solved_by(self) -> str | None:

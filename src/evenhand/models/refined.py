@@ -173,6 +173,13 @@ class Refined(Model):
         return self.refinements.method
 
     @property
+    def asked(self) -> dict[str, object]:
+        """The refinements that are not as they are unless asked for."""
+        told, plain = self.refinements, Refinements()
+        every = {one.name: getattr(told, one.name) for one in fields(told)}
+        return {name: given for name, given in every.items() if given != getattr(plain, name)}
+
+    @property
     def uses_confidence(self) -> bool:
         """Whether scores weigh by declared confidence."""
         return self.refinements.power != 0
@@ -219,6 +226,27 @@ class Refined(Model):
             return None
         likelihood, mean, variance = self.laplace.left_out()
         return Part(1.0, KnownNoise(1.0), likelihood, mean, variance, self.node.precision)
+
+    def without(self, fit: Fit, row: int) -> tuple[Part, ...]:
+        """Return what a fit without a score says of it, its variances found anew from where they are with it."""
+        if self.laplace is not None:
+            return ()
+        panel, chosen, precision = self.panel, self.refinements, self.panel.precision[[row]]
+        object_, assessor = panel.objects[panel.object_index[row]], panel.assessors[panel.assessor_index[row]]
+        rest = panel.restrict(np.arange(panel.n_assessments) != row)
+        noise: NoiseKind = "declared" if self.node.setting.is_declared else "estimated"
+        with one_thread(min(panel.n_objects, panel.n_assessors)):
+            model, _ = find_refined(
+                rest, chosen, per_component=True, noise=noise, solver=self.search.work.solver, start=self.search.point
+            )
+        place = [
+            labels.index(one) if one in labels else -1
+            for labels, one in ((rest.objects, object_), (rest.assessors, assessor))
+        ]
+        covariates = {name: [panel.covariates[name][row]] for name in chosen.covariates}
+        rows = Rows([object_], [assessor], np.array(place[:1]), np.array(place[1:]), precision, covariates)
+        columns = code_rows(rest, chosen.covariates, model.names, covariates, precision)
+        return refined_parts([(1.0, model.node)], model.search.work, rows, columns)
 
     def refit(self, panel: Panel, **options: Unpack[Options]) -> Fit:
         """Return the fit of another panel with the same refinements."""
@@ -417,8 +445,12 @@ def find_refined(
     noise: NoiseKind | NoisePrior = "estimated",
     interval: float = INTERVAL,
     solver: SolverKind = "auto",
+    start: Floats | None = None,
 ) -> tuple[Refined, Connectivity]:
-    """Return the model with the variances that the scores tell, and how the panel hangs together."""
+    """Return the model with the variances that the scores tell, and how the panel hangs together.
+
+    They are looked for from a start that may be given.
+    """
     refuse_criteria(panel)
     chosen = _checked(panel, chosen, noise, interval)
     refuse_extreme(panel, 1.0 if chosen.power == 1.0 else 4.0)
@@ -438,7 +470,7 @@ def find_refined(
     base, unknowns = _unknowns(panel, work, chosen, noise)
     search = Search(work, base, unknowns)
     refuse_untold(panel, unknowns)
-    point = search.peak() if unknowns else np.zeros(0)
+    point = search.peak(start if start is None or start.size == len(unknowns) else None) if unknowns else np.zeros(0)
     refuse_perfect(unknowns, point, chosen.step)
     if chosen.scores is not None:
         refuse_random(unknowns, point)

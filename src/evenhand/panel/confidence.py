@@ -44,6 +44,10 @@ _MOST_STEPS: Final = 7
 """Whole numbers up to this one, where there may be levels, are the steps of a scale and no weights."""
 
 
+LEVEL_NAMES: Final = {1.0: "high", 0.5: "rather high", 0.0: "medium", -0.5: "rather low", -1.0: "low"}
+"""What levels are called, by the power to which the square of the factor is taken."""
+
+
 def level_words(aliases: Mapping[str, str] | None = None) -> dict[str, int]:
     """Return the words for levels, the user's own included, in lower case.
 

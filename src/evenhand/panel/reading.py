@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from evenhand.errors import InputError
 from evenhand.panel.column import Table
-from evenhand.panel.confidence import Form
+from evenhand.panel.confidence import LEVEL_NAMES, Form
 from evenhand.panel.entries import Entries
 from evenhand.panel.headings import fold, may_be_german_note, meaning_of, says_lowest_is_best, says_one_is_best
 from evenhand.panel.layout import Kind, Layout, LeftOut
@@ -285,7 +285,6 @@ def _meaning(entries: Entries) -> str:
     if entries.steps is not None:
         low, high = entries.steps
         return f"a scale from {low:g} = low to {high:g} = high"
-    names = {1.0: "high", 0.5: "rather high", 0.0: "medium", -0.5: "rather low", -1.0: "low"}
     ordered = sorted(entries.level_words.items(), key=lambda item: -item[1])
-    told = [f"{word} = {names[power]}" for word, power in ordered if word.casefold() != names[power]]
+    told = [f"{word} = {LEVEL_NAMES[power]}" for word, power in ordered if word.casefold() != LEVEL_NAMES[power]]
     return name_some(told, 7) if told else "high, medium, low"

@@ -298,11 +298,14 @@ def percent(probability: float) -> str:
 def clip(name: str, most: int) -> str:
     """Return a name of at most ``most`` characters, cut in the middle: ends often differ where beginnings do not.
 
-    No cut goes through signs that are drawn as one, such as a letter and its accent, or people joined to a family.
+    Between words where one ends near by. No cut goes through signs that are drawn as one, such as a letter and its
+    accent, or people joined to a family.
     """
     if len(name) <= most:
         return name
     head, tail = most // 2, len(name) - (most - 1) // 2
+    before, after = name.rfind(" ", head - most // 4, head + 1), name.find(" ", tail - 1, tail + most // 4)
+    head, tail = before if before > 0 else head, after + 1 if after > 0 else tail
     while head and _is_joined(name, head):
         head -= 1
     while tail < len(name) and _is_joined(name, tail):

@@ -13,6 +13,7 @@ from evenhand.answers.alerts import Alert
 from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
 from evenhand.answers.explain import Explanation, explain
+from evenhand.answers.support import values_mean
 from evenhand.errors import EvenhandError
 from evenhand.look import STATUS, status_word
 from evenhand.models.fit import Fit
@@ -44,13 +45,16 @@ LISTED: Final = 12
 TWO_LINES: Final = {"in": 20, "undecided": 24, "out": 18}
 """So many names of a status are shown before the rest is folded; all of them where short ones fill two lines."""
 
-PAPER: Final = 10
-"""Rows of the table on the first sheet of paper, half of them above the line or more: the annex has all."""
+PAPER: Final = 5
+"""Rows below the line that a first sheet of paper has at least: the annex has all."""
+
+PRINTED: Final = 48
+"""Up to this many names of a status stand on paper; of more the first."""
 
 _SHORT: Final = 5
 """Labels of up to so many characters are short."""
 
-_LONG: Final = 16
+LONG: Final = 16
 """Labels of more characters than this get more room."""
 
 LEAST: Final = 6
@@ -58,6 +62,9 @@ LEAST: Final = 6
 
 BARS: Final = 120
 """Up to this many bars stand in a profile of chances."""
+
+_SEEN: Final = 0.015
+"""Chances from this on, 2% as they are written, can be seen as bars."""
 
 CHANGED: Final = 40
 """Of so many objects, the nearest to the line, it is told which other scores would change their status."""
@@ -123,7 +130,7 @@ class Table:
 def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None, sheet: int = 0) -> Table:
     """Return the table of all objects, with what is far from the line folded away.
 
-    Where a first sheet of paper has room for so many rows, it has all down to the last that is not out.
+    Where a first sheet of paper has room for so many rows, it has all down to the last that is not out; else as many.
     """
     kept = list(standings[:ROWS]) if len(standings) > ROWS else list(standings)
     digits = decimals(float(np.ptp(fit.panel.score)))
@@ -181,8 +188,8 @@ def _on_sheet(
         parts = Rows(tuple(above[:FIRST])), between, Rows(tuple(above[last:]))
     if len(below) - shown <= 2:  # a fold takes as much room as a row
         shown = len(below)
-    room = PAPER - min(len(above), PAPER // 2)
-    if shown <= room + 1 or len(above) + shown <= sheet:
+    room = max(PAPER, sheet - sum(len(one.rows) for one in parts if not one.paper))
+    if shown <= room + 1:
         return parts, _parts([(below[:shown], False), (below[shown:], True)], noun, digits)
     between = Rows(tuple(below[room:shown]), paper=_paper(below[room:], noun, digits))
     folded = _parts([(below[shown:], True)], noun, digits)
@@ -289,15 +296,14 @@ def profile_of(decision: Decision) -> Profile | None:
     every = decision.standings
     if decision.line is None or len(every) < LEAST:
         return None
-    seen = max((at + 1 for at, one in enumerate(every) if (one.chance or 0) >= 0.02), default=decision.places)
+    seen = max((at + 1 for at, one in enumerate(every) if (one.chance or 0) >= _SEEN), default=decision.places)
     shown = len(every) if len(every) <= BARS else min(len(every), max(seen, decision.places + AROUND))
     words = phrase("Chance of the place, in order of rank")
     if decision.places != 1:
         words = phrase("Chance of one of the {places} places, in order of rank", places=f"{decision.places:,}")
     if shown < len(every):
-        rest = percent(max(0.02, *((one.chance or 0.0) for one in every[shown:])), 1)
-        last = f"{shown:,}"
-        words += ". " + phrase("Shown are ranks 1 to {last}; all after are below {share}.", last=last, share=rest)
+        told = {"last": f"{shown:,}", "share": chance(max(one.chance or 0.0 for one in every[shown:]))}
+        words += ". " + phrase("Shown are ranks 1 to {last}; all after have {share} or less.", **told)
     return Profile(every[:shown], decision.places, words)
 
 
@@ -476,7 +482,7 @@ def _move(told: Explanation | None, digits: int) -> str:
 
 def declared_words(panel: Panel) -> list[str]:
     """Return how sure each assessor said to be, as a table shows it; empty where nothing was said."""
-    return ["" if one is None else one if isinstance(one, str) else f"{one:.3g}" for one in declared(panel)[1]]
+    return ["" if one is None else phrase(one) if isinstance(one, str) else f"{one:.3g}" for one in declared(panel)[1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -682,6 +688,7 @@ def context(
         "decision": decision,
         "table": table,
         "table_words": values_words(fit, table, decision),
+        "points_words": values_mean(fit),
         "profile": None if decision is None else profile_of(decision),
         "objects": objects_of(fit, standings if shown is None else shown, decision),
         "assessors": assessors,
@@ -698,7 +705,7 @@ def context(
         else dict.fromkeys(STATUS, LISTED),
         "share": percent(fit.values.interval),
         "titled": any(one.title for one in standings),
-        "is_long": any(len(one.object) > _LONG for one in standings),
+        "is_long": any(len(one.object) > LONG for one in standings),
         "grouped": any(one.group for one in standings),
         "sides": {one.assessor: one.side for one in assessors if one.side},
     }

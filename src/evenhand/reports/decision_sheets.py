@@ -16,7 +16,7 @@ from evenhand.io.sheets import Cell, Chart, Column, Formula, Line, Link, Series,
 from evenhand.look import LIGHT, STATUS
 from evenhand.models.average import simple_average
 from evenhand.models.fit import Fit
-from evenhand.panel.confidence import precision_of_level
+from evenhand.panel.confidence import LEVEL_NAMES, precision_of_level
 from evenhand.panel.panel import Panel
 from evenhand.reports.summary import Summary, alert_records, find_alerts
 from evenhand.words import argument, count_of, decimals, lowered, name_some, percent, plural, printable, sentence
@@ -151,7 +151,8 @@ def _above(fit: Fit, decision: Decision | None, alerted: Sequence[Summary]) -> l
             Line(""),
         ]
     chosen = "" if decision is None else decision.choice_words()
-    return [Line(headline, "title"), *alerts, Line(meaning), *([Line(chosen)] if chosen else []), Line("")]
+    beside = [Line(one["beside"], "check") for one in alerted if one["beside"]]
+    return [Line(headline, "title"), *beside, *alerts, Line(meaning), *([Line(chosen)] if chosen else []), Line("")]
 
 
 def alert_lines(alerted: Sequence[Summary]) -> list[Line]:
@@ -283,8 +284,8 @@ def declared(panel: Panel) -> tuple[str, list[Any]]:
     if panel.confidence == "confidence":
         return "Confidence", list(panel.precision.tolist())
     if panel.confidence == "level" and panel.factor is not None:
-        high, medium, low = precision_of_level([1, 0, -1], panel.factor).tolist()
-        words = {high: "high", low: "low", medium: "medium"}
+        levels = precision_of_level(list(LEVEL_NAMES), panel.factor).tolist()
+        words = dict(zip(levels, LEVEL_NAMES.values(), strict=True))
         named = [words.get(precision) for precision in panel.precision.tolist()]
         if None not in named:  # combined assessments lie between levels
             return "Confidence", named

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import shlex
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,14 +19,15 @@ import numpy as np
 
 from evenhand import look
 from evenhand.answers.advice import Recommendation
-from evenhand.answers.alerts import Alert, alerts, provisional
+from evenhand.answers.alerts import Alert, alerts, all_clear, provisional
 from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Choice, Decision, Standing, decide, standings, why_unsafe, with_choice
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
 from evenhand.answers.influence import WithoutAssessor, without_assessors
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.answers.reliability import LARGEST
-from evenhand.answers.support import supported, worth_of_confidence
+from evenhand.answers.support import SAME_WITHOUT, asked_by, supported, worth_of_confidence
+from evenhand.answers.verdicts import READ_AS
 from evenhand.compiled import one_thread
 from evenhand.errors import EvenhandError, LimitError, NotRankableError, Problem, bad_option, is_installed
 from evenhand.models.average import SA
@@ -35,6 +37,7 @@ from evenhand.models.noise import lifted_words
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
 from evenhand.reports import blocks
+from evenhand.reports.paper import Form, form_of, shares, sheet_of
 from evenhand.reports.summary import (
     MOST_DELETIONS,
     Summary,
@@ -99,17 +102,14 @@ _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 _PANEL: Final = 290
 """How wide the panels of charts are drawn, in pixels and but for names beside them: as a phone has room."""
 
-_LOW: Final = 290
-"""How high residuals are drawn."""
+_LOW: Final = 250
+"""How high residuals and what confidence is worth are drawn."""
 
 _CUT, _END = 22, 8
 """Labels of more characters than this are cut short where there is no room, before so many at their end."""
 
 _OUT: Final = 100
 """Up to this many of those who are out stand in the minutes."""
-
-_SHEET: Final = 26
-"""Rows of the table that a first sheet of paper has room for; a line of an alert takes that of two, as it may break."""
 
 _NUMBERS: Final = {
     "value_sd": "Spread of values",
@@ -130,12 +130,6 @@ _NAMED: Final = 30
 
 _GROUPS: Final = 6
 """Of up to this many groups the leader is named."""
-
-VERDICTS: Final = {"too few scores to tell": "the scores cannot tell"}
-"""Verdicts that people read in other words than data has."""
-
-SAME_WITHOUT: Final = ("cwa", "iba")
-"""Methods that come to the same as averages and calibration where no confidence was declared."""
 
 _CONFIDENCE: Final = {
     "uncertainty": "weighted by the standard deviations that the assessors declared",
@@ -159,8 +153,9 @@ class Report:
     """All that a report says, before it is laid out.
 
     The summaries are those of the command line; None where a part was left out or cannot be had. ``decision`` and
-    ``method`` are sentences, ``verdict`` is the decision itself and ``alerts`` what may be wrong with it; ``supported``
-    is the method that the scores support, with the reason.
+    ``method`` are sentences, ``verdict`` is the decision itself, ``alerts`` what may be wrong with it, and ``clear``
+    that nothing is; ``supported`` is the method that the scores support, with the reason, and ``asked`` the options
+    that ask for it.
     """
 
     fit: Fit
@@ -180,6 +175,8 @@ class Report:
     mark: Fingerprint
     pictures: dict[str, Picture] = field(repr=False)
     notes: list[Problem] = field(default_factory=list)
+    clear: str = ""
+    asked: str = ""
 
 
 def make_report(
@@ -237,12 +234,22 @@ def make_report(
             else None,
             decision=_no_decision_words(fit, top, reason)
             if ranking is None
-            else _decision_words(fit, ranking, decision, stops),
+            else _decision_words(fit, ranking, decision, alerted),
             method=_method_words(fit, ranking, mark, entered - fit.panel.n_assessments),
             mark=mark,
             pictures=_pictures(fit, compared, notes) if why_not is None else {},
             notes=notes,
+            clear=all_clear(alerted, fit, decision, comparison=compared, deletions=deletions),
+            asked=_asked(fit, compared),
         )
+
+
+def _asked(fit: Fit, compared: Comparison | None) -> str:
+    """Return the options that ask for the method that the scores support; empty where it is the one used, or none."""
+    method = None if compared is None else supported(fit, compared).method
+    if compared is None or method == fit.method:
+        return ""
+    return next((asked_by(row.fit.model) for row in compared.methods if row.fit and row.method == method), "")
 
 
 def why_no_charts() -> str | None:
@@ -292,7 +299,8 @@ def _pictures(fit: Fit, compared: Comparison | None, notes: list[Problem]) -> di
     from evenhand import plots
 
     wanted: dict[str, Callable[[], alt.TopLevelMixin]] = {}
-    if fit.is_calibrated and fit.panel.n_assessors <= LINKED:
+    panel = fit.panel
+    if fit.is_calibrated and panel.n_assessors <= LINKED and panel.n_assessments < panel.n_objects * panel.n_assessors:
         wanted["assessor-graph"] = lambda: plots.assessor_graph(fit.panel)
     if fit.is_calibrated:
         wanted["residuals"] = lambda: plots.residuals(fit)
@@ -353,7 +361,8 @@ def _narrow(name: str, panel: Mapping[str, Any]) -> dict[str, Any]:
         return dict(panel)
     if name == "assessor-graph":  # a circle stays round
         return {**panel, "width": _PANEL, "height": height * _PANEL / width}
-    low = {"height": _LOW} if name == "residuals" else {}  # side by side they fill a sheet of paper
+    is_square = name in ("residuals", "confidence") and height == width
+    low = {"height": _LOW} if is_square else {}  # side by side they fill a sheet of paper
     return {**panel, **low, "width": 1.2 * _PANEL, "autosize": {"type": "fit-x", "contains": "padding"}}
 
 
@@ -385,11 +394,11 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
         for members in (np.flatnonzero(component == group) for group in range(groups))
     ]
     if groups > 1:
-        highest = [
-            f"{called(labels[order[0]], fit.panel.noun)} ({estimate[order[0]]:.1f}) in group {at + 1}"
-            for at, order in enumerate(firsts)
-        ]
-        said.append(f"The highest value of each group: {name_some(highest, _GROUPS)}.")
+        highest = [f"{called(labels[order[0]], fit.panel.noun)} in group {at + 1}" for at, order in enumerate(firsts)]
+        said.append(
+            "Each group has its own scale: values of different groups cannot be compared. "
+            f"First by value: {name_some(highest, _GROUPS)}."
+        )
         if top is not None:
             said.append(
                 f"The panel must say how many of the {count_of(top, 'place')} each group gets, or join the groups; "
@@ -406,11 +415,12 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
     return said
 
 
-def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, stops: Sequence[Alert]) -> list[str]:
+def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, alerted: Sequence[Alert]) -> list[str]:
     """Return the decision in plain words, a sentence or two a paragraph; without what must be checked first."""
     if decision is None:
         return _leading(fit, ranking)
-    said = [f"{decision.headline()}."]
+    stops = [one for one in alerted if one.level == "stop"]
+    said = [f"{decision.headline()}.", *(one.beside for one in alerted)]
     if stops:
         said.insert(0, f"No decision yet: {lowered(stops[0].headline)}. {stops[0].lines[0][0]}")
     said.append(decision.meaning())
@@ -496,8 +506,7 @@ def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint, held: in
             f"The panel falls into {groups:,} groups that share neither assessor nor {panel.noun}: each was calibrated "
             "on its own, and values of different groups cannot be compared."
         )
-    if not fit.model.is_plain:
-        said.append(f"The method was {fit.name}.")
+    said.append(f"The method was {fit.name}.")
     if panel.factor is not None and fit.model.uses_confidence:
         said.append(
             f"From one level of confidence to the next the standard deviation changes by a factor {panel.factor:g}."
@@ -531,8 +540,8 @@ def _noise(fit: Fit) -> str:
 # --- the page ------------------------------------------------------------------------------------
 
 
-def render(report: Report, *, made: datetime | None = None) -> str:
-    """Return the page."""
+def render(report: Report, *, made: datetime | None = None, command: str = "evenhand report FILE …") -> str:
+    """Return the page; ``command`` is what made it, for those who go on from it."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -551,8 +560,13 @@ def render(report: Report, *, made: datetime | None = None) -> str:
     script = "".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("find.js", "page.js"))
     rows = standings(fit, report.ranks, verdict)
     written = datetime.now(UTC) if made is None else made
-    lines = sum(1 + len(one.lines) for one in report.alerts)
-    laid_out = blocks.context(fit, verdict, rows, sheet=0 if stops else _SHEET - 2 * lines)
+    told = None if report.supported is None else report.supported.method
+    form = form_of(fit, verdict, report.alerts, report.mark.settings["top"], told)
+    sheet = sheet_of(fit, verdict, report.alerts, report.decision, form)
+    laid_out = blocks.context(fit, verdict, rows, sheet=sheet.rows)
+    printed = [block for part in laid_out["table"].parts for block in part if not block.paper and not block.summary]
+    on_sheet = sum(len(block.rows) for block in printed)
+    has_rest = on_sheet < len(rows)
     methods = [] if report.comparison is None else report.comparison["methods"]
     if fit.panel.confidence == "none":  # methods that differ in what confidence counts are one
         methods = [row for row in methods if row["method"] not in SAME_WITHOUT or row["method"] == fit.method]
@@ -563,7 +577,7 @@ def render(report: Report, *, made: datetime | None = None) -> str:
         report=report,
         fit=fit,
         method_name=partial(method_name, confidence=fit.panel.confidence),
-        supported_method=None if report.supported is None else report.supported.method,
+        supported_method=told,
         rows=ROWS,
         anchors={one.standing.object: f"#o{at}" for at, one in enumerate(laid_out["objects"])},
         stops=stops,
@@ -580,12 +594,20 @@ def render(report: Report, *, made: datetime | None = None) -> str:
             one.explanation is None or round(one.explanation.move, laid_out["table"].digits) == 0
             for one in laid_out["objects"]
         ),
-        has_rest=any(block.paper for part in laid_out["table"].parts for block in part),
-        commands=[command for one in stops for command in _commands(one)],
+        commands=[(f"{command} {option}", does) for one in stops for option, does in _corrections(one)],
+        command=command,
+        nearest=_nearest(errors, fit, report.supported),
+        fits_in=_generous_first(report.reliability, [one.assessor for one in laid_out["assessors"]]),
+        form=form,
+        blank_form=Form(),
+        shares=shares(verdict, form),
+        row_height=sheet.height(on_sheet),
+        is_flowing=sheet.is_flowing(on_sheet) and not has_rest,
+        has_rest=has_rest,
+        annex_axis=blocks.Rows(tuple(rows[:ROWS])).axis,
         methods=methods,
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
-        moves=laid_out["objects"] if any(one.explanation for one in laid_out["objects"]) else [],
-        verdicts=VERDICTS,
+        verdicts=READ_AS,
         reach=_reach(rows),
         rolls=_rolls(verdict),
         pulls=_pulls(report.influence),
@@ -606,16 +628,31 @@ def _main_methods(rows: Sequence[Summary], used: str, told: Recommendation | Non
     return [row for row in rows if row["method"] in shown]
 
 
-def _commands(stop: Alert) -> list[tuple[str, str]]:
-    """Return the correction to type for each way to settle a score that must be checked, with what it does."""
+def _corrections(stop: Alert) -> list[tuple[str, str]]:
+    """Return the option to add for each way to settle a score that must be checked, with what it does."""
     panel = stop.outcomes[0].fit.panel if stop.outcomes else None
-    if panel is None or panel.rows is None or len(stop.scores) != 1:
+    cell = panel.cell_of(stop.scores[0]) if panel is not None and len(stop.scores) == 1 else None
+    if panel is None or cell is None:
         return []
-    at = stop.scores[0]
     meant = [one.case.split(",")[0] for one in stop.outcomes[1:-1]]  # what was probably meant
-    ways = [("", "leaves it out"), *((score, f"reads it as {score}") for score in meant)]
-    ways.append((f"{panel.score[at]:g}", "says that it is right"))
-    return [(f"{panel.rows[at]}:COLUMN={score}", words) for score, words in ways]
+    ways = [(score, f"To read it as {score}") for score in meant]
+    ways += [("", "To leave it out"), (f"{panel.score[stop.scores[0]]:g}", "If it is right")]
+    return [(f"--correct {shlex.quote(f'{cell[0]}:{cell[1]}={score}')}", words) for score, words in ways]
+
+
+def _nearest(rows: Sequence[Summary], fit: Fit, told: Recommendation | None) -> str:
+    """Return why the method with the smallest error is not the one supported, in a sentence; empty where it is."""
+    if not rows or told is None or told.method is None or rows[0]["method"] == told.method:
+        return ""
+    name = sentence(method_name(rows[0]["method"], fit.panel.confidence))
+    return f"{name}: the smallest error, but not clearly so for all that it assumes besides."
+
+
+def _generous_first(reliability: Summary | None, order: Sequence[str]) -> list[Summary]:
+    """Return how the scores of assessors fit in, in the order of their biases."""
+    rows = [] if reliability is None else reliability["assessors"]
+    place = {label: at for at, label in enumerate(order)}
+    return sorted(rows, key=lambda row: place.get(row["assessor"], len(order)))
 
 
 def _reach(rows: Sequence[Standing]) -> float | None:
@@ -629,7 +666,13 @@ def isolated(said: str) -> str:
     if said.isascii():
         return said
     # parts of a page stay such, and what they set apart is not set apart again
-    return type(said)(LEFTWARD.sub(lambda found: "\u2068" + found[0].strip("\u2068\u2069") + "\u2069", said))
+    return type(said)(LEFTWARD.sub(_apart, said))
+
+
+def _apart(found: re.Match[str]) -> str:
+    """Return words that run from right to left set apart; a short name stays on one line."""
+    words = found[0].strip("\u2068\u2069")
+    return "\u2068" + (words.replace(" ", "\u00a0") if len(words) <= _CUT else words) + "\u2069"
 
 
 def by_error(comparison: Summary | None) -> list[Summary]:

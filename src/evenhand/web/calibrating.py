@@ -28,20 +28,35 @@ METHODS: Final[Mapping[str, Any]] = {
     "iba": _("calibration: all scores count alike"),
     "cwa": _("averages: surer scores count more"),
     "sa": _("averages: all scores count alike"),
-    "medians": _("medians: scores that are far off pull little"),
+    "medians": _("medians: outlying scores pull little"),
 }
 """Methods, in words."""
 
+
+def methods_for(scores: Scores, choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the methods that a menu offers: where no confidence was declared, none that differs by it alone."""
+    if scores.confidence != "none":
+        return dict(METHODS)
+    from evenhand.answers.support import SAME_WITHOUT
+
+    plain = {"cwc": _("calibration"), "sa": _("averages")}
+    return {
+        name: plain.get(name, words)
+        for name, words in METHODS.items()
+        if name not in SAME_WITHOUT or name == choices.get("method")
+    }
+
+
 REFINEMENTS: Final[Mapping[str, tuple[Any, Mapping[str, Any]]]] = {
     "": (_("none"), {}),
-    "shrink": (_("thin evidence counts less (shrunk to the mean)"), {"shrink": True}),
-    "student": (_("scores that are far off pull less (heavy tails)"), {"shrink": True, "tails": "student"}),
-    "scale": (_("each assessor uses the scale in their own way"), {"shrink": True, "scale": True}),
+    "shrink": (_("thin evidence counts less (shrunk)"), {"shrink": True}),
+    "student": (_("outlying scores count less"), {"shrink": True, "tails": "student"}),
+    "scale": (_("each assessor has their own scale"), {"shrink": True, "scale": True}),
     "noise": (
-        _("some assessors scatter more (noise factors)"),
+        _("some assessors scatter more"),
         {"shrink": True, "calibrate_confidence": True},
     ),
-    "ordinal": (_("marks are grades, not points (ordered categories)"), {"ordinal": "probit"}),
+    "ordinal": (_("marks are grades, not points"), {"ordinal": "probit"}),
 }
 """Refinements, each in words and as assumptions of :func:`evenhand.refine`."""
 

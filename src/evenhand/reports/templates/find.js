@@ -12,7 +12,7 @@ function finding() {
     const is_all = !text && !wanted;
     let count = 0;
     rows.forEach(function (row) {
-      row.hidden = !((!wanted || wanted === "all" || row.dataset.status === wanted) && (!text || row.textContent.toLowerCase().includes(text)));
+      row.hidden = !((!wanted || wanted === "all" || row.dataset.status === wanted) && (!text || row.textContent.toLowerCase().replace(/\s/g, " ").includes(text)));
       count += !row.hidden;
     });
     folds.forEach(function (fold) { fold.open = !is_all; });

@@ -14,6 +14,7 @@
   }
   window.addEventListener("scroll", follow, { passive: true });
   follow();
+  if (matchMedia("(max-width: 640px)").matches) { all(".at-hand").forEach((one) => { one.open = false; }); }
   window.addEventListener("hashchange", reveal);
   reveal();
   finding();

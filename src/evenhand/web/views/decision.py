@@ -19,8 +19,9 @@ from evenhand.answers.alerts import LARGEST, provisional
 from evenhand.models.additive import METHODS as PLAIN
 from evenhand.models.fit import method_name
 from evenhand.reports import blocks
+from evenhand.reports.drawing import axis
 from evenhand.solve.connectivity import assessor_graph
-from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for
+from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for, methods_for
 from evenhand.web.forms import Chosen, Places
 from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, mark
@@ -58,7 +59,7 @@ def shown(panel: Panel, found: Answer, objects: Sequence[Standing] = ()) -> dict
         "anchors": _links("object", panel, answer.fit.panel.objects),
         "assessor_links": _links("assessor", panel, answer.fit.panel.assessors),
         "method_name": partial(method_name, confidence=answer.fit.panel.confidence),
-        "methods": METHODS,
+        "methods": methods_for(answer.fit.panel, panel.choices),
         "refinements": REFINEMENTS,
         "stops": [_stop(one, answer) for one in answer.stops],
         "checks": [replace(one, remedy=_remedy(one)) for one in answer.alerts if one.level == "check"],
@@ -73,13 +74,14 @@ def _stop(alert: Alert, answer: Answer) -> Alert:
     """Return an alert that stops the decision as these pages show it; of groups, what joins them."""
     if alert.kind != "groups":
         return replace(alert, remedy="")
-    graph = answer.fit.connectivity
-    pairs = [_("%(who)s on %(object)s") % {"who": who, "object": object_} for who, object_ in graph.suggestions]
-    joins = _(
-        "Ask for %(scores)s: then all can be compared, but on one score only where groups meet; two or three are "
-        "safer. Or put each group into a file of its own, and decide on each."
-    )
-    return replace(alert, remedy=joins % {"scores": name_some(pairs, 4)})
+    first, *more = answer.fit.connectivity.suggestions
+    joins = _("Have %(who)s also score %(object)s: one shared score joins the groups; two or three are safer.")
+    said = joins % dict(zip(("who", "object"), first, strict=True))
+    if more:
+        pairs = [_("%(who)s on %(object)s") % {"who": who, "object": object_} for who, object_ in (first, *more)]
+        said = _("Ask for %(scores)s: one shared score joins two groups; two or three are safer.")
+        said %= {"scores": name_some(pairs, 4)}
+    return replace(alert, remedy=said + " " + _("Or put each group into a file of its own, and decide on each."))
 
 
 def _shared(fit: Fit) -> str:
@@ -121,7 +123,7 @@ def _remedy(alert: Alert) -> str:
     pages = {
         "hangs_on_assessor": _("The page What if shows what would change without an assessor."),
         "other_method": _("The page Evidence shows the methods side by side, and takes another at a click."),
-        "far_score": _("Ask whether it is meant. The further assumption “scores that are far off pull less” is below."),
+        "far_score": _("Ask whether it is meant. The further assumption “outlying scores count less” is below."),
         "confidence": _("The method “calibration: all scores count alike”, below, lets it count for nothing."),
         "tie": _("Draw lots, or decide by what the scores do not say."),
         "thin": _("Ask for another score."),
@@ -256,17 +258,30 @@ def assessors(request: HttpRequest, pk: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(answer: Answer) -> HttpResponse:
-        from evenhand.reports.page import VERDICTS
+        from evenhand.answers.verdicts import READ_AS
 
         told, context = _reliability(answer), shown(panel, answer)
         order = {one.assessor: at for at, one in enumerate(context["assessors"])}
         if told is not None:  # as in the table above
             told["assessors"].sort(key=lambda row: order.get(row["assessor"], 0))
             luck = [row["estimate"] for row in told["shares"] if row["part"] == "bias"]
-            context |= {"luck": luck[0] if luck else None}
-        return page(request, "assessors.html", panel, reliability=told, verdicts=VERDICTS, **context)
+            context |= {"luck": luck[0] if luck else None, "fitting": _by_verdict(told["assessors"])}
+        return page(request, "assessors.html", panel, reliability=told, verdicts=READ_AS, **context)
 
     return when_done(request, answering(panel), show, panel)
+
+
+def _by_verdict(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str, list[str]]]:
+    """Return each verdict that was given, what it means, and on whom; first those that speak against somebody."""
+    means = {
+        "erratic": _("Their scores scatter about what the others say more than chance explains."),
+        "other ranking": _("Their scores do not rise with what the others say of the same work."),
+        "bunched": _("Their scores lie closer together than the work they read."),
+        "too few scores to tell": _("Their scores neither show that they follow the others nor speak against it."),
+        "consistent": _("Their scores rise with what the others say of the same work, beyond chance."),
+    }
+    who = {verdict: [row["assessor"] for row in rows if row["verdict"] == verdict] for verdict in means}
+    return [(verdict, words, who[verdict]) for verdict, words in means.items() if who[verdict]]
 
 
 def _reliability(answer: Answer) -> dict[str, Any] | None:
@@ -288,7 +303,7 @@ def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(answer: Answer) -> HttpResponse:
-        from evenhand.reports.page import VERDICTS
+        from evenhand.answers.verdicts import READ_AS
 
         scores = answer.fit.panel
         if at >= len(scores.assessors):
@@ -310,7 +325,9 @@ def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         told = _reliability(answer)
         fits = {} if told is None else {row["assessor"]: row["verdict"] for row in told["assessors"]}
         furthest = max(rows, key=lambda row: abs(row["left"]), default=None)
-        context |= {"furthest": furthest, "verdict": VERDICTS.get(fits.get(label, ""), fits.get(label))}
+        reach = 0.0 if furthest is None else abs(furthest["left"])
+        context |= {"furthest": furthest, "verdict": READ_AS.get(fits.get(label, ""), fits.get(label))}
+        context |= {"axis": axis([reach], about=0.0) if reach > 0 else None}
         return page(request, "assessor.html", panel, label=label, one=one, rows=rows, **context)
 
     return when_done(request, answering(panel), show, panel)
@@ -346,8 +363,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
 
     def show(found: dict[str, Any]) -> HttpResponse:
         context = shown(panel, found["answer"])
-        from evenhand.answers.support import method_means
-        from evenhand.reports.page import SAME_WITHOUT
+        from evenhand.answers.support import SAME_WITHOUT, method_means
 
         told, fit = found["told"], found["answer"].fit
         advised, used = None if told is None else told.method, fit.method

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_POST
@@ -112,12 +114,22 @@ def job(request: HttpRequest, key: str) -> HttpResponse:
         response = HttpResponse(status=200)
         if request.GET.get("file"):
             # in place of all that waits, so that nobody asks again; the script follows the link, once
-            response = page(request, "ready.html", address=safe_address(request.GET.get("at", "/")))
+            address = safe_address(request.GET.get("at", "/"))
+            name, back = address.partition("?")[0].rpartition("/")[2], _page_before(address)
+            response = page(request, "ready.html", address=address, name=name, back=back)
             response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#working", "innerHTML"
         else:
             response.headers["HX-Refresh"] = "true"
         return response
     return page(request, "progress.html", job=found)
+
+
+def _page_before(address: str) -> str:
+    """Return the page from which a file is fetched: that of the report, or of the plan; empty where it is neither."""
+    found = re.match(r"/(panels|designs)/(\d{1,17})/", address)
+    if found is None:
+        return ""
+    return reverse("record" if found[1] == "panels" else "plan", args=[int(found[2])])
 
 
 def safe_address(given: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from django.contrib import messages
@@ -12,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering
+from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for
 from evenhand.web.forms import Change, Named, Saved
 from evenhand.web.models import Panel, Scenario
 from evenhand.web.pages import page, when_done
@@ -20,9 +21,12 @@ from evenhand.web.reading import looking, scores_of
 from evenhand.web.trying import Tried, cells_of, trying, with_choices
 from evenhand.web.views.decision import shown
 from evenhand.web.views.reading import save_correction, text_at
+from evenhand.words import sentence
 
 MOST: Final = 200
 """Changes that a scenario may have."""
+
+_NAME: Final = 200
 
 _BETWEEN: Final = "\x1f"
 
@@ -32,9 +36,6 @@ def scenarios(request: HttpRequest, pk: int) -> HttpResponse:
     """Show all scenarios side by side; with none yet, begin one."""
     panel = get_object_or_404(Panel, pk=pk)
     found = list(panel.scenarios.all())
-    if not found:
-        trials = [(name, in_words(change)) for name, change in _trials(panel).items()]
-        return page(request, "scenarios.html", panel, rows=[], answer=None, trials=trials)
 
     def show(answer: Answer) -> HttpResponse:
         rows = []
@@ -42,39 +43,101 @@ def scenarios(request: HttpRequest, pk: int) -> HttpResponse:
             job = trying(panel, one)
             job.wait(5)
             tried = job.result if job.error is None else None
-            rows.append({"scenario": one, "tried": tried, "words": [in_words(change) for change in one.changes]})
-        return page(request, "scenarios.html", panel, rows=rows, **shown(panel, answer))
+            words = [in_words(change) for change in one.changes]
+            is_said = one.name == _named(one.changes)  # by its name
+            rows.append({"scenario": one, "tried": tried, "words": [] if is_said else words, "is_empty": not words})
+        known = [one.changes for one in found]
+        trials = [] if answer.stops else [one for one in trials_of(panel, answer) if one.changes not in known]
+        return page(request, "scenarios.html", panel, rows=rows, trials=trials, **shown(panel, answer))
 
     return when_done(request, answering(panel), show, panel)
 
 
 @require_POST
 def begin(request: HttpRequest, pk: int) -> HttpResponse:
-    """Begin a scenario, as a copy of another where one is named."""
+    """Begin a scenario: empty, a copy of another, or one that is worth a try, such as ``without:Kaur``."""
     panel = get_object_or_404(Panel, pk=pk)
-    copied = request.POST.get("copy", "")
+    copied, key = request.POST.get("copy", ""), request.POST.get("trial", "")
     known = panel.scenarios.filter(pk=int(copied)).first() if copied.isdecimal() and len(copied) < 18 else None
-    trial = _trials(panel).get(request.POST.get("trial", ""))
+    changes = [] if known is None else known.changes
+    if key:
+        answer: Answer = answering(panel).outcome()
+        kind, _colon, who = key.partition(":")
+        ready = {one.key: one.changes for one in trials_of(panel, answer)}
+        if kind == "without" and who in answer.found.combined.panel.assessors:
+            changes = _without(who)
+        changes = ready.get(key, changes)
     number = panel.scenarios.count() + 1
-    made = Scenario.objects.create(
-        panel=panel,
-        name=_("Scenario %(number)s") % {"number": number},
-        changes=[trial] if trial else [] if known is None else known.changes,
-    )
+    name = _named(changes) if key and changes else _("Scenario %(number)s") % {"number": number}
+    made = Scenario.objects.create(panel=panel, name=name, changes=changes)
     return redirect("scenario", pk, made.pk)
 
 
-def _trials(panel: Panel) -> dict[str, dict[str, Any]]:
-    """Return changes that are worth a try in any panel, by name."""
-    chosen = panel.choices
-    wanted: dict[str, Any] = {"method": "sa", "refinement": "student"}
-    if chosen.get("places"):
-        wanted["places"] = chosen["places"] + 1
-    return {
-        name: {"type": "choice", "name": name, "value": value}
+@dataclass(frozen=True)
+class Trial:
+    """Changes that are worth a try, and why."""
+
+    key: str
+    changes: list[dict[str, Any]]
+    why: str
+
+    @property
+    def name(self) -> str:
+        """What is tried, in a few words."""
+        return _named(self.changes)
+
+
+def trials_of(panel: Panel, answer: Answer) -> list[Trial]:
+    """Return what is worth a try: first what the alerts speak of, then what is in any panel."""
+    scores, found = answer.found.combined.panel, []
+    for alert in answer.alerts:
+        if alert.kind == "hangs_on_assessor":
+            said = [lead for lead, _rest in alert.lines] if len(alert.lines) == len(alert.assessors) else []
+            for at, who in enumerate(alert.assessors):
+                found.append(Trial(f"without:{who}", _without(who), said[at] if said else f"{alert.headline}."))
+        elif alert.kind == "far_score" and alert.level == "check":
+            for at, (lead, _rest) in zip(alert.scores, alert.lines, strict=False):
+                object_, who = scores.objects[scores.object_index[at]], scores.assessors[scores.assessor_index[at]]
+                changes = [{"type": "without_score", "object": str(object_), "assessor": str(who)}]
+                found.append(Trial(f"score:{_BETWEEN.join((str(object_), str(who)))}", changes, lead))
+        elif alert.kind == "other_method":
+            wanted = choices_for(alert.method) or {}
+            found.append(Trial("method", _choices(panel, wanted), f"{alert.headline}."))
+    places = panel.choices.get("places")
+    found += [
+        Trial(
+            "outliers", _choices(panel, {"refinement": "student"}), _("In case a score or two is not to be trusted.")
+        ),
+        Trial(
+            "averages",
+            _choices(panel, {"method": "sa", "refinement": ""}),
+            _("Shows what calibration does to the decision."),
+        ),
+    ]
+    if places and places < scores.n_objects:
+        found.append(Trial("places", _choices(panel, {"places": places + 1}), _("Whom one more place would let in.")))
+    once = {repr(one.changes): one for one in reversed(found) if one.changes}
+    return list(once.values())[::-1]
+
+
+def _without(who: str) -> list[dict[str, Any]]:
+    return [{"type": "without_assessor", "assessor": who}]
+
+
+def _choices(panel: Panel, wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the changes that lead from what is chosen to other choices."""
+    default = {"method": "cwc", "refinement": ""}
+    return [
+        {"type": "choice", "name": name, "value": value}
         for name, value in wanted.items()
-        if chosen.get(name) != value
-    }
+        if panel.choices.get(name, default.get(name)) != value
+    ]
+
+
+def _named(changes: Sequence[Mapping[str, Any]]) -> str:
+    """Return changes as the name of a scenario."""
+    words = [_assumed(one["value"]) if one.get("name") == "refinement" else in_words(one) for one in changes]
+    return sentence(", ".join(words))[:_NAME]
 
 
 @require_GET
@@ -129,12 +192,26 @@ def in_words(change: Mapping[str, Any]) -> str:
         return _("with %(who)s’s %(score)s for %(object)s") % pair
     words = {
         "places": lambda value: _("with %(number)s places") % {"number": value},
-        "method": lambda value: _("by %(method)s") % {"method": str(METHODS.get(value, value)).partition(":")[0]},
-        "refinement": lambda value: _("with the refinement: %(words)s") % {"words": REFINEMENTS[value][0]},
+        "method": lambda value: _("by %(method)s") % {"method": _brief_method(value)},
+        "refinement": lambda value: (
+            _("assuming that %(words)s") % {"words": _assumed(value)} if value else _assumed("")
+        ),
         "gauge": lambda value: _("with zero bias at %(gauge)s") % {"gauge": value},
         "factor": lambda value: _("with a factor of %(factor)s between levels") % {"factor": f"{value:g}"},
     }
     return str(words[change["name"]](change["value"]))
+
+
+def _assumed(name: str) -> str:
+    """Return a further assumption in words, without what only statisticians call it."""
+    return str(REFINEMENTS[name][0]).partition(" (")[0] if name else _("without further assumption")
+
+
+def _brief_method(name: str) -> str:
+    """Return a method in words; what tells it from another in brackets, where there is another of the kind."""
+    kinds = [str(words).partition(": ")[0] for words in METHODS.values()]
+    words, _colon, which = str(METHODS.get(name, name)).partition(": ")
+    return f"{words} ({which})" if kinds.count(words) > 1 else words
 
 
 def _brief(change: Mapping[str, Any], scores: Any) -> str:
@@ -165,11 +242,18 @@ def change(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         if len(one.changes) + len(new) > MOST:
             messages.error(request, _("A scenario has up to %(most)s changes.") % {"most": MOST})
         elif new:
-            one.changes, one.undone = [*one.changes, *new], []
-            one.save()
+            _set(one, [*one.changes, *new], [])
         else:
             messages.info(request, _("Choose something to change first."))
     return redirect("scenario", pk, at)
+
+
+def _set(one: Scenario, changes: list[dict[str, Any]], undone: list[dict[str, Any]]) -> None:
+    """Keep the changes of a scenario; where its name is what it changed, that follows."""
+    if one.name == _named(one.changes) and changes:
+        one.name = _named(changes)
+    one.changes, one.undone = changes, undone
+    one.save()
 
 
 def _asked(
@@ -231,9 +315,7 @@ def undo(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         place = int(which) if which.isdecimal() and len(which) < 9 else len(one.changes) - 1
         if 0 <= place < len(one.changes):
             gone = one.changes[place]
-            one.changes = [*one.changes[:place], *one.changes[place + 1 :]]
-            one.undone = [*one.undone, gone]
-            one.save()
+            _set(one, [*one.changes[:place], *one.changes[place + 1 :]], [*one.undone, gone])
     return redirect("scenario", pk, at)
 
 
@@ -244,8 +326,7 @@ def redo(request: HttpRequest, pk: int, at: int) -> HttpResponse:
     with transaction.atomic():
         one = get_object_or_404(Scenario.objects.select_for_update(), pk=at, panel=panel)
         if one.undone:
-            one.changes, one.undone = [*one.changes, one.undone[-1]], one.undone[:-1]
-            one.save()
+            _set(one, [*one.changes, one.undone[-1]], one.undone[:-1])
     return redirect("scenario", pk, at)
 
 

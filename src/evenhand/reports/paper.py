@@ -1,0 +1,180 @@
+"""What a report has on paper alone: what the panel fills in on the first sheet, and how many rows fit above that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from evenhand.answers.alerts import Alert
+from evenhand.answers.decision import Decision
+from evenhand.models.fit import Fit, method_name
+from evenhand.reports import blocks
+
+TICKED_LONG: Final = 10
+"""Up to this many that compete for places are ticked on the first sheet where their names take a line each."""
+
+DENSE, ROOMY = 15, 22
+"""Heights of a row of the table in print, in CSS pixels and without its line: at least, and where there is room."""
+
+_WIDTH, _HEIGHT = 680, 935
+"""Of A4 the width, as it is the narrower, of letter the height, as it is the lower; less what fonts may differ."""
+
+_GLYPH: Final = 0.51
+"""Width of a character as a share of its size, on average in wide fonts."""
+
+_LETTER: Final = 0.64
+"""The same of labels, which have many capitals and figures."""
+
+_COLUMN: Final = 100
+"""Width of the names under a count, at least; the rest goes by how many names there are."""
+
+_SPREAD: Final = 0.6
+"""The share of the room to spare that goes into higher rows; the rest is for fonts that are wider still."""
+
+_BEFORE: Final = 72
+"""Characters of what is said of values before what is said of averages."""
+
+_LONG_NAME: Final = 290
+"""Width of the names of objects in the table where they are long."""
+
+_FLOWING: Final = 0.4
+"""Where this share of the first sheet would stay empty, the annex begins on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What the panel fills in on the first sheet before it signs.
+
+    Attributes
+    ----------
+    methods
+        The method of the report and the one that the scores support, where the panel must say which it decides by.
+    scores
+        Scores that must be checked before anything is decided, in words.
+    groups, divided
+        The number of groups among which so many places must be divided; 0 where there is nothing to divide.
+    places, open
+        Places that are open, and who competes for them.
+    ticked
+        Where these are ticked: in the list at the ``"top"``, in the ``"form"`` where their names are long, or in the
+        ``"annex"`` where they are many; empty where nobody is.
+    """
+
+    methods: tuple[str, ...] = ()
+    scores: tuple[str, ...] = ()
+    groups: int = 0
+    divided: int = 0
+    places: int = 0
+    open: tuple[str, ...] = ()
+    ticked: str = ""
+
+
+def form_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], top: int | None, other: str | None) -> Form:
+    """Return what is left to the panel: how places are divided, which method counts, who gets the open places.
+
+    ``top`` is the number of places, ``other`` the method that the scores support.
+    """
+    kinds = {one.kind for one in alerts}
+    stops = [one for one in alerts if one.level == "stop"]
+    if stops:
+        scores = tuple(lead for one in stops if one.kind == "mistyped" for lead, _ in one.lines if lead)
+        if top is None or "groups" not in kinds:
+            return Form(scores=scores)
+        return Form(scores=scores, groups=int(fit.values.component.max()) + 1, divided=top)
+    methods: tuple[str, ...] = ()
+    if "other_method" in kinds and other is not None:
+        methods = tuple(method_name(one, confidence=fit.panel.confidence) for one in (fit.method, other))
+    if decision is None or decision.drawn is not None or decision.choice or not decision.undecided:
+        return Form(methods)
+    names, is_long = tuple(decision.undecided), any(len(one) > blocks.LONG for one in fit.values.labels)
+    where = "annex" if len(names) > (TICKED_LONG if is_long else blocks.PRINTED) else "form" if is_long else "top"
+    return Form(methods, places=decision.places - len(decision.inside), open=names, ticked=where)
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The first sheet: the height that is left for rows, and how much of a row names of several lines add to it."""
+
+    room: float
+    more: float
+
+    @property
+    def rows(self) -> int:
+        """How many rows fit."""
+        return max(0, int(self.room / (DENSE + 1 + self.more)))
+
+    def height(self, rows: int) -> int:
+        """Return how high so many rows may be so that the sheet is filled and not crowded."""
+        spare = self.room - rows * (DENSE + 1 + self.more)
+        return int(min(ROOMY, max(DENSE, DENSE + _SPREAD * spare / max(rows, 1))))
+
+    def is_flowing(self, rows: int) -> bool:
+        """Return whether so much is left below so many rows that the annex may begin there."""
+        return self.room - rows * ROOMY > _FLOWING * _HEIGHT
+
+
+def sheet_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], said: Sequence[str], form: Form) -> Sheet:
+    """Return the room that alerts, lists and the form leave for the table, by the lengths of what they say.
+
+    ``said`` is what is said of the decision where there is none.
+    """
+    used = 106.0 + _form(form)  # with the title of the table, its head, the line, the legend, and what is left out
+    for one in alerts:
+        if one.level == "note":
+            used += 12 + 16 * _lines(one.message, 12)
+        else:
+            used += 13 + 17 * _lines(one.headline, 12.7)
+            used += sum(16 * _lines(f"{lead} {rest}", 11.7, _WIDTH - 30) for lead, rest in one.lines)
+            used += 16 * bool(one.beside)
+        if one.level == "stop":
+            used += 76 + (66 if one.scores else 0) + (26 + 18 * len(one.outcomes) if one.outcomes else 0)
+    labels = fit.values.labels
+    is_long = any(len(label) > blocks.LONG for label in labels)
+    if decision is not None:
+        used += 8 + 28 * _lines(decision.headline(), 24) + 17 * _lines(decision.meaning(), 12.7)
+        used += 46 + (20 if is_long else _names(decision, form))
+        used += 15 * _lines(_BEFORE * " " + decision.averages_words(), 11.2) + 15 * bool(decision.uneven_words())
+    else:
+        used += 15 + sum(17 * _lines(one, 12.7) for one in said[1:])
+    groups = int(fit.values.component.max()) + 1
+    used += 23 * groups if groups > 1 else 0
+    lines = sum(_lines(label, 11.5, _LONG_NAME) for label in labels) / len(labels) if is_long else 1
+    return Sheet(_HEIGHT - used, 12 * (lines - 1))
+
+
+def _lines(text: str, size: float, width: float = _WIDTH) -> int:
+    """Return how many lines a text takes."""
+    return math.ceil(_GLYPH * size * len(text) / width)
+
+
+def shares(decision: Decision | None, form: Form) -> dict[str, float]:
+    """Return how many names stand under each count, those with a box counted by their width."""
+    if decision is None:
+        return {}
+    counts = {"in": len(decision.inside), "undecided": len(decision.undecided), "out": len(decision.outside)}
+    shown = {name: blocks.LISTED if count > blocks.PRINTED else count for name, count in counts.items()}
+    return {name: 1 + (1.4 if name == "undecided" and form.ticked == "top" else 1) * n for name, n in shown.items()}
+
+
+def _names(decision: Decision, form: Form) -> float:
+    """Return the height of the names under the three counts."""
+    parts = shares(decision, form)
+    most = 0.0
+    for name, labels in zip(parts, (decision.inside, decision.undecided, decision.outside), strict=True):
+        width = _COLUMN + (_WIDTH - 28 - 3 * _COLUMN) * parts[name] / sum(parts.values())
+        is_cut, is_ticked = len(labels) > blocks.PRINTED, name == "undecided" and form.ticked == "top"
+        letters = _LETTER * 11.7 * (sum(map(len, labels)) / len(labels) if labels else 0)
+        across = max(1, int(width / (letters + (25 if is_ticked else 9))))
+        lines = math.ceil((blocks.LISTED if is_cut else len(labels)) / across) + is_cut
+        most = max(most, 17.6 * lines)
+    return most
+
+
+def _form(form: Form) -> float:
+    """Return the height of what the panel fills in, with the line for signatures."""
+    used = 56.0 + 24 * len(form.scores) + (46 if form.divided else 0) + (20 if form.methods else 0)
+    if form.open:
+        used += 18 + (sum(19 * _lines(label, 12) for label in form.open) if form.ticked == "form" else 0)
+    return used + (24 if form.open or form.methods or form.divided or form.scores else 0)

@@ -1,0 +1,145 @@
+"""Reports on paper: what the panel fills in, the annex, and sheets that hold what they are said to hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from browser import open_browser
+from evenhand import Panel
+from evenhand.data import demo_path
+from evenhand.reports.page import make_report, render
+
+
+def slipped() -> Panel:
+    """Return a simulated panel in which one score is mistyped."""
+    panel = eh.simulate_panel(20, 6, 3, seed=8).panel
+    score = np.round(panel.score)
+    score[11] = 6000.0
+    return Panel.from_arrays(panel.object_index, panel.assessor_index, score)
+
+
+def long_names() -> Panel:
+    """Return a panel whose objects have names of up to eighty characters."""
+    panel = eh.simulate_panel(14, 6, 3, seed=3).panel
+    names = [f"{'A comparative history of water works in harbour towns, ' * (1 + at % 2)}{at}" for at in range(14)]
+    return Panel.from_arrays(panel.object_index, panel.assessor_index, panel.score, objects=names)
+
+
+def complete() -> Panel:
+    """Return four objects that three assessors scored, far apart."""
+    return Panel.from_arrays(np.repeat(range(4), 3), [0, 1, 2] * 4, [71, 60, 80, 61, 52, 73, 78, 66, 89, 50, 43, 61.0])
+
+
+def apart() -> Panel:
+    """Return two groups that share nobody."""
+    one, two = eh.simulate_panel(7, 4, 2, seed=3).panel, eh.simulate_panel(6, 4, 2, seed=4).panel
+    return Panel.from_arrays(
+        [*one.object_index, *(two.object_index + 7)],
+        [*one.assessor_index, *(two.assessor_index + 4)],
+        [*one.score, *two.score],
+    )
+
+
+ANNEX = '<table class="ranks whole-table'
+"""How the table of the annex begins."""
+
+PAGES: dict[str, Any] = {
+    "demo": lambda: make_report(eh.calibrate(eh.read_panel(demo_path())), top=10),
+    "refined": lambda: make_report(eh.refine(eh.read_panel(demo_path()), shrink=True), top=10, comparison=False),
+    "slipped": lambda: make_report(eh.calibrate(slipped()), top=5, comparison=False),
+    "long names": lambda: make_report(eh.calibrate(long_names()), top=4),
+    "complete": lambda: make_report(eh.calibrate(complete()), top=2),
+    "apart": lambda: make_report(eh.calibrate(apart(), per_component=True), top=4, comparison=False),
+    "many": lambda: make_report(eh.calibrate(eh.simulate_panel(200, 30, 2, seed=1).panel), top=60, comparison=False),
+}
+
+
+def form_in(page: str) -> str:
+    """Return what the panel fills in on a page, as text with a square for a box and a line for a blank."""
+    found = page[page.index('<div class="paper form">') : page.index('<section id="objects"')]
+    marked = found.replace('<i class="box"></i>', "□").replace("<span></span>", "____")
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", marked.replace('<span class="short"></span>', "____")))
+
+
+def test_the_panel_ticks_the_method_where_the_scores_support_another() -> None:
+    report = PAGES["demo"]()
+    page = render(report)
+    assert report.supported.method != report.fit.method
+    said = form_in(page)
+    assert "□ calibration with confidence, as in this report" in said
+    assert "□ calibration with confidence, shrunk to the mean" in said
+    assert "7 open places: tick who gets them, □ under Open above." in said
+    assert 'id="decision" aria-label="Decision" class="ticking"' in page
+    assert "Decided by" not in form_in(render(PAGES["refined"]()))
+
+
+def test_under_a_stop_the_panel_writes_what_it_resolves() -> None:
+    said = form_in(render(PAGES["slipped"]()))
+    assert "gave object 3 6000. □ right as entered □ should be ____ □ left out; asked by ____" in said
+    assert "Resolved, for the panel" in said
+    said = form_in(render(PAGES["apart"]()))
+    assert "□ Wait until a further score joins the groups" in said
+    assert "□ Divide the 4 places: group 1 ____ group 2 ____ (within a group by rank)" in said
+    assert "Because ____" in said
+
+
+def test_nothing_is_asked_where_nothing_is_open() -> None:
+    report = PAGES["complete"]()
+    assert not report.verdict.undecided
+    said = form_in(render(report)).strip()
+    assert said == "Decided, for the panel Signature Date"
+
+
+def test_those_who_compete_are_ticked_where_they_stand_on_the_first_sheet_or_in_the_annex() -> None:
+    report = PAGES["long names"]()
+    said = form_in(render(report))
+    assert all(f"□ {label}" in said for label in report.verdict.undecided)
+    many = PAGES["many"]()
+    page = render(many)
+    assert len(many.verdict.undecided) > 48
+    assert "□ beside Open in annex A" in form_in(page)
+    annex = page[page.index(ANNEX) : page.index('id="assessors"')]
+    assert annex.count('<i class="box"></i>') == len(many.verdict.undecided)
+
+
+@pytest.mark.parametrize("name", ["demo", "slipped", "long names", "many"])
+def test_the_annex_has_every_object_with_chance_status_and_the_line(name: str) -> None:
+    report = PAGES[name]()
+    page = render(report)
+    annex = page[page.index(ANNEX) : page.index('id="assessors"')]
+    above, below = annex.split('class="cutline t"')
+    standings = report.verdict.standings
+    for part, wanted in ((above, standings[: report.verdict.places]), (below, standings[report.verdict.places :])):
+        rows = re.findall(r'<tr class="is-(\w+).*?<td class="r">(\d+)</td>.*?<td class="move">', part, flags=re.S)
+        assert rows == [(one.status, str(one.place)) for one in wanted]
+    assert annex.count('class="dot"') == len(standings)
+
+
+def test_the_annex_of_a_panel_in_which_nothing_moved_has_no_table() -> None:
+    assert ANNEX not in render(PAGES["complete"]())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_the_first_sheet_holds_the_decision_and_the_signature(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(render(PAGES[name]()), encoding="utf-8")
+    with open_browser() as context:
+        page = context.new_page()
+        page.goto(path.as_uri())
+        page.emulate_media(media="print")
+        for width, height in ((680, 1016), (703, 950)):  # what the margins leave of A4 and of letter, at 96 to an inch
+            page.set_viewport_size({"width": width, "height": height})
+            used = page.locator("#decision").bounding_box()["height"]
+            assert used <= height
+            assert page.locator("#decision .sign-off").is_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for paper in ("A4", "Letter"):
+            sheets = len(re.findall(rb"/Type /Page\b(?!s)", page.pdf(format=paper)))
+            assert sheets <= {"complete": 2, "many": 14}.get(name, 8)
