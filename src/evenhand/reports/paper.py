@@ -33,7 +33,7 @@ _COLUMN: Final = 100
 _SPREAD: Final = 0.6
 """The share of the room to spare that goes into higher rows; the rest is for fonts that are wider still."""
 
-_BEFORE: Final = 72
+_BEFORE: Final = 88
 """Characters of what is said of values before what is said of averages."""
 
 _LONG_NAME: Final = 290
@@ -127,7 +127,7 @@ def sheet_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], said:
         else:
             used += 13 + 17 * _lines(one.headline, 12.7)
             used += sum(16 * _lines(f"{lead} {rest}", 11.7, _WIDTH - 30) for lead, rest in one.lines)
-            used += 16 * bool(one.beside)
+            used += 17 * _lines(one.beside, 14)
         if one.level == "stop":
             used += 76 + (66 if one.scores else 0) + (26 + 18 * len(one.outcomes) if one.outcomes else 0)
     labels = fit.values.labels
