@@ -550,7 +550,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        finalize=lambda said: isolated(said) if isinstance(said, str) else said,
+        finalize=lambda said: _on_one_line(said) if isinstance(said, str) else said,
         extensions=["jinja2.ext.i18n"],
     )
     environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]  # the extension adds it
@@ -666,13 +666,18 @@ def isolated(said: str) -> str:
     if said.isascii():
         return said
     # parts of a page stay such, and what they set apart is not set apart again
-    return type(said)(LEFTWARD.sub(_apart, said))
+    return type(said)(LEFTWARD.sub(lambda found: "\u2068" + found[0].strip("\u2068\u2069") + "\u2069", said))
 
 
-def _apart(found: re.Match[str]) -> str:
-    """Return words that run from right to left set apart; a short name stays on one line."""
-    words = found[0].strip("\u2068\u2069")
-    return "\u2068" + (words.replace(" ", "\u00a0") if len(words) <= _CUT else words) + "\u2069"
+def _on_one_line(said: str) -> str:
+    """Return text in which short names that run from right to left are set apart, and stay on one line."""
+    if said.isascii():
+        return said
+
+    def kept(found: re.Match[str]) -> str:
+        return found[0].replace(" ", "\u00a0") if len(found[0]) <= _CUT else found[0]
+
+    return type(said)(LEFTWARD.sub(kept, isolated(said)))
 
 
 def by_error(comparison: Summary | None) -> list[Summary]:
