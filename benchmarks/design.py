@@ -39,7 +39,7 @@ from evenhand.design.task import Task
 
 GRANTS = ((43, 11, 2), (100, 25, 3), (300, 40, 3))
 SIZES = ((20, 8, 2), (43, 11, 2), (100, 25, 3), (300, 40, 3), (500, 60, 3), (1_000, 150, 3), (15_000, 10_000, 4))
-LARGEST_EXACT, LARGEST_ANNEALED = 2_000, 600
+LARGEST_EXACT, LARGEST_ANNEALED = 2_000, 1_200
 CANDIDATES = 50
 
 

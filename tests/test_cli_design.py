@@ -313,6 +313,49 @@ def test_a_review_has_its_round_in_tables_and_for_hotcrp(here: Path) -> None:
     assert "a letter first" in refused(2, *FILES, "--round", "2nd", "--hotcrp", "b.csv")
 
 
+@pytest.mark.parametrize("more", [(), ("--export", "cmt", "c.xml"), ("--sheets", "s.xlsx")])
+def test_a_round_that_nothing_would_show_is_refused(here: Path, more: tuple[str, ...]) -> None:
+    assert "--round stands in tables and files" in refused(2, *FILES, "--no-outlook", "--round", "R1", *more)
+
+
+@pytest.mark.parametrize("system", ["hotcrp", "openreview"])
+@pytest.mark.parametrize("titles", [True, False])
+def test_what_was_written_for_a_system_is_extended_with_its_rounds_and_under_the_names_of_people(
+    here: Path, system: str, titles: bool
+) -> None:
+    if not titles:
+        Path("papers.csv").write_text("object\n" + "".join(f"{n}\n" for n in range(101, 109)), encoding="utf-8")
+    first = answer(*FILES, "--no-outlook", "--round", "R1", "--export", system, "first.csv")
+    before = {(one["assessor"], one["object"]) for one in first["assignments"]}
+    extended = ("--extend", "first.csv", "--assessors", "people.csv", "--left", "Ana", "--no-outlook")
+    found = answer(*extended, "--round", "R2", "--export", "hotcrp", "second.csv")
+    rounds = {(one["assessor"], one["object"]): one["round"] for one in found["assignments"]}
+    kept = {pair for pair in before if pair[0] != "Ana"}
+    assert {pair for pair, name in rounds.items() if name == "R1"} == kept
+    assert {name for pair, name in rounds.items() if pair not in kept} == {"R2"}
+    column = rows_of("second.csv")[0].index("round")
+    told = {(row[1], row[2].partition("@")[0], row[column]) for row in rows_of("second.csv")[1:]}
+    assert ("clearreview", "ana", "") in told
+    assert {name for action, _, name in told if action == "primaryreview"} == {"R2"}
+    same = answer(*FILES, "--no-outlook", "--fixed", "first.csv", "--since", "first.csv")
+    assert not same["changes"]
+
+
+def test_who_has_only_lost_something_gets_a_sheet_that_says_so(here: Path) -> None:
+    first = answer(*FILES, "--no-outlook", "--round", "R1", "--out", "first.csv")
+    lost = next(one["object"] for one in first["assignments"] if one["assessor"] == "Ana")
+    Path("new.csv").write_text(f"assessor,object\nAna,{lost}\n", encoding="utf-8")
+    result = run("--extend", "first.csv", "--conflicts", "new.csv", *QUICK, "--no-outlook", "--sheets", "sheets")
+    assert result.exit_code == 0, result.stderr
+    assert "Ana" not in result.stdout.partition("To be added:")[2].partition("Taken back:")[0]
+    sheet = openpyxl.load_workbook("sheets/Ana.xlsx")["Ana"]
+    assert sheet.max_row == 1
+    assert not sheet.data_validations.dataValidation
+    with zipfile.ZipFile("sheets/Ana.xlsx") as book:
+        boxes = "".join(book.read(name).decode() for name in book.namelist() if "drawings/drawing" in name)
+    assert f"You need not assess {lost}: others will." in boxes
+
+
 @pytest.mark.parametrize(("system", "place"), [("hotcrp", "new.csv"), ("openreview", "edges.csv"), ("cmt", "new.xml")])
 def test_what_is_written_for_a_system_is_read_back_as_its_assignments(here: Path, system: str, place: str) -> None:
     Path("people.csv").write_text(PEOPLE.replace("ana@", "o'ana&co@"), encoding="utf-8")

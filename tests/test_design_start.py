@@ -6,10 +6,12 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import evenhand as eh
 from designs import all_designs, make_task
-from evenhand.design import program
+from evenhand.design import causes, program
 from evenhand.design import start as start_module
 from evenhand.design.causes import no_design
 from evenhand.design.limits import Limits
@@ -233,3 +235,31 @@ def test_a_solver_of_flows_that_gives_up_proves_nothing(monkeypatch: pytest.Monk
     with pytest.raises(NoDesignError, match="no proof") as caught:
         least_cost(task, np.ones(task.n_pairs))
     assert caught.value.kind == "not_found"
+
+
+@pytest.mark.parametrize("n_objects", [12, 250])
+def test_a_cause_that_was_not_searched_for_is_not_left_unsaid(n_objects: int) -> None:
+    people = [{"assessor": f"a{at}", "role": "junior" if at else "senior", "max_load": n_objects} for at in range(100)]
+    people[0]["max_load"] = 5  # who would have to read everything
+    with pytest.raises(NoDesignError) as error:
+        eh.assign(n_objects, pd.DataFrame(people), per_object=2, require={"role": {"senior": 1}})
+    assert error.value.kind == "together"
+    if n_objects == 12:
+        assert ("max_load", "a0") in error.value.cause
+        assert "searched" not in str(error.value)
+    else:
+        assert error.value.cause == ()
+        assert "was not searched for: that is done up to 20,000 pairs" in str(error.value)
+        assert "not for 25,000" in str(error.value)
+
+
+def test_a_cause_that_may_not_be_the_smallest_is_not_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = pd.DataFrame({"assessor": ["a", "b", "c"], "role": ["senior", "junior", "junior"], "max_load": [2, 6, 6]})
+    for seconds, words in ((20.0, "Without any one of them"), (0.3, "Perhaps fewer are to blame")):
+        ticks = itertools.count()
+        monkeypatch.setattr(causes, "SECONDS", seconds)
+        monkeypatch.setattr(causes, "time", SimpleNamespace(monotonic=lambda ticks=ticks: 0.1 * next(ticks)))
+        with pytest.raises(NoDesignError, match="cannot be kept together") as error:
+            eh.assign(6, people, per_object=2, require={"role": {"senior": 1}})
+        assert words in str(error.value)
+        assert ("max_load", "a") in error.value.cause

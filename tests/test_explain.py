@@ -170,8 +170,8 @@ def test_the_parts_of_p32_are_those_computed_by_hand() -> None:
     assert undone == pytest.approx({"Jansen": 9.55, "Farouk": 4.79}, abs=0.05)
     assert float(share @ panel.score[own] - panel.score[own].mean()) == pytest.approx(3.8, abs=0.05)
     assert [(part.words, part.amount) for part in item.parts] == [
-        ("Jansen is strict: undo −12.7, at a weight of 75%", 9.6),
-        ("Farouk is strict: undo −19.4, at a weight of 25%", 4.8),
+        ("Jansen is strict: undo −12.7, at a weight of 75.4%", 9.6),
+        ("Farouk is strict: undo −19.4, at a weight of 24.6%", 4.8),
         ("Jansen was surer, so 59 counts more than 44", 3.8),
     ]
     assert [part.kind for part in item.parts] == ["strict", "strict", "confidence"]

@@ -242,7 +242,7 @@ def test_an_object_is_explained_in_german(demo: tuple[Any, str]) -> None:
     address = re.search(r'href="([^"]*/objects/\d+)"[^>]*>\s*(?:<[^>]*>)*P32', seen(one, place).content.decode())
     assert address is not None
     shown = re.sub(r"\s+", " ", seen_text(one, address[1]))
-    assert "Jansen ist streng: −12.7 herausgerechnet, mit einem Gewicht von 75%" in shown
+    assert "Jansen ist streng: −12.7 herausgerechnet, mit einem Gewicht von 75.4%" in shown
     assert "höchstens 46" in shown
     assert "mindestens 76" in shown
     assert [words for words in ENGLISH if words in shown] == []

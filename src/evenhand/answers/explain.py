@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenhand.compiled import Floats, sum_by
 from evenhand.frames import Shown
 from evenhand.models.fit import Fit
-from evenhand.words import called, chance, count_of, decimals, number, phrase
+from evenhand.words import called, count_of, decimals, number, phrase
 
 MOST_PARTS: Final = 6
 """An explanation has no more parts than this: the smallest standards of assessors are taken together."""
@@ -124,7 +124,7 @@ def explain(fit: Fit, label: str | None = None) -> list[Explanation] | Explanati
     >>> print(explain(fit, "P32"))
     +18.2: Jansen is strict (+9.6), Farouk is strict (+4.8), the surer score counts more (+3.8)
     >>> explain(fit, "P32").parts[0].words
-    'Jansen is strict: undo −12.7, at a weight of 75%'
+    'Jansen is strict: undo −12.7, at a weight of 75.4%'
     """
     fit.require("explain")
     work = _Work.of(fit)
@@ -393,7 +393,7 @@ def _signed(amount: float, digits: int) -> str:
 
 
 def _share(weight: float) -> str:
-    return chance(min(1.0, weight)).replace(" ", "")
+    return f"{number(100 * min(1.0, weight), 1)}%"
 
 
 def _shares(fit: Fit, weight: Floats) -> Floats:

@@ -329,7 +329,7 @@ class _Handouts(Options, heading="What to hand out"):
         multiple=True,
         metavar="SYSTEM FILE",
     )
-    round_: str | None = ask.text("NAME", "The round of these assessments, for tables and conference systems.")
+    round_: str | None = ask.text("NAME", "The round of these assessments, for tables, HotCRP and OpenReview.")
     changes: Path | None = ask.path(
         "FILE", "Write what has changed for whom, csv or xlsx: what is new and what is taken back, with addresses."
     )
@@ -494,6 +494,12 @@ class DesignOptions(Options):
             ask.refuse("goes with --hotcrp FILE.csv.", "hotcrp_action")
         elif not re.fullmatch(r"[A-Za-z][\w-]*", self.handouts.round_ or "R1", re.ASCII):
             raise click.UsageError("HotCRP has rounds of letters and digits, a letter first: name --round like R1.")
+        tells = [system for system, _ in self.handouts.exports if system != "cmt"]
+        if not (tells or self.handouts.changes or self.output.is_full):
+            ask.refuse(
+                "stands in tables and files: use it with --out, --json, --changes, --hotcrp or --export openreview.",
+                "round_",
+            )
         if self.handouts.sheets is None and self.handouts.score_sheet is None:
             ask.refuse("goes with --sheets or --score-sheet.", "confidence", "force")
         if not self.is_extended and self.earlier.since is None:
@@ -508,10 +514,13 @@ class DesignOptions(Options):
     def changed(self, found: Design) -> Changes | None:
         """Return how the design differs from what was there, or from an earlier one; None where it is new."""
         from evenhand.design.change import changes
+        from evenhand.design.inputs import Members
         from evenhand.io.designs import read_there
 
         if self.earlier.since is not None:
-            return changes(found, read_there(self.earlier.since).pairs)
+            names = {mail: label for label, mail in found.emails.items()}
+            people = Members("assessor", tuple(found.task.assessors), {}, aliases=names)
+            return changes(found, read_there(self.earlier.since).renamed(None, people).pairs)
         return changes(found) if self.is_extended else None
 
     def _check_columns(self) -> None:
@@ -539,7 +548,7 @@ class DesignOptions(Options):
         objects, assessors = (None if one is None else _members(one, side, name) for side, one, name in given)  # type: ignore[arg-type]
         there = None
         if self.is_extended:
-            there = self.earlier.there(who.object_, who.assessor)
+            there = self.earlier.there(who.object_, who.assessor).renamed(objects, assessors)
             sides = there.sides(objects, assessors)
         elif objects is not None and assessors is not None:
             sides = objects, assessors

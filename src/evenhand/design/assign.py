@@ -384,11 +384,12 @@ def extend(  # noqa: PLR0913
         raise bad_option("The number of assessments to add must be at least 1.")
     if count is not None and per_object is not None:
         raise bad_option("Give the number of assessments to add, or how many each object is to have, not both.")
-    known = There.of(there, scores=scores, left=left)
-    sides = known.sides(
+    given = (
         None if objects is None else members_of(objects, "object"),
         None if assessors is None else members_of(assessors, "assessor"),
     )
+    known = There.of(there, scores=scores, left=left).renamed(*given)
+    sides = known.sides(*given)
     barred = _labelled(conflicts, *sides, "conflicts")
     kept = known.kept(barred)
     must = _labelled(fixed, *sides, "fixed pairs")

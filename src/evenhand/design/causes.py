@@ -39,13 +39,18 @@ def no_design(task: Task, *, connected: bool = False) -> NoDesignError:
             error = error or look(task)
         if error is not None:
             return error
-    culprits = _smallest(task, _kinds(task, connected=connected))
+    culprits, is_smallest = _smallest(task, _kinds(task, connected=connected))
     if culprits is not None:
-        return _in_words(task, culprits)
+        return _in_words(task, culprits, is_smallest=is_smallest)
     end = " in a connected design" if connected else ""
+    pairs, most = _wide(task).n_pairs, MOST_CONNECTED if connected else MOST_PAIRS
+    why = f"was not found within {SECONDS:g} seconds"
+    if pairs > most:
+        why = f"was not searched for: that is done up to {most:,} pairs of an assessor and an object, not for {pairs:,}"
     return NoDesignError(
         f"No design keeps all rules together{end}: the least and most assessments per assessor, those per object, "
-        "conflicts, fixed pairs, and who may read together. Relax the loads first.",
+        f"conflicts, fixed pairs, and who may read together. Which of them are to blame {why}. Relax the loads first, "
+        "then leave out one kind of rule after another.",
         kind="together",
     )
 
@@ -104,21 +109,24 @@ def _kinds(task: Task, *, connected: bool) -> list[Culprit]:
     return [one for one in kinds if one.members]
 
 
-def _smallest(task: Task, kinds: Sequence[Culprit]) -> list[Culprit] | None:
-    """Return culprits that cannot all be kept, none of which can be left out; None where that is not known.
+def _smallest(task: Task, kinds: Sequence[Culprit]) -> tuple[list[Culprit] | None, bool]:
+    """Return culprits that cannot all be kept, and whether none of them can be left out, or there was no time to see.
 
-    First whole kinds are left out that are not needed, then single rules of those that are left.
+    They are None where it is not known that they cannot be kept. First whole kinds are left out that are not needed,
+    then single rules of those that are left.
     """
     wide = _wide(task)
     connected = any(one.kind == "connected" for one in kinds)
     if wide.n_pairs > (MOST_CONNECTED if connected else MOST_PAIRS):
-        return None
+        return None, False
     barred = ~np.isin(wide.keys, task.keys)
-    end = time.monotonic() + SECONDS
+    end, in_time = time.monotonic() + SECONDS, True
 
     def is_impossible(some: Sequence[Culprit]) -> bool:
+        nonlocal in_time
         left = end - time.monotonic()
         if left <= 0:
+            in_time = False
             return False
         relaxed, ruled_out = _relaxed(wide, some, barred)
         together = any(one.kind == "connected" for one in some)
@@ -127,14 +135,15 @@ def _smallest(task: Task, kinds: Sequence[Culprit]) -> list[Culprit] | None:
         found, is_proof = by_integers(
             relaxed, zero, connected=together, counted=is_counted, barred=ruled_out, seconds=left
         )
+        in_time = in_time and (found is not None or is_proof)
         return found is None and is_proof
 
     left = list(kinds)
     if not is_impossible(left):
-        return None
+        return None, False
     left = _needed(left, is_impossible)
     single = [Culprit(one.kind, (member,)) for one in left for member in one.members]
-    return _needed(single, is_impossible)
+    return _needed(single, is_impossible), in_time
 
 
 def _needed(some: list[Culprit], is_impossible: Callable[[Sequence[Culprit]], bool]) -> list[Culprit]:
@@ -209,7 +218,7 @@ def _cause(task: Task, culprits: Sequence[Culprit]) -> list[tuple[object, ...]]:
     return found
 
 
-def _in_words(task: Task, culprits: Sequence[Culprit]) -> NoDesignError:
+def _in_words(task: Task, culprits: Sequence[Culprit], *, is_smallest: bool) -> NoDesignError:
     """Return the error that names rules which cannot be kept together."""
     wide, said = _wide(task), []
     objects: dict[str, None] = {}
@@ -250,9 +259,10 @@ def _in_words(task: Task, culprits: Sequence[Culprit]) -> NoDesignError:
     if of("connected"):
         said.append("all objects are to be comparable with each other")
     head = "This cannot be" if len(said) == 1 else "These rules cannot be kept together"
-    tail = (
-        "" if len(said) == 1 else " Without any one of them there would be a design: relax the one that matters least."
-    )
+    tail = " Without any one of them there would be a design: relax the one that matters least."
+    if not is_smallest:
+        tail = f" Perhaps fewer are to blame: the search for a smaller cause ended after {SECONDS:g} seconds."
+    tail = tail if len(said) > 1 or not is_smallest else ""
     return NoDesignError(
         f"{head}: {'; '.join(said)}.{tail}",
         kind="connection" if of("connected") else "together",
@@ -509,7 +519,7 @@ def _objects_together(task: Task) -> NoDesignError | None:
 def _single(task: Task, *some: Culprit) -> list[tuple[object, ...]]:
     """Return as a cause the single rules, of some that cannot be kept together, that are needed for that."""
     kinds = [one for one in some if one.members]
-    smaller = _smallest(task, kinds)
+    smaller, _ = _smallest(task, kinds)
     return _cause(task, smaller or kinds)
 
 

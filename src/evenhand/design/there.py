@@ -86,6 +86,30 @@ class There:
             raise InputError("There is no assessment to extend.", kind="empty")
         return cls(everything, scores, frozenset(label_text(one) for one in left), rounds or {}, known)
 
+    def renamed(self, objects: Members | None, assessors: Members | None) -> There:
+        """Return the same with the labels of members who go by another name here, such as an e-mail address.
+
+        Examples
+        --------
+        >>> ana = Members("assessor", ("Ana",), {}, aliases={"ana@x.org": "Ana"})
+        >>> There.of([("ana@x.org", "P1")], left=["ana@x.org"]).renamed(None, ana).pairs
+        (('Ana', 'P1'),)
+        """
+        if self.scores is not None:
+            return self
+
+        def label(name: str, members: Members | None) -> str:
+            at = -1 if members is None else members.find(name)
+            return name if members is None or at < 0 else members.labels[at]
+
+        names = {pair: (label(pair[0], assessors), label(pair[1], objects)) for pair in self.pairs}
+        return replace(
+            self,
+            pairs=tuple(dict.fromkeys(names.values())),
+            left=frozenset(label(one, assessors) for one in self.left),
+            rounds={names.get(pair, pair): name for pair, name in self.rounds.items()},
+        )
+
     @property
     def scored(self) -> frozenset[Pair]:
         """Pairs whose score is in."""

@@ -30,7 +30,9 @@ MEMBER: Final = "member #"
 _REFUSED: Final = -100
 """The preference in HotCRP that is as good as a conflict."""
 _HOTCRP_EXPERTISE: Final = {"x": 1.0, "y": 0.5, "z": 0.0}
-_HOTCRP_ACTIONS: Final = frozenset({"review", "primaryreview", "secondaryreview", "pcreview", "externalreview"})
+_HOTCRP_ACTIONS: Final = frozenset(
+    {"review", "primaryreview", "secondaryreview", "pcreview", "externalreview", "metareview"}
+)
 _EASYCHAIR_BIDS: Final = {"yes": 1.0, "maybe": 0.5, "no": 0.0}
 _OPENREVIEW_BIDS: Final = {"very high": 1.0, "high": 0.75, "neutral": 0.5, "low": 0.25, "very low": 0.0}
 
@@ -91,7 +93,7 @@ def _hotcrp(table: Table, purpose: Purpose, _: frozenset[str]) -> Table | None:
     names = {fold(name) for name in table.names}
     if purpose == "assessor" and {"email", "roles"} <= names and names & {"family name", "last"}:
         return _people(table, "email", ("given name", "first"), ("family name", "last"), _interests(table))
-    if not {"paper", "title"} <= names:
+    if not {"paper", "title"} <= names and not {"paper", "action", "email"} <= names:
         return None
     if purpose == "object" and "topic" in names and "email" not in names:
         return _topics(table)
@@ -108,7 +110,7 @@ def _hotcrp(table: Table, purpose: Purpose, _: frozenset[str]) -> Table | None:
     if "action" in names:
         acted = _words(table, "action", lambda word: word in _HOTCRP_ACTIONS)
         person = _words(table, "email", lambda word: not word.startswith("#"))
-        return _pairs(table, "paper", "email", acted & person) if purpose == "fixed pairs" else None
+        return _pairs(table, "paper", "email", acted & person, "round") if purpose == "fixed pairs" else None
     if "preference" not in names:
         return None
     preference, expertise = _preferences(table)
@@ -279,7 +281,7 @@ def _edges(table: Table, purpose: Purpose) -> Table | None:
     if invitation is not None:
         assigned = _words(table, invitation, lambda word: word.endswith("assignment"))
     if purpose == "fixed pairs":
-        return _pairs(table, "head", "tail", rows & assigned)
+        return _pairs(table, "head", "tail", rows & assigned, "label")
     if purpose not in ("expertise", "bids"):
         return None
     bids = np.full(len(table), np.nan)
@@ -328,11 +330,16 @@ def _with(table: Table, further: Mapping[str, list[Cell] | list[str]]) -> Table:
     return replace(table, names=(*table.names, *further), columns=columns)
 
 
-def _pairs(table: Table, object_: str, assessor: str, rows: NDArray[np.bool_] | None = None) -> Table:
-    """Return the two columns of pairs, of some rows."""
-    chosen = [cells_of(table, column_named(table, name) or "") for name in (object_, assessor)]
-    named = tuple(replace(column, name=name) for column, name in zip(chosen, ("object", "assessor"), strict=True))
-    found = replace(table, names=("object", "assessor"), columns=named)
+def _pairs(
+    table: Table, object_: str, assessor: str, rows: NDArray[np.bool_] | None = None, round_: str | None = None
+) -> Table:
+    """Return the two columns of pairs, and that of their rounds where there is one, of some rows."""
+    wanted = {"object": object_, "assessor": assessor}
+    if round_ is not None and column_named(table, round_) is not None:
+        wanted["round"] = round_
+    chosen = [cells_of(table, column_named(table, name) or "") for name in wanted.values()]
+    named = tuple(replace(column, name=name) for column, name in zip(chosen, wanted, strict=True))
+    found = replace(table, names=tuple(wanted), columns=named)
     return found if rows is None else of_rows(found, rows)
 
 

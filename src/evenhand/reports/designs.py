@@ -300,13 +300,15 @@ def write_assessor_sheets(
     """Write for each assessor what there is to read, with cells for scores: a workbook each, or one with a sheet each.
 
     The path is a file that ends in ``.xlsx``, or a directory, which is made if need be. The names of files do not
-    depend on who has any work. Beside the list each assessor is told what was ``removed`` from it, and where they are
-    among the ``alternates``.
+    depend on who has any work. Beside the list each assessor is told what was ``removed`` from it, also where nothing
+    else is on it, and where they are among the ``alternates``.
     """
     place = Path(path)
     by_assessor: dict[str, list[tuple[str, str]]] = {}
     for assessor, label in pairs:
         by_assessor.setdefault(assessor, []).append((assessor, label))
+    for assessor in dict.fromkeys(assessor for assessor, _ in removed if assessor in design.task.assessors):
+        by_assessor.setdefault(assessor, [])  # who has nothing new, and less than before
     told = _told(by_assessor, removed, alternates)
     if place.suffix.lower() == ".xlsx":
         return write_whole({place: lambda file: _write_book(file, design, by_assessor, confidence, told)})
@@ -392,6 +394,8 @@ def _make_room(made: Any, sheet: Sheet, blank: int, confidence: Form, formats: F
         made.write_string(0, at, sheet.columns[at].name, formats.of_header(sheet.columns[at].name))
         for row in range(1, rows + 1):
             made.write_blank(row, at, None, frame)
+    if not rows:
+        return
     made.data_validation(1, first, rows, first, score_check(None))
     if confidence != "none":
         made.data_validation(1, first + 1, rows, first + 1, confidence_check(confidence))

@@ -594,7 +594,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
             one.explanation is None or round(one.explanation.move, laid_out["table"].digits) == 0
             for one in laid_out["objects"]
         ),
-        commands=[(f"{command} {option}", does) for one in stops for option, does in _corrections(one)],
+        commands=[correction for one in stops for correction in _corrections(one)],
         command=command,
         nearest=_nearest(errors, fit, report.supported),
         fits_in=_generous_first(report.reliability, [one.assessor for one in laid_out["assessors"]]),
@@ -629,7 +629,7 @@ def _main_methods(rows: Sequence[Summary], used: str, told: Recommendation | Non
 
 
 def _corrections(stop: Alert) -> list[tuple[str, str]]:
-    """Return the option to add for each way to settle a score that must be checked, with what it does."""
+    """Return the correction to type for each way to settle a score that must be checked, with what it does."""
     panel = stop.outcomes[0].fit.panel if stop.outcomes else None
     cell = panel.cell_of(stop.scores[0]) if panel is not None and len(stop.scores) == 1 else None
     if panel is None or cell is None:
@@ -637,7 +637,7 @@ def _corrections(stop: Alert) -> list[tuple[str, str]]:
     meant = [one.case.split(",")[0] for one in stop.outcomes[1:-1]]  # what was probably meant
     ways = [(score, f"To read it as {score}") for score in meant]
     ways += [("", "To leave it out"), (f"{panel.score[stop.scores[0]]:g}", "If it is right")]
-    return [(f"--correct {shlex.quote(f'{cell[0]}:{cell[1]}={score}')}", words) for score, words in ways]
+    return [(shlex.quote(f"{cell[0]}:{cell[1]}={score}"), words) for score, words in ways]
 
 
 def _nearest(rows: Sequence[Summary], fit: Fit, told: Recommendation | None) -> str:

@@ -26,6 +26,9 @@ from evenhand.words import sentence
 MOST: Final = 200
 """Changes that a scenario may have."""
 
+_TRIALS: Final = 6
+"""Assessors of one alert whose absence is offered as a trial."""
+
 _NAME: Final = 200
 
 _BETWEEN: Final = "\x1f"
@@ -92,9 +95,11 @@ def trials_of(panel: Panel, answer: Answer) -> list[Trial]:
     scores, found = answer.found.combined.panel, []
     for alert in answer.alerts:
         if alert.kind == "hangs_on_assessor":
-            said = [lead for lead, _rest in alert.lines] if len(alert.lines) == len(alert.assessors) else []
-            for at, who in enumerate(alert.assessors):
-                found.append(Trial(f"without:{who}", _without(who), said[at] if said else f"{alert.headline}."))
+            said = [lead for lead, _rest in alert.lines]
+            if len(said) != len(alert.assessors):
+                said = [_("A status hangs on this assessor.")] * len(alert.assessors)
+            for who, why in list(dict(zip(alert.assessors, said, strict=True)).items())[:_TRIALS]:
+                found.append(Trial(f"without:{who}", _without(who), why))
         elif alert.kind == "far_score" and alert.level == "check":
             for at, (lead, _rest) in zip(alert.scores, alert.lines, strict=False):
                 object_, who = scores.objects[scores.object_index[at]], scores.assessors[scores.assessor_index[at]]
