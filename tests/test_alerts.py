@@ -1,6 +1,7 @@
 """Alerts: each on a panel made for it, none of a fault on plain panels, and what they say is so."""
 
 import ast
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -159,6 +160,9 @@ def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
     assert set(other.inside) != set(now.inside)
     assert found.level == "check"
     assert f"{', '.join(now.inside)} are not in" in found.headline
+    assert found.doubtful == now.inside
+    assert now.headline(by_method=True) == "3 proposals are in by this method; 18 compete for the other 7 places"
+    assert now.brief(by_method=True) == "3 in by this method; 18 compete for 7 of 10 places"
     errors = {row.method: row.loo_rmse for row in compared.methods}
     assert f"off by {errors[advised]:.1f} points instead of {errors[fit.method]:.1f}:" in found.message
     by_advice = eh.refine(panel, shrink=True)
@@ -175,7 +179,7 @@ def noisy_panel(seed: int) -> Panel:
 
 
 def test_another_method_by_which_few_open_places_change_is_a_note_and_many_a_check() -> None:
-    levels, swapped = [], []
+    levels, swapped, named = [], [], 0
     for seed in range(12):
         panel = simulate_panel(30, 8, 3, seed=seed).panel if seed < 4 else noisy_panel(seed)
         fit, compared = eh.calibrate(panel), eh.compare(panel, candidates=[Refinements(shrink=True)])
@@ -195,8 +199,18 @@ def test_another_method_by_which_few_open_places_change_is_a_note_and_many_a_che
                     assert set(one.lines[0][0].partition(" would take ")[0].removeprefix("Objects ").split(", ")) == new
                 assert not is_clearly_better(fit, other.fit)
                 assert bool(one.beside) == (one.level == "check")
+                gone = [label for label in decision.inside if label not in other.inside]
+                assert list(one.doubtful) == (gone if one.level == "check" else [])
+                assert ("slightly prefer" in one.headline) == (not is_clearly_better(other.fit, fit))
+                if one.level == "note":  # who changes is named, not only that some do
+                    changed = {*gone, *(label for label in other.inside if label not in decision.inside)}
+                    lead = one.lines[-1][0].partition(". ")[2] if len(one.lines) > 1 else ""
+                    words = set(re.findall(r"\d+", lead))
+                    assert words == changed
+                    named += len(changed)
                 levels.append(one.level)
     assert {"note", "check"} == set(levels)
+    assert named, "some note must change who is in for this test to say anything"
     assert swapped, "some panel must change open places alone for this test to say anything"
 
 
@@ -366,7 +380,18 @@ def test_the_most_serious_comes_first_and_records_have_their_keys() -> None:
     assert levels == sorted(levels, key=("stop", "check", "note").index)
     for one in found:
         record = one.record()
-        assert {"kind", "message", "where", "remedy", "level", "headline", "lines", "outcomes", "beside"} == set(record)
+        assert {
+            "kind",
+            "message",
+            "where",
+            "remedy",
+            "level",
+            "headline",
+            "lines",
+            "outcomes",
+            "beside",
+            "doubtful",
+        } == set(record)
         assert record["message"].startswith(one.headline)
         assert one.remedy
 

@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 import evenhand as eh
 from browser import open_browser
+from evenhand.answers.alerts import Alert, all_clear
 from evenhand.answers.decision import standings
 from evenhand.answers.fingerprint import data_hash
 from evenhand.cli import main
@@ -298,6 +299,30 @@ def test_that_nothing_was_found_is_said_with_what_was_looked_at() -> None:
     assert made.clear in html.unescape(render(made))
     assert "what other methods decide" not in make_report(eh.calibrate(panel), top=2, comparison=False).clear
     assert make_report(eh.calibrate(demo()), top=10, comparison=False).clear == ""
+
+
+def test_nothing_found_is_not_said_where_a_note_or_the_decision_contradicts_it() -> None:
+    shrunk = make_report(eh.refine(eh.demo(), shrink=True), top=10)
+    assert shrunk.verdict is not None
+    assert not shrunk.alerts
+    assert not shrunk.verdict.inside
+    count = len(shrunk.verdict.undecided)
+    assert shrunk.clear.startswith(
+        f"No single score, assessor or method explains this: the scores are too few to separate {count} proposals."
+    )
+    fit, decision = shrunk.fit, shrunk.verdict
+    note = Alert("note", "other_method", "The scores slightly prefer another method")
+    given: dict[str, Any] = {
+        "comparison": eh.compare(fit.panel, candidates=[]),
+        "deletions": eh.without_assessors(eh.calibrate(demo()), top=10),
+    }
+    assert "score or assessor explains" in all_clear([note], fit, decision, **given)
+    settled = eh.decide(eh.rank(eh.calibrate(demo())), 40)
+    assert settled.inside
+    assert not settled.undecided
+    assert all_clear([note], fit, settled, **given).startswith("No check is needed. One note stands below. Looked at:")
+    assert all_clear([note, note], fit, settled, **given).startswith("No check is needed. 2 notes stand below.")
+    assert all_clear([], fit, settled, **given).startswith("Nothing was found that speaks against this result.")
 
 
 def test_a_mistyped_score_is_drawn_among_all_others() -> None:

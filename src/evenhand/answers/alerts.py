@@ -121,6 +121,8 @@ class Alert:
         The assessor on whom each status hangs; the method that the scores support instead.
     beside
         What stands in a line under the headline of the decision, where that must not be read alone.
+    doubtful
+        Who is in by the method used and not by one that clearly predicts better: the headline then says by what.
     """
 
     level: Level
@@ -134,6 +136,7 @@ class Alert:
     assessors: tuple[str, ...] = ()
     method: str = ""
     beside: str = ""
+    doubtful: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
@@ -144,7 +147,8 @@ class Alert:
         """Return it for JSON."""
         outcomes = [one.record() for one in self.outcomes]
         named = {name: getattr(self, name) for name in ("level", "kind", "message", "where", "remedy", "headline")}
-        return {**named, "lines": self._cases(), "outcomes": outcomes, "beside": self.beside}
+        further = {"beside": self.beside, "doubtful": list(self.doubtful)}
+        return {**named, "lines": self._cases(), "outcomes": outcomes, **further}
 
     def _cases(self) -> list[str]:
         return [f"{lead} {rest}".strip() for lead, rest in self.lines]
@@ -205,7 +209,7 @@ def all_clear(
     comparison: Comparison | None = None,
     deletions: Sequence[WithoutAssessor] | None = None,
 ) -> str:
-    """Return that nothing speaks against a result, and what was looked at; empty where something does.
+    """Return that nothing need be checked, and what was looked at; empty where something must be.
 
     The arguments after the alerts are those of :func:`alerts`.
     """
@@ -220,8 +224,39 @@ def all_clear(
         (comparison is not None and panel.confidence != "none", phrase("what declared confidence is worth")),
     ]
     things = [words for is_so, words in looked if is_so]
-    said = phrase("Nothing was found that speaks against this result.")
-    return f"{said} {phrase('Looked at: {things}.', things='; '.join(things))}" if things else said
+    said = [_nothing_found(found, decision, bool(deletions) and looked[0][0], comparison is not None)]
+    if things:
+        said.append(phrase("Looked at: {things}.", things="; ".join(things)))
+    return " ".join(said)
+
+
+def _nothing_found(found: Sequence[Alert], decision: Decision | None, each: bool, methods: bool) -> str:
+    """Return that nothing need be checked, without a word that notes or the decision itself contradict.
+
+    ``each`` is whether every score and every assessor was looked at, ``methods`` whether methods were.
+    """
+    noted = [phrase("One note stands below.")] if len(found) == 1 else []
+    if len(found) > 1:
+        noted = [phrase("{count} notes stand below.", count=f"{len(found):,}")]
+    if decision is not None and each and _separates_little(decision):
+        told = {"things": count_of(len(decision.undecided), decision.fit.panel.noun)}
+        alone = phrase(
+            "No single score or assessor explains this: the scores are too few to separate {things}.", **told
+        )
+        if methods and not any(one.kind == "other_method" for one in found):
+            alone = phrase(
+                "No single score, assessor or method explains this: the scores are too few to separate {things}.",
+                **told,
+            )
+        return " ".join([alone, *noted])
+    if noted:
+        return " ".join([phrase("No check is needed."), *noted])
+    return phrase("Nothing was found that speaks against this result.")
+
+
+def _separates_little(decision: Decision) -> bool:
+    """Return whether nobody is in though some compete, or more than twice as many compete as there are places left."""
+    return bool(decision.undecided) and (not decision.inside or len(decision.undecided) > 2 * decision.left)
 
 
 # --- a panel in pieces -----------------------------------------------------------------------------
@@ -623,6 +658,7 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
             remedy=rival.remedy,
             method=rival.other.fit.method,
             beside=rival.beside,
+            doubtful=tuple(rival.gone) if rival.is_weighty else (),
         )
 
 

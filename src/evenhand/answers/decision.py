@@ -250,8 +250,13 @@ class Decision(frames.Shown):
             len(entering) + min(own, len(tied) - left),
         )
 
-    def headline(self) -> str:
+    def headline(self, *, by_method: bool = False) -> str:
         """Return the finding: who is in, and how many compete for the other places.
+
+        Parameters
+        ----------
+        by_method
+            Whether it says that this is so by the method used: another takes some of those who are in out.
 
         Examples
         --------
@@ -260,12 +265,15 @@ class Decision(frames.Shown):
         '3 proposals are in; 18 compete for the other 7 places'
         """
         if not self.assuming:
-            return self._finding()
-        return phrase("{assuming}, {finding}", assuming=sentence(self.assuming), finding=lowered(self._finding()))
+            return self._finding(by_method)
+        finding = lowered(self._finding(by_method))
+        return phrase("{assuming}, {finding}", assuming=sentence(self.assuming), finding=finding)
 
-    def _finding(self) -> str:
+    def _finding(self, by_method: bool) -> str:
         noun, inside, open_ = self.fit.panel.noun, len(self.inside), len(self.undecided)
         things = count_of(inside, noun)
+        if by_method and not open_:
+            return phrase("By this method {finding}", finding=lowered(self._finding(by_method=False)))
         if not open_ and not self.outside:
             return phrase("All {things} are in", things=things)
         if not open_ and inside == 1 == self.places:
@@ -284,6 +292,10 @@ class Decision(frames.Shown):
             phrase("the other place") if self.left == 1 else phrase("the other {left} places", left=f"{self.left:,}")
         )
         competing = self._competing(others)
+        if by_method and inside == 1:
+            return phrase("{thing} is in by this method; {competing}", thing=things, competing=competing)
+        if by_method:
+            return phrase("{things} are in by this method; {competing}", things=things, competing=competing)
         if inside == 1:
             return phrase("{thing} is in; {competing}", thing=things, competing=competing)
         return phrase("{things} are in; {competing}", things=things, competing=competing)
@@ -297,13 +309,14 @@ class Decision(frames.Shown):
             return phrase("{count} compete for {places}", count=count, places=for_)
         return phrase("all {count} compete for {places}", count=count, places=for_)
 
-    def brief(self) -> str:
+    def brief(self, *, by_method: bool = False) -> str:
         """Return the same in a few words, for narrow places."""
+        inside = f"{len(self.inside):,} in{' by this method' if by_method else ''}"
         if not self.undecided:
-            return f"{len(self.inside):,} in; none open"
+            return f"{inside}; none open"
         verb = "competes" if len(self.undecided) == 1 else "compete"
         places = f"{self.left:,} of {count_of(self.places, 'place')}"
-        return f"{len(self.inside):,} in; {len(self.undecided):,} {verb} for {places}"
+        return f"{inside}; {len(self.undecided):,} {verb} for {places}"
 
     def meaning(self) -> str:
         """Return how many can be chosen, and what being open means."""

@@ -59,6 +59,25 @@ def supported(fit: Fit, comparison: Comparison) -> Recommendation:
     return found
 
 
+def rule(fit: Fit, comparison: Comparison) -> str:
+    """Return by what rule the scores support the method that they do, in a sentence; empty where there is none.
+
+    That is simplicity among those that are about as good; unless the one so found has unknowns of its own and is not
+    beyond doubt, which leaves the best of those that have none.
+    """
+    first = comparison.recommendation.method
+    if first is None or supported(fit, comparison).method is None:
+        return ""
+    if first == _clearly(comparison).method:
+        return phrase("Of methods about as good as each other the simplest is supported.")
+    names = {row.method: row.fit.name for row in comparison.methods if row.fit is not None}
+    return phrase(
+        "{method} is not beyond doubt for all that it assumes besides; of the methods that assume less the one that "
+        "predicts best is taken, however little it is ahead.",
+        method=sentence(names[first]),
+    )
+
+
 def is_clearly_better(fit: Fit, other: Fit) -> bool:
     """Return whether a fit predicts held-out scores better than another by more than the standard error of that.
 
@@ -224,13 +243,23 @@ class Rival:
         """What hangs on it, in a few words."""
         if self.is_weighty:
             return self._finding()
+        if self.gone or self.new:  # were it clear, it would be weighty
+            return phrase("The scores slightly prefer another method, and it changes who is in")
+        return self._supported() if self.is_clear else self._preferred()
+
+    def _supported(self) -> str:
         if not self.changed:
             return phrase("The scores support another method, and it decides the same")
-        if self.gone or self.new:
-            return phrase("The scores support another method, though not clearly, and it changes who is in")
         if self.made.inside:
             return phrase("The scores support another method, and who is in stays the same")
         return phrase("The scores support another method, and nobody is in by either")
+
+    def _preferred(self) -> str:
+        if not self.changed:
+            return phrase("The scores slightly prefer another method, and it decides the same")
+        if self.made.inside:
+            return phrase("The scores slightly prefer another method, and who is in stays the same")
+        return phrase("The scores slightly prefer another method, and nobody is in by either")
 
     def _finding(self) -> str:
         noun, gone, new = self.made.fit.panel.noun, self.gone, self.new
@@ -262,7 +291,26 @@ class Rival:
         if not self.changed:
             return (that,)
         by_it = phrase("By it {headline}.", headline=lowered(self.other.headline()))
+        if self.gone or self.new:
+            by_it = f"{by_it} {' '.join(self._moved())}"
         return that, (by_it, " ".join([*self._swapped(), self._sure()]).strip())
+
+    def _moved(self) -> Iterator[str]:
+        """Yield who is no longer in, and who is new, by name."""
+        noun, then = self.made.fit.panel.noun, {one.object: one.status for one in self.other.standings}
+        if self.gone:
+            names = {"names": sentence(called_some(self.gone, noun, _NAMED))}
+            is_one, is_open = len(self.gone) == 1, all(then[label] == "undecided" for label in self.gone)
+            if is_open:
+                yield phrase("{names} becomes open.", **names) if is_one else phrase("{names} become open.", **names)
+            else:
+                yield (
+                    phrase("{names} is no longer in.", **names)
+                    if is_one
+                    else phrase("{names} are no longer in.", **names)
+                )
+        if self.new:
+            yield phrase("{names} would be in.", names=sentence(called_some(self.new, noun, _NAMED)))
 
     def _sure(self) -> str:
         """Return who is in by both; empty where nobody is in as it is."""

@@ -99,7 +99,9 @@ def show_decision(
     What alerts say that must be read beside the finding follows it.
     """
     room = width()
-    finding = decision.headline() if room is None or room >= _NARROW else decision.brief()
+    by_method = any(alert["doubtful"] for alert in alerts)
+    told = decision.headline if room is None or room >= _NARROW else decision.brief
+    finding = told(by_method=by_method)
     say(f"Provisional: {lowered(finding)}." if is_provisional else f"{finding}.", style="bold")
     say(*(alert["beside"] for alert in alerts if alert["beside"]))
     _show_standings(decision, rows)

@@ -141,7 +141,8 @@ def _above(fit: Fit, decision: Decision | None, alerted: Sequence[Summary]) -> l
         headline = f"{sentence(count_of(fit.panel.n_objects, fit.panel.noun))} in the order of their values"
         meaning = f"No places are given out: {argument('top', 'K')} says who is in, open or out for K of them."
     else:
-        headline, meaning = decision.headline(), decision.meaning()
+        headline = decision.headline(by_method=any(one["doubtful"] for one in alerted))
+        meaning = decision.meaning()
     alerts = alert_lines(alerted)
     if alerts and alerts[0].kind == "stop":
         return [

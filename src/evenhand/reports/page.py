@@ -26,7 +26,7 @@ from evenhand.answers.fingerprint import Fingerprint, fingerprint
 from evenhand.answers.influence import WithoutAssessor, without_assessors
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.answers.reliability import LARGEST
-from evenhand.answers.support import SAME_WITHOUT, asked_by, supported, worth_of_confidence
+from evenhand.answers.support import SAME_WITHOUT, asked_by, is_clearly_better, rule, supported, worth_of_confidence
 from evenhand.answers.verdicts import READ_AS
 from evenhand.compiled import one_thread
 from evenhand.errors import EvenhandError, LimitError, NotRankableError, Problem, bad_option, is_installed
@@ -154,8 +154,8 @@ class Report:
 
     The summaries are those of the command line; None where a part was left out or cannot be had. ``decision`` and
     ``method`` are sentences, ``verdict`` is the decision itself, ``alerts`` what may be wrong with it, and ``clear``
-    that nothing is; ``supported`` is the method that the scores support, with the reason, and ``asked`` the options
-    that ask for it.
+    that nothing is; ``supported`` is the method that the scores support, with the reason, ``rule`` what it was found
+    by, ``is_clear`` whether it clearly predicts better than the one used, and ``asked`` the options that ask for it.
     """
 
     fit: Fit
@@ -177,6 +177,8 @@ class Report:
     notes: list[Problem] = field(default_factory=list)
     clear: str = ""
     asked: str = ""
+    rule: str = ""
+    is_clear: bool = True
 
 
 def make_report(
@@ -241,6 +243,8 @@ def make_report(
             notes=notes,
             clear=all_clear(alerted, fit, decision, comparison=compared, deletions=deletions),
             asked=_asked(fit, compared),
+            rule="" if compared is None else rule(fit, compared),
+            is_clear=_is_clear(fit, compared),
         )
 
 
@@ -250,6 +254,13 @@ def _asked(fit: Fit, compared: Comparison | None) -> str:
     if compared is None or method == fit.method:
         return ""
     return next((asked_by(row.fit.model) for row in compared.methods if row.fit and row.method == method), "")
+
+
+def _is_clear(fit: Fit, compared: Comparison | None) -> bool:
+    """Return whether the method that the scores support, where it is another, clearly predicts better."""
+    method = None if compared is None else supported(fit, compared).method
+    other = None if compared is None else next((row.fit for row in compared.methods if row.method == method), None)
+    return other is None or method == fit.method or is_clearly_better(other, fit)
 
 
 def why_no_charts() -> str | None:
@@ -420,7 +431,8 @@ def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, alert
     if decision is None:
         return _leading(fit, ranking)
     stops = [one for one in alerted if one.level == "stop"]
-    said = [f"{decision.headline()}.", *(one.beside for one in alerted)]
+    headline = decision.headline(by_method=any(one.doubtful for one in alerted))
+    said = [f"{headline}.", *(one.beside for one in alerted)]
     if stops:
         said.insert(0, f"No decision yet: {lowered(stops[0].headline)}. {stops[0].lines[0][0]}")
     said.append(decision.meaning())
@@ -596,7 +608,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         ),
         commands=[correction for one in stops for correction in _corrections(one)],
         command=command,
-        nearest=_nearest(errors, fit, report.supported),
+        nearest=_nearest(errors, fit, report.supported, report.rule),
         fits_in=_generous_first(report.reliability, [one.assessor for one in laid_out["assessors"]]),
         form=form,
         blank_form=Form(),
@@ -640,11 +652,13 @@ def _corrections(stop: Alert) -> list[tuple[str, str]]:
     return [(shlex.quote(f"{cell[0]}:{cell[1]}={score}"), words) for score, words in ways]
 
 
-def _nearest(rows: Sequence[Summary], fit: Fit, told: Recommendation | None) -> str:
+def _nearest(rows: Sequence[Summary], fit: Fit, told: Recommendation | None, rule: str) -> str:
     """Return why the method with the smallest error is not the one supported, in a sentence; empty where it is."""
     if not rows or told is None or told.method is None or rows[0]["method"] == told.method:
         return ""
     name = sentence(method_name(rows[0]["method"], fit.panel.confidence))
+    if name in rule:  # which has said why
+        return ""
     return f"{name}: the smallest error, but not clearly so for all that it assumes besides."
 
 

@@ -133,7 +133,8 @@ def sheet_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], said:
     labels = fit.values.labels
     is_long = any(len(label) > blocks.LONG for label in labels)
     if decision is not None:
-        used += 8 + 28 * _lines(decision.headline(), 24) + 17 * _lines(decision.meaning(), 12.7)
+        headline = decision.headline(by_method=any(one.doubtful for one in alerts))
+        used += 8 + 28 * _lines(headline, 24) + 17 * _lines(decision.meaning(), 12.7)
         used += 46 + (20 if is_long else _names(decision, form))
         used += 15 * _lines(_BEFORE * " " + decision.averages_words(), 11.2) + 15 * bool(decision.uneven_words())
     else:

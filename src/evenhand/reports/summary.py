@@ -293,6 +293,7 @@ def summarise_ranking(
     ranking: Ranking, decision: Decision | None = None, alerted: Sequence[Alert] | None = None
 ) -> Summary:
     """Return ranks with their uncertainty and, for a number of places, the decision (``rank --json``)."""
+    found = find_alerts(ranking.fit, decision) if alerted is None else alerted
     summary: Summary = {
         "method": ranking.fit.method,
         "top": ranking.top,
@@ -300,13 +301,13 @@ def summarise_ranking(
         "seed": ranking.seed,
         "interval": ranking.interval,
         "objects": records_of(ranking.columns()),
-        "alerts": alert_records(find_alerts(ranking.fit, decision) if alerted is None else alerted),
+        "alerts": alert_records(found),
         "notes": problem_records(ranking.fit.notes),
     }
     if decision is not None:
         summary["decision"] = {
             "places": decision.places,
-            "headline": decision.headline(),
+            "headline": decision.headline(by_method=any(one.doubtful for one in found)),
             "in": list(decision.inside),
             "undecided": list(decision.undecided),
             "out": list(decision.outside),
