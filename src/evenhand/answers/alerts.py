@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -121,6 +121,8 @@ class Alert:
         The assessor on whom each status hangs; the method that the scores support instead.
     beside
         What stands in a line under the headline of the decision, where that must not be read alone.
+    instead
+        The decision that the method which the scores support leads to.
     """
 
     level: Level
@@ -134,6 +136,7 @@ class Alert:
     assessors: tuple[str, ...] = ()
     method: str = ""
     beside: str = ""
+    instead: Decision | None = field(default=None, repr=False, compare=False)
 
     @property
     def message(self) -> str:
@@ -623,6 +626,7 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
             remedy=rival.remedy,
             method=rival.other.fit.method,
             beside=rival.beside,
+            instead=rival.other,
         )
 
 
