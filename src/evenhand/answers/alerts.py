@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -123,6 +123,8 @@ class Alert:
         What stands in a line under the headline of the decision, where that must not be read alone.
     doubtful
         Who is in by the method used and not by one that clearly predicts better: the headline then says by what.
+    instead
+        The decision that the method which the scores support leads to.
     """
 
     level: Level
@@ -137,6 +139,7 @@ class Alert:
     method: str = ""
     beside: str = ""
     doubtful: tuple[str, ...] = ()
+    instead: Decision | None = field(default=None, repr=False, compare=False)
 
     @property
     def message(self) -> str:
@@ -659,6 +662,7 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
             method=rival.other.fit.method,
             beside=rival.beside,
             doubtful=tuple(rival.gone) if rival.is_weighty else (),
+            instead=rival.other,
         )
 
 

@@ -80,12 +80,19 @@ ROWS: Final = 600
 class Rows:
     """Some rows of a table: shown, or folded away under a summary; ``paper`` says what stands for them in print.
 
-    Rows without a summary that have words for paper are shown on screens only.
+    Rows without a summary that have words for paper are shown on screens only; those that ``fits`` are folded away on
+    screens only.
     """
 
     rows: tuple[Standing, ...]
     summary: str = ""
     paper: str = ""
+    fits: bool = False
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the first sheet of paper has them."""
+        return self.fits or not (self.summary or self.paper)
 
     @property
     def axis(self) -> Axis:
@@ -155,7 +162,7 @@ def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None,
     mark = None
     if decision is not None and decision.line is not None:
         mark = sum(one.value for one in decision.line) / 2
-    drawn = [one for part in parts for block in part if not block.summary for one in block.rows]
+    drawn = [one for part in parts for block in part if block.fits or not block.summary for one in block.rows]
     line = "" if decision is None else decision.line_words()
     return Table(parts, line, _axis(drawn), mark, digits, len(standings) - len(kept), _groups(kept, noun))
 
@@ -189,6 +196,9 @@ def _on_sheet(
     if len(below) - shown <= 2:  # a fold takes as much room as a row
         shown = len(below)
     room = max(PAPER, sheet - sum(len(one.rows) for one in parts if not one.paper))
+    if len(below) <= room + 1:  # there is no line then on what is left out
+        folded = _parts([(below[shown:], True)], noun, digits)
+        return parts, (*_parts([(below[:shown], False)]), *(replace(one, paper="", fits=True) for one in folded))
     if shown <= room + 1:
         return parts, _parts([(below[:shown], False), (below[shown:], True)], noun, digits)
     between = Rows(tuple(below[room:shown]), paper=_paper(below[room:], noun, digits))
