@@ -213,12 +213,59 @@ def test_what_the_alerts_speak_of_is_tried_at_a_click_and_stays_in_the_list_with
     assert "1 of the 10 places changes hands P39 enters; P25 leaves" in text(page)
     chair.post(f"{scenario}/change", {"places": "9"})
     assert "Without Kaur, with 9 places" in text(seen(chair, place))
+    evidence = text(seen(chair, f"/panels/{demo}/evidence"))
+    assert "Calibration with confidence, shrunk to the mean" in evidence
+    assert "By calibration with confidence, shrunk to the mean" in text(page)
     scenario = chair.post(f"{place}/new", {"trial": "method"}).url
+    assert heading(seen(chair, scenario)).startswith("By calibration with confidence, shrunk to the mean, ")
     other = eh.refine(eh.demo(), eh.Refinements(shrink=True))
     made = eh.decide(eh.rank(other, top=10), 10)
     counts = [len(made.inside), len(made.undecided), len(made.outside)]
     assert "Scenario In {} Open {} Out {}".format(*counts) in text(seen(chair, scenario))
     assert counts[0] == 0  # of the three who are in by the method in use
+
+
+def test_a_method_of_two_choices_has_the_name_that_evidence_gives_it_until_one_is_taken_back() -> None:
+    from evenhand.web.views.what_if import _named
+
+    called = ["calibration, shrunk to the mean", 2]
+    one = {"type": "choice", "name": "method", "value": "iba", "called": called}
+    two = {"type": "choice", "name": "refinement", "value": "shrink", "called": called}
+    more = {"type": "without_assessor", "assessor": "Kaur"}
+    assert _named([one, two]) == "By calibration, shrunk to the mean"
+    assert _named([one, two, more]) == "By calibration, shrunk to the mean, without Kaur"
+    assert _named([two, more]) == "Thin evidence counts less, without Kaur"
+    assert _named([one, more]) == "By calibration (all scores count alike), without Kaur"
+
+
+def test_every_assessor_worth_a_try_has_a_reason_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, chair: Any, demo: int
+) -> None:
+    monkeypatch.setattr("evenhand.answers.alerts._LINES", 1)  # as where many statuses hang on somebody
+    chair.post(f"/panels/{demo}/choose", {"gauge": "zero_sum"})  # the same ranks, found anew
+    assert "In only with one assessor: P23 (Dubois)." in text(seen(chair, f"/panels/{demo}/"))
+    page = text(seen(chair, f"/panels/{demo}/what-if"))
+    for words in ("Without Dubois P23 is in only with Dubois.", "Without Kaur P39 is out only with Kaur."):
+        assert words in page
+
+
+def test_who_has_no_score_left_drops_out_of_a_scenario(chair: Any, demo: int) -> None:
+    scenario = chair.post(f"/panels/{demo}/what-if/new").url
+    for who in ("Dubois", "Horvat"):
+        chair.post(f"{scenario}/change", {"without": who})
+    page = text(seen(chair, scenario))
+    assert "P14 enters; P21 has no score left and drops out; P05, P23, P15 and P37 are now open." in page
+    assert "Scenario In 1 Open 21 Out 17 9 of the 10 places as saved, 1 without a score" in page
+    assert "Open → –, then no score left" in page
+
+
+def test_under_the_headline_stands_what_the_method_that_the_scores_support_decides(chair: Any, demo: int) -> None:
+    other = eh.refine(eh.demo(), eh.Refinements(shrink=True))
+    made = eh.decide(eh.rank(other, top=10), 10)
+    headline = made.headline()
+    words = f"By the one that the scores support, {headline[0].lower()}{headline[1:]}."
+    page = text(seen(chair, f"/panels/{demo}/"))
+    assert f"That is by the method chosen. {words}" in page
 
 
 def test_a_score_that_is_far_off_is_left_out_at_a_click(chair: Any) -> None:
