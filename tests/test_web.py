@@ -166,6 +166,10 @@ def test_the_page_of_reading_names_a_score_that_is_far_off_and_corrects_it_there
     page = text(seen(chair, place))
     assert f"Row {at + 1}, score: {cells[1]} gave P20 {cells[2]}, far outside of all other scores." in page
     assert f"It is {meant}" in page
+    assert "Stop One score looks mistyped" in page
+    said = seen(chair, place).content.decode()
+    assert f'here or on the page <a href="/panels/{panel}/">Decision</a>.' in said
+    assert '<button class="button second" name="go"' in said
     given = {"row": at + 1, "column": "score", "meant": meant, "back": "reading"}
     assert "Say how you know" in text(chair.post(f"{place}/correct", given, follow=True))
     assert "looks mistyped" in text(seen(chair, place))
@@ -174,6 +178,7 @@ def test_the_page_of_reading_names_a_score_that_is_far_off_and_corrects_it_there
     page = text(seen(chair, place))
     assert "looks mistyped" not in page
     assert f"{cells[2]} {meant} asked" in page
+    assert '<button class="button" name="go"' in seen(chair, place).content.decode()
 
 
 def test_a_verdict_on_an_assessor_with_many_scores_does_not_say_that_they_are_few(chair: Any, demo: int) -> None:
@@ -242,7 +247,7 @@ def test_every_assessor_worth_a_try_has_a_reason_of_their_own(
     monkeypatch: pytest.MonkeyPatch, chair: Any, demo: int
 ) -> None:
     monkeypatch.setattr("evenhand.answers.alerts._LINES", 1)  # as where many statuses hang on somebody
-    chair.post(f"/panels/{demo}/choose", {"gauge": "zero_sum"})  # the same ranks, found anew
+    chair.post(f"/panels/{demo}/choose", {"gauge": "anchor:Jansen"})  # the same ranks, found anew
     assert "In only with one assessor: P23 (Dubois)." in text(seen(chair, f"/panels/{demo}/"))
     page = text(seen(chair, f"/panels/{demo}/what-if"))
     for words in ("Without Dubois P23 is in only with Dubois.", "Without Kaur P39 is out only with Kaur."):
@@ -266,6 +271,42 @@ def test_under_the_headline_stands_what_the_method_that_the_scores_support_decid
     words = f"By the one that the scores support, {headline[0].lower()}{headline[1:]}."
     page = text(seen(chair, f"/panels/{demo}/"))
     assert f"That is by the method chosen. {words}" in page
+
+
+def test_pages_of_groups_speak_of_groups(chair: Any) -> None:
+    rows = [
+        f"{o},{who},{score}"
+        for o, who, score in zip("aabbccdd", "xyxyuvuv", (5.25, 6, 6.5, 8, 3, 4, 4, 6), strict=True)
+    ]
+    panel = opened(chair, "apart.csv", "\n".join(["object,assessor,score", *rows]).encode())
+    page = text(seen(chair, f"/panels/{panel}/assessors"))
+    assert "above or below their group for the same work" in page
+    assert "happened to read what" not in page
+    assert re.search(
+        r"\w gives (about what group 2 gives|[\d.]+ points (more|less) than group 2)",
+        text(seen(chair, f"/panels/{panel}/assessors/2")),
+    )
+    assert "New scenario of your own" not in text(seen(chair, f"/panels/{panel}/what-if"))
+    assert "See what must be checked" in text(seen(chair, f"/panels/{panel}/what-if"))
+
+
+def test_how_far_apart_scores_are_is_the_difference_of_what_is_shown(chair: Any, demo: int) -> None:
+    compared = 0
+    for at in range(40):
+        page = text(seen(chair, f"/panels/{demo}/objects/{at}"))
+        told = re.search(r"([\d.]+) points apart once standards", page)
+        if told is not None:
+            table = page.partition("once standards are taken out")[2].partition("Mean, plain and weighted")[0]
+            less = [float(one) for one in re.findall(r"(\d+\.\d) +[\d.]+%", table)]
+            assert float(told[1]) == pytest.approx(max(less) - min(less), abs=1e-9)
+            compared += len(less) > 1
+    assert compared > 20
+
+
+def test_a_verdict_is_explained_where_it_stands_and_in_the_help(chair: Any, demo: int) -> None:
+    words = "Their scores rise with what the others say of the same work, beyond chance."
+    assert f"Consistent {words}" in text(seen(chair, f"/panels/{demo}/assessors/0"))
+    assert f"Consistent Said of assessors. {words}" in text(seen(chair, "/help"))
 
 
 def test_a_score_that_is_far_off_is_left_out_at_a_click(chair: Any) -> None:
