@@ -358,10 +358,9 @@ class Object:
     scores: tuple[Score, ...]
     changes: Changes | None = None
 
-    @property
-    def spread(self) -> float | None:
-        """How far apart its scores are once biases are taken out; None where there is nothing to tell apart."""
-        less = [one.less for one in self.scores if one.bias is not None]
+    def spread(self, digits: int) -> float | None:
+        """Return how far apart its scores are once biases are taken out, as shown; None where there are no two."""
+        less = [round(one.less, digits) for one in self.scores if one.bias is not None]
         return max(less) - min(less) if len(less) > 1 else None
 
     @property
