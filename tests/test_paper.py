@@ -14,6 +14,7 @@ from browser import open_browser
 from evenhand import Panel
 from evenhand.data import demo_path
 from evenhand.reports.page import make_report, render
+from evenhand.words import number
 
 
 def slipped() -> Panel:
@@ -73,7 +74,10 @@ def test_the_panel_ticks_the_method_where_the_scores_support_another() -> None:
     assert report.supported.method != report.fit.method
     said = form_in(page)
     assert "□ calibration with confidence, as in this report" in said
-    assert "□ calibration with confidence, shrunk to the mean" in said
+    other = eh.decide(eh.rank(eh.refine(report.fit.panel, shrink=True), top=10), 10)
+    counts = f"{10 - len(other.inside)} places are open to {len(other.undecided)}"
+    asked = f"then {counts}: use the report made with shrink=True ."
+    assert f"□ calibration with confidence, shrunk to the mean, {asked}" in said
     assert "7 open places: tick who gets them, □ under Open above." in said
     assert 'id="decision" aria-label="Decision" class="ticking"' in page
     assert "Decided by" not in form_in(render(PAGES["refined"]()))
@@ -98,8 +102,12 @@ def test_nothing_is_asked_where_nothing_is_open() -> None:
 
 def test_those_who_compete_are_ticked_where_they_stand_on_the_first_sheet_or_in_the_annex() -> None:
     report = PAGES["long names"]()
-    said = form_in(render(report))
-    assert all(f"□ {label}" in said for label in report.verdict.undecided)
+    page = render(report)
+    assert re.search(r"\d open places?: tick who gets (it|them), □ under Open above", re.sub(" :", ":", form_in(page)))
+    assert 'id="decision" aria-label="Decision" class="ticking"' in page
+    listed = page[page.index('<ul class="names" data-of="Open">') :]
+    titles = re.findall(r'<li title="([^"]*)"', listed[: listed.index("</ul>")])
+    assert titles == list(report.verdict.undecided)
     many = PAGES["many"]()
     page = render(many)
     assert len(many.verdict.undecided) > 48
@@ -118,11 +126,19 @@ def test_the_annex_has_every_object_with_chance_status_and_the_line(name: str) -
     for part, wanted in ((above, standings[: report.verdict.places]), (below, standings[report.verdict.places :])):
         rows = re.findall(r'<tr class="is-(\w+).*?<td class="r">(\d+)</td>.*?<td class="move">', part, flags=re.S)
         assert rows == [(one.status, str(one.place)) for one in wanted]
-    assert annex.count('class="dot"') == len(standings)
+    drawn, written = annex.count('class="dot"'), re.findall(r"<td>([\d.]+) to ([\d.]+)</td>", annex)
+    assert (drawn, len(written)) == ((0, len(standings)) if name == "long names" else (len(standings), 0))
+    for one in standings:  # the move leads from the plain average, which stands beside it
+        assert f'<td class="r">{number(one.average, 1)}</td>' in annex
 
 
-def test_the_annex_of_a_panel_in_which_nothing_moved_has_no_table() -> None:
-    assert ANNEX not in render(PAGES["complete"]())
+def test_the_annex_of_a_panel_in_which_nothing_moved_has_its_scores() -> None:
+    page = render(PAGES["complete"]())
+    assert ANNEX not in page
+    assert "No object moved: each value is its plain average" in page
+    given = page[page.index('<table class="given">') : page.index('id="assessors"')]
+    scores = re.findall(r"&nbsp;(\d+)", given)
+    assert sorted(map(int, scores)) == sorted(complete().score.tolist())
 
 
 @pytest.mark.slow

@@ -166,6 +166,10 @@ def test_the_page_of_reading_names_a_score_that_is_far_off_and_corrects_it_there
     page = text(seen(chair, place))
     assert f"Row {at + 1}, score: {cells[1]} gave P20 {cells[2]}, far outside of all other scores." in page
     assert f"It is {meant}" in page
+    assert "Stop One score looks mistyped" in page
+    said = seen(chair, place).content.decode()
+    assert f'here or on the page <a href="/panels/{panel}/">Decision</a>.' in said
+    assert '<button class="button second" name="go"' in said
     given = {"row": at + 1, "column": "score", "meant": meant, "back": "reading"}
     assert "Say how you know" in text(chair.post(f"{place}/correct", given, follow=True))
     assert "looks mistyped" in text(seen(chair, place))
@@ -174,6 +178,7 @@ def test_the_page_of_reading_names_a_score_that_is_far_off_and_corrects_it_there
     page = text(seen(chair, place))
     assert "looks mistyped" not in page
     assert f"{cells[2]} {meant} asked" in page
+    assert '<button class="button" name="go"' in seen(chair, place).content.decode()
 
 
 def test_a_verdict_on_an_assessor_with_many_scores_does_not_say_that_they_are_few(chair: Any, demo: int) -> None:
@@ -213,12 +218,95 @@ def test_what_the_alerts_speak_of_is_tried_at_a_click_and_stays_in_the_list_with
     assert "1 of the 10 places changes hands P39 enters; P25 leaves" in text(page)
     chair.post(f"{scenario}/change", {"places": "9"})
     assert "Without Kaur, with 9 places" in text(seen(chair, place))
+    evidence = text(seen(chair, f"/panels/{demo}/evidence"))
+    assert "Calibration with confidence, shrunk to the mean" in evidence
+    assert "By calibration with confidence, shrunk to the mean" in text(page)
     scenario = chair.post(f"{place}/new", {"trial": "method"}).url
+    assert heading(seen(chair, scenario)).startswith("By calibration with confidence, shrunk to the mean, ")
     other = eh.refine(eh.demo(), eh.Refinements(shrink=True))
     made = eh.decide(eh.rank(other, top=10), 10)
     counts = [len(made.inside), len(made.undecided), len(made.outside)]
     assert "Scenario In {} Open {} Out {}".format(*counts) in text(seen(chair, scenario))
     assert counts[0] == 0  # of the three who are in by the method in use
+
+
+def test_a_method_of_two_choices_has_the_name_that_evidence_gives_it_until_one_is_taken_back() -> None:
+    from evenhand.web.views.what_if import _named
+
+    called = ["calibration, shrunk to the mean", 2]
+    one = {"type": "choice", "name": "method", "value": "iba", "called": called}
+    two = {"type": "choice", "name": "refinement", "value": "shrink", "called": called}
+    more = {"type": "without_assessor", "assessor": "Kaur"}
+    assert _named([one, two]) == "By calibration, shrunk to the mean"
+    assert _named([one, two, more]) == "By calibration, shrunk to the mean, without Kaur"
+    assert _named([two, more]) == "Thin evidence counts less, without Kaur"
+    assert _named([one, more]) == "By calibration (all scores count alike), without Kaur"
+
+
+def test_every_assessor_worth_a_try_has_a_reason_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, chair: Any, demo: int
+) -> None:
+    monkeypatch.setattr("evenhand.answers.alerts._LINES", 1)  # as where many statuses hang on somebody
+    chair.post(f"/panels/{demo}/choose", {"gauge": "anchor:Jansen"})  # the same ranks, found anew
+    assert "In only with one assessor: P23 (Dubois)." in text(seen(chair, f"/panels/{demo}/"))
+    page = text(seen(chair, f"/panels/{demo}/what-if"))
+    for words in ("Without Dubois P23 is in only with Dubois.", "Without Kaur P39 is out only with Kaur."):
+        assert words in page
+
+
+def test_who_has_no_score_left_drops_out_of_a_scenario(chair: Any, demo: int) -> None:
+    scenario = chair.post(f"/panels/{demo}/what-if/new").url
+    for who in ("Dubois", "Horvat"):
+        chair.post(f"{scenario}/change", {"without": who})
+    page = text(seen(chair, scenario))
+    assert "P14 enters; P21 has no score left and drops out; P05, P23, P15 and P37 are now open." in page
+    assert "Scenario In 1 Open 21 Out 17 9 of the 10 places as saved, 1 without a score" in page
+    assert "Open → –, then no score left" in page
+
+
+def test_under_the_headline_stands_what_the_method_that_the_scores_support_decides(chair: Any, demo: int) -> None:
+    other = eh.refine(eh.demo(), eh.Refinements(shrink=True))
+    made = eh.decide(eh.rank(other, top=10), 10)
+    headline = made.headline()
+    words = f"By the one that the scores support, {headline[0].lower()}{headline[1:]}."
+    page = text(seen(chair, f"/panels/{demo}/"))
+    assert f"That is by the method chosen. {words}" in page
+
+
+def test_pages_of_groups_speak_of_groups(chair: Any) -> None:
+    rows = [
+        f"{o},{who},{score}"
+        for o, who, score in zip("aabbccdd", "xyxyuvuv", (5.25, 6, 6.5, 8, 3, 4, 4, 6), strict=True)
+    ]
+    panel = opened(chair, "apart.csv", "\n".join(["object,assessor,score", *rows]).encode())
+    page = text(seen(chair, f"/panels/{panel}/assessors"))
+    assert "above or below their group for the same work" in page
+    assert "happened to read what" not in page
+    assert re.search(
+        r"\w gives (about what group 2 gives|[\d.]+ points (more|less) than group 2)",
+        text(seen(chair, f"/panels/{panel}/assessors/2")),
+    )
+    assert "New scenario of your own" not in text(seen(chair, f"/panels/{panel}/what-if"))
+    assert "See what must be checked" in text(seen(chair, f"/panels/{panel}/what-if"))
+
+
+def test_how_far_apart_scores_are_is_the_difference_of_what_is_shown(chair: Any, demo: int) -> None:
+    compared = 0
+    for at in range(40):
+        page = text(seen(chair, f"/panels/{demo}/objects/{at}"))
+        told = re.search(r"([\d.]+) points apart once standards", page)
+        if told is not None:
+            table = page.partition("once standards are taken out")[2].partition("Mean, plain and weighted")[0]
+            less = [float(one) for one in re.findall(r"(\d+\.\d) +[\d.]+%", table)]
+            assert float(told[1]) == pytest.approx(max(less) - min(less), abs=1e-9)
+            compared += len(less) > 1
+    assert compared > 20
+
+
+def test_a_verdict_is_explained_where_it_stands_and_in_the_help(chair: Any, demo: int) -> None:
+    words = "Their scores rise with what the others say of the same work, beyond chance."
+    assert f"Consistent {words}" in text(seen(chair, f"/panels/{demo}/assessors/0"))
+    assert f"Consistent Said of assessors. {words}" in text(seen(chair, "/help"))
 
 
 def test_a_score_that_is_far_off_is_left_out_at_a_click(chair: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -117,12 +117,14 @@ class Alert:
         What else would come out, side by side.
     scores
         The scores that it speaks of, by their position in the panel.
-    assessors, method
-        The assessor on whom each status hangs; the method that the scores support instead.
+    assessors, reasons, method
+        The assessor on whom each status hangs, and a sentence on it; the method that the scores support instead.
     beside
         What stands in a line under the headline of the decision, where that must not be read alone.
     doubtful
         Who is in by the method used and not by one that clearly predicts better: the headline then says by what.
+    instead
+        The decision that the method which the scores support leads to.
     """
 
     level: Level
@@ -134,9 +136,11 @@ class Alert:
     outcomes: tuple[Outcome, ...] = ()
     scores: tuple[int, ...] = ()
     assessors: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
     method: str = ""
     beside: str = ""
     doubtful: tuple[str, ...] = ()
+    instead: Decision | None = field(default=None, repr=False, compare=False)
 
     @property
     def message(self) -> str:
@@ -579,6 +583,7 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
     found = [standing for standing in decision.standings if standing.object in held]
     if not found:
         return
+    decisive = [_decisive(one, held[one.object]) for one in found]
     surprise = _surprise(fit) if len(found) <= _LINES and panel.n_assessments <= LARGEST else None
     lines = [_hanging_line(fit, one, held[one.object], surprise) for one in found[:_LINES]]
     if len(found) > _LINES:
@@ -599,7 +604,8 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         tuple(lines),
         where=name_some([one.object for one in found]),
         remedy="`evenhand next FILE` says which further scores would settle it.",
-        assessors=tuple(_decisive(one, held[one.object])[0] for one in found),
+        assessors=tuple(who for who, _place in decisive),
+        reasons=tuple(_hangs(one, who, panel.noun) for one, (who, _place) in zip(found, decisive, strict=True)),
     )
 
 
@@ -613,11 +619,19 @@ def _held(one: Standing, held: Mapping[str, Sequence[tuple[str, int]]], noun: st
     return f"{called(one.object, noun)} ({called_some(who, 'assessor', 2)})"
 
 
+def _hangs(one: Standing, who: str, noun: str) -> str:
+    """Return that an object has its status only thanks to an assessor."""
+    names = {"object": called(one.object, sentence(noun)), "who": called(who, "assessor")}
+    if one.status == "in":
+        return phrase("{object} is in only with {who}.", **names)
+    return phrase("{object} is out only with {who}.", **names)
+
+
 def _hanging_line(
     fit: Fit, standing: Standing, held: Sequence[tuple[str, int]], surprise: Floats | None
 ) -> tuple[str, str]:
     who, place = _decisive(standing, held)
-    its, name = called(who, "assessor"), called(standing.object, sentence(fit.panel.noun))
+    its = called(who, "assessor")
     is_in, panel = standing.status == "in", fit.panel
     told = {"who": its, "before": f"{standing.place:,}", "after": f"{place:,}"}
     said = phrase("Without {who}’s scores the rank rises from {before} to {after}.", **told)
@@ -638,9 +652,7 @@ def _hanging_line(
         if is_in:
             without = phrase("without {who} the rank falls from {before} to {after}.", **told)
         said = f"{odd}; {without}"
-    if is_in:
-        return phrase("{object} is in only with {who}.", object=name, who=its), said
-    return phrase("{object} is out only with {who}.", object=name, who=its), said
+    return _hangs(standing, who, panel.noun), said
 
 
 def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Alert]:
@@ -661,6 +673,7 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
             method=rival.other.fit.method,
             beside=rival.beside,
             doubtful=tuple(rival.gone) if rival.is_weighty else (),
+            instead=rival.other,
         )
 
 

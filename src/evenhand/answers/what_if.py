@@ -129,6 +129,11 @@ class Difference:
         return tuple(one.object for one in self.moves if one.place == "leaves")
 
     @property
+    def dropped(self) -> tuple[str, ...]:
+        """Who would have no score left, and so neither a rank nor a status."""
+        return tuple(one.object for one in self.moves if one.after is None)
+
+    @property
     def kept(self) -> int:
         """How many places stay with those who had them."""
         return min(self.saved.places, len(self.saved.standings)) - len(self.leaving)
@@ -155,10 +160,17 @@ class Difference:
         return phrase("{count} of the {places} places change hands", count=f"{hands:,}", places=places)
 
     def meaning(self) -> str:
-        """Return who enters, who leaves, and whose status is another."""
+        """Return who enters, who leaves, who has no score left, and whose status is another."""
+        dropped = self.dropped
+        leaving = tuple(label for label in self.leaving if label not in dropped)
         cases = [
             (self.entering, phrase("{names} enters"), phrase("{names} enter")),
-            (self.leaving, phrase("{names} leaves"), phrase("{names} leave")),
+            (leaving, phrase("{names} leaves"), phrase("{names} leave")),
+            (
+                dropped,
+                phrase("{names} has no score left and drops out"),
+                phrase("{names} have no score left and drop out"),
+            ),
             (self._now("in"), phrase("{names} is now in"), phrase("{names} are now in")),
             (self._now("undecided"), phrase("{names} is now open"), phrase("{names} are now open")),
             (self._now("out"), phrase("{names} is now out"), phrase("{names} are now out")),

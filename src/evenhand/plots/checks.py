@@ -28,6 +28,9 @@ _MOST_ENDS: Final = 40
 """Up to this many assessors are shown by themselves; of more, those at the two ends."""
 
 _MOST_PULLS: Final = 20
+_EDGE: Final = 0.15
+"""Nearer to an axis than this share of it a name has no room."""
+
 _LEAST_FREEDOM: Final = 1.0
 """Spread is not estimated from fewer degrees of freedom."""
 
@@ -312,15 +315,20 @@ def _by_level(
         ),
     )
     title_y = f"actual spread in {unit}"
+    is_left = f"datum.actual > datum.declared && datum.declared > {_EDGE * far:.6g}"
     chart = alt.layer(
         style.dashed(0.0, far),
         base.mark_rule(color=style.MIDDLE, strokeWidth=5, aria=False).encode(
             y=alt.Y("lower:Q", title=title_y, scale=scale), y2="upper:Q"
         ),
         base.mark_point(filled=True, color=INK, size=80, opacity=1).encode(y=alt.Y("actual:Q", title=title_y)),
-        base.mark_text(align="left", dx=8, dy=10, color=INK, fontSize=11, aria=False).encode(
-            y="actual:Q", text="name:N"
-        ),
+        # above the dashed line to the left, so that it crosses no name
+        base.mark_text(align="left", dx=8, dy=10, color=INK, fontSize=11, aria=False)
+        .encode(y="actual:Q", text="name:N")
+        .transform_filter(f"!({is_left})"),
+        base.mark_text(align="right", dx=-8, dy=-8, color=INK, fontSize=11, aria=False)
+        .encode(y="actual:Q", text="name:N")
+        .transform_filter(is_left),
     )
     ratio, low, high = ratios
     off = np.flatnonzero((low > 1) | (high < 1))

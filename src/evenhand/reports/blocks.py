@@ -81,12 +81,19 @@ ROWS: Final = 600
 class Rows:
     """Some rows of a table: shown, or folded away under a summary; ``paper`` says what stands for them in print.
 
-    Rows without a summary that have words for paper are shown on screens only.
+    Rows without a summary that have words for paper are shown on screens only; those that ``fits`` are folded away on
+    screens only.
     """
 
     rows: tuple[Standing, ...]
     summary: str = ""
     paper: str = ""
+    fits: bool = False
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the first sheet of paper has them."""
+        return self.fits or not (self.summary or self.paper)
 
     @property
     def axis(self) -> Axis:
@@ -156,7 +163,7 @@ def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None,
     mark = None
     if decision is not None and decision.line is not None:
         mark = sum(one.value for one in decision.line) / 2
-    drawn = [one for part in parts for block in part if not block.summary for one in block.rows]
+    drawn = [one for part in parts for block in part if block.fits or not block.summary for one in block.rows]
     line = "" if decision is None else decision.line_words()
     return Table(parts, line, _axis(drawn), mark, digits, len(standings) - len(kept), _groups(kept, noun))
 
@@ -190,6 +197,9 @@ def _on_sheet(
     if len(below) - shown <= 2:  # a fold takes as much room as a row
         shown = len(below)
     room = max(PAPER, sheet - sum(len(one.rows) for one in parts if not one.paper))
+    if len(below) <= room + 1:  # there is no line then on what is left out
+        folded = _parts([(below[shown:], True)], noun, digits)
+        return parts, (*_parts([(below[:shown], False)]), *(replace(one, paper="", fits=True) for one in folded))
     if shown <= room + 1:
         return parts, _parts([(below[:shown], False), (below[shown:], True)], noun, digits)
     between = Rows(tuple(below[room:shown]), paper=_paper(below[room:], noun, digits))
@@ -355,10 +365,11 @@ class Object:
     lone: tuple[str, ...] = ()
     noun: str = "object"
 
-    @property
-    def spread(self) -> float | None:
-        """How far apart its scores are once biases are taken out; None where there is nothing to tell apart."""
-        less = [one.less for one in self.scores if one.bias is not None and one.assessor not in self.lone]
+    def spread(self, digits: int) -> float | None:
+        """Return how far apart its scores are once biases are taken out, as shown; None where there are no two."""
+        less = [
+            round(one.less, digits) for one in self.scores if one.bias is not None and one.assessor not in self.lone
+        ]
         return max(less) - min(less) if len(less) > 1 else None
 
     @property

@@ -107,7 +107,7 @@ _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 _PANEL: Final = 290
 """How wide the panels of charts are drawn, in pixels and but for names beside them: as a phone has room."""
 
-_LOW: Final = 250
+_LOW: Final = 200
 """How high residuals and what confidence is worth are drawn."""
 
 _CUT, _END = 22, 8
@@ -581,11 +581,10 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
     rows = standings(fit, report.ranks, verdict)
     written = datetime.now(UTC) if made is None else made
     told = None if report.supported is None else report.supported.method
-    form = form_of(fit, verdict, report.alerts, report.mark.settings["top"], told)
-    sheet = sheet_of(fit, verdict, report.alerts, report.decision, form)
+    form = form_of(fit, verdict, report.alerts, report.mark.settings["top"], report.asked)
+    sheet = sheet_of(fit, verdict, report.alerts, report.decision, form, report.clear)
     laid_out = blocks.context(fit, verdict, rows, sheet=sheet.rows)
-    printed = [block for part in laid_out["table"].parts for block in part if not block.paper and not block.summary]
-    on_sheet = sum(len(block.rows) for block in printed)
+    on_sheet = sum(len(block.rows) for part in laid_out["table"].parts for block in part if block.is_printed)
     has_rest = on_sheet < len(rows)
     methods = [] if report.comparison is None else report.comparison["methods"]
     if fit.panel.confidence == "none":  # methods that differ in what confidence counts are one
@@ -614,6 +613,8 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
             one.explanation is None or round(one.explanation.move, laid_out["table"].digits) == 0
             for one in laid_out["objects"]
         ),
+        moved_by=_moved_by(laid_out["objects"]),
+        is_complete=fit.panel.n_assessments >= fit.panel.n_objects * fit.panel.n_assessors,
         commands=[correction for one in stops for correction in _corrections(one)],
         command=command,
         nearest=_nearest(errors, fit, report.supported, report.rule),
@@ -645,6 +646,14 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
 def _in_words(note: Summary, fit: Fit) -> Summary:
     """Return a note in which a method that it speaks of is called by its name in words."""
     return {**note, "message": _CODE.sub(lambda code: method_name(code[0], fit.panel.confidence), note["message"])}
+
+
+def _moved_by(objects: Sequence[blocks.Object]) -> str:
+    """Return what moves objects beside the standards of assessors, in words; empty where nothing does."""
+    parts = [part.kind for one in objects if one.explanation for part in one.explanation.parts]
+    others = {kind for kind in parts if kind not in ("strict", "generous", "other")}
+    named = [*(["confidence"] if "confidence" in others else []), *(["the method"] if others - {"confidence"} else [])]
+    return " or ".join(named)
 
 
 def _main_methods(rows: Sequence[Summary], used: str, told: Recommendation | None) -> list[Summary]:

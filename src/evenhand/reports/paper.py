@@ -11,9 +11,10 @@ from evenhand.answers.alerts import Alert
 from evenhand.answers.decision import Decision
 from evenhand.models.fit import Fit, method_name
 from evenhand.reports import blocks
+from evenhand.words import count_of, is_or_are
 
 TICKED_LONG: Final = 10
-"""Up to this many that compete for places are ticked on the first sheet where their names take a line each."""
+"""Up to this many names of a status stand on the first sheet where they take a line each."""
 
 DENSE, ROOMY = 15, 22
 """Heights of a row of the table in print, in CSS pixels and without its line: at least, and where there is room."""
@@ -51,6 +52,8 @@ class Form:
     ----------
     methods
         The method of the report and the one that the scores support, where the panel must say which it decides by.
+    instead
+        What is open by the other one, and which report has that.
     scores
         Scores that must be checked before anything is decided, in words.
     groups, divided
@@ -58,11 +61,12 @@ class Form:
     places, open
         Places that are open, and who competes for them.
     ticked
-        Where these are ticked: in the list at the ``"top"``, in the ``"form"`` where their names are long, or in the
-        ``"annex"`` where they are many; empty where nobody is.
+        Where these are ticked: in the list at the ``"top"``, or in the ``"annex"`` where they are many; empty where
+        nobody is.
     """
 
     methods: tuple[str, ...] = ()
+    instead: str = ""
     scores: tuple[str, ...] = ()
     groups: int = 0
     divided: int = 0
@@ -71,10 +75,10 @@ class Form:
     ticked: str = ""
 
 
-def form_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], top: int | None, other: str | None) -> Form:
+def form_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], top: int | None, asked: str = "") -> Form:
     """Return what is left to the panel: how places are divided, which method counts, who gets the open places.
 
-    ``top`` is the number of places, ``other`` the method that the scores support.
+    ``top`` is the number of places, ``asked`` are the options that ask for the method that the scores support.
     """
     kinds = {one.kind for one in alerts}
     stops = [one for one in alerts if one.level == "stop"]
@@ -84,13 +88,27 @@ def form_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], top: i
             return Form(scores=scores)
         return Form(scores=scores, groups=int(fit.values.component.max()) + 1, divided=top)
     methods: tuple[str, ...] = ()
-    if "other_method" in kinds and other is not None:
-        methods = tuple(method_name(one, confidence=fit.panel.confidence) for one in (fit.method, other))
+    instead = ""
+    other = next((one.instead for one in alerts if one.kind == "other_method"), None)
+    if decision is not None and other is not None:
+        methods = tuple(method_name(one, confidence=fit.panel.confidence) for one in (fit.method, other.fit.method))
+        instead = _instead(decision, other, asked)
     if decision is None or decision.drawn is not None or decision.choice or not decision.undecided:
-        return Form(methods)
+        return Form(methods, instead)
     names, is_long = tuple(decision.undecided), any(len(one) > blocks.LONG for one in fit.values.labels)
-    where = "annex" if len(names) > (TICKED_LONG if is_long else blocks.PRINTED) else "form" if is_long else "top"
-    return Form(methods, places=decision.places - len(decision.inside), open=names, ticked=where)
+    where = "annex" if len(names) > (TICKED_LONG if is_long else blocks.PRINTED) else "top"
+    return Form(methods, instead, places=decision.left, open=names, ticked=where)
+
+
+def _instead(decision: Decision, other: Decision, asked: str) -> str:
+    """Return what is open by another method, and which report has that."""
+    if all(getattr(decision, one) == getattr(other, one) for one in ("inside", "undecided")):
+        return "which decides the same"
+    said = "then no place is open"
+    if other.undecided:
+        places = f"{count_of(other.left, 'place')} {is_or_are(other.left)}"
+        said = f"then {places} open to {len(other.undecided):,}"
+    return f"{said}: use the report made with `{asked}`" if asked else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +133,12 @@ class Sheet:
         return self.room - rows * ROOMY > _FLOWING * _HEIGHT
 
 
-def sheet_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], said: Sequence[str], form: Form) -> Sheet:
+def sheet_of(
+    fit: Fit, decision: Decision | None, alerts: Sequence[Alert], said: Sequence[str], form: Form, clear: str = ""
+) -> Sheet:
     """Return the room that alerts, lists and the form leave for the table, by the lengths of what they say.
 
-    ``said`` is what is said of the decision where there is none.
+    ``said`` is what is said of the decision where there is none, ``clear`` that nothing speaks against it.
     """
     used = 106.0 + _form(form)  # with the title of the table, its head, the line, the legend, and what is left out
     for one in alerts:
@@ -135,7 +155,7 @@ def sheet_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], said:
     if decision is not None:
         headline = decision.headline(by_method=any(one.doubtful for one in alerts))
         used += 8 + 28 * _lines(headline, 24) + 17 * _lines(decision.meaning(), 12.7)
-        used += 46 + (20 if is_long else _names(decision, form))
+        used += 46 + (_lists(decision) if is_long else _names(decision, form)) + 15 * _lines(clear, 11.2)
         used += 15 * _lines(_BEFORE * " " + decision.averages_words(), 11.2) + 15 * bool(decision.uneven_words())
     else:
         used += 15 + sum(17 * _lines(one, 12.7) for one in said[1:])
@@ -159,6 +179,12 @@ def shares(decision: Decision | None, form: Form) -> dict[str, float]:
     return {name: 1 + (1.4 if name == "undecided" and form.ticked == "top" else 1) * n for name, n in shown.items()}
 
 
+def _lists(decision: Decision) -> float:
+    """Return the height of the names under the three counts where they are long: a line each, unless they are many."""
+    counts = (len(names) for names in (decision.inside, decision.undecided, decision.outside))
+    return 18.0 * max((count for count in counts if count <= TICKED_LONG), default=0)
+
+
 def _names(decision: Decision, form: Form) -> float:
     """Return the height of the names under the three counts."""
     parts = shares(decision, form)
@@ -175,7 +201,9 @@ def _names(decision: Decision, form: Form) -> float:
 
 def _form(form: Form) -> float:
     """Return the height of what the panel fills in, with the line for signatures."""
-    used = 56.0 + 24 * len(form.scores) + (46 if form.divided else 0) + (20 if form.methods else 0)
-    if form.open:
-        used += 18 + (sum(19 * _lines(label, 12) for label in form.open) if form.ticked == "form" else 0)
+    used = 56.0 + 24 * len(form.scores) + (46 if form.divided else 0)
+    if form.methods:
+        used += 40 + 19 * (_lines(f"{form.methods[1]}, {form.instead}", 11.7, _WIDTH - 16) - 1)
+    elif form.open:
+        used += 18
     return used + (24 if form.open or form.methods or form.divided or form.scores else 0)

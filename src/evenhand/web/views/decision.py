@@ -273,15 +273,22 @@ def assessors(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _by_verdict(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str, list[str]]]:
     """Return each verdict that was given, what it means, and on whom; first those that speak against somebody."""
-    means = {
+    means = verdict_means()
+    who = {verdict: [row["assessor"] for row in rows if row["verdict"] == verdict] for verdict in means}
+    return [(verdict, words, who[verdict]) for verdict, words in means.items() if who[verdict]]
+
+
+def verdict_means() -> dict[str, str]:
+    """Return what is meant by each verdict on an assessor."""
+    return {
         "erratic": _("Their scores scatter about what the others say more than chance explains."),
         "other ranking": _("Their scores do not rise with what the others say of the same work."),
         "bunched": _("Their scores lie closer together than the work they read."),
-        "too few scores to tell": _("Their scores neither show that they follow the others nor speak against it."),
+        "too few scores to tell": _(
+            "Whether they find better what the others find better: their scores neither show it nor speak against it."
+        ),
         "consistent": _("Their scores rise with what the others say of the same work, beyond chance."),
     }
-    who = {verdict: [row["assessor"] for row in rows if row["verdict"] == verdict] for verdict in means}
-    return [(verdict, words, who[verdict]) for verdict, words in means.items() if who[verdict]]
 
 
 def _reliability(answer: Answer) -> dict[str, Any] | None:
@@ -327,6 +334,7 @@ def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         furthest = max(rows, key=lambda row: abs(row["left"]), default=None)
         reach = 0.0 if furthest is None else abs(furthest["left"])
         context |= {"furthest": furthest, "verdict": READ_AS.get(fits.get(label, ""), fits.get(label))}
+        context["verdict_means"] = verdict_means().get(fits.get(label, ""))
         context |= {"axis": axis([reach], about=0.0) if reach > 0 else None}
         return page(request, "assessor.html", panel, label=label, one=one, rows=rows, **context)
 

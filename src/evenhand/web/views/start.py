@@ -23,6 +23,7 @@ from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, Plan
 from evenhand.web.pages import comfort, page, style
 from evenhand.web.reading import safe_name
+from evenhand.web.views.decision import verdict_means
 from evenhand.web.views.record import sent
 
 _SHOWN: Final = 100
@@ -89,7 +90,9 @@ def template(request: HttpRequest) -> HttpResponse:
 @require_GET
 def help_page(request: HttpRequest) -> HttpResponse:
     """Show what the words mean and what to do when."""
-    return page(request, "help.html")
+    from evenhand.answers.verdicts import READ_AS
+
+    return page(request, "help.html", verdict_means=verdict_means(), verdicts=READ_AS)
 
 
 @require_GET
