@@ -112,7 +112,11 @@ def test_the_demo_shows_the_decision_of_the_library_with_its_line(columns: int) 
     decision = eh.decide(eh.rank(eh.calibrate(eh.demo()), top=10), 10)
     lines = plain(demo_at(columns)).splitlines()
     told = " ".join(" ".join(lines).split())
-    finding = "3 in; 18 compete for 7 of 10 places." if columns == 40 else f"{decision.headline()}."
+    finding = (
+        "3 in by this method; 18 compete for 7 of 10 places."
+        if columns == 40
+        else f"{decision.headline(by_method=True)}."
+    )
     assert finding in told
     line = next(at for at, one in enumerate(lines) if one.endswith("── 10 places ─"))
     rows = [*lines[line - 10 : line], *lines[line + 1 : line + 31]]

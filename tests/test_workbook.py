@@ -105,7 +105,7 @@ def test_the_first_sheet_is_the_decision(tmp_path: Path) -> None:
     decision = eh.decide(eh.rank(eh.calibrate(panel), top=10), 10)
     path = eh.workbook(decision.fit, tmp_path / "r.xlsx", top=10)
     rows = assert_alike(path)["decision"]
-    assert rows[0][0] == decision.headline()
+    assert rows[0][0] == decision.headline(by_method=True)
     other = eh.decide(eh.rank(eh.refine(panel, shrink=True), top=10), 10)  # by the method that the scores support
     assert other.headline()[1:] in rows[1][0]
     assert rows[2][0].startswith("Check 2 statuses: each hangs on one assessor (P23, P39). ")
