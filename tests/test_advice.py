@@ -174,7 +174,9 @@ def test_z_scores_are_shown_and_never_advised(fits: dict[str, Fit | None]) -> No
     found = advise_on({**fits, "z": standardise(sa.panel)}, {**dict.fromkeys(fits, NOISY - 1.0), "z": NOISY})
     assert found.recommendation.method == "sa"
     assert found.behind["sa"] == pytest.approx((1.0, 0.0))
-    assert "z-scores of each judge predict held-out scores better still, by 1 per score" in found.recommendation.reason
+    assert (
+        "z-scores of each assessor predict held-out scores better still, by 1 per score" in found.recommendation.reason
+    )
 
 
 def test_a_panel_in_groups_has_advice_from_what_can_be_computed(fits: dict[str, Fit | None]) -> None:
@@ -533,3 +535,28 @@ def test_refinements_named_by_the_user_are_compared_too() -> None:
     row = found.methods[-1]
     assert row.loo_behind is not None
     assert row.log_evidence is None
+
+
+def noisy_room(seed: int) -> Panel:
+    """Return a panel of two noisy scores an object, which shrinking helps."""
+    generator = np.random.default_rng(seed)
+    objects = np.repeat(np.arange(15), 2)
+    assessors = np.concatenate([generator.permutation(5)[:2] for _ in range(15)])
+    true = generator.normal(60, 5, 15)[objects] + generator.normal(0, 10, 5)[assessors]
+    return Panel.from_arrays(objects, assessors, true + generator.normal(0, 8, 30))
+
+
+def test_no_reason_ranks_objects_of_groups_that_cannot_be_compared() -> None:
+    rooms = [noisy_room(seed) for seed in (1, 2)]
+    apart = Panel.from_arrays(
+        np.concatenate([room.object_index + 15 * at for at, room in enumerate(rooms)]),
+        np.concatenate([room.assessor_index + 5 * at for at, room in enumerate(rooms)]),
+        np.concatenate([room.score for room in rooms]),
+    )
+    shrunk = [Refinements(shrink=True)]
+    found = eh.compare(apart, per_component=True, candidates=shrunk).recommendation
+    assert found.method == "cwc+shrunk", "a method that compares them by its priors"
+    assert "change places" not in found.reason
+    assert "probability" not in found.reason
+    whole = eh.compare(rooms[0], candidates=shrunk).recommendation
+    assert "change places" in whole.reason, "within one room it is told"

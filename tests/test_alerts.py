@@ -306,7 +306,9 @@ def test_groups_perfect_agreement_and_too_few_scores_are_said() -> None:
     assert "objects 0, 1, read by 0, 1." in found.message
     assert "objects 2, 3, read by 2, 3." in found.message
     who, what = eh.connectivity(apart).suggestions[0]
-    assert found.remedy == f"One further score would join them, for example {who} on {what}."
+    assert found.remedy == (
+        f"One further score would join them, for example {who} on {what}; two or three would make it hold."
+    )
     objects, assessors = np.repeat(np.arange(8), 4), np.tile(np.arange(4), 8)
     perfect = eh.calibrate(Panel.from_arrays(objects, assessors, 50.0 + objects + 2.0 * assessors))
     assert only(alerts(perfect, decided(perfect, 3)), "perfect_agreement").level == "note"

@@ -486,7 +486,9 @@ def test_the_graph_has_every_assessment_and_marks_the_bridges() -> None:
         ("2", "3"): 2,
     }
     assert [row["weak"] for row in joined] == [row["shared"] == 1 for row in joined]
-    assert "Without any one of 1, 2 the others would fall apart" in words(plots.assessor_graph(panel).to_dict())
+    said = words(plots.assessor_graph(panel).to_dict())
+    assert "Without assessor 1, assessor 0 cannot be compared with the others." in said
+    assert "Without assessor 2, assessor 3 cannot be compared with the others." in said
 
 
 def test_links_between_assessors_have_the_weights_of_the_assessor_graph() -> None:

@@ -5,6 +5,7 @@ import html
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 import evenhand as eh
 from evenhand import Panel, Reliability, reliability
+from evenhand.answers.verdicts import AssessorFit, Verdict
 from evenhand.cli import main
 from evenhand.data import demo_path
 from evenhand.errors import InputError
@@ -457,3 +459,12 @@ def test_large_panels_have_no_statistics_of_assessors(monkeypatch: pytest.Monkey
     assert "assessor_fit" not in openpyxl.load_workbook(eh.workbook(fit, tmp_path / "results.xlsx")).sheetnames
     page = eh.report(fit, tmp_path / "report.html", comparison=False).read_text(encoding="utf-8")
     assert "How good the panel is" not in page
+
+
+@pytest.mark.parametrize(("odd", "count", "is_chance"), [(2, 40, True), (1, 20, True), (3, 40, False), (1, 6, False)])
+def test_odd_verdicts_no_more_than_chance_gives_are_said_to_be_that(odd: int, count: int, is_chance: bool) -> None:
+    verdicts: list[Verdict] = ["erratic" if at < odd else "consistent" for at in range(count)]
+    assessors = tuple(AssessorFit(f"A{at}", 9, verdict) for at, verdict in enumerate(verdicts))
+    said = replace(eh.reliability(eh.calibrate(eh.demo())), assessors=assessors).sentences()[-1]
+    assert ("about as many as chance alone would give" in said) == is_chance
+    assert said.count("A0") == 1

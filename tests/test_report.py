@@ -26,7 +26,7 @@ from evenhand.cli import main
 from evenhand.data import demo_path
 from evenhand.errors import InputError
 from evenhand.panel.panel import Panel
-from evenhand.reports.blocks import matrix_of, strip_of, table_of
+from evenhand.reports.blocks import matrix_of, objects_of, strip_of, table_of
 from evenhand.reports.page import make_report, render
 
 HOSTILE = [
@@ -299,6 +299,53 @@ def test_that_nothing_was_found_is_said_with_what_was_looked_at() -> None:
     assert made.clear in html.unescape(render(made))
     assert "what other methods decide" not in make_report(eh.calibrate(panel), top=2, comparison=False).clear
     assert make_report(eh.calibrate(demo()), top=10, comparison=False).clear == ""
+
+
+def rooms() -> Panel:
+    """Return two groups, in the second of which 6 scored one object only."""
+    pairs = [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2), (2, 0), (3, 3), (3, 4), (4, 4), (4, 5), (5, 5), (5, 3), (6, 3)]
+    objects, assessors = zip(*pairs, (6, 4), (3, 6), strict=True)
+    scores = np.random.default_rng(3).integers(40, 90, len(objects)).astype(float)
+    return Panel.from_arrays(objects, assessors, scores)
+
+
+def test_a_score_of_somebody_who_scored_nothing_else_checks_nothing() -> None:
+    fit = eh.calibrate(rooms(), per_component=True)
+    found = {one.standing.object: one for one in objects_of(fit, standings(fit), None)}
+    one = found["3"]
+    assert one.lone == ("6",)
+    own = next(score for score in one.scores if score.assessor == "6")
+    assert own.less == pytest.approx(fit.values.estimate[3]), "it agrees with the value by force"
+    less = [score.less for score in one.scores if score.assessor != "6"]
+    assert one.spread == pytest.approx(max(less) - min(less))
+    page = html.unescape(render(make_report(fit, top=2)))
+    told = "Assessor 6 scored only object 3, so this score fixes assessor 6’s own bias and says nothing of object 3."
+    assert told in page
+    assert not any(other.lone for label, other in found.items() if label != "3")
+    shrunk = eh.refine(rooms(), shrink=True)
+    assert not any(other.lone for other in objects_of(shrunk, standings(shrunk), None)), "a prior tells of its bias"
+
+
+def test_a_report_on_groups_ranks_nothing_across_them_and_names_methods_in_words() -> None:
+    page = html.unescape(render(make_report(eh.calibrate(rooms(), per_component=True), top=2)))
+    assert "No log-evidence for calibration: the panel is not connected." in page
+    assert "change places" not in page
+    assert "is like the panel" not in page
+    assert "is like the group" in page
+    assert "each judge" not in page
+
+
+def test_years_stay_on_one_line_and_a_rank_that_is_sure_is_said_once() -> None:
+    panel = Panel.from_arrays(
+        np.repeat(np.arange(3), 3),
+        [0, 1, 2] * 3,
+        np.array([90.0, 91, 90, 50, 52, 50, 10, 11, 11]),
+        objects=["Works, 1900–1950", "<b> & 1–2", "P3"],
+    )
+    page = render(make_report(eh.calibrate(panel), top=1))
+    assert 'Works, <span class="years">1900–1950</span>' in page
+    assert '&lt;b&gt; &amp; <span class="years">1–2</span>' in page
+    assert "1 to 1</span>" not in page
 
 
 def test_nothing_found_is_not_said_where_a_note_or_the_decision_contradicts_it() -> None:

@@ -400,7 +400,7 @@ def test_long_cells_are_shortened_in_messages() -> None:
 
 def test_counts_and_lists_read_well() -> None:
     assert count_of(0, "object") == "0 objects"
-    assert name_some(["a", "b", "c"], 2) == "a, b and 1 more"
+    assert name_some(["a", "b", "c", "d"], 2) == "a, b and 2 more"
     assert name_some([]) == ""
     assert label_text(-0.0) == "0"
     assert label_text(float("inf")) == "inf"

@@ -64,5 +64,7 @@ def test_shares_have_the_digits_that_they_were_given_with() -> None:
 def test_counts_and_lists_agree_with_their_number() -> None:
     assert [words.count_of(n, "score") for n in (0, 1, 1000)] == ["0 scores", "1 score", "1,000 scores"]
     assert [words.is_or_are(n) for n in (0, 1, 2)] == ["are", "is", "are"]
-    assert words.name_some("abc", 2) == "a, b and 1 more"
+    assert words.name_some("abcd", 2) == "a, b and 2 more"
+    assert words.name_some("abc", 2) == "a, b, c", "a name takes no more room than that one is left"
+    assert words.name_some("ab", 2, of=3) == "a, b and 1 more", "of whom nothing else is known"
     assert words.name_some(["a", "b"], 2) == "a, b"

@@ -195,10 +195,12 @@ def name_some(labels: Sequence[object], most: int = NAMED, of: int | None = None
 
     Examples
     --------
-    >>> name_some(["A", "B", "C"], 2), name_some(["A", "B"], 2, of=1000)
-    ('A, B and 1 more', 'A, B and 998 more')
+    >>> name_some(["A", "B", "C", "D"], 2), name_some(["A", "B"], 2, of=1000)
+    ('A, B and 2 more', 'A, B and 998 more')
+    >>> name_some(["A", "B", "C"], 2)  # a name takes no more room than that there is one
+    'A, B, C'
     """
-    shown = [str(label) for label in labels[:most]]
+    shown = [str(label) for label in labels[: most + (len(labels) == most + 1)]]
     more = (len(labels) if of is None else of) - len(shown)
     names = ", ".join(shown)
     return phrase("{names} and {more} more", names=names, more=f"{more:,}") if more else names

@@ -157,8 +157,8 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
             same = "much the same" if change.moved else "the same"
             reason = (
                 f"{known[simpler].name} is simpler, and the ranking would be {same}: {known[chosen].name} "
-                f"predicts held-out scores better by {loss(scores[chosen] - scores[simpler])[0]:.2g} per score, and "
-                f"{change.in_words}."
+                f"predicts held-out scores better by {loss(scores[chosen] - scores[simpler])[0]:.2g} per score"
+                f"{f', and {change.in_words}' if known[chosen].connectivity.is_connected else ''}."
             )
             return Advice(Recommendation(simpler, reason + _aside(first, best, fits, behind)), behind)
     reason = _reason(chosen, best, {method: loss(scores[best] - scores[method]) for method in sound}, known)
@@ -337,7 +337,7 @@ def _reason(chosen: str, best: str, losses: Mapping[str, tuple[float, float]], f
         )
     else:
         reason = f"{name} is the simplest method that predicts held-out scores about as well as the best ({beside})"
-    if chosen == simplest:
+    if chosen == simplest or not fits[chosen].connectivity.is_connected:  # ranks across groups mean nothing
         return f"{reason}."
     return f"{reason}. {sentence(changes(fits[simplest], fits[chosen]).in_words)}."
 

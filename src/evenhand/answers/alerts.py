@@ -300,7 +300,9 @@ def _joining(fit: Fit) -> str:
         phrase("{assessor} on {object}", assessor=who, object=label) for who, label in fit.connectivity.suggestions
     ]
     if len(pairs) == 1:
-        return phrase("One further score would join them, for example {score}.", score=pairs[0])
+        return phrase(
+            "One further score would join them, for example {score}; two or three would make it hold.", score=pairs[0]
+        )
     count, scores = f"{len(pairs):,}", name_some(pairs, _JOINS)
     return phrase("{count} further scores would join them, for example {scores}.", count=count, scores=scores)
 
@@ -482,7 +484,7 @@ def _slip_line(panel: Panel, at: int) -> tuple[str, str]:
     same = panel.object_index == panel.object_index[at]
     same[at] = False
     others = [_written(panel, score) for score in panel.score[same].tolist()]
-    beside = phrase("It has no other score.")
+    beside = phrase("There is no other score.")
     if len(others) == 1:
         beside = phrase("The other score of {object} is {score}.", object=label, score=others[0])
     elif others:
@@ -632,9 +634,9 @@ def _hanging_line(
     its = called(who, "assessor")
     is_in, panel = standing.status == "in", fit.panel
     told = {"who": its, "before": f"{standing.place:,}", "after": f"{place:,}"}
-    said = phrase("Without {who}’s scores it rises from rank {before} to {after}.", **told)
+    said = phrase("Without {who}’s scores the rank rises from {before} to {after}.", **told)
     if is_in:
-        said = phrase("Without {who}’s scores it falls from rank {before} to {after}.", **told)
+        said = phrase("Without {who}’s scores the rank falls from {before} to {after}.", **told)
     own = (panel.object_index == fit.values.index_of(standing.object)) & (
         panel.assessor_index == panel.assessors.index(who)
     )
@@ -646,9 +648,9 @@ def _hanging_line(
         odd = phrase("{who}’s {score} is {points} points below what all other scores predict", **score)
         if error > 0:
             odd = phrase("{who}’s {score} is {points} points above what all other scores predict", **score)
-        without = phrase("without {who} it rises from rank {before} to {after}.", **told)
+        without = phrase("without {who} the rank rises from {before} to {after}.", **told)
         if is_in:
-            without = phrase("without {who} it falls from rank {before} to {after}.", **told)
+            without = phrase("without {who} the rank falls from {before} to {after}.", **told)
         said = f"{odd}; {without}"
     return _hangs(standing, who, panel.noun), said
 

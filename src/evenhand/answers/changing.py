@@ -198,10 +198,10 @@ def _gained(status: str, stays: bool, told: Mapping[str, object]) -> str:
     """Return a sentence for a score that gives a place by value."""
     if stays:
         return phrase(
-            "{points} would give {object} place {place}, yet leave it {status}.", **told, status=status_word(status)
+            "{points} would give {object} place {place}; the status stays {status}.", **told, status=status_word(status)
         )
     return phrase(
-        "{points} would give {object} place {place}, and put it {status}.", **told, status=status_word(status)
+        "{points} would give {object} place {place}; the status becomes {status}.", **told, status=status_word(status)
     )
 
 
@@ -209,10 +209,10 @@ def _lost(status: str, stays: bool, told: Mapping[str, object]) -> str:
     """Return a sentence for a score that costs a place by value."""
     if stays:
         return phrase(
-            "{points} would cost {object} place {place}, yet leave it {status}.", **told, status=status_word(status)
+            "{points} would cost {object} place {place}; the status stays {status}.", **told, status=status_word(status)
         )
     return phrase(
-        "{points} would cost {object} place {place}, and put it {status}.", **told, status=status_word(status)
+        "{points} would cost {object} place {place}; the status becomes {status}.", **told, status=status_word(status)
     )
 
 

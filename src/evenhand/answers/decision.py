@@ -371,7 +371,7 @@ class Decision(frames.Shown):
             return ""
         named = called_some(found, sentence(self.fit.panel.noun), _NAMED)
         if len(found) == 1:
-            return phrase("{name} is open below others that are out: its value is less certain.", name=named)
+            return phrase("{name} is open below others that are out: the value is less certain.", name=named)
         if len(found) > _FEW:
             named = count_of(len(found), self.fit.panel.noun)
         return phrase("{names} are open below others that are out: their values are less certain.", names=named)

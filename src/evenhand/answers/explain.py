@@ -246,6 +246,8 @@ class _Work:
             brief = phrase("{who} is strict", who=label) if bias < 0 else phrase("{who} is generous", who=label)
             if self.like_panel[assessor]:
                 side, brief = "other", phrase("{who} is like the panel", who=label)
+                if self.fit.biases.component.max():
+                    brief = phrase("{who} is like the group", who=label)
             self.said[assessor] = side, brief, _signed(bias, self.digits)
         side, brief, bias_words = self.said[assessor]
         words = phrase(

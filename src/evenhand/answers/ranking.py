@@ -15,7 +15,7 @@ from evenhand.compiled import Floats, one_thread, threads
 from evenhand.errors import InputError, LimitError, NotRankableError
 from evenhand.memory import require
 from evenhand.models.fit import Fit
-from evenhand.words import percent, phrase
+from evenhand.words import percent, phrase, plural
 
 DRAWS: Final = 10_000
 """Posterior draws behind ranks unless asked otherwise."""
@@ -183,8 +183,9 @@ def rank(
     if fit.values.component.max() > 0:
         raise NotRankableError(
             phrase(
-                "The panel falls into groups that were calibrated on their own, so objects of different groups cannot "
-                "be ranked against each other: rank each group by itself."
+                "The panel falls into groups that were calibrated on their own, so {things} of different groups cannot "
+                "be ranked against each other: rank each group by itself.",
+                things=plural(fit.panel.noun),
             )
         )
     if fit.posterior.noise.quantile(0.75) is None:

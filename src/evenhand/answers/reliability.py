@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 TARGET: Final = 0.8
 """The reliability that is asked for when nothing else is said."""
 
+_BY_CHANCE: Final = 0.05
+"""The part of good assessors that is called erratic, bunched or of another ranking by chance."""
+
 LARGEST: Final = 20_000
 _LONGEST: Final = 2_000
 """With more scores in all, or by one assessor, there are no statistics of single assessors."""
@@ -264,6 +267,9 @@ class Reliability(frames.Shown):
             )
         order = ("erratic", "bunched", "other ranking")
         told += [f"{phrase(verdict)}: {name_some(who[verdict])}" for verdict in order if verdict in who]
+        odd = sum(len(who.get(verdict, ())) for verdict in order)
+        if 0 < odd <= _BY_CHANCE * len(self.assessors):
+            told[-1] = phrase("{verdicts}, about as many as chance alone would give", verdicts=told[-1])
         if unknown := who.get("too few scores to tell"):
             names = name_some(unknown)
             told.append(phrase("for {count} the scores cannot tell: {names}", count=f"{len(unknown):,}", names=names))

@@ -141,14 +141,14 @@ def _singles(panel: Panel) -> list[Problem]:
     lone, count = _some(panel.assessors, panel.assessor_assessments == 1)
     if lone:
         message = (
-            f"{count_of(count, 'assessor')} scored one object only, which fixes their own bias and says nothing "
-            f"about that object: {name_some(lone, of=count)}."
+            f"{count_of(count, 'assessor')} scored one {panel.noun} only, which fixes their own bias and says nothing "
+            f"about that {panel.noun}: {name_some(lone, of=count)}."
         )
         notes.append(Problem("single_object_assessor", message, f"assessor {lone[0]}"))
     once, count = _some(panel.objects, panel.object_assessments == 1)
     if once:
         message = (
-            f"{count_of(count, 'object')} seen once: the value is that one score less its assessor's bias, "
+            f"{count_of(count, panel.noun)} seen once: the value is that one score less its assessor's bias, "
             f"unchecked by a second: {name_some(once, of=count)}."
         )
         notes.append(Problem("single_assessment_object", message, f"object {once[0]}"))
@@ -156,9 +156,9 @@ def _singles(panel: Panel) -> list[Problem]:
 
 
 def _some(labels: Sequence[str], chosen: NDArray[np.bool_]) -> tuple[list[str], int]:
-    """Return the labels of the first few of those chosen, and how many they all are."""
+    """Return the labels of the first few of those chosen, one more than is named, and how many they all are."""
     places = np.flatnonzero(chosen)
-    return [labels[place] for place in places[:NAMED].tolist()], places.size
+    return [labels[place] for place in places[: NAMED + 1].tolist()], places.size
 
 
 def _residual_sum(panel: Panel, solution: Solution) -> float:

@@ -34,7 +34,7 @@ METHOD_NAMES: Final[dict[str, str]] = {
     "cwa": "confidence-weighted averaging",
     "iba": "incomplete block analysis",
     "cwc": "calibration with confidence",
-    "z": "z-scores of each judge",
+    "z": "z-scores of each assessor",
 }
 
 PLAIN_NAMES: Final = {"cwa": "simple averaging", "iba": "calibration", "cwc": "calibration"}

@@ -42,7 +42,7 @@ from evenhand.panel.gauge import Condition, Gauge, condition
 from evenhand.panel.panel import Panel
 from evenhand.solve import SolverKind
 from evenhand.solve.connectivity import Connectivity, connectivity
-from evenhand.words import argument, count_of, name_some
+from evenhand.words import argument, count_of, name_some, plural
 
 Tails = Literal["student", "huber"]
 Criterion = Literal["reml", "ml"]
@@ -813,7 +813,7 @@ def _notes(panel: Panel, chosen: Refinements, best: Node, refined: Refined, part
     elif best.setting.bias_ratio != 0 and chosen.shrink is not False and not parts.is_connected:
         message = (
             f"the panel falls into {parts.n_components} groups, which are compared through the priors alone: on the "
-            "assumption that their assessors are as strict, and their objects as good, on the whole."
+            f"assumption that their assessors are as strict, and their {plural(panel.noun)} as good, on the whole."
         )
         notes.append(Problem("joined_by_priors", message))
     elif chosen.shrink is False and not parts.is_connected:

@@ -17,6 +17,7 @@ from evenhand.panel.panel import Panel
 from evenhand.plots import style
 from evenhand.plots.style import ALERT, GREY, INK, MOST_POINTS, Chart, Codes
 from evenhand.words import count_of, plural
+from evenhand.words import decimals as points_digits
 
 _HALF: Final = 360
 _BINS: Final = 40
@@ -54,7 +55,7 @@ def residuals(fit: Fit) -> Chart:
     kept = order[:_MOST_ROWS]
     right = _boxes(quantiles[kept], style.chosen(assessors, kept), panel.assessor_assessments[kept], digits)
     at = int(np.argmax(np.abs(residual)))
-    largest = style.number(float(residual[at]), digits, signed=True)
+    largest = style.number(float(residual[at]), points_digits(float(np.ptp(panel.score))), signed=True)
     title = f"The largest residual is {largest} points: {_assessment(panel, at)}"
     if style.is_nothing(residual, panel.score):
         title = "The fit meets every score: no residuals are left"
@@ -197,7 +198,7 @@ def influence(fit: Fit) -> Chart:
     )
     cross = alt.layer(style.zero_line("x"), style.zero_line("y"), dots)
     most = order[0]
-    by = style.number(float(pull[most]), digits, signed=True)
+    by = style.number(float(pull[most]), points_digits(float(np.ptp(panel.score))), signed=True)
     title = f"The score that did most: {_assessment(panel, most)} pulled the value by {by} points"
     if style.is_nothing(pull[usable], panel.score):
         title = f"No score pulled the value of its {panel.noun} anywhere: all agree"

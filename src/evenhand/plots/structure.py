@@ -10,6 +10,7 @@ import altair as alt
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse import csgraph
 
 from evenhand.compiled import Floats, sum_by
 from evenhand.design.result import Design
@@ -19,7 +20,10 @@ from evenhand.plots import style
 from evenhand.plots.style import ALERT, GREY, INK, WIDTH, Chart, Codes
 from evenhand.solve.connectivity import Connectivity, connectivity
 from evenhand.solve.connectivity import assessor_graph as weights_between
-from evenhand.words import count_of, name_some, plural
+from evenhand.words import called, called_some, count_of, name_some, plural
+
+_CUT: Final = 3
+"""Of up to so many assessors without whom others are cut off it is said who these are."""
 
 _SWEEPS: Final = 12
 """How often each node moves to the middle of its neighbours."""
@@ -282,7 +286,7 @@ def assessors_drawn(panel: Panel, parts: Connectivity, width: float = WIDTH) -> 
         f"Two assessors are linked if they saw {plural(panel.noun)} in common; the wider, the more: up to {most:,}."
         if most
         else "",
-        _weak_note(int(weak.sum()), style.chosen(names, np.flatnonzero(pivotal))),
+        _weak_note(int(weak.sum()), _cut_off(names, np.flatnonzero(pivotal), one, two)),
         f"Drawn are {kept.size:,} of {weak.size:,} links: each assessor's strongest." if kept.size < weak.size else "",
     ]
     return alt.layer(*layers), notes, int(weak.size)
@@ -398,14 +402,32 @@ def _pivotal(count: int, one: Codes, two: Codes) -> NDArray[np.bool_]:
     return pivotal
 
 
-def _weak_note(weak: int, pivotal: list[str]) -> str:
+def _cut_off(names: list[str], pivotal: Codes, one: Codes, two: Codes) -> list[tuple[str, list[str]]]:
+    """Return for each of those the assessors whom only they link to the others: all but the largest part of a group."""
+    found = []
+    for at in pivotal.tolist():
+        kept = (one != at) & (two != at)
+        ends = one[kept], two[kept]
+        links = sp.coo_array((np.ones(ends[0].size), ends), shape=(len(names), len(names)))
+        part = csgraph.connected_components(links, directed=False)[1]
+        near = np.unique(part[np.unique(np.concatenate([two[one == at], one[two == at]]))])
+        largest = max(near.tolist(), key=lambda number: int((part == number).sum()))
+        found.append((names[at], style.chosen(names, np.flatnonzero(np.isin(part, near) & (part != largest)))))
+    return found
+
+
+def _weak_note(weak: int, pivotal: list[tuple[str, list[str]]]) -> str:
     said = ""
     if weak:
         said = "1 link (red) is weak: it hangs" if weak == 1 else f"{weak:,} links (red) are weak: each hangs"
         said += " by a single assessment that nothing could replace. "
-    if pivotal:
-        any_of = "any one of " if len(pivotal) > 1 else ""
-        said += f"Without {any_of}{name_some(pivotal)} the others would fall apart."
+    if len(pivotal) > _CUT:
+        said += f"Without any one of {name_some([who for who, _ in pivotal])} some cannot be compared with the others."
+    else:
+        said += " ".join(
+            f"Without {called(who, 'assessor')}, {called_some(cut, 'assessor')} cannot be compared with the others."
+            for who, cut in pivotal
+        )
     return said.strip()
 
 

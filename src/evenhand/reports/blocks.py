@@ -22,6 +22,7 @@ from evenhand.reports.decision_sheets import declared
 from evenhand.reports.drawing import Axis, axis
 from evenhand.words import (
     called,
+    called_some,
     chance,
     cited,
     count_of,
@@ -347,6 +348,10 @@ class Object:
         Its scores.
     changes
         Which other scores would change its status; None where that is not told.
+    lone
+        Assessors who scored nothing else and whose bias is free, so that their scores say nothing of it.
+    noun
+        What it is.
     """
 
     standing: Standing
@@ -357,11 +362,34 @@ class Object:
     axis: Axis
     scores: tuple[Score, ...]
     changes: Changes | None = None
+    lone: tuple[str, ...] = ()
+    noun: str = "object"
 
     def spread(self, digits: int) -> float | None:
         """Return how far apart its scores are once biases are taken out, as shown; None where there are no two."""
-        less = [round(one.less, digits) for one in self.scores if one.bias is not None]
+        less = [
+            round(one.less, digits) for one in self.scores if one.bias is not None and one.assessor not in self.lone
+        ]
         return max(less) - min(less) if len(less) > 1 else None
+
+    @property
+    def lone_words(self) -> str:
+        """What the scores of those who scored nothing else are good for; empty where there are none."""
+        name = called(self.standing.object, self.noun)
+        if len(self.lone) == 1:
+            told = {"who": called(self.lone[0], "assessor"), "object": name}
+            return sentence(
+                phrase(
+                    "{who} scored only {object}, so this score fixes {who}’s own bias and says nothing of {object}.",
+                    **told,
+                )
+            )
+        if not self.lone:
+            return ""
+        told = {"who": sentence(called_some(self.lone, "assessor")), "object": name}
+        return phrase(
+            "{who} scored only {object}, so these scores fix their own biases and say nothing of {object}.", **told
+        )
 
     @property
     def mean(self) -> float:
@@ -402,9 +430,11 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
         )
     position = {label: at for at, label in enumerate(panel.objects)}
     changes, counts = _changes_of(standings, decision), Counter(fit.values.component.tolist())
+    is_free = fit.is_calibrated and fit.model.is_plain  # no prior says anything of biases
+    lone = {panel.assessors[at] for at in np.flatnonzero(panel.assessor_assessments == 1).tolist() if is_free}
     found = []
     for one in standings[:ROWS]:
-        told = explanations.get(one.object)
+        told, own = explanations.get(one.object), rows[position[one.object]]
         steps = _steps(told)
         ends = [one.value, one.average, one.lower, one.upper, *(end for step in steps for end in step)]
         found.append(
@@ -415,8 +445,10 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
                 explanation=told,
                 steps=steps,
                 axis=axis(ends),
-                scores=tuple(rows[position[one.object]]),
+                scores=tuple(own),
                 changes=changes.get(one.object),
+                lone=tuple(score.assessor for score in own if score.assessor in lone),
+                noun=panel.noun,
             )
         )
     return found
@@ -455,15 +487,11 @@ def _finding(one: Standing, decision: Decision | None, counts: Counter[int], nou
     if decision.line is not None and one.status == "undecided":
         last, first = decision.line
         if one.object == first.object:
-            return phrase(
-                "{name} is the first below the line; its chance of a place is {chance}", name=name, chance=likely
-            )
+            return phrase("{name} is the first below the line; chance of a place {chance}", name=name, chance=likely)
         if one.object == last.object:
-            return phrase(
-                "{name} is the last above the line; its chance of a place is {chance}", name=name, chance=likely
-            )
+            return phrase("{name} is the last above the line; chance of a place {chance}", name=name, chance=likely)
     return phrase(
-        "{name} is {status} at rank {rank}; its chance of a place is {chance}",
+        "{name} is {status} at rank {rank}; chance of a place {chance}",
         name=name,
         status=status_word(one.status),
         rank=f"{one.place:,}",
@@ -475,18 +503,21 @@ def _move(told: Explanation | None, digits: int) -> str:
     if told is None:
         return ""
     if not told.parts or round(told.difference, digits) == 0:
-        return phrase("It stays where its plain average is")
+        return phrase("Stays at the plain average")
     points, is_up = number(abs(told.move), digits), told.difference > 0
     main = (max if is_up else min)(told.parts, key=lambda part: part.amount)
-    if main.kind == "other":  # a standard like the panel's is no reason that one would name
+    if main.kind == "other":  # neither strict nor generous, for all that the scores tell
+        biases = {called(label, "assessor"): bias for label, bias, _ in told.standards}
+        undone = number(biases[main.short], digits, in_sentence=True, signed=True)
+        given = {"points": points, "who": main.short, "bias": undone}
         return (
-            phrase("It moves up {points} points", points=points)
+            phrase("Moves up {points} points, most of all by undoing {who}’s {bias}", **given)
             if is_up
-            else phrase("It moves down {points} points", points=points)
+            else phrase("Moves down {points} points, most of all by undoing {who}’s {bias}", **given)
         )
     if is_up:
-        return phrase("It moves up {points} points, most of all because {reason}", points=points, reason=main.brief)
-    return phrase("It moves down {points} points, most of all because {reason}", points=points, reason=main.brief)
+        return phrase("Moves up {points} points, most of all because {reason}", points=points, reason=main.brief)
+    return phrase("Moves down {points} points, most of all because {reason}", points=points, reason=main.brief)
 
 
 def declared_words(panel: Panel) -> list[str]:

@@ -95,6 +95,11 @@ _LETTERS: Final = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+"
 LEFTWARD: Final = re.compile(rf"\u2068[^\u2069]*\u2069|{_LETTERS}(?:[ \u200c\u200d'’.-]+{_LETTERS})*")
 """Words that run from right to left, and what is set apart already."""
 
+_CODE: Final = re.compile(r"(?<=no log-evidence for )[a-z+]+(?=:)")
+_YEARS: Final = re.compile(r"\d+–\d+")
+_QUOTED: Final = re.compile("“[^”]*”")
+"""Methods that a note names by their codes; years and quoted names, which do not break, or break before them."""
+
 _ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
 _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
 """Coordinates of a drawing with more than two decimals, at the end of those."""
@@ -444,25 +449,28 @@ def _decision_words(fit: Fit, ranking: Ranking, decision: Decision | None, alert
 
 @dataclass(frozen=True, slots=True)
 class Roll:
-    """Those of one status, for the minutes: in a sentence where they are few and short, else one by one."""
+    """Those of one status, for the minutes: in a sentence where they are few and short, else one by one.
+
+    Of many who are out there are no labels: the table has them.
+    """
 
     word: str
+    count: int
     labels: tuple[str, ...]
     sentence: str
-    left_out: int
 
 
 def _rolls(decision: Decision | None) -> list[Roll]:
-    """Return who is in, open and out, by name; of those who are out the first only, where they are many."""
+    """Return who is in, open and out, by name; those who are out only where they are few."""
     if decision is None:
         return []
     found = []
     for name, labels in (("in", decision.inside), ("undecided", decision.undecided), ("out", decision.outside)):
-        kept = labels[:_OUT] if name == "out" else labels  # a record names everybody else
+        kept = () if name == "out" and len(labels) > _OUT else labels  # a record names everybody else
         named = called_some(labels, decision.fit.panel.noun, len(labels))
         is_brief = len(labels) <= blocks.LISTED and len(named) <= _BRIEF
         if labels:
-            found.append(Roll(look.STATUS[name][0], kept, named if is_brief else "", len(labels) - len(kept)))
+            found.append(Roll(look.STATUS[name][0], len(labels), kept, named if is_brief else ""))
     return found
 
 
@@ -631,7 +639,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         written=written.strftime("%Y-%m-%d %H:%M UTC"),
         date=f"{written.day} {written.strftime('%B %Y')}",
         all_notes=[note for note in notes if note["kind"] != "evidence" and note["message"] not in said],
-        technical_notes=[note for note in notes if note["kind"] == "evidence"],
+        technical_notes=[_in_words(note, fit) for note in notes if note["kind"] == "evidence"],
     )
 
 
@@ -641,6 +649,11 @@ def _moved_by(objects: Sequence[blocks.Object]) -> str:
     others = {kind for kind in parts if kind not in ("strict", "generous", "other")}
     named = [*(["confidence"] if "confidence" in others else []), *(["the method"] if others - {"confidence"} else [])]
     return " or ".join(named)
+
+
+def _in_words(note: Summary, fit: Fit) -> Summary:
+    """Return a note in which a method that it speaks of is called by its name in words."""
+    return {**note, "message": _CODE.sub(lambda code: method_name(code[0], fit.panel.confidence), note["message"])}
 
 
 def _main_methods(rows: Sequence[Summary], used: str, told: Recommendation | None) -> list[Summary]:
@@ -728,6 +741,7 @@ def filters() -> dict[str, Callable[..., Any]]:
         "lowered": lowered,
         "more_of": more_of,
         "phrase": phrase,
+        "whole": _whole,
     }
 
 
@@ -756,6 +770,14 @@ def _coded(text: str) -> Markup:
 
     parts = enumerate(text.split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in parts)
+
+
+def _whole(text: str) -> Markup:
+    """Return text in which 1900–1950 stays on one line, and a line breaks before a quoted name sooner than in it."""
+    from markupsafe import Markup, escape
+
+    said = _YEARS.sub(lambda found: f'<span class="years">{found[0]}</span>', str(escape(text)))
+    return Markup(_QUOTED.sub(lambda found: f'<span class="piece">{found[0]}</span>', said))  # noqa: S704  # escaped above
 
 
 def fingerprints_in(page: str) -> tuple[str, str] | None:
