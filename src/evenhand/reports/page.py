@@ -643,6 +643,11 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
     )
 
 
+def _in_words(note: Summary, fit: Fit) -> Summary:
+    """Return a note in which a method that it speaks of is called by its name in words."""
+    return {**note, "message": _CODE.sub(lambda code: method_name(code[0], fit.panel.confidence), note["message"])}
+
+
 def _moved_by(objects: Sequence[blocks.Object]) -> str:
     """Return what moves objects beside the standards of assessors, in words; empty where nothing does."""
     parts = [part.kind for one in objects if one.explanation for part in one.explanation.parts]

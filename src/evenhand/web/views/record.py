@@ -216,7 +216,9 @@ def _frozen(panel: Panel, answer: Answer, state: dict[str, Any], content: bytes,
         summary = _made(answer, choices, title, place / "result.json").read_bytes()
     made = fingerprint(found.combined, top=top, seed=0, draws=DRAWS, lottery_seed=None)
     command = shlex.join(["evenhand", "report", state["name"], *typed(found, choices), "--verify", made.whole])
-    headline = answer.decision.headline() if answer.decision is not None and not answer.stops else title
+    headline = title
+    if answer.decision is not None and not answer.stops:
+        headline = answer.decision.headline(by_method=any(one.doubtful for one in answer.alerts))
     chosen = "" if answer.decision is None else answer.decision.choice_words()
     lines = "\n".join(line for line in (title, headline, chosen) if line)
     words = (
