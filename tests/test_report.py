@@ -317,11 +317,7 @@ def test_a_score_of_somebody_who_scored_nothing_else_checks_nothing() -> None:
     own = next(score for score in one.scores if score.assessor == "6")
     assert own.less == pytest.approx(fit.values.estimate[3]), "it agrees with the value by force"
     less = [score.less for score in one.scores if score.assessor != "6"]
-<<<<<<< HEAD
-    assert one.spread == pytest.approx(max(less) - min(less))
-=======
     assert one.spread(9) == pytest.approx(max(less) - min(less))
->>>>>>> 8fcf213
     page = html.unescape(render(make_report(fit, top=2)))
     told = "Assessor 6 scored only object 3, so this score fixes assessor 6’s own bias and says nothing of object 3."
     assert told in page
