@@ -47,7 +47,7 @@ def text(page: Any) -> str:
 
 def test_the_decision_is_that_of_the_command_line(chair: Any, demo: int) -> None:
     page = seen(chair, f"/panels/{demo}/")
-    assert heading(page) == "3 proposals are in; 18 compete for the other 7 places"
+    assert heading(page) == "3 proposals are in by this method; 18 compete for the other 7 places"
     told = json.loads(CliRunner().invoke(main, ["rank", str(demo_path()), "--top", "10", "--json"]).stdout)
     for one in told["objects"]:
         assert one["object"] in text(page)
