@@ -30,9 +30,7 @@ MEMBER: Final = "member #"
 _REFUSED: Final = -100
 """The preference in HotCRP that is as good as a conflict."""
 _HOTCRP_EXPERTISE: Final = {"x": 1.0, "y": 0.5, "z": 0.0}
-_HOTCRP_ACTIONS: Final = frozenset(
-    {"review", "primaryreview", "secondaryreview", "pcreview", "externalreview", "metareview"}
-)
+_HOTCRP_ACTIONS: Final = frozenset({"review", "primaryreview", "secondaryreview", "pcreview", "externalreview"})
 _EASYCHAIR_BIDS: Final = {"yes": 1.0, "maybe": 0.5, "no": 0.0}
 _OPENREVIEW_BIDS: Final = {"very high": 1.0, "high": 0.75, "neutral": 0.5, "low": 0.25, "very low": 0.0}
 
