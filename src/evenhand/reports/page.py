@@ -656,11 +656,6 @@ def _moved_by(objects: Sequence[blocks.Object]) -> str:
     return " or ".join(named)
 
 
-def _in_words(note: Summary, fit: Fit) -> Summary:
-    """Return a note in which a method that it speaks of is called by its name in words."""
-    return {**note, "message": _CODE.sub(lambda code: method_name(code[0], fit.panel.confidence), note["message"])}
-
-
 def _main_methods(rows: Sequence[Summary], used: str, told: Recommendation | None) -> list[Summary]:
     """Return the methods that anybody should see: used, supported, best and averaging; statisticians see all."""
     shown = {used, SA.method, None if told is None else told.method, rows[0]["method"] if rows else None}
