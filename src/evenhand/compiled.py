@@ -74,7 +74,7 @@ def compiled(loop: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     try:
         return njit(cache=True)(loop)
     except RuntimeError:  # there is no place that can be written
-        directory = _own_directory()
+        directory = own_directory()
         if directory is None:
             return njit()(loop)
     before, config.CACHE_DIR = config.CACHE_DIR, directory
@@ -84,8 +84,8 @@ def compiled(loop: Callable[..., Any], **options: Any) -> Callable[..., Any]:
         config.CACHE_DIR = before
 
 
-def _own_directory() -> str | None:
-    """Return a directory for machine code that nobody else can write to, among temporary files; None without one."""
+def own_directory() -> str | None:
+    """Return a directory for compiled code that nobody else can write to, among temporary files; None without one."""
     if not hasattr(os, "getuid"):
         return None
     path = os.path.join(tempfile.gettempdir(), f"evenhand-{os.getuid()}")

@@ -449,7 +449,7 @@ def find_refined(
 ) -> tuple[Refined, Connectivity]:
     """Return the model with the variances that the scores tell, and how the panel hangs together.
 
-    They are looked for from a start that may be given.
+    They are looked for from a start if that is given, which is then near.
     """
     refuse_criteria(panel)
     chosen = _checked(panel, chosen, noise, interval)
@@ -470,7 +470,8 @@ def find_refined(
     base, unknowns = _unknowns(panel, work, chosen, noise)
     search = Search(work, base, unknowns)
     refuse_untold(panel, unknowns)
-    point = search.peak(start if start is None or start.size == len(unknowns) else None) if unknowns else np.zeros(0)
+    near = start if start is not None and start.size == len(unknowns) else None
+    point = search.peak(near, is_near=near is not None) if unknowns else np.zeros(0)
     refuse_perfect(unknowns, point, chosen.step)
     if chosen.scores is not None:
         refuse_random(unknowns, point)

@@ -63,6 +63,9 @@ _FINE: Final = 10.0
 """With scales of large panels a step that would gain less than this, by fits with less slack, is the last: another one
 would gain a hundredth."""
 
+_ENOUGH: Final = 1e-3
+"""Where all but one score led to the start, a step that would gain less than this is the last."""
+
 _LONG: Final = 0.5
 """A step of this length says nothing of how the marginal likelihood with scales is bent where it ends."""
 
@@ -368,13 +371,18 @@ class Search:
             found[name] = float(np.sqrt(variance)) / (1 if name == "power" else 2)
         return found
 
-    def peak(self, start: Floats | None = None, *, prior: bool = False) -> Floats:
-        """Return the point where the marginal likelihood, or the posterior, is highest."""
+    def peak(self, start: Floats | None = None, *, prior: bool = False, is_near: bool = False) -> Floats:
+        """Return the point where the marginal likelihood, or the posterior, is highest.
+
+        From a start that is near, the step that gains next to nothing is the last one.
+        """
         point = np.array([one.start for one in self.unknowns]) if start is None else start
-        if self._follows:
+        if self._follows and not (is_near and point[self._scales] <= self.low[self._scales]):
             point = self._begun(point, is_first=start is None, prior=prior)
-        point = self._climbed(point, prior=prior)
+        point = self._climbed(point, prior=prior, enough=_ENOUGH if is_near else 0.0)
         ended = self._vanished(point, prior=prior)
+        if is_near and (self.is_exact or self._follows):
+            return ended
         is_there = self.is_exact or (self._follows and (self.has_arrived or bool((point <= self.low).any())))
         if (ended != point).any() or not is_there:
             ended = self._climbed(ended, prior=prior, is_patient=True)
@@ -431,7 +439,7 @@ class Search:
         self.guess = guess
         return point
 
-    def _climbed(self, point: Floats, *, prior: bool, is_patient: bool = False) -> Floats:
+    def _climbed(self, point: Floats, *, prior: bool, is_patient: bool = False, enough: float = 0.0) -> Floats:
         """Return the point after Newton's steps by the slopes, with what was learnt about the second derivatives.
 
         Far from the peak a step must go up. Near it the slope must become smaller: where sites stand for scores, that
@@ -458,6 +466,8 @@ class Search:
         for _ in range(_CLIMBS):
             step = self._step(point, slope, bend)
             gain = float(step @ slope) / 2
+            if gain < enough:
+                return np.clip(point + step, self.low, self.high)
             going = may_vanish & (step < 0) & (np.diagonal(bend) < _TOLD)
             if going.any() and float(step[~going] @ slope[~going]) / 2 < _NEAR:
                 return point
@@ -622,7 +632,8 @@ class Search:
             node = self._rested(moved, 1.0)
             if node is not None:
                 way = moved[at] - point[at]
-                rows.append((numbers(node) - here) / way)
+                with np.errstate(invalid="ignore"):  # what has no probability at all does not follow
+                    rows.append((numbers(node) - here) / way)
                 bent.append((level - self._slope(moved, node, prior=False)) / way)
                 free.append(at)
         self.nearest = kept

@@ -9,6 +9,7 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
-from evenhand import look
+from evenhand import __version__, look
 from evenhand.answers.advice import Recommendation
 from evenhand.answers.alerts import Alert, alerts, all_clear, provisional
 from evenhand.answers.compare import Comparison, compare
@@ -28,7 +29,7 @@ from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.answers.reliability import LARGEST
 from evenhand.answers.support import SAME_WITHOUT, asked_by, is_clearly_better, rule, supported, worth_of_confidence
 from evenhand.answers.verdicts import READ_AS
-from evenhand.compiled import one_thread
+from evenhand.compiled import one_thread, own_directory
 from evenhand.errors import EvenhandError, LimitError, NotRankableError, Problem, bad_option, is_installed
 from evenhand.models.average import SA
 from evenhand.models.criteria import CriteriaFit
@@ -67,6 +68,7 @@ from evenhand.words import (
 
 if TYPE_CHECKING:
     import altair as alt
+    import jinja2
     from markupsafe import Markup
 
 _Part = TypeVar("_Part")
@@ -566,6 +568,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
+        bytecode_cache=kept_templates("report"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -720,6 +723,19 @@ def by_error(comparison: Summary | None) -> list[Summary]:
     """Return the methods of a comparison, the one with the smallest error first."""
     methods = [] if comparison is None else comparison["methods"]
     return sorted(methods, key=lambda row: np.inf if row["loo_rmse"] is None else row["loo_rmse"])
+
+
+def kept_templates(name: str) -> jinja2.BytecodeCache | None:
+    """Return where an environment keeps its compiled templates between runs; None where that is nowhere."""
+    import jinja2
+
+    class Kept(jinja2.FileSystemBytecodeCache):
+        def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+            with suppress(OSError):  # a full disk: they are compiled again the next time
+                super().dump_bytecode(bucket)
+
+    directory = own_directory()
+    return None if directory is None else Kept(directory, f"{name}-{__version__}-%s")
 
 
 def filters() -> dict[str, Callable[..., Any]]:

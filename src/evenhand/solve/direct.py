@@ -116,18 +116,18 @@ class FactoredSolver(KeptSolver):
 
     def _quadratic(self, start: int, stop: int) -> Floats:
         """Return c S^- c^T for each of some eliminated vertices."""
-        incidence = self.system.incidence
-        first, second, vertex = pairs_of(incidence.indptr[start : stop + 1].astype(np.int64))
-        terms = self._entries(incidence.indices[first], incidence.indices[second])
-        terms *= incidence.data[first] * incidence.data[second]
+        weight, kept, pointer = self.system.rows
+        first, second, vertex = pairs_of(pointer[start : stop + 1].astype(np.int64))
+        terms = self._entries(kept[first], kept[second])
+        terms *= weight[first] * weight[second]
         return np.asarray(np.bincount(vertex, weights=terms, minlength=stop - start), dtype=np.float64)
 
     def _products(self, start: int, stop: int) -> Floats:
         """Return the entries of c S^- at the assessments of some eliminated vertices, in the order of the incidence."""
-        incidence = self.system.incidence
-        first, second, _ = pairs_of(incidence.indptr[start : stop + 1].astype(np.int64))
-        low, high = int(incidence.indptr[start]), int(incidence.indptr[stop])
-        entries = self._entries(incidence.indices[first], incidence.indices[second]) * incidence.data[second]
+        weight, kept, pointer = self.system.rows
+        first, second, _ = pairs_of(pointer[start : stop + 1].astype(np.int64))
+        low, high = int(pointer[start]), int(pointer[stop])
+        entries = self._entries(kept[first], kept[second]) * weight[second]
         return np.asarray(np.bincount(first - low, weights=entries, minlength=high - low), dtype=np.float64)
 
     def _entries(self, one: Codes, other: Codes) -> Floats:
@@ -143,7 +143,7 @@ class FactoredSolver(KeptSolver):
         system = self.system
         cross = np.empty(system.n_edges)
         order = np.argsort(system.gone, kind="stable")  # the order of the incidence matrix
-        pointer = system.incidence.indptr
+        pointer = system.rows[-1]
         for start, stop in self._portions():
             cross[order[pointer[start] : pointer[stop]]] = -self._products(start, stop)
         cross /= system.gone_total[system.gone]
@@ -362,7 +362,7 @@ class DirectSolver(FactoredSolver):
         system, pole = self.system, self._pole
         if self._looked_up is None or pole is None:
             return self._each_diagonal()
-        (pattern, entries, own), weight = self._looked_up, system.incidence.data
+        (pattern, entries, own), weight = self._looked_up, system.rows[0]
         first, second, vertex, _ = pattern.pairs
         gone = sum_by(vertex, 2 * weight[first] * weight[second] * entries, system.n_gone)
         gone += np.add.reduceat(np.square(weight) * own[pattern.indices], pattern.start[:-1])
@@ -372,18 +372,22 @@ class DirectSolver(FactoredSolver):
     def edges(self) -> tuple[Floats, Floats, Floats]:
         """Return for each assessment the entries (o, o), (o, a) and (a, a) of L^-."""
         system, pole = self.system, self._pole
-        if self._looked_up is None or pole is None:
+        if self._looked_up is not None:
+            (pattern, entries, own), weight = self._looked_up, system.rows[0]
+            first, second, _, _ = pattern.pairs
+            sums = weight * own[pattern.indices]
+            sums += sum_by(first, entries * weight[second], system.n_edges)
+            sums += sum_by(second, entries * weight[first], system.n_edges)
+            products = np.empty(system.n_edges)
+            products[pattern.order] = sums
+        elif self._images is not None:
+            products = self._images[system.gone, system.kept]
+        else:
             return super().edges()
-        (pattern, entries, own), weight = self._looked_up, system.incidence.data
-        first, second, _, _ = pattern.pairs
-        products = weight * own[pattern.indices]
-        products += sum_by(first, entries * weight[second], system.n_edges)
-        products += sum_by(second, entries * weight[first], system.n_edges)
-        products[pattern.start[pole] : pattern.start[pole + 1]] = 1.0
-        cross = np.empty(system.n_edges)
-        cross[pattern.order] = -products
+        if pole is not None:
+            products[system.gone == pole] = 1.0
         one, other = self._own_entries()
-        return one, cross / system.gone_total[system.gone], other
+        return one, -products / system.gone_total[system.gone], other
 
     # Where eliminated vertices have many neighbours, products with the whole inverse beat looking up pairs
 
@@ -415,10 +419,6 @@ class DirectSolver(FactoredSolver):
     def _products(self, start: int, stop: int) -> Floats:
         if start == self._pole:
             return np.ones(int(self.system.gone_count[start]))
-        if self._images is not None:
-            own = slice(self.system.incidence.indptr[start], self.system.incidence.indptr[stop])
-            vertex = np.repeat(np.arange(start, stop), self.system.gone_count[start:stop])
-            return np.asarray(self._images[vertex, self.system.incidence.indices[own]])
         if self._by_pairs:
             return super()._products(start, stop)
         rows = self.system.incidence[start:stop]

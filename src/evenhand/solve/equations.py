@@ -148,15 +148,23 @@ class System:
     @cached_property
     def incidence(self) -> sp.csr_array[Any]:
         """The weights c as a sparse matrix, eliminated side by kept side; pairs that occur twice stand in it twice."""
-        shape, shared = (self.n_gone, self.n_kept), self.pattern
-        if shared is not None:
-            return sp.csr_array((self.weight[shared.order], shared.indices, shared.start), shape=shape)
+        shape = (self.n_gone, self.n_kept)
+        if self.pattern is not None:
+            return sp.csr_array(self.rows, shape=shape)
         if (self.gone[1:] >= self.gone[:-1]).all():
             start = np.concatenate([[0], np.cumsum(self.gone_count)])
             return sp.csr_array((np.array(self.weight), self.kept.astype(np.intp, copy=False), start), shape=shape)
         listed = sp.coo_array((self.weight, (self.gone.astype(np.intp), self.kept.astype(np.intp))), shape=shape)
         listed.has_canonical_format = True  # leaves pairs that occur twice as they are, which saves sorting
         return listed.tocsr()
+
+    @cached_property
+    def rows(self) -> tuple[Floats, Codes, Codes]:
+        """Weights, kept vertices, and where each eliminated vertex's begin: what a sparse matrix is made of."""
+        shared = self.pattern
+        if shared is None:
+            return self.incidence.data, self.incidence.indices, self.incidence.indptr
+        return self.weight[shared.order], shared.indices, shared.start
 
     @cached_property
     def _turned(self) -> sp.csc_array[Any]:
@@ -246,9 +254,9 @@ class System:
 
     def row(self, gone: int) -> Floats:
         """Return the weights of the links of an eliminated vertex with all kept ones."""
-        incidence = self.incidence
-        own = slice(incidence.indptr[gone], incidence.indptr[gone + 1])
-        return sum_by(incidence.indices[own], incidence.data[own], self.n_kept)
+        weight, kept, start = self.rows
+        own = slice(start[gone], start[gone + 1])
+        return sum_by(kept[own], weight[own], self.n_kept)
 
     def _dense_links(self, pole: int | None) -> Floats:
         """Return c^T diag(1/C) c but for a pole: pair by pair where that is less work than products of full rows."""
@@ -264,7 +272,7 @@ class System:
             links = half.T @ half
         if links is not None and not few.any():
             return links
-        weight, size = self.incidence.data, self.n_kept
+        weight, size = self.rows[0], self.n_kept
         first, second, vertex, place = self._pattern.pairs
         terms = weight[first] * weight[second] / self.gone_total[vertex]
         half = sum_by(place, terms, size * size).reshape(size, size)

@@ -19,7 +19,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext, ngettext
 
 from evenhand import __version__, look
-from evenhand.reports.page import LEFTWARD, filters, isolated
+from evenhand.reports.page import LEFTWARD, filters, isolated, kept_templates
 from evenhand.web.jobs import SOON, Job, Stopped
 from evenhand.words import translated
 
@@ -31,6 +31,7 @@ def environment(**options: Any) -> jinja2.Environment:
     """Return the environment of all templates: the report's filters, addresses, and words in the reader's language."""
     made = jinja2.Environment(  # noqa: S701  Django asks for escaping in its options
         **options | {"undefined": jinja2.StrictUndefined, "trim_blocks": True, "lstrip_blocks": True},
+        bytecode_cache=kept_templates("pages"),
         extensions=["jinja2.ext.i18n"],
     )
     made.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
