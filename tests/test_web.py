@@ -247,7 +247,7 @@ def test_every_assessor_worth_a_try_has_a_reason_of_their_own(
     monkeypatch: pytest.MonkeyPatch, chair: Any, demo: int
 ) -> None:
     monkeypatch.setattr("evenhand.answers.alerts._LINES", 1)  # as where many statuses hang on somebody
-    chair.post(f"/panels/{demo}/choose", {"gauge": "anchor:Jansen"})  # the same ranks, found anew
+    chair.post(f"/panels/{demo}/choices", {"gauge": "anchor:Jansen"})  # the same ranks, found anew
     assert "In only with one assessor: P23 (Dubois)." in text(seen(chair, f"/panels/{demo}/"))
     page = text(seen(chair, f"/panels/{demo}/what-if"))
     for words in ("Without Dubois P23 is in only with Dubois.", "Without Kaur P39 is out only with Kaur."):

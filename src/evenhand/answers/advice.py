@@ -157,8 +157,8 @@ def advise(fits: Mapping[str, Fit | None], predicted: Mapping[str, HeldOut], pre
             same = "much the same" if change.moved else "the same"
             reason = (
                 f"{known[simpler].name} is simpler, and the ranking would be {same}: {known[chosen].name} "
-                f"predicts held-out scores better by {loss(scores[chosen] - scores[simpler])[0]:.2g} per score"
-                f"{f', and {change.in_words}' if known[chosen].connectivity.is_connected else ''}."
+                f"predicts held-out scores better by {loss(scores[chosen] - scores[simpler])[0]:.2g} per score, and "
+                f"{change.in_words}."
             )
             return Advice(Recommendation(simpler, reason + _aside(first, best, fits, behind)), behind)
     reason = _reason(chosen, best, {method: loss(scores[best] - scores[method]) for method in sound}, known)
@@ -221,7 +221,7 @@ class Change:
     moved, objects
         How many objects change places, and how many there are, with their noun.
     label, before, after
-        The object that moves furthest, and its ranks.
+        The object that moves furthest, and its ranks: within its group where groups cannot be compared.
     methods
         What the two methods are called.
     telling
@@ -237,6 +237,7 @@ class Change:
     methods: tuple[str, str]
     telling: tuple[str, str, float, float] | None
     noun: str = "object"
+    is_grouped: bool = False
 
     @property
     def matters(self) -> bool:
@@ -253,7 +254,8 @@ class Change:
         else:
             moves = (
                 f"{self.moved:,} of {count_of(self.objects, self.noun)} {'changes' if self.moved == 1 else 'change'} "
-                f"places, {called(self.label, self.noun)} from {self.before} by {one} to {self.after} by {other}"
+                f"places{' within their groups' if self.is_grouped else ''}, {called(self.label, self.noun)} from "
+                f"{self.before} by {one} to {self.after} by {other}"
             )
         if self.telling is None:
             return moves
@@ -267,9 +269,10 @@ class Change:
 def changes(simple: Fit, rich: Fit) -> Change:
     """Return what becomes of the ranking if a richer method takes the place of a simpler one.
 
-    Within groups, where one of the fits has groups that cannot be compared. Chances are those for the best variances.
+    Within groups, where the panel has groups that the scores alone cannot compare. Chances are those for the best
+    variances.
     """
-    groups = max(simple.values.component, rich.values.component, key=lambda component: int(component.max()))
+    groups = rich.connectivity.object_component
     before, after = simple.values.ranks_within(groups), rich.values.ranks_within(groups)
     furthest = int(np.argmax(np.abs(after - before)))
     above, below = _pairs(after, groups, _OBJECTS if rich.panel.n_assessments <= _MANY else _FEWER)
@@ -290,6 +293,7 @@ def changes(simple: Fit, rich: Fit) -> Change:
         methods=(simple.name, rich.name),
         telling=telling,
         noun=rich.panel.noun,
+        is_grouped=bool(groups.any()),
     )
 
 
@@ -337,7 +341,7 @@ def _reason(chosen: str, best: str, losses: Mapping[str, tuple[float, float]], f
         )
     else:
         reason = f"{name} is the simplest method that predicts held-out scores about as well as the best ({beside})"
-    if chosen == simplest or not fits[chosen].connectivity.is_connected:  # ranks across groups mean nothing
+    if chosen == simplest:
         return f"{reason}."
     return f"{reason}. {sentence(changes(fits[simplest], fits[chosen]).in_words)}."
 

@@ -549,12 +549,15 @@ def _outcome(case: str, label: str, fit: Fit, decision: Decision | None, *, is_o
     return Outcome(case, label, place, assuming, fit, made)
 
 
-def _far_line(fit: Fit, at: int) -> tuple[str, str]:
-    panel = fit.panel
+def _error(fit: Fit, at: int) -> float:
+    """Return how far a score is from what all others predict, by the fit that says how surprising that is."""
     plain = _plain_fit(fit)
-    error = plain.residuals[at] / (1.0 - leverages(plain)[at])
-    digits = 1
-    off = number(abs(float(error)), digits, in_sentence=True)
+    return float(plain.residuals[at] / (1.0 - leverages(plain)[at]))
+
+
+def _far_line(fit: Fit, at: int) -> tuple[str, str]:
+    panel, error, digits = fit.panel, _error(fit, at), 1
+    off = number(abs(error), digits, in_sentence=True)
     said = phrase("It is {points} points below what all other scores predict.", points=off)
     if error > 0:
         said = phrase("It is {points} points above what all other scores predict.", points=off)
@@ -642,7 +645,7 @@ def _hanging_line(
     )
     at = int(np.argmax(own))
     if surprise is not None and surprise[at] < _ODD:
-        error = float(fit.residuals[at] / (1.0 - leverages(fit)[at]))
+        error = _error(fit, at)
         off = number(abs(error), 1, in_sentence=True)
         score = {"who": called(who, "Assessor"), "score": _written(panel, panel.score[at]), "points": off}
         odd = phrase("{who}’s {score} is {points} points below what all other scores predict", **score)

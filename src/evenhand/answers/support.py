@@ -83,6 +83,8 @@ def is_clearly_better(fit: Fit, other: Fit) -> bool:
 
     Where there is nothing to weigh them by it is not clear.
     """
+    if fit.model.why_not("leverages") is not None or other.model.why_not("leverages") is not None:
+        return False
     panel, cell = fit.panel, cell_of(fit.panel, [fit.model, other.model])
     ours, theirs = held_out(fit, cell), held_out(other, cell)
     both = ours.is_predicted & theirs.is_predicted
