@@ -88,7 +88,9 @@ _NODES: Final = 5
 """Points to a side of an integral of what is nearly a normal density."""
 
 _BESIDE: Final = 0.02
-"""Step of the differences that say how a fit follows its unknowns: long beside the tolerance of fits that iterate."""
+_EASED: Final = 100.0
+"""Step of the differences that say how a fit follows its unknowns: long beside the tolerance of fits that iterate, even
+with this slack."""
 
 _APART: Final = 0.05
 _CLOSE: Final = 2e-3
@@ -629,7 +631,7 @@ class Search:
         for at in np.flatnonzero((point > self.low) & (point < self.high)).tolist():
             moved = point.copy()
             moved[at] += _BESIDE if point[at] + _BESIDE < self.high[at] else -_BESIDE
-            node = self._rested(moved, 1.0)
+            node = self._rested(moved, _EASED)
             if node is not None:
                 way = moved[at] - point[at]
                 with np.errstate(invalid="ignore"):  # what has no probability at all does not follow

@@ -710,7 +710,7 @@ def isolated(said: str) -> str:
 
 def _on_one_line(said: str) -> str:
     """Return text in which short names that run from right to left are set apart, and stay on one line."""
-    if said.isascii():
+    if said.isascii() or LEFTWARD.search(said) is None:
         return said
 
     def kept(found: re.Match[str]) -> str:
