@@ -76,8 +76,31 @@ def test_every_part_as_shown_is_within_a_unit_of_what_it_is(panel: Panel) -> Non
             continue
         for label, amount in exact.items():
             assert shown.get(label, 0.0) == pytest.approx(amount, abs=1.0001 * unit)
-        weighed = sum(part.amount for part in item.parts if part.kind == "confidence")
-        assert weighed == pytest.approx(item.weighting, abs=1.0001 * unit)
+        weighed = [part.amount for part in item.parts if part.kind in ("confidence", "lone")]
+        assert sum(weighed) == pytest.approx(item.weighting, abs=2.0001 * unit if len(weighed) == 2 else 1.0001 * unit)
+
+
+def test_a_score_of_an_assessor_who_scored_nothing_else_explains_nothing() -> None:
+    panel = random_panel(5, 6, 4)
+    objects, assessors = [*panel.object_index, 2], [*panel.assessor_index, 4]
+    scores = [*panel.score, float(panel.score.max()) + 30]
+    for precision in (None, [*panel.precision, 4.0]):
+        whole = Panel.from_arrays(objects, assessors, scores, precision)
+        rest = Panel.from_arrays(objects[:-1], assessors[:-1], scores[:-1], precision and precision[:-1])
+        item, without = eh.explain(eh.calibrate(whole), "2"), eh.explain(eh.calibrate(rest), "2")
+        biases = eh.calibrate(whole).biases.estimate, eh.calibrate(rest).biases.estimate
+        moved = float(np.mean(biases[0][:4] - biases[1]))  # of the gauge
+        assert item.standards[-1][2] == 0
+        for (who, bias, part), (other, alone, told) in zip(item.standards[:-1], without.standards, strict=True):
+            assert who == other
+            assert bias == pytest.approx(alone + moved)
+            assert part / bias == pytest.approx(told / alone), "the weights are those without it"
+        left = next(part for part in item.parts if part.kind == "lone")
+        assert left.words == "assessor 4 scored nothing else: the score is left out"
+        assert left.amount == pytest.approx(without.average - item.average, abs=0.11)
+        assert sum(part for _, _, part in item.standards) + item.weighting == pytest.approx(item.difference)
+    shrunk = eh.explain(eh.refine(whole, shrink=True), "2")
+    assert not [part for part in shrunk.parts if part.kind == "lone"], "a prior tells of the bias"
 
 
 def day_of(panel: Panel) -> Floats:

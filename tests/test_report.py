@@ -26,7 +26,7 @@ from evenhand.cli import main
 from evenhand.data import demo_path
 from evenhand.errors import InputError
 from evenhand.panel.panel import Panel
-from evenhand.reports.blocks import matrix_of, objects_of, strip_of, table_of
+from evenhand.reports.blocks import assessors_of, matrix_of, objects_of, strip_of, table_of
 from evenhand.reports.page import make_report, render
 
 HOSTILE = [
@@ -318,6 +318,11 @@ def test_a_score_of_somebody_who_scored_nothing_else_checks_nothing() -> None:
     assert one.lone == ("6",)
     own = next(score for score in one.scores if score.assessor == "6")
     assert own.less == pytest.approx(fit.values.estimate[3]), "it agrees with the value by force"
+    assert not own.counts
+    assert sum(score.share for score in one.scores if score.counts) == pytest.approx(1)
+    assert one.mean == pytest.approx(fit.values.estimate[3]), "the others tell it"
+    read = {who.assessor: who for who in assessors_of(fit)}
+    assert read["6"].words == (read["6"].side or "cannot tell")
     less = [score.less for score in one.scores if score.assessor != "6"]
     assert one.spread(9) == pytest.approx(max(less) - min(less))
     page = html.unescape(render(make_report(fit, top=2)))

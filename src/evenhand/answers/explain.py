@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenhand.compiled import Floats, sum_by
 from evenhand.frames import Shown
 from evenhand.models.fit import Fit
-from evenhand.words import called, count_of, decimals, number, phrase
+from evenhand.words import called, called_some, count_of, decimals, number, phrase, together
 
 MOST_PARTS: Final = 6
 """An explanation has no more parts than this: the smallest standards of assessors are taken together."""
@@ -37,7 +37,7 @@ _NOISE_WORDS: Final = {
 }
 """What a refinement, by its name in that of the method, does to scores themselves."""
 
-Kind = Literal["strict", "generous", "other", "confidence", "covariates", "scales", "noise", "prior"]
+Kind = Literal["strict", "generous", "other", "lone", "confidence", "covariates", "scales", "noise", "prior"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,8 @@ class Part:
     amount
         What it adds, rounded as it is shown: such amounts add up to the difference as it is shown.
     kind
-        ``"strict"``, ``"generous"``, ``"confidence"``, ``"prior"``, ``"covariates"``, ``"scales"`` or ``"noise"``.
+        ``"strict"``, ``"generous"``, ``"other"``, ``"lone"``, ``"confidence"``, ``"prior"``, ``"covariates"``,
+        ``"scales"`` or ``"noise"``.
     short
         What it is in a word or two, for a line that has all of them.
     """
@@ -74,7 +75,8 @@ class Explanation(Shown):
     standards
         For each of its assessors, in the order of its scores: label, bias, and what undoing the bias adds, -q b.
     weighting
-        What weighing scores by confidence instead of alike adds.
+        What weighing scores by confidence instead of alike adds, and leaving out those of assessors who scored nothing
+        else.
     digits
         Decimals that are shown: one, and more where scores spread over less than ten points.
     drawn
@@ -114,8 +116,9 @@ def explain(fit: Fit, label: str | None = None) -> list[Explanation] | Explanati
     """Return for each object, or for the one of that label, why its value differs from its plain average.
 
     With q = c/C_o, v_o = sum q (s - b), so that v_o less the mean score is the sum of -q b over its assessors
-    plus the sum of (q - 1/n) s: an identity, exact up to rounding. Biases are those of the fit's gauge. With a refined
-    model q is what each score weighs after all, and what is left is named too.
+    plus the sum of (q - 1/n) s: an identity, exact up to rounding. Biases are those of the fit's gauge. A score of an
+    assessor who scored nothing else fixes the bias of that assessor alone: it has q = 0, and the others tell the value.
+    With a refined model q is what each score weighs after all, and what is left is named too.
 
     Examples
     --------
@@ -131,6 +134,19 @@ def explain(fit: Fit, label: str | None = None) -> list[Explanation] | Explanati
     if label is not None:
         return work.explanation(fit.values.index_of(label))
     return [work.explanation(at) for at in range(fit.panel.n_objects)]
+
+
+def lone_scores(fit: Fit) -> NDArray[np.bool_]:
+    """Return which scores fix the bias of their assessor and tell nothing of their object, which others tell.
+
+    Those of assessors who scored nothing else, where nothing but scores says how large a bias is.
+    """
+    panel = fit.panel
+    if not (fit.is_calibrated and fit.model.is_plain):
+        return np.zeros(panel.n_assessments, dtype=bool)
+    alone = panel.assessor_assessments[panel.assessor_index] == 1
+    told = _by_object(fit, np.where(alone, 0.0, 1.0)) > 0
+    return np.asarray(alone & told[panel.object_index])
 
 
 def explanation_columns(explanations: list[Explanation]) -> dict[str, Any]:
@@ -157,6 +173,8 @@ class _Work:
     difference: Floats
     weighting: Floats  # what all weights add
     confidence: Floats  # what confidence alone adds
+    without: Floats  # what leaving out scores that tell nothing adds
+    lone: NDArray[np.bool_]  # these scores
     drawn: Floats
     share: Floats  # q of each score
     steps: dict[Kind, Floats]  # what refinements add, for each object on the scale of the model
@@ -171,11 +189,13 @@ class _Work:
         origin = float(np.median(panel.score))
         centred = panel.score - origin
         average = _by_object(fit, centred) / panel.object_assessments
-        share = _shares(fit, fit.weight)
-        declared = share if fit.precision is None else _shares(fit, fit.precision)
+        lone = lone_scores(fit)
+        share = _shares(fit, np.where(lone, 0.0, fit.weight))
+        declared = share if fit.precision is None else _shares(fit, np.where(lone, 0.0, fit.precision))
         about = centred - average[panel.object_index]
-        alike = 1.0 / panel.object_assessments[panel.object_index]
-        weighting = _by_object(fit, (share - alike) * about)
+        every = 1.0 / panel.object_assessments[panel.object_index]
+        alike = _shares(fit, np.where(lone, 0.0, 1.0))
+        weighting = _by_object(fit, (share - every) * about)
         difference = (fit.values.estimate - origin) - average
         undone = -_by_object(fit, share * fit.biases.estimate[panel.assessor_index])
         return cls(
@@ -185,6 +205,8 @@ class _Work:
             difference=difference,
             weighting=weighting,
             confidence=_by_object(fit, (declared - alike) * about),
+            without=_by_object(fit, (alike - every) * about),
+            lone=lone,
             drawn=np.zeros(panel.n_objects) if fit.model.is_plain else difference - weighting - undone,
             share=share,
             steps=_refinement_steps(fit, share),
@@ -220,7 +242,7 @@ class _Work:
     def _parts(self, at: int, rows: NDArray[np.int64]) -> list[Part]:
         """Return the contributions to one value as they are, not rounded, in the order in which they are shown."""
         biases, descent = self.fit.biases.estimate, _Descent(self.fit, at)
-        amounts: dict[Kind, float] = {"confidence": float(self.confidence[at])}
+        amounts: dict[Kind, float] = {"lone": float(self.without[at]), "confidence": float(self.confidence[at])}
         amounts |= {kind: descent.down(float(step[at])) for kind, step in self.steps.items()}
         weight: dict[int, float] = {}
         for a, q in zip(self.fit.panel.assessor_index[rows].tolist(), self.share[rows].tolist(), strict=True):
@@ -230,8 +252,11 @@ class _Work:
             amounts["noise"] = float(self.difference[at]) - sum(undone.values()) - sum(amounts.values())
         least = _NOTHING * 10.0**-self.digits
         largest = sorted((a for a in undone if abs(undone[a]) > least), key=lambda a: -abs(undone[a]))
+        lone = called_some(self._lone(rows), "assessor")
         others = [
-            Part(*self._said(kind, rows), one, kind, _short(kind)) for kind, one in amounts.items() if abs(one) > least
+            Part(*self._said(kind, rows), one, kind, lone if kind == "lone" else _short(kind))
+            for kind, one in amounts.items()
+            if abs(one) > least
         ]
         return [
             *_together([self._standard(a, weight[a], undone[a]) for a in largest], MOST_PARTS - len(others)),
@@ -258,8 +283,16 @@ class _Work:
     def _said(self, kind: Kind, rows: NDArray[np.int64]) -> tuple[str, str]:
         """Return what a contribution that is no standard is, in full and for a sentence."""
         if kind == "confidence":
-            return self._confidence_words(rows)
+            return self._confidence_words(rows[~self.lone[rows]])
+        if kind == "lone":
+            brief = phrase("{who} scored nothing else", who=together(self._lone(rows), "assessor"))
+            left = phrase("the score is left out") if self.lone[rows].sum() == 1 else phrase("the scores are left out")
+            return f"{brief}: {left}", brief
         return _noise_words(self.fit.method) if kind == "noise" else _step_words(kind)
+
+    def _lone(self, rows: NDArray[np.int64]) -> list[str]:
+        """Return who of those who scored an object scored nothing else."""
+        return [str(self.fit.panel.assessors[at]) for at in self.fit.panel.assessor_index[rows[self.lone[rows]]]]
 
     def _confidence_words(self, rows: NDArray[np.int64]) -> tuple[str, str]:
         """Return what confidence did: of two scores, which counts more."""

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.answers.alerts import Alert
 from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
-from evenhand.answers.explain import Explanation, explain
+from evenhand.answers.explain import Explanation, explain, lone_scores
 from evenhand.answers.support import values_mean
 from evenhand.errors import EvenhandError
 from evenhand.look import STATUS, status_word
@@ -328,6 +328,7 @@ class Score:
     bias: float | None
     less: float
     share: float
+    counts: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,7 +415,9 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
     digits = decimals(float(np.ptp(panel.score)))
     said = declared_words(panel)
     total = np.zeros(panel.n_objects)
-    np.add.at(total, panel.object_index, fit.weight)
+    apart = lone_scores(fit)
+    weight = np.where(apart, 0.0, fit.weight)
+    np.add.at(total, panel.object_index, weight)
     rows: dict[int, list[Score]] = {}
     for at, (o, a) in enumerate(zip(panel.object_index.tolist(), panel.assessor_index.tolist(), strict=True)):
         bias = float(fit.biases.estimate[a]) if fit.is_calibrated else None
@@ -425,7 +428,8 @@ def objects_of(fit: Fit, standings: Sequence[Standing], decision: Decision | Non
                 declared=said[at],
                 bias=bias,
                 less=float(panel.score[at]) - (bias or 0.0),
-                share=float(fit.weight[at] / total[o]),
+                share=float(weight[at] / total[o]),
+                counts=not apart[at],
             )
         )
     position = {label: at for at, label in enumerate(panel.objects)}

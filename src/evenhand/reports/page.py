@@ -673,7 +673,11 @@ def _moved_by(objects: Sequence[blocks.Object]) -> str:
     """Return what moves objects beside the standards of assessors, in words; empty where nothing does."""
     parts = [part.kind for one in objects if one.explanation for part in one.explanation.parts]
     others = {kind for kind in parts if kind not in ("strict", "generous", "other")}
-    named = [*(["confidence"] if "confidence" in others else []), *(["the method"] if others - {"confidence"} else [])]
+    named = [
+        *(["leaving out scores that tell nothing"] if "lone" in others else []),
+        *(["confidence"] if "confidence" in others else []),
+        *(["the method"] if others - {"lone", "confidence"} else []),
+    ]
     return " or ".join(named)
 
 
