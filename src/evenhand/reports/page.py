@@ -107,7 +107,7 @@ LEFTWARD: Final = re.compile(rf"\u2068[^\u2069]*\u2069|{_LETTERS}(?:[ \u200c\u20
 
 _CODE: Final = re.compile(r"(?<=no log-evidence for )[a-z+]+(?=:)")
 _YEARS: Final = re.compile(r"\d+–\d+")
-_QUOTED: Final = re.compile("“[^”]*”")
+_QUOTED: Final = re.compile("“[^”]*”[,.;:]?")
 """Methods that a note names by their codes; years and quoted names, which do not break, or break before them."""
 
 _ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
