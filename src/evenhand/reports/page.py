@@ -752,7 +752,7 @@ def filters() -> dict[str, Callable[..., Any]]:
     return {
         "number": partial(number, in_sentence=True),
         "signed": partial(number, in_sentence=True, signed=True),
-        "plain": lambda value: f"{value:g}".replace("-", "−"),
+        "plain": _plain,
         "called": called,
         "chance": chance,
         "count_of": count_of,
@@ -768,6 +768,11 @@ def filters() -> dict[str, Callable[..., Any]]:
         "phrase": phrase,
         "whole": _whole,
     }
+
+
+def _plain(value: float, digits: int | None = None) -> str:
+    """Return a number as somebody would type it; with so many decimals where a column has them."""
+    return (f"{value:g}" if digits is None else f"{value:.{digits}f}").replace("-", "−")
 
 
 def halves(label: str) -> tuple[str, str]:
