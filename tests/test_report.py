@@ -218,7 +218,9 @@ def test_sentences_of_a_page_stand_apart_and_methods_are_called_by_words() -> No
     page = render(make_report(eh.calibrate(thin), comparison=False))
     assert "have read. Comparisons hang by a thread" in re.sub(r"\s+", " ", page)
     page = render(make_report(eh.calibrate(demo()), candidates=[eh.Refinements(shrink=True)]))
-    assert page.count("Calibration with confidence, shrunk to the mean</th>") == 2  # for statisticians too
+    name = "Calibration with confidence, shrunk to the mean"
+    assert page.count(f"{name} (smallest error, lead too small to count)</th>") == 1
+    assert page.count(f"{name}</th>") == 1  # for statisticians
     shown = re.sub(r"<pre.*?</pre>|<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL)
     assert not re.findall(r"\b(?:cwc|iba|cwa)\b", shown.split('"use strict"')[0])
 
@@ -355,7 +357,8 @@ def test_nothing_found_is_not_said_where_a_note_or_the_decision_contradicts_it()
     assert not shrunk.verdict.inside
     count = len(shrunk.verdict.undecided)
     assert shrunk.clear.startswith(
-        f"No single score, assessor or method explains this: the scores are too few to separate {count} proposals."
+        f"Nothing needs checking: {count} proposals are open because scores are few, not because of one score, "
+        "assessor or method."
     )
     fit, decision = shrunk.fit, shrunk.verdict
     note = Alert("note", "other_method", "The scores slightly prefer another method")
@@ -363,12 +366,15 @@ def test_nothing_found_is_not_said_where_a_note_or_the_decision_contradicts_it()
         "comparison": eh.compare(fit.panel, candidates=[]),
         "deletions": eh.without_assessors(eh.calibrate(demo()), top=10),
     }
-    assert "score or assessor explains" in all_clear([note], fit, decision, **given)
+    assert "not because of one score or assessor." in all_clear([note], fit, decision, **given)
     settled = eh.decide(eh.rank(eh.calibrate(demo())), 40)
     assert settled.inside
     assert not settled.undecided
-    assert all_clear([note], fit, settled, **given).startswith("No check is needed. One note stands below. Looked at:")
-    assert all_clear([note, note], fit, settled, **given).startswith("No check is needed. 2 notes stand below.")
+    told = all_clear([note], fit, settled, **given)
+    assert told.startswith("Nothing needs checking. Looked at:")
+    assert told.endswith("A note below: the scores slightly prefer another method.")
+    both = all_clear([note, Alert("note", "beyond_scale", "1 value lies beyond")], fit, settled, **given)
+    assert both.endswith("2 notes below: the scores slightly prefer another method; 1 value lies beyond.")
     assert all_clear([], fit, settled, **given).startswith("Nothing was found that speaks against this result.")
 
 

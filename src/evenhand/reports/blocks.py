@@ -14,6 +14,7 @@ from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
 from evenhand.answers.explain import Explanation, explain
 from evenhand.answers.support import values_mean
+from evenhand.compiled import Floats
 from evenhand.errors import EvenhandError
 from evenhand.look import STATUS, status_word
 from evenhand.models.fit import Fit
@@ -541,6 +542,18 @@ def declared_words(panel: Panel) -> list[str]:
     return ["" if one is None else phrase(one) if isinstance(one, str) else f"{one:.3g}" for one in declared(panel)[1]]
 
 
+def score_decimals(scores: Floats) -> int | None:
+    """Return how many decimals a column of scores needs, so that all have as many; None where three are too few.
+
+    Examples
+    --------
+    >>> [score_decimals(np.array(scores)) for scores in ([64.0, 71.0], [6.0, 6.5, 8.25], [6.0, 1 / 3])]
+    [0, 2, None]
+    """
+    reach = 1e-9 * float(np.abs(scores).max(initial=1.0))
+    return next((digits for digits in range(4) if np.abs(scores - np.round(scores, digits)).max() <= reach), None)
+
+
 @dataclass(frozen=True, slots=True)
 class Assessor:
     """One assessor: bias with its interval, and how that reads."""
@@ -582,7 +595,12 @@ def assessors_words(assessors: Sequence[Assessor], digits: int) -> str:
     if not assessors:
         return ""
     if assessors[-1].group:
-        return phrase("How many points each assessor gives above or below the group")
+        counts = {"count": f"{sum(bool(one.side) for one in assessors):,}", "all": f"{len(assessors):,}"}
+        if any(one.lower is None for one in assessors):
+            return phrase("How many points each assessor gives above or below the group")
+        if any(one.side for one in assessors):
+            return phrase("Clearly stricter or more generous than their group: {count} of {all} assessors", **counts)
+        return phrase("All {all} assessors score like their group", **counts)
     first, last = assessors[0], assessors[-1]
     if first.side != "generous" and last.side != "strict":
         return phrase("No assessor is clearly stricter or more generous than the panel")
@@ -754,6 +772,7 @@ def context(
         "noun": fit.panel.noun,
         "heading": sentence(term(fit.panel.noun)),
         "nouns": plural(fit.panel.noun),
+        "scored": score_decimals(fit.panel.score),
         "words_of": STATUS,
         "listed": LISTED,
         "two_lines": TWO_LINES
