@@ -16,10 +16,6 @@
   follow();
   if (matchMedia("(max-width: 640px)").matches) { all(".at-hand").forEach((one) => { one.open = false; }); }
   window.addEventListener("hashchange", reveal);
-  document.addEventListener("click", function (event) {  // a link that was followed before opens what was closed since
-    const link = event.target.closest('a[href^="#"]');
-    if (link && link.hash === location.hash) { reveal(); }
-  });
   reveal();
   finding();
   const number = (text) => { const found = text.replace(/\u2212/g, "-").replace(/[,\s%<>]/g, "").match(/^[+-]?[\d.]+/); return found ? Number(found[0]) : null; };
