@@ -268,17 +268,19 @@ def _separates_little(decision: Decision) -> bool:
 
 def _groups(fit: Fit) -> Iterator[Alert]:
     groups = int(fit.values.component.max()) + 1
-    if groups > 1:
-        yield Alert(
-            "stop",
-            "groups",
-            phrase("The panel falls into {groups} groups that cannot be compared", groups=groups),
-            (
-                ("", phrase("Nothing says whether one group is better or its assessors more generous.")),
-                *_group_lines(fit),
-            ),
-            remedy=_joining(fit),
-        )
+    if groups < 2:
+        return
+    lines, remedy = [*_group_lines(fit)], _joining(fit)
+    if fit.connectivity.is_connected:
+        lines = [("", phrase("All criteria together would join them; one of the criteria alone does not."))]
+        remedy = phrase("Ask for the scores that a criterion lacks, or decide by the other criteria.")
+    yield Alert(
+        "stop",
+        "groups",
+        phrase("The panel falls into {groups} groups that cannot be compared", groups=groups),
+        (("", phrase("Nothing says whether one group is better or its assessors more generous.")), *lines),
+        remedy=remedy,
+    )
 
 
 def _group_lines(fit: Fit) -> Iterator[tuple[str, str]]:

@@ -76,6 +76,8 @@ def _stop(alert: Alert, answer: Answer) -> Alert:
     """Return an alert that stops the decision as these pages show it; of groups, what joins them."""
     if alert.kind != "groups":
         return replace(alert, remedy="")
+    if answer.fit.connectivity.is_connected:  # but by one of several criteria
+        return alert
     first, *more = answer.fit.connectivity.suggestions
     joins = _("Have %(who)s also score %(object)s: one shared score joins the groups; two or three are safer.")
     said = joins % dict(zip(("who", "object"), first, strict=True))
