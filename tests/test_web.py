@@ -141,7 +141,7 @@ def test_a_score_that_looks_mistyped_is_kept_or_taken_as_it_was_meant(chair: Any
     chair.post(f"/panels/{panel}/reading/correct", sent | {"keep": "1"})
     page = seen(chair, f"/panels/{panel}/")
     assert "No decision yet" not in heading(page)
-    assert f"Row {row[1]}: Farouk gave P32 440." in text(page)
+    assert f"Row {row[1]}: Farouk gave P32 a score of 440." in text(page)
     assert "was confirmed" in text(page)
     assert f"Row {row[1]}, score: 440 is right" in text(page)
     settled(lambda: chair.get(chair.post(f"/panels/{panel}/freeze").url, follow=True))
@@ -353,9 +353,9 @@ def test_under_the_headline_stands_what_the_method_that_the_scores_support_decid
     other = eh.refine(eh.demo(), eh.Refinements(shrink=True))
     made = eh.decide(eh.rank(other, top=10), 10)
     headline = made.headline()
-    words = f"By the one that the scores support, {headline[0].lower()}{headline[1:]}."
+    words = f"By the method that predicts better, {headline[0].lower()}{headline[1:]}."
     page = text(seen(chair, f"/panels/{demo}/"))
-    assert f"That is by the method chosen. {words}" in page
+    assert f"That is by calibration with confidence, used here. {words}" in page
 
 
 def test_pages_of_groups_speak_of_groups(chair: Any) -> None:

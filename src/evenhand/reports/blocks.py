@@ -59,6 +59,9 @@ _SHORT: Final = 5
 LONG: Final = 16
 """Labels of more characters than this get more room."""
 
+_CLOSER: Final = 0.85
+"""Where rows shown need less than this share of the scale, a screen shows this part of it alone."""
+
 LEAST: Final = 6
 """Of fewer objects than this a profile of chances shows nothing that the table does not."""
 
@@ -112,8 +115,9 @@ class Table:
         Rows above the line, and those below it.
     line
         What is said at the line; empty where there is none.
-    axis, mark
-        The scale of the interval bars that are not folded away, and the value at the line.
+    axis, shown, mark
+        The scale of the interval bars on paper, the part of it that a screen shows before folds are opened, and the
+        value at the line.
     groups
         Where groups cannot be compared, the scale of each, and what it is called.
     digits
@@ -125,10 +129,16 @@ class Table:
     parts: tuple[tuple[Rows, ...], tuple[Rows, ...]]
     line: str
     axis: Axis
+    shown: Axis
     mark: float | None
     digits: int
     left_out: int = 0
     groups: tuple[tuple[Axis, str], ...] = ()
+
+    @property
+    def is_closer(self) -> bool:
+        """Whether a screen shows notably less of the scale than paper does."""
+        return self.shown.high - self.shown.low < _CLOSER * (self.axis.high - self.axis.low)
 
     @property
     def is_ranked(self) -> bool:
@@ -165,23 +175,29 @@ def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None,
     if decision is not None and decision.line is not None:
         mark = sum(one.value for one in decision.line) / 2
     drawn = [one for part in parts for block in part if block.fits or not block.summary for one in block.rows]
+    unfolded = [one for part in parts for block in part if not block.summary for one in block.rows]
     line = "" if decision is None else decision.line_words()
-    return Table(parts, line, _axis(drawn), mark, digits, len(standings) - len(kept), _groups(kept, noun))
+    left_out = len(standings) - len(kept)
+    return Table(parts, line, _axis(drawn), _axis(unfolded), mark, digits, left_out, _groups(kept, noun))
 
 
-def _axis(rows: Sequence[Standing]) -> Axis:
+def _axis(rows: Sequence[Standing], length: float = 0.0) -> Axis:
     """Return a scale for the bars of some rows."""
-    return axis([end for one in rows for end in (one.lower, one.upper, one.average, one.value)])
+    return axis([end for one in rows for end in (one.lower, one.upper, one.average, one.value)], length=length)
 
 
 def _groups(rows: Sequence[Standing], noun: str) -> tuple[tuple[Axis, str], ...]:
-    """Return for each group its own scale, as nothing says how the scales of two compare, and its name and size."""
+    """Return for each group its own scale, as nothing says how the scales of two compare, and its name and size.
+
+    A point is as wide in all of them.
+    """
     count = max((one.group for one in rows), default=0) + 1
     if count == 1:
         return ()
     members = [[one for one in rows if one.group == group] for group in range(count)]
+    length = max(one.high - one.low for one in map(_axis, members))
     return tuple(
-        (_axis(some), phrase("Group {group}, {things}", group=at + 1, things=count_of(len(some), noun)))
+        (_axis(some, length), phrase("Group {group}, {things}", group=at + 1, things=count_of(len(some), noun)))
         for at, some in enumerate(members)
     )
 
