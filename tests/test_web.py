@@ -325,6 +325,19 @@ def test_a_method_of_two_choices_is_named_in_the_words_of_the_menus() -> None:
     assert _named([two, more]) == "Thin evidence counts less, without Kaur"
 
 
+def test_whom_another_method_moves_is_named_where_it_is_offered(chair: Any, demo: int) -> None:
+    def first(fit: Any) -> list[str]:
+        return [one.object for one in eh.decide(eh.rank(fit, top=10), 10).standings[:10]]
+
+    used, other = first(eh.calibrate(eh.demo())), first(eh.refine(eh.demo(), eh.Refinements(shrink=True)))
+    new, gone = ([label for label in one if label not in two] for one, two in ((other, used), (used, other)))
+    assert new
+    words = f"Its first 10 have {' and '.join(new)} instead of {' and '.join(gone)}."
+    chair.post(f"/panels/{demo}/choices", {"places": "10"})
+    for place in ("evidence", "what-if"):
+        assert words in text(seen(chair, f"/panels/{demo}/{place}"))
+
+
 def test_who_is_in_stands_right_under_the_title_on_phones(chair: Any, demo: int) -> None:
     page = seen(chair, f"/panels/{demo}/").content.decode()
     under = page.partition("</h1>")[2].lstrip()

@@ -110,7 +110,9 @@ def trials_of(panel: Panel, answer: Answer) -> list[Trial]:
                 changes = [{"type": "without_score", "object": str(object_), "assessor": str(who)}]
                 found.append(Trial(f"score:{_BETWEEN.join((str(object_), str(who)))}", changes, lead))
         elif alert.kind == "other_method":
-            found.append(Trial("method", _choices(panel, choices_for(alert.method) or {}), f"{alert.headline}."))
+            who = next((rest or lead for lead, rest in alert.lines), "") if alert.level == "check" else ""
+            why = f"{alert.headline}. {sentence(who)}".rstrip()
+            found.append(Trial("method", _choices(panel, choices_for(alert.method) or {}), why))
     places = panel.choices.get("places")
     found += [
         Trial(
