@@ -309,7 +309,7 @@ def test_what_the_alerts_speak_of_is_tried_at_a_click_and_stays_in_the_list_with
     assert "Calibration with confidence, shrunk to the mean" in evidence
     assert "By calibration with confidence, shrunk to the mean" in text(page)
     scenario = chair.post(f"{place}/new", {"trial": "method"}).url
-    assert heading(seen(chair, scenario)).startswith("By calibration with confidence, shrunk to the mean, ")
+    assert heading(seen(chair, scenario)).startswith("Assuming that thin evidence counts less, ")
     other = eh.refine(eh.demo(), eh.Refinements(shrink=True))
     made = eh.decide(eh.rank(other, top=10), 10)
     counts = [len(made.inside), len(made.undecided), len(made.outside)]
@@ -317,17 +317,48 @@ def test_what_the_alerts_speak_of_is_tried_at_a_click_and_stays_in_the_list_with
     assert counts[0] == 0  # of the three who are in by the method in use
 
 
-def test_a_method_of_two_choices_has_the_name_that_evidence_gives_it_until_one_is_taken_back() -> None:
+def test_a_method_of_two_choices_is_named_in_the_words_of_the_menus() -> None:
     from evenhand.web.views.what_if import _named
 
-    called = ["calibration, shrunk to the mean", 2]
-    one = {"type": "choice", "name": "method", "value": "iba", "called": called}
-    two = {"type": "choice", "name": "refinement", "value": "shrink", "called": called}
+    one = {"type": "choice", "name": "method", "value": "iba"}
+    two = {"type": "choice", "name": "refinement", "value": "shrink"}
     more = {"type": "without_assessor", "assessor": "Kaur"}
-    assert _named([one, two]) == "By calibration, shrunk to the mean"
-    assert _named([one, two, more]) == "By calibration, shrunk to the mean, without Kaur"
+    assert _named([one, two]) == "By calibration (all scores count alike), thin evidence counts less"
     assert _named([two, more]) == "Thin evidence counts less, without Kaur"
-    assert _named([one, more]) == "By calibration (all scores count alike), without Kaur"
+
+
+def test_whom_another_method_moves_is_named_where_it_is_offered(chair: Any, demo: int) -> None:
+    def first(fit: Any) -> list[str]:
+        return [one.object for one in eh.decide(eh.rank(fit, top=10), 10).standings[:10]]
+
+    used, other = first(eh.calibrate(eh.demo())), first(eh.refine(eh.demo(), eh.Refinements(shrink=True)))
+    new, gone = ([label for label in one if label not in two] for one, two in ((other, used), (used, other)))
+    assert new
+    words = f"Its first 10 have {' and '.join(new)} instead of {' and '.join(gone)}."
+    chair.post(f"/panels/{demo}/choices", {"places": "10"})
+    for place in ("evidence", "what-if"):
+        assert words in text(seen(chair, f"/panels/{demo}/{place}"))
+
+
+def test_who_is_in_stands_right_under_the_title_on_phones(chair: Any, demo: int) -> None:
+    page = seen(chair, f"/panels/{demo}/").content.decode()
+    under = page.partition("</h1>")[2].lstrip()
+    assert under.startswith('<p class="on-phone in-first is-in all">')
+    made = eh.decide(eh.rank(eh.calibrate(eh.demo()), top=10), 10)
+    assert re.findall(r"<bdi>(.*?)</bdi>", under.partition("</p>")[0]) == list(made.inside)
+
+
+def test_help_says_what_to_do_about_each_check_and_what_each_method_is_called(chair: Any) -> None:
+    page = text(seen(chair, "/help"))
+    for words in ("Check on one assessor Try", "Check on the method Evidence", "Check on confidence Surer"):
+        assert words in page
+    from evenhand.models.fit import method_name
+
+    methods = [row.method for row in eh.compare(eh.demo()).methods]
+    assert len(methods) > 8
+    for name in methods:
+        for words in method_name(name).split(", "):
+            assert f"{words[0].upper()}{words[1:]} " in page.replace("&#39;", "'")
 
 
 def test_every_assessor_worth_a_try_has_a_reason_of_their_own(
