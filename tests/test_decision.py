@@ -59,6 +59,13 @@ def test_places_that_plain_averages_give_to_others_are_counted_however_a_tie_is_
         assert set(found.leaving) == always - ours
         tied = {one for one in average if abs(average[one] - least_average) < 1e-9}
         assert set(found.tied) == (tied if len(counts) > 1 else set())
+        if found.tied:
+            assert set(found.kept) == tied & ours
+            assert found.left == places - len(always)
+            words = decision.averages_words()
+            if found.least:
+                here = words.partition("; here ")[2]
+                assert {one for one in tied if one in here} == set(found.kept)
         seen.add((found.least == found.most, bool(found.tied)))
     assert len(seen) > 2, seen
 

@@ -409,10 +409,16 @@ def test_it_is_shown_on_one_screen_and_as_tables() -> None:
 
 def test_whole_percents_add_up() -> None:
     for seed in range(8):
-        sentence = reliability(eh.calibrate(eh.simulate_panel(20, 6, 3, seed=seed, bounds=None).panel)).sentence
-        made = sentence.split(":")[0]
+        found = reliability(eh.calibrate(eh.simulate_panel(20, 6, 3, seed=seed, bounds=None).panel))
+        made = found.sentence.split(":")[0]
         shares = [int(part.split()[-1]) for part in made.split("% is")[:-1]]
         assert sum(shares) == 100
+        assert found.shares is not None
+        exact = 100 * found.shares.estimate
+        if "less than 1%" not in made:
+            assert np.abs(np.array(shares) - exact).max() < 1
+        assert found.reliabilities is not None  # of averages it is the same number, and looks the same
+        assert f"{shares[0] / 100:.2f}" == f"{found.reliabilities.estimate[0]:.2f}"
 
 
 def test_labels_are_text_in_notebooks() -> None:

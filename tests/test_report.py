@@ -335,6 +335,34 @@ def test_a_report_on_groups_ranks_nothing_across_them_and_names_methods_in_words
     assert "is like the panel" not in page
     assert "is like the group" in page
     assert "each judge" not in page
+    assert "were found from all scores of a group together (" in page
+    assert "was calibrated on its own" not in page, "the alert says that groups cannot be compared"
+    assert "What the values rest on</h2>" in page
+    assert "shrunk values." not in page
+    assert "the assessors of each from generous to strict." in page
+
+
+def test_whether_another_method_changes_the_order_within_groups_is_said() -> None:
+    generator = np.random.default_rng(3)
+    pairs = [(o, a) for o in range(24) for a in generator.permutation(4)[:2] + 4 * (o // 12)]
+    objects, assessors = np.transpose(pairs)
+    true = generator.normal(60, 3, 24)[objects] + generator.normal(0, 8, 8)[assessors]
+    panel = Panel.from_arrays(objects, assessors, true + generator.normal(0, 6, 48))
+    fit = eh.calibrate(panel, per_component=True)
+    report = make_report(fit, top=4, candidates=[eh.Refinements(shrink=True)])
+    assert report.supported is not None
+    assert report.supported.method == "cwc+shrunk", "another must be supported for this test to say anything"
+    groups, other = fit.values.component, eh.refine(panel, shrink=True)
+    orders = [
+        {int(g): sorted(np.flatnonzero(groups == g), key=lambda at: -one.values.estimate[at]) for g in (0, 1)}
+        for one in (fit, other)
+    ]
+    moved = sum(a != b for g in (0, 1) for a, b in zip(orders[0][g], orders[1][g], strict=True))
+    assert report.rule.endswith(
+        f"By it {moved} objects change places within the groups."
+        if moved
+        else "By it no object changes places within the groups."
+    )
 
 
 def test_years_stay_on_one_line_and_a_rank_that_is_sure_is_said_once() -> None:

@@ -28,6 +28,7 @@ from evenhand.words import (
     plural,
     sentence,
     term,
+    together,
 )
 
 _NAMED: Final = 12
@@ -126,6 +127,8 @@ class Unlike:
         Who has a place by value and cannot have one by plain average; who has one by plain average and not by value.
     tied
         Who have the same plain average where the places end, if that leaves open who has one.
+    left, kept
+        How many places there are for those who tie, and who of them has one by value.
     least, most
         How many places go to others, as the tie may be broken.
     """
@@ -133,6 +136,8 @@ class Unlike:
     entering: tuple[str, ...]
     leaving: tuple[str, ...]
     tied: tuple[str, ...]
+    left: int
+    kept: tuple[str, ...]
     least: int
     most: int
 
@@ -233,7 +238,7 @@ class Decision(frames.Shown):
         """Who has a place by value and not by plain average, and the other way round."""
         inside, outside = self.standings[: self.places], self.standings[self.places :]
         if not inside or not outside:
-            return Unlike((), (), (), 0, 0)
+            return Unlike((), (), (), 0, (), 0, 0)
         last = sorted((one.average for one in self.standings), reverse=True)[self.places - 1]
         close = 1e-9 * max(1.0, abs(last))
         tied = [one for one in self.standings if abs(one.average - last) <= close]
@@ -241,11 +246,14 @@ class Decision(frames.Shown):
         is_split = left < len(tied)
         entering = tuple(one.object for one in inside if one.average < last - close)
         leaving = tuple(one.object for one in outside if one.average > (last + close if is_split else last - close))
-        own = sum(one in inside for one in tied)
+        kept = tuple(one.object for one in tied if one in inside)
+        own = len(kept)
         return Unlike(
             entering,
             leaving,
             tuple(one.object for one in tied) if is_split else (),
+            left,
+            kept,
             len(entering) + max(0, own - left),
             len(entering) + min(own, len(tied) - left),
         )
@@ -381,7 +389,7 @@ class Decision(frames.Shown):
         if self.fit.model == SA:
             return ""
         unlike, noun = self.unlike_averages, self.fit.panel.noun
-        places, tied = f"{self.places:,}", called_some(unlike.tied, noun, _FEW)
+        places, tied = f"{self.places:,}", together(unlike.tied, noun, _FEW)
         if not unlike.most and self.places == 1:
             return phrase("Plain averages would give the place to the same.")
         if not unlike.most:
@@ -398,12 +406,24 @@ class Decision(frames.Shown):
                 said = phrase(
                     "Calibration gives 1 of the {places} places to another than plain averages would", **counts
                 )
-        now, before = (called_some(labels, noun, _FEW) for labels in (unlike.entering, unlike.leaving))
+        now, before = (together(labels, noun, _FEW) for labels in (unlike.entering, unlike.leaving))
         if before and len(unlike.entering) <= _FEW:
             said = phrase("{said}: {now} instead of {before}", said=said, now=now, before=before)
         if unlike.tied:
-            said = phrase("{said}. By plain averages {names} tie for the last place", said=said, names=tied)
+            said = f"{said}. {self._tie_words(tied)}"
         return f"{said}."
+
+    def _tie_words(self, names: str) -> str:
+        """Return who tie for the last places by plain averages, and who of them has one here."""
+        unlike = self.unlike_averages
+        kept = together(unlike.kept, self.fit.panel.noun, _FEW)
+        here = phrase("here {names} have places", names=kept)
+        if len(unlike.kept) < 2:
+            here = phrase("here {names} has a place", names=kept) if kept else phrase("here none of them has a place")
+        if unlike.left == 1:
+            return phrase("By plain averages {names} tie for the last place; {here}", names=names, here=here)
+        told = {"names": names, "count": f"{unlike.left:,}", "here": here}
+        return phrase("By plain averages {names} tie for the last {count} places; {here}", **told)
 
     def choice_words(self) -> str:
         """Return whom the panel gave open places, why and who decided it; empty where it has not said."""

@@ -228,7 +228,9 @@ class Reliability(frames.Shown):
                     ends=self._range(0),
                 )
             )
-        ways = {name: count for name, count in self.needed().items() if count is not None and name in self._shown}
+        # those of another method than the one used are not spoken of
+        asked = [name for name in self._shown if name in (AVERAGES, self.own) or self.own == AVERAGES]
+        ways = {name: count for name, count in self.needed().items() if count is not None and name in asked}
         if ways and not self._is_complete:
             by = {
                 AVERAGES: phrase("{count} with averages"),
@@ -277,12 +279,17 @@ class Reliability(frames.Shown):
 
 
 def _percents(shares: Table) -> list[int]:
-    """Return shares in whole percent that add up to 100: those with the largest remainders are rounded up."""
-    exact = 100 * shares.estimate
+    """Return shares in whole percent that add up to 100.
+
+    That of value, the first, is the reliability of averages, and is rounded as that is; of the others those with the
+    largest remainders are rounded up.
+    """
+    value = round(100 * round(float(shares.estimate[0]), 2))
+    exact = 100 * shares.estimate[1:]
     whole = np.floor(exact).astype(np.int64)
-    up = np.argsort(whole - exact, kind="stable")[: 100 - int(whole.sum())]
+    up = np.argsort(whole - exact, kind="stable")[: 100 - value - int(whole.sum())]
     whole[up] += 1
-    return [int(one) for one in whole]
+    return [value, *(int(one) for one in whole)]
 
 
 def _lines(table: Table) -> list[str]:
@@ -311,8 +318,12 @@ def verdicts_words(given: Sequence[tuple[str, str]], *, is_title: bool = False) 
             if consistent == 1
             else phrase("{count} assessors are consistent with the others", count=f"{consistent:,}")
         )
-    order = ("erratic", "bunched", "other ranking")
-    told += [f"{phrase(verdict)}: {name_some(who[verdict])}" for verdict in order if verdict in who]
+    order = {
+        "erratic": phrase("erratic (scores that scatter): {names}"),
+        "bunched": phrase("bunched (scores close together): {names}"),
+        "other ranking": phrase("other ranking (an order unlike the others’): {names}"),
+    }
+    told += [words.format(names=name_some(who[verdict])) for verdict, words in order.items() if verdict in who]
     odd = sum(len(who.get(verdict, ())) for verdict in order)
     if 0 < odd <= _BY_CHANCE * len(given):
         told[-1] = phrase("{verdicts}, about as many as chance alone would give", verdicts=told[-1])

@@ -586,6 +586,8 @@ def assessors_of(fit: Fit) -> list[Assessor]:
         elif upper < 0:
             side, words = "strict", phrase("strict")
         label, count = str(biases.labels[at]), int(biases.assessments[at])
+        if count == 1 and not side:  # one score does not say that a bias is small
+            words = phrase("cannot tell")
         found.append(Assessor(label, bias, lower, upper, count, int(biases.component[at]), side, words))
     return found
 
@@ -612,7 +614,7 @@ def assessors_words(assessors: Sequence[Assessor], digits: int) -> str:
         return phrase("{who} gives {points} points less than the panel", who=least, points=less)
     least = called(last.assessor, "assessor")
     return phrase(
-        "{most} gives {more} points more than the panel, {least} {less} less",
+        "{most} gives {more} points more than the panel; {least} gives {less} less",
         most=most,
         more=more,
         least=least,
@@ -690,7 +692,7 @@ def _matrix_notes(fit: Fit) -> str:
     if fit.values.component.max():
         return phrase(
             "A mark for each score, the {things} from left to right in the order of the table, one group after the "
-            "other, the assessors from generous to strict.",
+            "other, the assessors of each from generous to strict.",
             things=things,
         )
     return phrase(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from evenhand import __version__, look
-from evenhand.answers.advice import Recommendation
+from evenhand.answers.advice import Recommendation, changes
 from evenhand.answers.alerts import Alert, alerts, all_clear, provisional
 from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Choice, Decision, Standing, decide, standings, why_unsafe, with_choice
@@ -258,7 +258,7 @@ def make_report(
             notes=notes,
             clear=all_clear(alerted, fit, decision, comparison=compared, deletions=deletions),
             asked=_asked(fit, compared),
-            rule="" if compared is None else rule(fit, compared),
+            rule="" if compared is None else " ".join([rule(fit, compared), *_within_groups(fit, compared)]),
             is_clear=_is_clear(fit, compared),
         )
 
@@ -276,6 +276,19 @@ def _is_clear(fit: Fit, compared: Comparison | None) -> bool:
     method = None if compared is None else supported(fit, compared).method
     other = None if compared is None else next((row.fit for row in compared.methods if row.method == method), None)
     return other is None or method == fit.method or is_clearly_better(other, fit)
+
+
+def _within_groups(fit: Fit, compared: Comparison) -> Iterator[str]:
+    """Yield whether the order within groups is another by the method that the scores support, where that is another."""
+    method = supported(fit, compared).method
+    other = next((row.fit for row in compared.methods if row.method == method), None)
+    if other is not None and method != fit.method and fit.values.component.max():
+        moved, noun = changes(fit, other).moved, fit.panel.noun
+        yield (
+            f"By it {count_of(moved, noun)} {'changes' if moved == 1 else 'change'} places within the groups."
+            if moved
+            else f"By it no {noun} changes places within the groups."
+        )
 
 
 def why_no_charts() -> str | None:
@@ -515,7 +528,7 @@ def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint, held: in
         f"{count_of(panel.n_assessors, 'assessor')} in {count_of(panel.n_assessments, 'assessment')}"
         f"{f'; {held:,} more must be checked and {is_or_are(held)} left out here' if held else ''}."
     ]
-    weighted = _CONFIDENCE.get(panel.confidence, "")
+    weighted, groups = _CONFIDENCE.get(panel.confidence, ""), int(fit.values.component.max()) + 1
     if fit.model == SA:
         said.append(f"The value of {a_noun(panel.noun)} is the plain average of its scores.")
     elif not fit.is_calibrated:
@@ -525,16 +538,9 @@ def _method_words(fit: Fit, ranking: Ranking | None, mark: Fingerprint, held: in
     else:
         said.append(
             f"Each score was taken to be the value of the {panel.noun} plus the bias of the assessor plus noise, and "
-            "values and biases were found from all scores together (R. S. MacKay, R. Kenna, R. J. Low and S. Parker, "
-            "Calibration with confidence, Royal Society Open Science 4, 160760, 2017)"
-            + (f", {weighted}" if weighted and fit.model.uses_confidence else "")
-            + "."
-        )
-    groups = int(fit.values.component.max()) + 1
-    if groups > 1:
-        said.append(
-            f"The panel falls into {groups:,} groups that share neither assessor nor {panel.noun}: each was calibrated "
-            "on its own, and values of different groups cannot be compared."
+            f"values and biases were found from all scores {'of a group ' if groups > 1 else ''}together "
+            "(R. S. MacKay, R. Kenna, R. J. Low and S. Parker, Calibration with confidence, Royal Society Open Science "
+            "4, 160760, 2017)" + (f", {weighted}" if weighted and fit.model.uses_confidence else "") + "."
         )
     said.append(f"The method was {fit.name}.")
     if panel.factor is not None and fit.model.uses_confidence:
@@ -649,7 +655,11 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         settings=json.dumps(dict(report.mark.settings), default=repr, ensure_ascii=False, indent=1),
         written=written.strftime("%Y-%m-%d %H:%M UTC"),
         date=f"{written.day} {written.strftime('%B %Y')}",
-        all_notes=[note for note in notes if note["kind"] != "evidence" and note["message"] not in said],
+        all_notes=[
+            note
+            for note in notes
+            if note["kind"] not in ("evidence", *(["not_comparable"] if stops else [])) and note["message"] not in said
+        ],
         technical_notes=[_in_words(note, fit) for note in notes if note["kind"] == "evidence"],
     )
 
