@@ -1,5 +1,8 @@
 """Colours can be read on their ground, in the light and in the dark, and tell statuses apart."""
 
+import re
+from importlib.resources import files
+
 import pytest
 
 import evenhand as eh
@@ -30,6 +33,15 @@ def test_text_has_a_contrast_of_4_and_a_half_and_marks_of_3(tokens: dict[str, st
         assert contrast(tokens[name], tokens["bg"]) >= 4.5, name
     assert contrast(tokens["open-fill"], tokens["bg"]) >= 3
     assert contrast(tokens["alert-on"], tokens["alert"]) >= 4.5
+
+
+@pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=["light", "dark"])
+def test_bars_without_a_status_are_seen(tokens: dict[str, str]) -> None:
+    style = files("evenhand.reports").joinpath("templates/page.css").read_text("utf-8")
+    for kind in (".is- ", ".is-other "):
+        bar = re.search(rf"^{re.escape(kind)}{{.*--soft: var\(--([\w-]+)\)", style, re.MULTILINE)
+        assert bar is not None
+        assert contrast(tokens[bar[1]], tokens["bg"]) >= 3
 
 
 def test_light_and_dark_have_the_same_tokens() -> None:

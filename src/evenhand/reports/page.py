@@ -107,7 +107,7 @@ LEFTWARD: Final = re.compile(rf"\u2068[^\u2069]*\u2069|{_LETTERS}(?:[ \u200c\u20
 
 _CODE: Final = re.compile(r"(?<=no log-evidence for )[a-z+]+(?=:)")
 _YEARS: Final = re.compile(r"\d+–\d+")
-_QUOTED: Final = re.compile("“[^”]*”")
+_QUOTED: Final = re.compile("“[^”]*”[,.;:]?")
 """Methods that a note names by their codes; years and quoted names, which do not break, or break before them."""
 
 _ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
@@ -766,7 +766,7 @@ def filters() -> dict[str, Callable[..., Any]]:
     return {
         "number": partial(number, in_sentence=True),
         "signed": partial(number, in_sentence=True, signed=True),
-        "plain": lambda value: f"{value:g}".replace("-", "−"),
+        "plain": _plain,
         "called": called,
         "chance": chance,
         "count_of": count_of,
@@ -782,6 +782,11 @@ def filters() -> dict[str, Callable[..., Any]]:
         "phrase": phrase,
         "whole": _whole,
     }
+
+
+def _plain(value: float, digits: int | None = None) -> str:
+    """Return a number as somebody would type it; with so many decimals where a column has them."""
+    return (f"{value:g}" if digits is None else f"{value:.{digits}f}").replace("-", "−")
 
 
 def halves(label: str) -> tuple[str, str]:

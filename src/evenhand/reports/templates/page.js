@@ -23,6 +23,7 @@
     const ends = tables.map((one) => one.dataset.scale.split(" ").map(Number));
     const low = Math.min(...ends.map((one) => one[0])), high = Math.max(...ends.map((one) => one[1]));
     tables.forEach(function (table, at) {
+      table.classList.remove("closer");
       const [from, to] = ends[at], size = (to - from) / (high - low), shift = 100 * (from - low) / (high - low);
       all(".g svg *", table).forEach(function (mark) {
         ["x", "x1", "x2", "cx", "width"].forEach(function (name) {

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_POST
 
+from evenhand.web.calibrating import METHODS
 from evenhand.web.forms import Named, Upload
 from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, Plan
@@ -25,6 +26,7 @@ from evenhand.web.pages import comfort, page, style
 from evenhand.web.reading import safe_name
 from evenhand.web.views.decision import verdict_means
 from evenhand.web.views.record import sent
+from evenhand.words import phrase
 
 _SHOWN: Final = 100
 
@@ -90,9 +92,20 @@ def template(request: HttpRequest) -> HttpResponse:
 @require_GET
 def help_page(request: HttpRequest) -> HttpResponse:
     """Show what the words mean and what to do when."""
+    from evenhand.answers.support import method_means
     from evenhand.answers.verdicts import READ_AS
+    from evenhand.models.fit import REFINEMENT_NAMES, method_name
 
-    return page(request, "help.html", verdict_means=verdict_means(), verdicts=READ_AS)
+    compared = _("averages of scores that are put on each assessor’s own mean and spread, for comparison only")
+    refined = {name: method_means(name, "level") for name in REFINEMENT_NAMES}
+    return page(
+        request,
+        "help.html",
+        verdict_means=verdict_means(),
+        verdicts=READ_AS,
+        methods_mean=[(method_name(name), words) for name, words in (*METHODS.items(), ("z", compared))],
+        refined_mean=[(phrase(REFINEMENT_NAMES[name]), words) for name, words in refined.items() if words],
+    )
 
 
 @require_GET

@@ -13,7 +13,6 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from evenhand.models.fit import method_name
 from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for
 from evenhand.web.forms import Change, Named, Saved
 from evenhand.web.models import Panel, Scenario
@@ -50,12 +49,12 @@ def scenarios(request: HttpRequest, pk: int) -> HttpResponse:
             job = trying(panel, one)
             job.wait(5)
             tried = job.result if job.error is None else None
-            words = _spoken(one.changes)
+            words = [in_words(change) for change in one.changes]
             is_said = one.name == _named(one.changes)  # by its name
             rows.append({"scenario": one, "tried": tried, "words": [] if is_said else words, "is_empty": not words})
-        known = [[_plain(change) for change in one.changes] for one in found]
+        known = [one.changes for one in found]
         trials = [] if answer.stops else trials_of(panel, answer)
-        trials = [one for one in trials if [_plain(change) for change in one.changes] not in known]
+        trials = [one for one in trials if one.changes not in known]
         return page(request, "scenarios.html", panel, rows=rows, trials=trials, **shown(panel, answer))
 
     return when_done(request, answering(panel), show, panel)
@@ -111,9 +110,9 @@ def trials_of(panel: Panel, answer: Answer) -> list[Trial]:
                 changes = [{"type": "without_score", "object": str(object_), "assessor": str(who)}]
                 found.append(Trial(f"score:{_BETWEEN.join((str(object_), str(who)))}", changes, lead))
         elif alert.kind == "other_method":
-            wanted = _choices(panel, choices_for(alert.method) or {})
-            called = [method_name(alert.method, scores.confidence), len(wanted)]  # as Evidence does
-            found.append(Trial("method", [one | {"called": called} for one in wanted], f"{alert.headline}."))
+            who = next((rest or lead for lead, rest in alert.lines), "") if alert.level == "check" else ""
+            why = f"{alert.headline}. {sentence(who)}".rstrip()
+            found.append(Trial("method", _choices(panel, choices_for(alert.method) or {}), why))
     places = panel.choices.get("places")
     found += [
         Trial(
@@ -127,7 +126,7 @@ def trials_of(panel: Panel, answer: Answer) -> list[Trial]:
     ]
     if places and places < scores.n_objects:
         found.append(Trial("places", _choices(panel, {"places": places + 1}), _("Whom one more place would let in.")))
-    once = {repr([_plain(change) for change in one.changes]): one for one in reversed(found) if one.changes}
+    once = {repr(one.changes): one for one in reversed(found) if one.changes}
     return list(once.values())[::-1]
 
 
@@ -148,21 +147,7 @@ def _choices(panel: Panel, wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _named(changes: Sequence[Mapping[str, Any]]) -> str:
     """Return changes as the name of a scenario."""
     brief = [_assumed(one["value"]) if one.get("name") == "refinement" else in_words(one) for one in changes]
-    return sentence(", ".join(_spoken(changes, brief)))[:_NAME]
-
-
-def _spoken(changes: Sequence[Mapping[str, Any]], words: Sequence[str] | None = None) -> list[str]:
-    """Return changes in words, those that come to a method together by its name."""
-    said = [in_words(one) for one in changes] if words is None else list(words)
-    called, count = (changes[0].get("called") if changes else None) or ("", 0)
-    if called and [one.get("called") for one in changes[:count]] == [[called, count]] * count:
-        return [_("by %(method)s") % {"method": called}, *said[count:]]
-    return said
-
-
-def _plain(change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a change without what it is called."""
-    return {name: value for name, value in change.items() if name != "called"}
+    return sentence(", ".join(brief))[:_NAME]
 
 
 @require_GET
@@ -182,7 +167,9 @@ def scenario(request: HttpRequest, pk: int, at: int) -> HttpResponse:
             changes=[{"words": in_words(change), "brief": _brief(change, scores)} for change in one.changes],
             tried=tried,
             difference=tried.difference,
-            headline=None if tried.difference is None else tried.difference.headline(_spoken(one.changes)),
+            headline=None
+            if tried.difference is None
+            else tried.difference.headline([in_words(change) for change in one.changes]),
             people=list(scores.assessors),
             gauges=["weighted", "zero_sum", *(f"anchor:{name}" for name in scores.assessors)],
             pairs=[
