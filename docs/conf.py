@@ -49,6 +49,8 @@ def of_the_theme(colours: dict[str, str]) -> dict[str, str]:
         "color-background-border": "rule",
         "color-brand-primary": "ink",
         "color-brand-content": "ink",
+        "color-link-underline": "ink-3",
+        "color-link-underline--visited": "ink-3",
         "color-link--visited": "ink",
         "color-link--visited--hover": "ink",
     }

@@ -54,7 +54,7 @@ def test_a_mistyped_score_is_named_with_what_would_come_out(factor: float, words
     label, assessor = panel.objects[panel.object_index[30]], panel.assessors[panel.assessor_index[30]]
     assert found.where is not None
     assert f"{assessor} on {label}" in found.where
-    assert f"{assessor} gave {label} {panel.score[30] * factor:g}." in found.message
+    assert f"{assessor} gave {label} a score of {panel.score[30] * factor:g}." in found.message
     entered, corrected, left_out = found.outcomes
     assert corrected.case == f"{panel.score[30]:g}, {words}"
     right = decided(eh.calibrate(panel), 10)
@@ -83,7 +83,7 @@ def test_a_score_that_looks_mistyped_and_is_confirmed_stops_nothing_and_is_noted
         found = alerts(eh.calibrate(eh.read_panel(file, corrections={place: text})))
         assert ("mistyped" in [one.kind for one in found]) is not is_confirmed
         noted = [one.message for one in found if one.level == "note" and one.kind == "far_score"]
-        assert [f"Row {row}: Farouk gave P32 440." in one for one in noted] == [True] * is_confirmed
+        assert [f"Row {row}: Farouk gave P32 a score of 440." in one for one in noted] == [True] * is_confirmed
     other = eh.calibrate(eh.read_panel(file, corrections={f"{row - 1}:score": "50"}))
     assert only(alerts(other), "mistyped").level == "stop"
 
@@ -159,7 +159,7 @@ def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
     assert now.inside, "somebody must be in for this test to say anything"
     assert set(other.inside) != set(now.inside)
     assert found.level == "check"
-    assert f"{', '.join(now.inside)} are not in" in found.headline
+    assert f"{now.inside[0]}, {now.inside[1]} and {now.inside[2]} are not in" in found.headline
     assert found.doubtful == now.inside
     assert now.headline(by_method=True) == "3 proposals are in by this method; 18 compete for the other 7 places"
     assert now.brief(by_method=True) == "3 in by this method; 18 compete for 7 of 10 places"
@@ -195,19 +195,27 @@ def test_another_method_by_which_few_open_places_change_is_a_note_and_many_a_che
                 assert (one.level == "note") == (is_small or not is_clearly_better(other.fit, fit))
                 if is_same and one.level == "check":
                     swapped.append(one)
-                    assert one.headline.endswith(f"{len(new)} of the 8 places go to others")
-                    assert set(one.lines[0][0].partition(" would take ")[0].removeprefix("Objects ").split(", ")) == new
+                    assert one.headline.endswith(f"{len(new)} of the first 8 are others")
+                    named_new = one.lines[0][0].removeprefix("Its first 8 have ").partition(" instead of ")[0]
+                    assert set(re.findall(r"\d+", named_new)) == new
                 assert not is_clearly_better(fit, other.fit)
-                assert bool(one.beside) == (one.level == "check")
+                assert bool(one.beside) == (one.level == "check" or not is_same)
                 gone = [label for label in decision.inside if label not in other.inside]
                 assert list(one.doubtful) == (gone if one.level == "check" else [])
                 assert ("slightly prefer" in one.headline) == (not is_clearly_better(other.fit, fit))
                 if one.level == "note":  # who changes is named, not only that some do
-                    changed = {*gone, *(label for label in other.inside if label not in decision.inside)}
-                    lead = one.lines[-1][0].partition(". ")[2] if len(one.lines) > 1 else ""
-                    words = set(re.findall(r"\d+", lead))
-                    assert words == changed
-                    named += len(changed)
+                    then = {row.object: row.status for row in other.standings}
+                    told = {"in": "in", "undecided": "open", "out": "out"}
+                    for row in decision.standings:
+                        now = then[row.object]
+                        clause = rf"\b{row.object}\b[^.]* (is|are) {told[str(now)]}, not {told[str(row.status)]}"
+                        is_named = re.search(clause, one.lines[-1][0]) is not None and len(one.lines) > 1
+                        moved = [each for each in decision.standings if then[each.object] != each.status]
+                        if len(moved) <= 6:
+                            assert is_named == (now != row.status)
+                        is_told = re.search(clause, one.beside) is not None
+                        assert is_told == (now != row.status and "in" in (now, row.status))
+                        named += is_told
                 levels.append(one.level)
     assert {"note", "check"} == set(levels)
     assert named, "some note must change who is in for this test to say anything"
@@ -245,7 +253,10 @@ def test_the_remedy_for_idle_confidence_is_the_method_that_the_scores_support() 
     assert advised is not None
     assert not advised.model.uses_confidence, "the scores must support another for this test to say anything"
     found = alerts(fit, decided(fit, 10), comparison=compared)
-    assert asked_by(advised.model) in only(found, "confidence").remedy
+    assert asked_by(advised.model) in only(found, "other_method").remedy
+    assert only(found, "confidence").remedy == "The other method, which the scores support, ignores it."
+    alone = only(alerts(fit, comparison=compared), "confidence")  # no decision, and so no alert of another method
+    assert asked_by(advised.model) in alone.remedy
 
 
 def test_a_method_that_gains_too_little_for_its_unknowns_is_not_supported_and_the_reason_says_so() -> None:

@@ -160,7 +160,7 @@ def test_alerts_come_before_the_answer_and_notes_after_it(names: Path) -> None:
 
 def test_a_score_that_must_be_checked_leaves_no_decision(typo: Path) -> None:
     told = run("rank", typo, "--top", 10)
-    assert told.startswith("No decision yet: one score must be checked.\n  Row 8: Castellano gave P03 8800.")
+    assert told.startswith("No decision yet: one score must be checked.\n  Row 8: Castellano gave P03 a score of 8800.")
     words = (
         "8800, as entered",
         "88, two zeros too many",
@@ -199,7 +199,7 @@ def test_until_a_score_is_checked_every_door_shows_the_decision_without_it(typo:
 @pytest.mark.parametrize("command", ["check", "calibrate", "compare", "influence", "next"])
 def test_commands_without_a_decision_say_it_first_too(typo: Path, command: str) -> None:
     told = run(command, typo, *(["--quick"] if command == "compare" else []))
-    first = told.index("Stop: one score must be checked.\n  Row 8: Castellano gave P03 8800.")
+    first = told.index("Stop: one score must be checked.\n  Row 8: Castellano gave P03 a score of 8800.")
     assert first < told.index("What follows is provisional")
     assert first < 200
 

@@ -1106,3 +1106,17 @@ def test_a_panel_of_one_criterion_is_a_panel() -> None:
     np.testing.assert_array_equal(
         eh.calibrate(alone).values.estimate, eh.calibrate(panel.of_criterion("merit")).values.estimate
     )
+
+
+def test_groups_of_one_criterion_alone_are_not_those_of_the_panel() -> None:
+    objects, assessors = [0, 0, 1, 1, 2, 2, 3, 3, 1], [0, 1, 0, 1, 2, 3, 2, 3, 2]
+    rows = [(o, a, "merit") for o, a in zip(objects, assessors, strict=True)]
+    rows += [(o, a, "style") for o, a in zip(objects[:-1], assessors[:-1], strict=True)]  # nobody joins the halves
+    frame = pl.DataFrame(rows, schema=["object", "assessor", "criterion"], orient="row")
+    panel = Panel.from_frame(frame.with_columns(score=np.random.default_rng(1).normal(size=len(rows))))
+    fit = calibrate_criteria(panel, per_component=True).combined
+    assert fit.connectivity.is_connected
+    [alert] = [one for one in eh.alerts(fit) if one.kind == "groups"]
+    assert "All criteria together would join them; one of the criteria alone does not." in str(alert.lines)
+    assert "Group 1" not in str(alert.lines)
+    assert "further scores" not in alert.remedy

@@ -25,3 +25,25 @@ def test_any_numbers_have_a_scale_with_ticks_within_it(numbers: list[float | Non
     assert all(0 <= place <= 100 for place in places)
     for one in numbers:
         assert one is None or math.isnan(one) or 0 <= float(found.at(one).removesuffix("%")) <= 100
+
+
+POINTS = st.lists(st.floats(-100, 100), min_size=2, max_size=6)
+
+
+@given(POINTS, st.floats(0, 400))
+def test_a_scale_is_as_long_as_asked_about_the_same_middle(numbers: list[float], length: float) -> None:
+    short, long = axis(numbers), axis(numbers, length=length)
+    assert math.isclose(long.high - long.low, max(length, short.high - short.low), rel_tol=1e-9)
+    assert math.isclose(long.low + long.high, short.low + short.high, abs_tol=1e-9)
+
+
+@given(POINTS, POINTS)
+def test_a_value_stands_in_a_window_where_it_stands_on_the_scale_of_the_part(
+    few: list[float], more: list[float]
+) -> None:
+    part, whole = axis(few), axis([*few, *more])
+    start, width = (float(one.removesuffix("%")) for one in whole.window(part))
+    assert start <= 0.01
+    for value in few:
+        there, here = (float(scale.at(value).removesuffix("%")) for scale in (whole, part))
+        assert math.isclose(start + there / 100 * width, here, abs_tol=0.02 + 1e-4 * width)

@@ -88,7 +88,7 @@ def test_the_panel_ticks_the_method_where_the_scores_support_another() -> None:
 
 def test_under_a_stop_the_panel_writes_what_it_resolves() -> None:
     said = form_in(render(PAGES["slipped"]()))
-    assert "gave object 3 6000. □ right as entered □ should be ____ □ left out; asked by ____" in said
+    assert "gave object 3 a score of 6000. □ right as entered □ should be ____ □ left out; asked by ____" in said
     assert "Resolved, for the panel" in said
     said = form_in(render(PAGES["apart"]()))
     assert "□ Wait until a further score joins the groups" in said

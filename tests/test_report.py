@@ -218,7 +218,9 @@ def test_sentences_of_a_page_stand_apart_and_methods_are_called_by_words() -> No
     page = render(make_report(eh.calibrate(thin), comparison=False))
     assert "have read. Comparisons hang by a thread" in re.sub(r"\s+", " ", page)
     page = render(make_report(eh.calibrate(demo()), candidates=[eh.Refinements(shrink=True)]))
-    assert page.count("Calibration with confidence, shrunk to the mean</th>") == 2  # for statisticians too
+    name = "Calibration with confidence, shrunk to the mean"
+    assert page.count(f"{name} (smallest error, lead too small to count)</th>") == 1
+    assert page.count(f"{name}</th>") == 1  # for statisticians
     shown = re.sub(r"<pre.*?</pre>|<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL)
     assert not re.findall(r"\b(?:cwc|iba|cwa)\b", shown.split('"use strict"')[0])
 
@@ -355,7 +357,8 @@ def test_nothing_found_is_not_said_where_a_note_or_the_decision_contradicts_it()
     assert not shrunk.verdict.inside
     count = len(shrunk.verdict.undecided)
     assert shrunk.clear.startswith(
-        f"No single score, assessor or method explains this: the scores are too few to separate {count} proposals."
+        f"Nothing needs checking: {count} proposals are open because scores are few, not because of one score, "
+        "assessor or method."
     )
     fit, decision = shrunk.fit, shrunk.verdict
     note = Alert("note", "other_method", "The scores slightly prefer another method")
@@ -363,12 +366,15 @@ def test_nothing_found_is_not_said_where_a_note_or_the_decision_contradicts_it()
         "comparison": eh.compare(fit.panel, candidates=[]),
         "deletions": eh.without_assessors(eh.calibrate(demo()), top=10),
     }
-    assert "score or assessor explains" in all_clear([note], fit, decision, **given)
+    assert "not because of one score or assessor." in all_clear([note], fit, decision, **given)
     settled = eh.decide(eh.rank(eh.calibrate(demo())), 40)
     assert settled.inside
     assert not settled.undecided
-    assert all_clear([note], fit, settled, **given).startswith("No check is needed. One note stands below. Looked at:")
-    assert all_clear([note, note], fit, settled, **given).startswith("No check is needed. 2 notes stand below.")
+    told = all_clear([note], fit, settled, **given)
+    assert told.startswith("Nothing needs checking. Looked at:")
+    assert told.endswith("A note below: the scores slightly prefer another method.")
+    both = all_clear([note, Alert("note", "beyond_scale", "1 value lies beyond")], fit, settled, **given)
+    assert both.endswith("2 notes below: the scores slightly prefer another method; 1 value lies beyond.")
     assert all_clear([], fit, settled, **given).startswith("Nothing was found that speaks against this result.")
 
 
@@ -651,6 +657,90 @@ def test_a_click_on_a_heading_sorts_the_whole_table(tmp_path: Path) -> None:
         assert max(off) < 0.1  # rows that were folded away stand on the scale of the others
         page.fill(".find input", "P28")
         assert page.locator("#ranks tbody th:visible").all_inner_texts() == ["P28"]
+
+
+def named(objects: int, name: str = "The proposal of a long name") -> Panel:
+    """Return a panel of two assessors in which values fall from the first object to the last."""
+    at = np.arange(objects)
+    scores = np.concatenate([80 - 3.0 * at + (at % 3), 78 - 3.0 * at - (at % 2)])
+    labels = [f"{name} {one + 1}" for one in at]
+    return Panel.from_arrays(np.tile(at, 2), np.repeat([0, 1], objects), scores, objects=labels)
+
+
+@pytest.mark.slow
+def test_a_screen_shows_the_scale_that_unfolded_rows_need_and_paper_one_for_all(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    fit = eh.calibrate(named(10))
+    eh.report(fit, path, top=4, comparison=False)
+    where = """rows => rows.map((row) => {
+        const [dot, cell] = ["circle.dot", "td.g"].map((one) => row.querySelector(one).getBoundingClientRect());
+        return [Number(row.querySelector("td.v").textContent), (dot.left + dot.right) / 2, cell.left, cell.right];
+    })"""
+    with open_browser() as context:
+        page = context.new_page()
+        page.goto(path.as_uri())
+        for width in (1100, 768, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            value, x, left, right = np.transpose(page.eval_on_selector_all("#ranks tr[data-status]:visible", where))
+            assert 4 < len(value) < 10
+            assert np.all((left < x) & (x < right))
+            slope, start = np.polyfit(value, x, 1)
+            assert np.abs(slope * value + start - x).max() < 1
+            assert np.ptp(x) > 0.5 * (right - left)[0]
+        page.emulate_media(media="print")
+        value, x, *_ = np.transpose(page.eval_on_selector_all("#ranks tr[data-status]:visible", where))
+        assert len(value) == 10
+        slope, start = np.polyfit(value, x, 1)
+        assert np.abs(slope * value + start - x).max() < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objects", [20, 70])
+@pytest.mark.parametrize("has_script", [True, False])
+def test_on_a_phone_a_name_in_the_table_opens_its_object_wherever_it_is_folded(
+    objects: int, has_script: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.html"
+    panel = named(objects, "P")
+    eh.report(eh.calibrate(panel), path, top=4, comparison=False)
+    with open_browser() as context:
+        phone = context.browser.new_context(
+            offline=True, java_script_enabled=has_script, viewport={"width": 390, "height": 844}
+        )
+        page = phone.new_page()
+        page.goto(path.as_uri())
+        name = panel.objects[2]
+        body = page.locator("details.object > div").filter(has=page.locator("h3", has_text=f"{name} is "))
+        assert not body.is_visible()
+        link = page.locator("#ranks tbody a", has_text=re.compile(f"^{re.escape(name)}$"))
+        for _ in range(2 if has_script else 1):  # also after it was closed again
+            link.click()
+            body.wait_for(state="visible")
+            assert 0 <= body.bounding_box()["y"] < 844
+            page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = false; })")
+
+
+def test_groups_that_cannot_be_compared_are_drawn_with_points_of_one_width() -> None:
+    rows = [
+        ("A", 0, 90.0),
+        ("A", 1, 92.0),
+        ("B", 0, 40.0),
+        ("B", 1, 44.0),
+        ("C", 2, 60.0),
+        ("C", 3, 62.0),
+        ("D", 2, 61.0),
+    ]
+    names = "ABCD"
+    panel = Panel.from_arrays(
+        [names.index(one) for one, *_ in rows], [one for _, one, _ in rows], [one for *_, one in rows]
+    )
+    fit = eh.calibrate(panel, per_component=True)
+    groups = table_of(fit, standings(fit), None).groups
+    assert len(groups) == 2
+    lengths = [scale.high - scale.low for scale, _ in groups]
+    assert lengths[0] == pytest.approx(lengths[1])
+    for one in standings(fit):
+        assert all(groups[one.group][0].has(end) for end in (one.value, one.average))
 
 
 def test_titles_stand_beside_the_objects_on_the_page(tmp_path: Path) -> None:

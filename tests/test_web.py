@@ -141,7 +141,7 @@ def test_a_score_that_looks_mistyped_is_kept_or_taken_as_it_was_meant(chair: Any
     chair.post(f"/panels/{panel}/reading/correct", sent | {"keep": "1"})
     page = seen(chair, f"/panels/{panel}/")
     assert "No decision yet" not in heading(page)
-    assert f"Row {row[1]}: Farouk gave P32 440." in text(page)
+    assert f"Row {row[1]}: Farouk gave P32 a score of 440." in text(page)
     assert "was confirmed" in text(page)
     assert f"Row {row[1]}, score: 440 is right" in text(page)
     settled(lambda: chair.get(chair.post(f"/panels/{panel}/freeze").url, follow=True))
@@ -179,6 +179,93 @@ def test_the_page_of_reading_names_a_score_that_is_far_off_and_corrects_it_there
     assert "looks mistyped" not in page
     assert f"{cells[2]} {meant} asked" in page
     assert '<button class="button" name="go"' in seen(chair, place).content.decode()
+
+
+def typed_wrong(chair: Any) -> int:
+    """Return a panel in which a score has a digit too many, with ten places."""
+    panel = opened(chair, "typo.csv", demo_path().read_bytes().replace(b"P32,Farouk,44", b"P32,Farouk,440"))
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    chair.post(f"/panels/{panel}/choices", {"places": "10"})
+    return panel
+
+
+def test_what_is_said_of_assessors_is_what_comes_out_without_a_score_that_must_be_checked(
+    chair: Any, tmp_path: Path
+) -> None:
+    lines = demo_path().read_text("utf-8").splitlines()
+    left = [line for line in lines if not line.startswith("P32,Farouk,44")]
+    assert len(left) == len(lines) - 1
+    panel, clean = typed_wrong(chair), opened(chair, "clean.csv", "\n".join(left).encode())
+    file = tmp_path / "clean.csv"
+    file.write_text("\n".join(left), "utf-8")
+    fit = eh.calibrate(eh.read_panel(file))
+    told = eh.reliability(fit)
+    assert told.assessors is not None
+    assert told.shares is not None
+    page = text(seen(chair, f"/panels/{panel}/assessors"))
+    luck = told.shares.estimate[list(told.shares.labels).index("bias")]
+    assert f"{100 * luck:.0f}% of the differences between plain averages" in page
+    for at, one in enumerate(told.assessors):
+        numbers = " ".join(f"{number:.2f}" for number in (one.slope, one.infit, one.agreement, one.spread) if number)
+        verdict = one.verdict.replace("too few scores to tell", "the scores cannot tell")
+        assert f"{one.assessor} {verdict} {one.scores} {numbers}".replace("-", "−") in page
+        bias = f"{fit.biases.estimate[list(fit.biases.labels).index(one.assessor)]:+.1f}".replace("-", "−")
+        assert re.search(rf"{one.assessor} {re.escape(bias)} ", page)
+        verdict = f"{verdict[0].upper()}{verdict[1:]}"
+        assert f"Verdict {verdict}" in text(seen(chair, f"/panels/{panel}/assessors/{at}"))
+    same = text(seen(chair, f"/panels/{clean}/assessors"))
+    assert page[page.index("Bias is how") :] == same[same.index("Bias is how") :]
+
+
+def test_nothing_is_offered_to_try_before_a_stop_is_settled(chair: Any, demo: int) -> None:
+    panel = typed_wrong(chair)
+    offers = {"": "What if …", "objects/3": "Try another score", "assessors/2": "Try what comes out without"}
+    for place, offer in offers.items():
+        assert offer in text(seen(chair, f"/panels/{demo}/{place}"))
+        assert offer not in text(seen(chair, f"/panels/{panel}/{place}"))
+    page = text(seen(chair, f"/panels/{panel}/what-if"))
+    assert re.search(
+        r"Stop Row \d+: Farouk gave P32 a score of 440\. Until that is settled nothing can be compared\.", page
+    )
+
+
+def test_scores_in_a_column_have_as_many_decimals(chair: Any) -> None:
+    rows = [f"{o},{who},{score}" for o, who, score in zip("aabbcc", "xyxyxy", (5.25, 6, 6.5, 8, 3, 4), strict=True)]
+    panel = opened(chair, "fine.csv", "\n".join(["object,assessor,score", *rows]).encode())
+    page = text(seen(chair, f"/panels/{panel}/assessors/1"))
+    assert [one in page for one in ("a 6.00 ", "b 8.00 ", "c 4.00 ")] == [True] * 3
+    assert re.search(r"x 5\.25 .* y 6\.00 ", text(seen(chair, f"/panels/{panel}/objects/0")))
+
+
+def test_titles_on_assessors_name_nobody_of_whom_nothing_is_said(chair: Any) -> None:
+    random = np.random.default_rng(4)
+    rows = []
+    for group, (who, first) in enumerate(((("Ana", "Ben", "Cleo", "Dan"), 0), (("Eva", "Finn", "Gus", "Hana"), 12))):
+        for o in range(12):
+            two = random.choice(4, 2, replace=False)
+            rows += [f"{o + first + 1},{who[w]},{random.normal(6 + group, 1.5):.1f}" for w in two]
+    panel = opened(chair, "apart.csv", "\n".join(["object,assessor,score", *rows]).encode())
+    page = seen(chair, f"/panels/{panel}/assessors")
+    assert heading(page) == "All 8 assessors score like their group"
+    assert "1 assessor is consistent with the others; for 7 the scores cannot tell</h2>" in page.content.decode()
+
+
+def test_a_long_list_of_assessors_opens(chair: Any) -> None:
+    random = np.random.default_rng(1)
+    value, rows = random.normal(60, 9, 60), []
+    for o in range(60):
+        some = random.choice(30, 5, replace=False)
+        rows += [f"{o},Somebody Named {w:02d},{value[o] + random.normal(0, 3):.0f}" for w in some]
+    panel = opened(chair, "many.csv", "\n".join(["object,assessor,score", *rows]).encode())
+    page = seen(chair, f"/panels/{panel}/assessors").content.decode()
+    told = re.search(r"<dt>Consistent <span class=.quiet.>(\d+)</span></dt><dd>(.*?)</dd>", page)
+    assert told is not None
+    first, _fold, rest = told[2].partition("<details")
+    more = re.search(r"<summary>(\d+) more", rest)
+    assert more is not None
+    assert int(told[1]) == first.count("<a ") + rest.count("<a ") > 20
+    assert int(more[1]) == rest.count("<a ")
+    assert len(re.sub(r"<[^>]*>", "", first)) < 200
 
 
 def test_a_verdict_on_an_assessor_with_many_scores_does_not_say_that_they_are_few(chair: Any, demo: int) -> None:
@@ -268,9 +355,9 @@ def test_under_the_headline_stands_what_the_method_that_the_scores_support_decid
     other = eh.refine(eh.demo(), eh.Refinements(shrink=True))
     made = eh.decide(eh.rank(other, top=10), 10)
     headline = made.headline()
-    words = f"By the one that the scores support, {headline[0].lower()}{headline[1:]}."
+    words = f"By the method that predicts better, {headline[0].lower()}{headline[1:]}."
     page = text(seen(chair, f"/panels/{demo}/"))
-    assert f"That is by the method chosen. {words}" in page
+    assert f"That is by calibration with confidence, used here. {words}" in page
 
 
 def test_pages_of_groups_speak_of_groups(chair: Any) -> None:
@@ -287,7 +374,9 @@ def test_pages_of_groups_speak_of_groups(chair: Any) -> None:
         text(seen(chair, f"/panels/{panel}/assessors/2")),
     )
     assert "New scenario of your own" not in text(seen(chair, f"/panels/{panel}/what-if"))
-    assert "See what must be checked" in text(seen(chair, f"/panels/{panel}/what-if"))
+    page = text(seen(chair, f"/panels/{panel}/what-if"))
+    assert "Stop The panel falls into 2 groups that cannot be compared. Until that is settled nothing can be" in page
+    assert "Settle it on the page Decision" in page
 
 
 def test_how_far_apart_scores_are_is_the_difference_of_what_is_shown(chair: Any, demo: int) -> None:

@@ -254,6 +254,21 @@ def called_some(labels: Sequence[object], noun: str, most: int = NAMED) -> str:
     return f"{term(noun) if len(labels) == 1 else plural(noun)} {named}" if are_bare else named
 
 
+def together(labels: Sequence[object], noun: str, most: int = NAMED) -> str:
+    """Return labels as a sentence has them that goes on about them: with an "and" before the last.
+
+    Examples
+    --------
+    >>> together(["A", "B", "C"], "proposal"), together(["5", "78"], "proposal"), together(["A"], "proposal")
+    ('A, B and C', 'proposals 5 and 78', 'A')
+    """
+    named = called_some(labels, noun, most)
+    if not 1 < len(labels) <= most + 1:
+        return named
+    last = str(labels[-1])
+    return phrase("{most} and {last}", most=named[: -len(last) - 2], last=last)
+
+
 def printable(text: object) -> str:
     r"""Return text in one line, with control characters made visible so that no label can steer a terminal.
 

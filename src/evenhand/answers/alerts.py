@@ -25,6 +25,7 @@ from evenhand.words import (
     called_some,
     count_of,
     decimals,
+    lowered,
     name_some,
     number,
     phrase,
@@ -194,7 +195,7 @@ def alerts(
         found += _thin(decision)
         found += _tie(decision)
     found += _agreement(fit, decision)
-    found += _confidence(fit, comparison)
+    found += _confidence(fit, comparison, any(one.kind == "other_method" for one in found))
     found += _beyond(fit)
     order = ("stop", "check", "note")
     return sorted(found, key=lambda one: order.index(one.level))
@@ -231,7 +232,7 @@ def all_clear(
     said = [_nothing_found(found, decision, bool(deletions) and looked[0][0], comparison is not None)]
     if things:
         said.append(phrase("Looked at: {things}.", things="; ".join(things)))
-    return " ".join(said)
+    return " ".join([*said, _named_notes(found)]).strip()
 
 
 def _nothing_found(found: Sequence[Alert], decision: Decision | None, each: bool, methods: bool) -> str:
@@ -239,28 +240,32 @@ def _nothing_found(found: Sequence[Alert], decision: Decision | None, each: bool
 
     ``each`` is whether every score and every assessor was looked at, ``methods`` whether methods were.
     """
-    noted = [phrase("One note stands below.")] if len(found) == 1 else []
-    if len(found) > 1:
-        noted = [phrase("{count} notes stand below.", count=f"{len(found):,}")]
     if decision is not None and each and _separates_little(decision):
         told = {"things": count_of(len(decision.undecided), decision.fit.panel.noun)}
-        alone = phrase(
-            "No single score or assessor explains this: the scores are too few to separate {things}.", **told
-        )
         if methods and not any(one.kind == "other_method" for one in found):
-            alone = phrase(
-                "No single score, assessor or method explains this: the scores are too few to separate {things}.",
+            return phrase(
+                "Nothing needs checking: {things} are open because scores are few, not because of one score, assessor "
+                "or method.",
                 **told,
             )
-        return " ".join([alone, *noted])
-    if noted:
-        return " ".join([phrase("No check is needed."), *noted])
-    return phrase("Nothing was found that speaks against this result.")
+        return phrase(
+            "Nothing needs checking: {things} are open because scores are few, not because of one score or assessor.",
+            **told,
+        )
+    return phrase("Nothing needs checking.") if found else phrase("Nothing was found that speaks against this result.")
+
+
+def _named_notes(found: Sequence[Alert]) -> str:
+    """Return what notes say in short, where there are any."""
+    named = "; ".join(lowered(one.headline) for one in found)
+    if len(found) == 1:
+        return phrase("A note below: {headline}.", headline=named)
+    return phrase("{count} notes below: {headlines}.", count=f"{len(found):,}", headlines=named) if found else ""
 
 
 def _separates_little(decision: Decision) -> bool:
     """Return whether nobody is in though some compete, or more than twice as many compete as there are places left."""
-    return bool(decision.undecided) and (not decision.inside or len(decision.undecided) > 2 * decision.left)
+    return len(decision.undecided) > 1 and (not decision.inside or len(decision.undecided) > 2 * decision.left)
 
 
 # --- a panel in pieces -----------------------------------------------------------------------------
@@ -268,17 +273,19 @@ def _separates_little(decision: Decision) -> bool:
 
 def _groups(fit: Fit) -> Iterator[Alert]:
     groups = int(fit.values.component.max()) + 1
-    if groups > 1:
-        yield Alert(
-            "stop",
-            "groups",
-            phrase("The panel falls into {groups} groups that cannot be compared", groups=groups),
-            (
-                ("", phrase("Nothing says whether one group is better or its assessors more generous.")),
-                *_group_lines(fit),
-            ),
-            remedy=_joining(fit),
-        )
+    if groups < 2:
+        return
+    lines, remedy = [*_group_lines(fit)], _joining(fit)
+    if fit.connectivity.is_connected:
+        lines = [("", phrase("All criteria together would join them; one of the criteria alone does not."))]
+        remedy = phrase("Ask for the scores that a criterion lacks, or decide by the other criteria.")
+    yield Alert(
+        "stop",
+        "groups",
+        phrase("The panel falls into {groups} groups that cannot be compared", groups=groups),
+        (("", phrase("Nothing says whether one group is better or its assessors more generous.")), *lines),
+        remedy=remedy,
+    )
 
 
 def _group_lines(fit: Fit) -> Iterator[tuple[str, str]]:
@@ -494,9 +501,9 @@ def _slip_line(panel: Panel, at: int) -> tuple[str, str]:
         beside = phrase("The other scores of {object} are {scores}.", object=label, scores=scores)
     told = {"who": assessor, "object": label, "score": _written(panel, panel.score[at])}
     if panel.rows is not None:
-        return phrase("Row {row}: {who} gave {object} {score}.", **told, row=f"{panel.rows[at]:,}"), beside
+        return phrase("Row {row}: {who} gave {object} a score of {score}.", **told, row=f"{panel.rows[at]:,}"), beside
     told["who"] = called(panel.assessors[panel.assessor_index[at]], "Assessor")
-    return phrase("{who} gave {object} {score}.", **told), beside
+    return phrase("{who} gave {object} a score of {score}.", **told), beside
 
 
 def _outcomes(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Iterator[Outcome]:
@@ -647,10 +654,10 @@ def _hanging_line(
     if surprise is not None and surprise[at] < _ODD:
         error = _error(fit, at)
         off = number(abs(error), 1, in_sentence=True)
-        score = {"who": called(who, "Assessor"), "score": _written(panel, panel.score[at]), "points": off}
-        odd = phrase("{who}’s {score} is {points} points below what all other scores predict", **score)
+        score = {"who": its, "score": _written(panel, panel.score[at]), "points": off}
+        odd = phrase("The {score} from {who} is {points} points below what all other scores predict", **score)
         if error > 0:
-            odd = phrase("{who}’s {score} is {points} points above what all other scores predict", **score)
+            odd = phrase("The {score} from {who} is {points} points above what all other scores predict", **score)
         without = phrase("without {who} the rank rises from {before} to {after}.", **told)
         if is_in:
             without = phrase("without {who} the rank falls from {before} to {after}.", **told)
@@ -756,8 +763,11 @@ def _agreement(fit: Fit, decision: Decision | None) -> Iterator[Alert]:
         )
 
 
-def _confidence(fit: Fit, comparison: Comparison | None) -> Iterator[Alert]:
-    """Say where the scores contradict that declared confidence tells anything."""
+def _confidence(fit: Fit, comparison: Comparison | None, is_advised: bool) -> Iterator[Alert]:
+    """Say where the scores contradict that declared confidence tells anything.
+
+    ``is_advised`` is whether another alert says how the method that the scores support is asked for.
+    """
     if comparison is None:
         return
     from evenhand.answers.support import worth_of_confidence
@@ -776,11 +786,11 @@ def _confidence(fit: Fit, comparison: Comparison | None) -> Iterator[Alert]:
                 "" if is_off else phrase("Counting them more gains nothing."),
             ),
         ),
-        remedy=_uncounted(fit, comparison),
+        remedy=_uncounted(fit, comparison, is_advised),
     )
 
 
-def _uncounted(fit: Fit, comparison: Comparison) -> str:
+def _uncounted(fit: Fit, comparison: Comparison, is_advised: bool) -> str:
     """Return how declared confidence is made to count for nothing: by the method that the scores support, if that."""
     from evenhand.answers.support import asked_by, supported
 
@@ -788,6 +798,8 @@ def _uncounted(fit: Fit, comparison: Comparison) -> str:
     other = next((row.fit for row in comparison.methods if row.method == advised), None)
     if other is None or other.model.uses_confidence:
         return phrase("Let it count for nothing: `{option}`.", option=argument("power", 0))
+    if is_advised:
+        return phrase("The other method, which the scores support, ignores it.")
     return phrase(
         "Let it count for nothing: `{option}`, the method that the scores support.", option=asked_by(other.model)
     )

@@ -251,29 +251,7 @@ class Reliability(frames.Shown):
         return [*said, *self._verdicts()]
 
     def _verdicts(self) -> list[str]:
-        if not self.assessors:
-            return []
-        who: dict[str, list[str]] = {}
-        for one in self.assessors:
-            who.setdefault(one.verdict, []).append(one.assessor)
-        told = []
-        if consistent := len(who.pop("consistent", [])):
-            told.append(
-                phrase("All {count} assessors are consistent with each other", count=f"{consistent:,}")
-                if consistent == len(self.assessors) > 1
-                else phrase("1 assessor is consistent with the others")
-                if consistent == 1
-                else phrase("{count} assessors are consistent with the others", count=f"{consistent:,}")
-            )
-        order = ("erratic", "bunched", "other ranking")
-        told += [f"{phrase(verdict)}: {name_some(who[verdict])}" for verdict in order if verdict in who]
-        odd = sum(len(who.get(verdict, ())) for verdict in order)
-        if 0 < odd <= _BY_CHANCE * len(self.assessors):
-            told[-1] = phrase("{verdicts}, about as many as chance alone would give", verdicts=told[-1])
-        if unknown := who.get("too few scores to tell"):
-            names = name_some(unknown)
-            told.append(phrase("for {count} the scores cannot tell: {names}", count=f"{len(unknown):,}", names=names))
-        return [f"{sentence('; '.join(told))}."]
+        return [verdicts_words([(one.assessor, one.verdict) for one in self.assessors])] if self.assessors else []
 
     def __str__(self) -> str:
         lines = [self.sentence, ""]
@@ -317,6 +295,35 @@ def _lines(table: Table) -> list[str]:
         f"{label:<28}{number(estimate):>8}{end}"
         for label, estimate, end in zip(table.labels, table.estimate.tolist(), ends, strict=True)
     ]
+
+
+def verdicts_words(given: Sequence[tuple[str, str]], *, is_title: bool = False) -> str:
+    """Return verdicts on assessors in a sentence; a title names nobody on whom there is none."""
+    who: dict[str, list[str]] = {}
+    for assessor, verdict in given:
+        who.setdefault(verdict, []).append(assessor)
+    told = []
+    if consistent := len(who.pop("consistent", [])):
+        told.append(
+            phrase("All {count} assessors are consistent with each other", count=f"{consistent:,}")
+            if consistent == len(given) > 1
+            else phrase("1 assessor is consistent with the others")
+            if consistent == 1
+            else phrase("{count} assessors are consistent with the others", count=f"{consistent:,}")
+        )
+    order = ("erratic", "bunched", "other ranking")
+    told += [f"{phrase(verdict)}: {name_some(who[verdict])}" for verdict in order if verdict in who]
+    odd = sum(len(who.get(verdict, ())) for verdict in order)
+    if 0 < odd <= _BY_CHANCE * len(given):
+        told[-1] = phrase("{verdicts}, about as many as chance alone would give", verdicts=told[-1])
+    if unknown := who.get("too few scores to tell"):
+        known = {"count": f"{len(unknown):,}", "names": name_some(unknown)}
+        told.append(
+            phrase("for {count} the scores cannot tell", **known)
+            if is_title
+            else phrase("for {count} the scores cannot tell: {names}", **known)
+        )
+    return f"{sentence('; '.join(told))}."
 
 
 def reliability(found: Fit | CriteriaFit) -> Reliability:

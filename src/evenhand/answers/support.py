@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from evenhand.answers.advice import NOTHING, Recommendation, mean_loss
-from evenhand.answers.decision import Decision
+from evenhand.answers.decision import Decision, Status
 from evenhand.answers.heldout import BRIDGE, cell_of, held_out, leverages
+from evenhand.look import status_word
 from evenhand.models.fit import Fit, Model
-from evenhand.words import argument, called_some, count_of, lowered, number, phrase, sentence
+from evenhand.words import argument, cited, count_of, lowered, number, phrase, sentence, together
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison, MethodRow
 
-_SURE: Final = 3.0
+SURE: Final = 3.0
 """Standard errors by which a refinement must gain before the scores are said to support it."""
 
 _IDLE: Final = 2.58
@@ -72,8 +73,7 @@ def rule(fit: Fit, comparison: Comparison) -> str:
         return phrase("Of methods about as good as each other the simplest is supported.")
     names = {row.method: row.fit.name for row in comparison.methods if row.fit is not None}
     return phrase(
-        "{method} is not beyond doubt for all that it assumes besides; of the methods that assume less the one that "
-        "predicts best is taken, however little it is ahead.",
+        "{method} is ahead, but by too little for all that it assumes; of the simpler methods the best is preferred.",
         method=sentence(names[first]),
     )
 
@@ -115,7 +115,7 @@ def _clearly(comparison: Comparison) -> Recommendation:
         return advised
     best = min(plain, key=lambda method: plain[method][0])
     gain, error = plain[best][0] - behind[chosen.method][0], plain[best][1]
-    needed = max(NOTHING + _unknowns(chosen), _SURE * error)
+    needed = max(NOTHING + _unknowns(chosen), SURE * error)
     if gain > needed:
         return advised
     named = {row.method: row.fit.name for row in comparison.methods if row.fit is not None}
@@ -147,11 +147,11 @@ def method_means(method: str, confidence: str) -> str:
     Examples
     --------
     >>> method_means("cwc+shrunk", "none")
-    'values are shrunk towards the mean, most where scores are few'
+    'values are pulled towards the mean of all, most where scores are few'
     """
     means = {
-        "iba": phrase("declared confidence counts for nothing") if confidence != "none" else "",
-        "shrunk": phrase("values are shrunk towards the mean, most where scores are few"),
+        "iba": phrase("declared confidence is ignored") if confidence != "none" else "",
+        "shrunk": phrase("values are pulled towards the mean of all, most where scores are few"),
         "scaled": phrase("each assessor may spread marks more or less than others"),
         "confidences": phrase("each assessor’s scores scatter in their own way"),
         "power": phrase("the scores tell how much declared confidence counts"),
@@ -267,9 +267,9 @@ class Rival:
         noun, gone, new = self.made.fit.panel.noun, self.gone, self.new
         if not gone and not new:
             counts = {"count": f"{len(self.entering):,}", "places": f"{self.made.places:,}"}
-            return phrase("By the method that predicts better, {count} of the {places} places go to others", **counts)
+            return phrase("By the method that predicts better, {count} of the first {places} are others", **counts)
         if gone and new:
-            names = {"gone": called_some(gone, noun, len(gone)), "new": called_some(new, noun, len(new))}
+            names = {"gone": together(gone, noun, len(gone)), "new": together(new, noun, len(new))}
             if sum(map(len, names.values())) <= _SHORT:
                 return phrase("By the method that predicts better, {new} would be in, not {gone}", **names)
             counts = {"gone": f"{len(gone):,}", "new": f"{len(new):,}"}
@@ -289,30 +289,29 @@ class Rival:
         if self.is_weighty:
             said = [one for one in (self._sure(), *self._swapped()) if one]
             return *([(said[0], " ".join(said[1:]))] if said else []), self._nearer(means)
-        that = phrase("That is {method}.", method=self.other.fit.name), sentence(f"{means}.") if means else ""
+        that = phrase("It is {method}", method=self.other.fit.name)
+        which = (f"{that}:", f"{means}.") if means else (f"{that}.", "")
         if not self.changed:
-            return (that,)
-        by_it = phrase("By it {headline}.", headline=lowered(self.other.headline()))
-        if self.gone or self.new:
-            by_it = f"{by_it} {' '.join(self._moved())}"
-        return that, (by_it, " ".join([*self._swapped(), self._sure()]).strip())
+            return (which,)
+        noun = sentence(self.made.fit.panel.noun)
+        moved = [f"{one}." for one in self._moved(lambda labels: together(labels, noun, _NAMED), self.changed)]
+        return which, (" ".join(moved), " ".join(self._swapped()))
 
-    def _moved(self) -> Iterator[str]:
-        """Yield who is no longer in, and who is new, by name."""
-        noun, then = self.made.fit.panel.noun, {one.object: one.status for one in self.other.standings}
-        if self.gone:
-            names = {"names": sentence(called_some(self.gone, noun, _NAMED))}
-            is_one, is_open = len(self.gone) == 1, all(then[label] == "undecided" for label in self.gone)
-            if is_open:
-                yield phrase("{names} becomes open.", **names) if is_one else phrase("{names} become open.", **names)
-            else:
-                yield (
-                    phrase("{names} is no longer in.", **names)
-                    if is_one
-                    else phrase("{names} are no longer in.", **names)
-                )
-        if self.new:
-            yield phrase("{names} would be in.", names=sentence(called_some(self.new, noun, _NAMED)))
+    def _moved(self, called: Callable[[Sequence[str]], str], among: Sequence[str]) -> Iterator[str]:
+        """Yield who of some has another status, those who are in by one of the two first, as a clause each."""
+        then = {one.object: one.status for one in self.other.standings}
+        moves: dict[tuple[Status, Status], list[str]] = {}
+        for one in self.made.standings:
+            now = then[one.object]
+            if one.object in among and one.status is not None and now is not None:
+                moves.setdefault((one.status, now), []).append(one.object)
+        for (before, now), labels in sorted(moves.items(), key=lambda move: "in" not in move[0]):
+            words = {"names": called(labels), "now": status_word(now), "before": status_word(before)}
+            yield (
+                phrase("{names} is {now}, not {before}", **words)
+                if len(labels) == 1
+                else phrase("{names} are {now}, not {before}", **words)
+            )
 
     def _sure(self) -> str:
         """Return who is in by both; empty where nobody is in as it is."""
@@ -321,26 +320,26 @@ class Rival:
             return ""
         if not both:
             return phrase("Nobody is in by both: give no place as certain.")
-        return phrase("In by both: {names}.", names=called_some(both, self.made.fit.panel.noun, _NAMED))
+        return phrase("In by both: {names}.", names=together(both, self.made.fit.panel.noun, _NAMED))
 
     def _swapped(self) -> Iterator[str]:
-        """Yield who would take a place instead of whom."""
+        """Yield who would stand above the line instead of whom: a rank, not a place, as those may be open."""
         noun, entering, leaving = self.made.fit.panel.noun, self.entering, self.leaving
         if entering:
-            names = {"now": sentence(called_some(entering, noun, _NAMED)), "before": called_some(leaving, noun, _NAMED)}
-            yield (
-                phrase("{now} would take a place instead of {before}.", **names)
-                if len(entering) == 1
-                else phrase("{now} would take places instead of {before}.", **names)
-            )
+            names = {"now": together(entering, noun, _NAMED), "before": together(leaving, noun, _NAMED)}
+            names["places"] = f"{self.made.places:,}"
+            if self.made.places == 1:
+                yield phrase("By it {now} is first instead of {before}.", **names)
+            else:
+                yield phrase("Its first {places} have {now} instead of {before}.", **names)
 
     def _nearer(self, means: str) -> tuple[str, str]:
         """Return why it is to be believed: by how much it predicts better, and what sets it apart."""
         far, near = self.errors
-        lead = phrase("It predicts unseen scores better:")
+        lead = phrase("That method predicts unseen scores better:")
         if far is not None and near is not None and near < far and number(near, 1) != number(far, 1):
             told = {"near": number(near, 1), "far": number(far, 1)}
-            lead = phrase("It predicts unseen scores better, off by {near} points instead of {far}:", **told)
+            lead = phrase("That method predicts unseen scores better, off by {near} points instead of {far}:", **told)
         return lead, f"{means or self.other.fit.name}."
 
     @property
@@ -349,19 +348,29 @@ class Rival:
         if not self.changed:
             return phrase("Nothing hangs on the choice; say in the minutes which one was made.")
         return phrase(
-            "Say in the minutes which method was chosen; `{options}` takes this one.",
+            "Say in the minutes which method decides. To use the other: `{options}`.",
             options=asked_by(self.other.fit.model),
         )
 
     @property
     def beside(self) -> str:
-        """What must stand under the headline of the decision, which is not to be read alone; empty for a note."""
-        if not self.is_weighty:
+        """What must stand under the headline of the decision, which is not to be read alone.
+
+        Empty for a note, unless it is of who is in.
+        """
+        if self.is_weighty:
+            return phrase(
+                "That is by {method}, used here. By the method that predicts better, {headline}.",
+                method=self.made.fit.name,
+                headline=lowered(self.other.headline()),
+            )
+        if not self.gone and not self.new:
             return ""
-        headline = lowered(self.other.headline())
-        return phrase(
-            "That is by the method chosen. By the one that the scores support, {headline}.", headline=headline
+        noun = self.made.fit.panel.noun
+        moved = self._moved(
+            lambda labels: cited(labels[0], noun) if len(labels) == 1 else _brief(labels, noun), [*self.gone, *self.new]
         )
+        return phrase("By the method that the scores slightly prefer, {moved}.", moved="; ".join(moved))
 
 
 def rival_of(decision: Decision, comparison: Comparison) -> Rival | None:
@@ -381,7 +390,7 @@ def rival_of(decision: Decision, comparison: Comparison) -> Rival | None:
 
 def _brief(labels: Sequence[str], noun: str) -> str:
     """Return objects for a headline: by name where that is short, else how many they are."""
-    names = called_some(labels, noun, len(labels))
+    names = together(labels, noun, len(labels))
     return names if len(names) <= _SHORT else count_of(len(labels), noun)
 
 

@@ -379,7 +379,7 @@ class Search:
         From a start that is near, the step that gains next to nothing is the last one.
         """
         point = np.array([one.start for one in self.unknowns]) if start is None else start
-        if self._follows and not (is_near and point[self._scales] <= self.low[self._scales]):
+        if self._follows and not is_near:
             point = self._begun(point, is_first=start is None, prior=prior)
         point = self._climbed(point, prior=prior, enough=_ENOUGH if is_near else 0.0)
         ended = self._vanished(point, prior=prior)

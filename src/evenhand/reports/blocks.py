@@ -14,6 +14,7 @@ from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
 from evenhand.answers.explain import Explanation, explain
 from evenhand.answers.support import values_mean
+from evenhand.compiled import Floats
 from evenhand.errors import EvenhandError
 from evenhand.look import STATUS, status_word
 from evenhand.models.fit import Fit
@@ -57,6 +58,9 @@ _SHORT: Final = 5
 
 LONG: Final = 16
 """Labels of more characters than this get more room."""
+
+_CLOSER: Final = 0.85
+"""Where rows shown need less than this share of the scale, a screen shows this part of it alone."""
 
 LEAST: Final = 6
 """Of fewer objects than this a profile of chances shows nothing that the table does not."""
@@ -114,8 +118,9 @@ class Table:
         Rows above the line, and those below it.
     line
         What is said at the line; empty where there is none.
-    axis, mark
-        The scale of the interval bars that are not folded away, and the value at the line.
+    axis, shown, mark
+        The scale of the interval bars on paper, the part of it that a screen shows before folds are opened, and the
+        value at the line.
     groups
         Where groups cannot be compared, the scale of each, and what it is called.
     digits
@@ -127,10 +132,16 @@ class Table:
     parts: tuple[tuple[Rows, ...], tuple[Rows, ...]]
     line: str
     axis: Axis
+    shown: Axis
     mark: float | None
     digits: int
     left_out: int = 0
     groups: tuple[tuple[Axis, str], ...] = ()
+
+    @property
+    def is_closer(self) -> bool:
+        """Whether a screen shows notably less of the scale than paper does."""
+        return self.shown.high - self.shown.low < _CLOSER * (self.axis.high - self.axis.low)
 
     @property
     def is_ranked(self) -> bool:
@@ -172,23 +183,29 @@ def table_of(
     if decision is not None and decision.line is not None:
         mark = sum(one.value for one in decision.line) / 2
     drawn = [one for part in parts for block in part if block.fits or not block.summary for one in block.rows]
+    unfolded = [one for part in parts for block in part if not block.summary for one in block.rows]
     line = "" if decision is None else decision.line_words()
-    return Table(parts, line, _axis(drawn), mark, digits, len(standings) - len(kept), _groups(kept, noun))
+    left_out = len(standings) - len(kept)
+    return Table(parts, line, _axis(drawn), _axis(unfolded), mark, digits, left_out, _groups(kept, noun))
 
 
-def _axis(rows: Sequence[Standing]) -> Axis:
+def _axis(rows: Sequence[Standing], length: float = 0.0) -> Axis:
     """Return a scale for the bars of some rows."""
-    return axis([end for one in rows for end in (one.lower, one.upper, one.average, one.value)])
+    return axis([end for one in rows for end in (one.lower, one.upper, one.average, one.value)], length=length)
 
 
 def _groups(rows: Sequence[Standing], noun: str) -> tuple[tuple[Axis, str], ...]:
-    """Return for each group its own scale, as nothing says how the scales of two compare, and its name and size."""
+    """Return for each group its own scale, as nothing says how the scales of two compare, and its name and size.
+
+    A point is as wide in all of them.
+    """
     count = max((one.group for one in rows), default=0) + 1
     if count == 1:
         return ()
     members = [[one for one in rows if one.group == group] for group in range(count)]
+    length = max(one.high - one.low for one in map(_axis, members))
     return tuple(
-        (_axis(some), phrase("Group {group}, {things}", group=at + 1, things=count_of(len(some), noun)))
+        (_axis(some, length), phrase("Group {group}, {things}", group=at + 1, things=count_of(len(some), noun)))
         for at, some in enumerate(members)
     )
 
@@ -552,6 +569,18 @@ def declared_words(panel: Panel) -> list[str]:
     return ["" if one is None else phrase(one) if isinstance(one, str) else f"{one:.3g}" for one in declared(panel)[1]]
 
 
+def score_decimals(scores: Floats) -> int | None:
+    """Return how many decimals a column of scores needs, so that all have as many; None where three are too few.
+
+    Examples
+    --------
+    >>> [score_decimals(np.array(scores)) for scores in ([64.0, 71.0], [6.0, 6.5, 8.25], [6.0, 1 / 3])]
+    [0, 2, None]
+    """
+    reach = 1e-9 * float(np.abs(scores).max(initial=1.0))
+    return next((digits for digits in range(4) if np.abs(scores - np.round(scores, digits)).max() <= reach), None)
+
+
 @dataclass(frozen=True, slots=True)
 class Assessor:
     """One assessor: bias with its interval, and how that reads."""
@@ -593,7 +622,12 @@ def assessors_words(assessors: Sequence[Assessor], digits: int) -> str:
     if not assessors:
         return ""
     if assessors[-1].group:
-        return phrase("How many points each assessor gives above or below the group")
+        counts = {"count": f"{sum(bool(one.side) for one in assessors):,}", "all": f"{len(assessors):,}"}
+        if any(one.lower is None for one in assessors):
+            return phrase("How many points each assessor gives above or below the group")
+        if any(one.side for one in assessors):
+            return phrase("Clearly stricter or more generous than their group: {count} of {all} assessors", **counts)
+        return phrase("All {all} assessors score like their group", **counts)
     first, last = assessors[0], assessors[-1]
     if first.side != "generous" and last.side != "strict":
         return phrase("No assessor is clearly stricter or more generous than the panel")
@@ -765,6 +799,7 @@ def context(
         "noun": fit.panel.noun,
         "heading": sentence(term(fit.panel.noun)),
         "nouns": plural(fit.panel.noun),
+        "scored": score_decimals(fit.panel.score),
         "words_of": STATUS,
         "listed": LISTED,
         "two_lines": TWO_LINES

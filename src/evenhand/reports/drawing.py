@@ -48,6 +48,11 @@ class Axis:
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
         return [(self.at(tick), number(tick + 0.0, digits, signed=signed and tick != 0)) for tick in self.ticks]
 
+    def window(self, part: Axis) -> tuple[str, str]:
+        """Return where the scale begins, and how wide it is, in a drawing that a part of it fills."""
+        length = part.high - part.low
+        return f"{100 * (self.low - part.low) / length:.2f}%", f"{100 * (self.high - self.low) / length:.2f}%"
+
     def is_odd(self, at: int) -> bool:
         """Whether a tick is one that may be left out where there is little room: 0 never is."""
         step = self.ticks[1] - self.ticks[0] if len(self.ticks) > 1 else 1.0
@@ -57,8 +62,8 @@ class Axis:
         return 100.0 * min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
-def axis(numbers: Iterable[float | None], *, about: float | None = None) -> Axis:
-    """Return a scale that shows all numbers; symmetric about one of them where that is given.
+def axis(numbers: Iterable[float | None], *, about: float | None = None, length: float = 0.0) -> Axis:
+    """Return a scale that shows all numbers; symmetric about one of them, and no shorter than a length, where given.
 
     Examples
     --------
@@ -74,6 +79,7 @@ def axis(numbers: Iterable[float | None], *, about: float | None = None) -> Axis
     size = max(abs(low), abs(high))
     is_wide = high - low > max(_FINEST * size, 1 / _LARGEST)
     room = 0.04 * (high - low) if is_wide else 0.1 * max(1.0, size)
+    room = max(room, (length - (high - low)) / 2)
     low, high = low - room, high + room
     step = _step((high - low) / _TICKS)
     first = math.ceil(low / step)

@@ -28,7 +28,15 @@ from evenhand.answers.heldout import leverages
 from evenhand.answers.influence import WithoutAssessor, without_assessors
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.answers.reliability import LARGEST
-from evenhand.answers.support import SAME_WITHOUT, asked_by, is_clearly_better, rule, supported, worth_of_confidence
+from evenhand.answers.support import (
+    SAME_WITHOUT,
+    SURE,
+    asked_by,
+    is_clearly_better,
+    rule,
+    supported,
+    worth_of_confidence,
+)
 from evenhand.answers.verdicts import READ_AS
 from evenhand.compiled import one_thread, own_directory
 from evenhand.errors import EvenhandError, LimitError, NotRankableError, Problem, bad_option, is_installed
@@ -100,7 +108,7 @@ LEFTWARD: Final = re.compile(rf"\u2068[^\u2069]*\u2069|{_LETTERS}(?:[ \u200c\u20
 
 _CODE: Final = re.compile(r"(?<=no log-evidence for )[a-z+]+(?=:)")
 _YEARS: Final = re.compile(r"\d+–\d+")
-_QUOTED: Final = re.compile("“[^”]*”")
+_QUOTED: Final = re.compile("“[^”]*”[,.;:]?")
 """Methods that a note names by their codes; years and quoted names, which do not break, or break before them."""
 
 _LONG_WORD: Final = re.compile(r"[^\W\d_]{21,}")
@@ -639,7 +647,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         commands=[correction for one in stops for correction in _corrections(one)],
         command=command,
         freedom=_freedom(fit),
-        nearest=_nearest(errors, fit, report.supported, report.rule),
+        lead=_lead(errors, fit, report.supported, report.rule),
         fits_in=_generous_first(report.reliability, [one.assessor for one in laid_out["assessors"]]),
         form=form,
         blank_form=Form(),
@@ -697,14 +705,15 @@ def _corrections(stop: Alert) -> list[tuple[str, str]]:
     return [(shlex.quote(f"{cell[0]}:{cell[1]}={score}"), words) for score, words in ways]
 
 
-def _nearest(rows: Sequence[Summary], fit: Fit, told: Recommendation | None, rule: str) -> str:
-    """Return why the method with the smallest error is not the one supported, in a sentence; empty where it is."""
-    if not rows or told is None or told.method is None or rows[0]["method"] == told.method:
+def _lead(rows: Sequence[Summary], fit: Fit, told: Recommendation | None, rule: str) -> str:
+    """Return what stands beside the method with the smallest error where another is supported; empty where it is it."""
+    other = next((row for row in rows if told is not None and row["method"] == told.method), None)
+    if other is None or rows[0] is other:
         return ""
-    name = sentence(method_name(rows[0]["method"], fit.panel.confidence))
-    if name in rule:  # which has said why
-        return ""
-    return f"{name}: the smallest error, but not clearly so for all that it assumes besides."
+    behind, error = other["loo_behind"], other["loo_behind_error"]
+    is_certain = rows[0]["loo_behind"] == 0 and behind is not None and error is not None and behind > SURE * error
+    is_told = sentence(method_name(rows[0]["method"], fit.panel.confidence)) in rule  # it is not enough all the same
+    return "smallest error" if is_certain and not is_told else "smallest error, lead too small to count"
 
 
 def _generous_first(reliability: Summary | None, order: Sequence[str]) -> list[Summary]:
@@ -763,7 +772,7 @@ def filters() -> dict[str, Callable[..., Any]]:
     return {
         "number": partial(number, in_sentence=True),
         "signed": partial(number, in_sentence=True, signed=True),
-        "plain": lambda value: f"{value:g}".replace("-", "−"),
+        "plain": _plain,
         "called": called,
         "chance": chance,
         "count_of": count_of,
@@ -779,6 +788,11 @@ def filters() -> dict[str, Callable[..., Any]]:
         "phrase": phrase,
         "whole": _whole,
     }
+
+
+def _plain(value: float, digits: int | None = None) -> str:
+    """Return a number as somebody would type it; with so many decimals where a column has them."""
+    return (f"{value:g}" if digits is None else f"{value:.{digits}f}").replace("-", "−")
 
 
 def halves(label: str) -> tuple[str, str]:

@@ -161,12 +161,12 @@ def sheet_of(
     """
     used = 113.0 + _form(form)  # with the title of the table, its head, the line, the legend, and what is left out
     for one in alerts:
+        used += 17 * _lines(one.beside, 14)
         if one.level == "note":
             used += 12 + 16 * _lines(one.message, 12)
         else:
             used += 13 + 17 * _lines(one.headline, 12.7)
             used += sum(16 * _lines(f"{lead} {rest}", 11.7, _WIDTH - 30) for lead, rest in one.lines)
-            used += 17 * _lines(one.beside, 14)
         if one.level == "stop":
             used += 76 + (66 if one.scores else 0) + (26 + 18 * len(one.outcomes) if one.outcomes else 0)
     labels = fit.values.labels

@@ -16,6 +16,10 @@
   follow();
   if (matchMedia("(max-width: 640px)").matches) { all(".at-hand").forEach((one) => { one.open = false; }); }
   window.addEventListener("hashchange", reveal);
+  document.addEventListener("click", function (event) {  // a link that was followed before opens what was closed since
+    const link = event.target.closest('a[href^="#"]');
+    if (link && link.hash === location.hash) { reveal(); }
+  });
   reveal();
   finding();
   const number = (text) => { const found = text.replace(/\u2212/g, "-").replace(/[,\s%<>]/g, "").match(/^[+-]?[\d.]+/); return found ? Number(found[0]) : null; };
@@ -23,6 +27,7 @@
     const ends = tables.map((one) => one.dataset.scale.split(" ").map(Number));
     const low = Math.min(...ends.map((one) => one[0])), high = Math.max(...ends.map((one) => one[1]));
     tables.forEach(function (table, at) {
+      table.classList.remove("closer");
       const [from, to] = ends[at], size = (to - from) / (high - low), shift = 100 * (from - low) / (high - low);
       all(".g svg *", table).forEach(function (mark) {
         ["x", "x1", "x2", "cx", "width"].forEach(function (name) {

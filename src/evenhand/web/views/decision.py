@@ -41,6 +41,8 @@ _MARKED: Final = 20
 """Of more than about so many who are open, those nearest to the line are shown to choose from, and the rest folded."""
 _CIRCLE: Final = 15
 """Of up to this many assessors a circle shows who shares work with whom; of more, a sentence."""
+_TWO_LINES: Final = 180
+"""Signs that two lines of text hold."""
 _SEARCHED: Final = 20
 """From this many objects on, the table has a field to search in."""
 
@@ -74,6 +76,8 @@ def _stop(alert: Alert, answer: Answer) -> Alert:
     """Return an alert that stops the decision as these pages show it; of groups, what joins them."""
     if alert.kind != "groups":
         return replace(alert, remedy="")
+    if answer.fit.connectivity.is_connected:  # but by one of several criteria
+        return alert
     first, *more = answer.fit.connectivity.suggestions
     joins = _("Have %(who)s also score %(object)s: one shared score joins the groups; two or three are safer.")
     said = joins % dict(zip(("who", "object"), first, strict=True))
@@ -258,6 +262,7 @@ def assessors(request: HttpRequest, pk: int) -> HttpResponse:
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(answer: Answer) -> HttpResponse:
+        from evenhand.answers.reliability import verdicts_words
         from evenhand.answers.verdicts import READ_AS
 
         told, context = _reliability(answer), shown(panel, answer)
@@ -265,17 +270,30 @@ def assessors(request: HttpRequest, pk: int) -> HttpResponse:
         if told is not None:  # as in the table above
             told["assessors"].sort(key=lambda row: order.get(row["assessor"], 0))
             luck = [row["estimate"] for row in told["shares"] if row["part"] == "bias"]
+            given = [(row["assessor"], row["verdict"]) for row in told["assessors"]]
             context |= {"luck": luck[0] if luck else None, "fitting": _by_verdict(told["assessors"])}
+            context |= {"fits_words": verdicts_words(given, is_title=True).rstrip(".") if given else ""}
         return page(request, "assessors.html", panel, reliability=told, verdicts=READ_AS, **context)
 
     return when_done(request, answering(panel), show, panel)
 
 
-def _by_verdict(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str, list[str]]]:
-    """Return each verdict that was given, what it means, and on whom; first those that speak against somebody."""
+def _by_verdict(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str, list[str], list[str]]]:
+    """Return each verdict that was given, what it means, and on whom: two lines of names, and who else.
+
+    First come those that speak against somebody.
+    """
     means = verdict_means()
     who = {verdict: [row["assessor"] for row in rows if row["verdict"] == verdict] for verdict in means}
-    return [(verdict, words, who[verdict]) for verdict, words in means.items() if who[verdict]]
+    found = []
+    for verdict, words in means.items():
+        labels = who[verdict]
+        room = _TWO_LINES - len(words)
+        kept = int(np.searchsorted(np.cumsum([len(label) + 2 for label in labels]), max(room, _TWO_LINES // 2)))
+        kept = len(labels) if kept >= len(labels) - 1 else max(kept, 1)  # who is alone is not folded
+        if labels:
+            found.append((verdict, words, labels[:kept], labels[kept:]))
+    return found
 
 
 def verdict_means() -> dict[str, str]:
@@ -292,6 +310,7 @@ def verdict_means() -> dict[str, str]:
 
 
 def _reliability(answer: Answer) -> dict[str, Any] | None:
+    """Return how good the panel is and how each assessor fits in, of the fit that the page shows; None without it."""
     from evenhand.answers.reliability import LARGEST
     from evenhand.errors import EvenhandError
     from evenhand.reports.summary import summarise_reliability
@@ -299,7 +318,7 @@ def _reliability(answer: Answer) -> dict[str, Any] | None:
     if answer.fit.panel.n_assessments > LARGEST:
         return None
     try:
-        return summarise_reliability(answer.found)
+        return summarise_reliability(answer.fit)
     except EvenhandError:
         return None
 
