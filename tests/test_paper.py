@@ -76,8 +76,11 @@ def test_the_panel_ticks_the_method_where_the_scores_support_another() -> None:
     assert "□ calibration with confidence, as in this report" in said
     other = eh.decide(eh.rank(eh.refine(report.fit.panel, shrink=True), top=10), 10)
     counts = f"{10 - len(other.inside)} places are open to {len(other.undecided)}"
-    asked = f"then {counts}: use the report made with shrink=True ."
+    asked = f"then {counts}: use the report by that method (annex C)."
     assert f"□ calibration with confidence, shrunk to the mean, {asked}" in said
+    evidence = page[page.index('id="evidence"') : page.index('id="record"')]
+    assert "FILE shrink=True</code> takes it" in evidence
+    assert "shrink=True" not in said
     assert "7 open places: tick who gets them, □ under Open above." in said
     assert 'id="decision" aria-label="Decision" class="ticking"' in page
     assert "Decided by" not in form_in(render(PAGES["refined"]()))
@@ -141,6 +144,32 @@ def test_the_annex_of_a_panel_in_which_nothing_moved_has_its_scores() -> None:
     assert sorted(map(int, scores)) == sorted(complete().score.tolist())
 
 
+def test_a_sheet_of_a4_has_more_rows_than_one_of_letter_and_says_of_either_what_is_left_out() -> None:
+    report = PAGES["demo"]()
+    table = render(report)
+    table = table[table.index('<section id="ranks"') : table.index('<div class="paper form">')]
+    printed, higher = table.split('<div class="screen taller">')
+    low = max(map(int, re.findall(r'<td class="p r">(\d+)', printed)))
+    high = max(map(int, re.findall(r'<td class="p r">(\d+)', higher[: higher.index("</table>")])))
+    assert low < high < len(report.verdict.standings)
+    assert f'low-sheet">Ranks {low + 1} to 40 are' in higher
+    assert f'high-sheet">Ranks {high + 1} to 40 are' in higher
+
+
+def test_degrees_of_freedom_of_a_shrunk_fit_are_scores_less_leverages() -> None:
+    report = PAGES["refined"]()
+    panel, chosen = report.fit.panel, report.fit.model.behind.best.setting
+    design = np.zeros((panel.n_assessments, panel.n_objects + panel.n_assessors))
+    design[np.arange(panel.n_assessments), panel.object_index] = 1
+    design[np.arange(panel.n_assessments), panel.n_objects + panel.assessor_index] = 1
+    prior = [*[chosen.value_ratio] * panel.n_objects, *[chosen.bias_ratio] * panel.n_assessors]
+    mean = np.ones((panel.n_assessments, 1))
+    noise = np.diag(1 / panel.precision)
+    inverse = np.linalg.inv(design @ np.diag(prior) @ design.T + noise)
+    left = noise @ (inverse - inverse @ mean @ np.linalg.inv(mean.T @ inverse @ mean) @ mean.T @ inverse)
+    assert f"with {number(np.trace(left), 1)} effective degrees of freedom left" in render(report)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_the_first_sheet_holds_the_decision_and_the_signature(name: str, tmp_path: Path) -> None:
@@ -150,8 +179,9 @@ def test_the_first_sheet_holds_the_decision_and_the_signature(name: str, tmp_pat
         page = context.new_page()
         page.goto(path.as_uri())
         page.emulate_media(media="print")
-        for width, height in ((680, 1016), (703, 950)):  # what the margins leave of A4 and of letter, at 96 to an inch
-            page.set_viewport_size({"width": width, "height": height})
+        # what the margins leave of A4 and of letter, and how high a sheet is, at 96 to an inch
+        for width, height, sheet in ((680, 1016, 1122), (703, 950, 1056)):
+            page.set_viewport_size({"width": width, "height": sheet})
             used = page.locator("#decision").bounding_box()["height"]
             assert used <= height
             assert page.locator("#decision .sign-off").is_visible()

@@ -21,8 +21,8 @@ from evenhand.words import decimals as points_digits
 
 _HALF: Final = 360
 _BINS: Final = 40
-_MOST_ROWS: Final = 20
-"""Up to this many assessors are shown beside the scatter plot, as many as are as tall; of more, the widest."""
+_MOST_ROWS: Final = 14
+"""Up to this many assessors are shown beside the scatter plot, as names have room in a report; of more, the widest."""
 
 _MOST_ENDS: Final = 40
 """Up to this many assessors are shown by themselves; of more, those at the two ends."""

@@ -86,18 +86,21 @@ class Rows:
     """Some rows of a table: shown, or folded away under a summary; ``paper`` says what stands for them in print.
 
     Rows without a summary that have words for paper are shown on screens only; those that ``fits`` are folded away on
-    screens only.
+    screens only. Those that are ``taller`` are shown on screens and on sheets as high as A4: there ``higher``
+    stands for what is left out, where that is not the same.
     """
 
     rows: tuple[Standing, ...]
     summary: str = ""
     paper: str = ""
     fits: bool = False
+    taller: bool = False
+    higher: str | None = None
 
     @property
     def is_printed(self) -> bool:
-        """Whether the first sheet of paper has them."""
-        return self.fits or not (self.summary or self.paper)
+        """Whether the first sheet of paper has them, be it as low as letter."""
+        return self.fits or not (self.summary or self.paper or self.taller)
 
     @property
     def axis(self) -> Axis:
@@ -146,10 +149,13 @@ class Table:
         return all(one.rank_lower is not None for part in self.parts for rows in part for one in rows.rows)
 
 
-def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None, sheet: int = 0) -> Table:
+def table_of(
+    fit: Fit, standings: Sequence[Standing], decision: Decision | None, sheet: tuple[int, int] = (0, 0)
+) -> Table:
     """Return the table of all objects, with what is far from the line folded away.
 
-    Where a first sheet of paper has room for so many rows, it has all down to the last that is not out; else as many.
+    Where a first sheet of paper has room for so many rows, and for so many more if it is as high as A4, it has all down
+    to the last that is not out; else as many.
     """
     kept = list(standings[:ROWS]) if len(standings) > ROWS else list(standings)
     digits = decimals(float(np.ptp(fit.panel.score)))
@@ -169,7 +175,9 @@ def table_of(fit: Fit, standings: Sequence[Standing], decision: Decision | None,
         near = max(FIRST, places - AROUND)
         parts = (
             _parts([(above[:FIRST], False), (above[FIRST:near], True), (above[near:], False)], noun, digits),
-            _parts([(below[:AROUND], False), (below[AROUND:], True)], noun, digits),
+            _cut_short(below, AROUND, sheet[0] - FIRST - AROUND, sheet[1], noun, digits)
+            if sheet[0]
+            else _parts([(below[:AROUND], False), (below[AROUND:], True)], noun, digits),
         )
     mark = None
     if decision is not None and decision.line is not None:
@@ -203,7 +211,7 @@ def _groups(rows: Sequence[Standing], noun: str) -> tuple[tuple[Axis, str], ...]
 
 
 def _on_sheet(
-    above: Sequence[Standing], below: Sequence[Standing], shown: int, noun: str, digits: int, sheet: int
+    above: Sequence[Standing], below: Sequence[Standing], shown: int, noun: str, digits: int, sheet: tuple[int, int]
 ) -> tuple[tuple[Rows, ...], tuple[Rows, ...]]:
     """Return rows of which a sheet of paper has those about the line alone, and a screen all but the last."""
     parts = _parts([(above, False)])
@@ -213,15 +221,34 @@ def _on_sheet(
         parts = Rows(tuple(above[:FIRST])), between, Rows(tuple(above[last:]))
     if len(below) - shown <= 2:  # a fold takes as much room as a row
         shown = len(below)
-    room = max(PAPER, sheet - sum(len(one.rows) for one in parts if not one.paper))
-    if len(below) <= room + 1:  # there is no line then on what is left out
+    room = sheet[0] - sum(len(one.rows) for one in parts if not one.paper)
+    if len(below) <= max(PAPER, room) + 1:  # there is no line then on what is left out
         folded = _parts([(below[shown:], True)], noun, digits)
         return parts, (*_parts([(below[:shown], False)]), *(replace(one, paper="", fits=True) for one in folded))
-    if shown <= room + 1:
-        return parts, _parts([(below[:shown], False), (below[shown:], True)], noun, digits)
-    between = Rows(tuple(below[room:shown]), paper=_paper(below[room:], noun, digits))
+    return parts, _cut_short(below, shown, room, sheet[1], noun, digits)
+
+
+def _cut_short(below: Sequence[Standing], shown: int, room: int, more: int, noun: str, digits: int) -> tuple[Rows, ...]:
+    """Return the rows below the line, of which a screen shows some, and a sheet has room for so many, and so many more.
+
+    A sheet has five at least.
+    """
+    low = max(PAPER, room)
+    if len(below) - shown <= 2:
+        shown = len(below)
+    if shown <= low + 1:
+        return _parts([(below[:shown], False), (below[shown:], True)], noun, digits)
+    high = min(shown, max(low, room + more))
+    if len(below) - high == 1:  # the line on what is left out takes as much room
+        high = len(below)
+    left = Rows(
+        tuple(below[high:shown]),
+        paper=_paper(below[low:], noun, digits),
+        higher=_paper(below[high:], noun, digits) if below[high:] else "",
+    )
+    taller = (Rows(tuple(below[low:high]), taller=True),) if high > low else ()
     folded = _parts([(below[shown:], True)], noun, digits)
-    return parts, (Rows(tuple(below[:room])), between, *(replace(one, paper="") for one in folded))
+    return Rows(tuple(below[:low])), *taller, left, *(replace(one, paper="") for one in folded)
 
 
 def _parts(blocks: Sequence[tuple[Sequence[Standing], bool]], noun: str = "", digits: int = 1) -> tuple[Rows, ...]:
@@ -758,7 +785,7 @@ def context(
     decision: Decision | None,
     standings: Sequence[Standing],
     shown: Sequence[Standing] | None = None,
-    sheet: int = 0,
+    sheet: tuple[int, int] = (0, 0),
 ) -> dict[str, Any]:
     """Return what the templates of the decision show; of the objects only some in full, where that is said."""
     table = table_of(fit, standings, decision, sheet)

@@ -24,6 +24,7 @@ from evenhand.answers.alerts import Alert, alerts, all_clear, provisional
 from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Choice, Decision, Standing, decide, standings, why_unsafe, with_choice
 from evenhand.answers.fingerprint import Fingerprint, fingerprint
+from evenhand.answers.heldout import leverages
 from evenhand.answers.influence import WithoutAssessor, without_assessors
 from evenhand.answers.ranking import DRAWS, Ranking, rank
 from evenhand.answers.reliability import LARGEST
@@ -46,7 +47,7 @@ from evenhand.models.noise import lifted_words
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
 from evenhand.reports import blocks
-from evenhand.reports.paper import Form, form_of, shares, sheet_of
+from evenhand.reports.paper import Form, form_of, is_wrapped, shares, sheet_of
 from evenhand.reports.summary import (
     MOST_DELETIONS,
     Summary,
@@ -109,6 +110,11 @@ _CODE: Final = re.compile(r"(?<=no log-evidence for )[a-z+]+(?=:)")
 _YEARS: Final = re.compile(r"\d+–\d+")
 _QUOTED: Final = re.compile("“[^”]*”[,.;:]?")
 """Methods that a note names by their codes; years and quoted names, which do not break, or break before them."""
+
+_LONG_WORD: Final = re.compile(r"[^\W\d_]{21,}")
+_ONSET: Final = re.compile(r"(?:sch|[cpst]h|qu|[bcdfghjklmnpqrstvwxzбвгджзйклмнпрстфхцчшщ])(?=[aeiouyаеиоуыэюя])")
+_HYPHEN: Final = '<i class="shy"></i>'
+"""Words that may not fit on a line, where a syllable of them begins, and what breaks them there."""
 
 _ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
 _LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
@@ -570,7 +576,19 @@ def _noise(fit: Fit) -> str:
         return "Declared uncertainties were taken at face value."
     if variance is None:
         return f"Standard deviations are not given, since {noise.reason}."
-    return f"The noise was estimated from the scores ({count_of(fit.degrees_of_freedom, 'degree')} of freedom)."
+    return f"The noise was estimated from the scores{f' ({freedom})' if (freedom := _freedom(fit)) else ''}."
+
+
+def _freedom(fit: Fit) -> str:
+    """Return the degrees of freedom of the residuals, in words; empty where they cannot be told.
+
+    Refined values and biases take no whole number of them: what is left are the scores less the sum of leverages.
+    """
+    if fit.model.is_plain:
+        return f"{count_of(fit.degrees_of_freedom, 'degree')} of freedom"
+    if fit.model.why_not("leverages") is not None:
+        return ""
+    return f"{number(float((1 - leverages(fit)).sum()), 1)} effective degrees of freedom"
 
 
 # --- the page ------------------------------------------------------------------------------------
@@ -600,7 +618,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
     told = None if report.supported is None else report.supported.method
     form = form_of(fit, verdict, report.alerts, report.mark.settings["top"], report.asked)
     sheet = sheet_of(fit, verdict, report.alerts, report.decision, form, report.clear)
-    laid_out = blocks.context(fit, verdict, rows, sheet=sheet.rows)
+    laid_out = blocks.context(fit, verdict, rows, sheet=(sheet.rows, sheet.more_rows))
     on_sheet = sum(len(block.rows) for part in laid_out["table"].parts for block in part if block.is_printed)
     has_rest = on_sheet < len(rows)
     methods = [] if report.comparison is None else report.comparison["methods"]
@@ -634,11 +652,13 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         is_complete=fit.panel.n_assessments >= fit.panel.n_objects * fit.panel.n_assessors,
         commands=[correction for one in stops for correction in _corrections(one)],
         command=command,
+        freedom=_freedom(fit),
         lead=_lead(errors, fit, report.supported, report.rule),
         fits_in=_generous_first(report.reliability, [one.assessor for one in laid_out["assessors"]]),
         form=form,
         blank_form=Form(),
         shares=shares(verdict, form),
+        is_wrapped=laid_out["is_long"] and is_wrapped(verdict),
         row_height=sheet.height(on_sheet),
         is_flowing=sheet.is_flowing(on_sheet) and not has_rest,
         has_rest=has_rest,
@@ -817,11 +837,33 @@ def _coded(text: str) -> Markup:
 
 
 def _whole(text: str) -> Markup:
-    """Return text in which 1900–1950 stays on one line, and a line breaks before a quoted name sooner than in it."""
+    """Return text for lines that break well.
+
+    1900–1950 stays on one line, a line breaks before a quoted name sooner than in it, and a very long word with a
+    hyphen, which is not copied with it.
+    """
     from markupsafe import Markup, escape
 
-    said = _YEARS.sub(lambda found: f'<span class="years">{found[0]}</span>', str(escape(text)))
+    said = _LONG_WORD.sub(lambda found: _HYPHEN.join(_syllables(found[0])), str(escape(text)))
+    said = _YEARS.sub(lambda found: f'<span class="years">{found[0]}</span>', said)
     return Markup(_QUOTED.sub(lambda found: f'<span class="piece">{found[0]}</span>', said))  # noqa: S704  # escaped above
+
+
+def _syllables(word: str) -> Iterator[str]:
+    """Yield the parts of a word that begin with a consonant before a vowel, as syllables do in many languages.
+
+    Examples
+    --------
+    >>> "-".join(_syllables("Elektrizitätswerkbauunternehmen"))
+    'Elekt-rizi-täts-werk-bauun-ter-neh-men'
+    """
+    base = "".join(unicodedata.normalize("NFD", sign)[0] for sign in word).lower()
+    begin = 0
+    for found in _ONSET.finditer(base):
+        if found.start() - begin >= 3 and len(word) - found.start() >= 3:
+            yield word[begin : found.start()]
+            begin = found.start()
+    yield word[begin:]
 
 
 def fingerprints_in(page: str) -> tuple[str, str] | None:

@@ -22,6 +22,9 @@ DENSE, ROOMY = 15, 22
 _WIDTH, _HEIGHT = 680, 935
 """Of A4 the width, as it is the narrower, of letter the height, as it is the lower; less what fonts may differ."""
 
+_TALLER: Final = 66
+"""By how much a sheet of A4 is higher."""
+
 _GLYPH: Final = 0.51
 """Width of a character as a share of its size, on average in wide fonts."""
 
@@ -36,6 +39,12 @@ _SPREAD: Final = 0.6
 
 _BEFORE: Final = 88
 """Characters of what is said of values before what is said of averages."""
+
+_WRAPPED: Final = 12
+"""Long names under the counts take as many lines as they need where that makes no more than so many; else one each."""
+
+_NARROW: Final = 195
+"""Width of these names."""
 
 _LONG_NAME: Final = 290
 """Width of the names of objects in the table where they are long."""
@@ -78,7 +87,8 @@ class Form:
 def form_of(fit: Fit, decision: Decision | None, alerts: Sequence[Alert], top: int | None, asked: str = "") -> Form:
     """Return what is left to the panel: how places are divided, which method counts, who gets the open places.
 
-    ``top`` is the number of places, ``asked`` are the options that ask for the method that the scores support.
+    ``top`` is the number of places, ``asked`` are the options that ask for the method that the scores support, which
+    the annex has.
     """
     kinds = {one.kind for one in alerts}
     stops = [one for one in alerts if one.level == "stop"]
@@ -108,12 +118,16 @@ def _instead(decision: Decision, other: Decision, asked: str) -> str:
     if other.undecided:
         places = f"{count_of(other.left, 'place')} {is_or_are(other.left)}"
         said = f"then {places} open to {len(other.undecided):,}"
-    return f"{said}: use the report made with `{asked}`" if asked else said
+    annex = "annex C" if decision.fit.is_calibrated else "the annex"
+    return f"{said}: use the report by that method ({annex})" if asked else said
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """The first sheet: the height that is left for rows, and how much of a row names of several lines add to it."""
+    """The first sheet: the height that is left for rows, and how much of a row names of several lines add to it.
+
+    It is as high as a sheet of letter paper: one of A4 has room for a few rows more.
+    """
 
     room: float
     more: float
@@ -122,6 +136,11 @@ class Sheet:
     def rows(self) -> int:
         """How many rows fit."""
         return max(0, int(self.room / (DENSE + 1 + self.more)))
+
+    @property
+    def more_rows(self) -> int:
+        """How many more rows fit on a sheet as high as A4."""
+        return int(_TALLER / (DENSE + 1 + self.more))
 
     def height(self, rows: int) -> int:
         """Return how high so many rows may be so that the sheet is filled and not crowded."""
@@ -140,7 +159,7 @@ def sheet_of(
 
     ``said`` is what is said of the decision where there is none, ``clear`` that nothing speaks against it.
     """
-    used = 106.0 + _form(form)  # with the title of the table, its head, the line, the legend, and what is left out
+    used = 113.0 + _form(form)  # with the title of the table, its head, the line, the legend, and what is left out
     for one in alerts:
         used += 17 * _lines(one.beside, 14)
         if one.level == "note":
@@ -159,6 +178,7 @@ def sheet_of(
         used += 15 * _lines(_BEFORE * " " + decision.averages_words(), 11.2) + 15 * bool(decision.uneven_words())
     else:
         used += 15 + sum(17 * _lines(one, 12.7) for one in said[1:])
+    used += 18 if len(fit.values.labels) > blocks.FOLDED else 0  # ranks above the line are left out too
     groups = int(fit.values.component.max()) + 1
     used += 23 * groups if groups > 1 else 0
     lines = sum(_lines(label, 11.5, _LONG_NAME) for label in labels) / len(labels) if is_long else 1
@@ -180,9 +200,26 @@ def shares(decision: Decision | None, form: Form) -> dict[str, float]:
 
 
 def _lists(decision: Decision) -> float:
-    """Return the height of the names under the three counts where they are long: a line each, unless they are many."""
-    counts = (len(names) for names in (decision.inside, decision.undecided, decision.outside))
-    return 18.0 * max((count for count in counts if count <= TICKED_LONG), default=0)
+    """Return the height of the names under the three counts where they are long: in full, or a line each."""
+    if is_wrapped(decision):
+        return max(15.0 * _wrapped(names) + 3 * len(names) for names in _listed(decision))
+    return 18.0 * max(map(len, _listed(decision)))
+
+
+def is_wrapped(decision: Decision | None) -> bool:
+    """Return whether long names under the three counts stand there in full, on several lines each."""
+    return decision is not None and max(map(_wrapped, _listed(decision))) <= _WRAPPED
+
+
+def _listed(decision: Decision) -> list[tuple[str, ...]]:
+    """Return the long names that stand under the three counts: none of a status that has many."""
+    every = (decision.inside, decision.undecided, decision.outside)
+    return [tuple(names) if len(names) <= TICKED_LONG else () for names in every]
+
+
+def _wrapped(names: Sequence[str]) -> int:
+    """Return how many lines names take where they stand in full."""
+    return sum(_lines(one, 12.5, _NARROW) for one in names)
 
 
 def _names(decision: Decision, form: Form) -> float:
