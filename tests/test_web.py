@@ -307,7 +307,7 @@ def test_what_the_alerts_speak_of_is_tried_at_a_click_and_stays_in_the_list_with
     assert "Without Kaur, with 9 places" in text(seen(chair, place))
     evidence = text(seen(chair, f"/panels/{demo}/evidence"))
     assert "Calibration with confidence, shrunk to the mean" in evidence
-    assert "By calibration with confidence, shrunk to the mean" in text(page)
+    assert "Thin evidence counts less" in text(page)  # as in the menu
     scenario = chair.post(f"{place}/new", {"trial": "method"}).url
     assert heading(seen(chair, scenario)).startswith("Assuming that thin evidence counts less, ")
     other = eh.refine(eh.demo(), eh.Refinements(shrink=True))
