@@ -135,6 +135,19 @@ def test_the_annex_has_every_object_with_chance_status_and_the_line(name: str) -
         assert f'<td class="r">{number(one.average, 1)}</td>' in annex
 
 
+def test_the_annex_marks_who_has_a_place_by_value_alone_and_who_by_plain_average_alone() -> None:
+    report = PAGES["many"]()
+    page = render(report)
+    annex = page[page.index(ANNEX) : page.index('id="assessors"')]
+    averages = {one.object: one.average for one in report.verdict.standings}
+    last = sorted(averages.values())[-60]
+    taken = [one.object for one in report.verdict.standings[:60] if averages[one.object] < last - 1e-9]
+    assert len(taken) > 6  # more than a sentence names
+    rows = re.findall(r'<tr class="is-\w+[^"]* taken">.*?<bdi>([^<]*)</bdi>', annex)
+    assert rows == taken
+    assert "Annex A marks them." in page
+
+
 def test_the_annex_of_a_panel_in_which_nothing_moved_has_its_scores() -> None:
     page = render(PAGES["complete"]())
     assert ANNEX not in page

@@ -339,7 +339,8 @@ def _by_level(
         at = int(off[np.argmax(np.abs(np.log(ratio[off])))])
         title = f"Scores declared “{names[at]}” spread {ratio[at]:.2f} times as far as declared"
     what = f"Scatter plot of declared and actual spread for {count_of(len(names), 'kind')} of score"
-    notes = ["On the dashed line scores spread as declared.", *notes, _edge_note(upper, far)]
+    spread = "Spread is of the noise alone; from what all others predict, which errs too, scores are further off."
+    notes = ["On the dashed line scores spread as declared.", spread, *notes, _edge_note(upper, far)]
     return style.finish(chart, title, notes, what, 460)
 
 
