@@ -159,7 +159,7 @@ def test_the_method_that_the_scores_support_says_what_it_would_decide() -> None:
     assert now.inside, "somebody must be in for this test to say anything"
     assert set(other.inside) != set(now.inside)
     assert found.level == "check"
-    assert f"{now.inside[0]}, {now.inside[1]} and {now.inside[2]} are not in" in found.headline
+    assert f"{now.inside[0]}, {now.inside[1]} and {now.inside[2]} are open, not in" in found.headline
     assert found.doubtful == now.inside
     assert now.headline(by_method=True) == "3 proposals are in by this method; 18 compete for the other 7 places"
     assert now.brief(by_method=True) == "3 in by this method; 18 compete for 7 of 10 places"

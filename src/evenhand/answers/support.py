@@ -275,6 +275,10 @@ class Rival:
             counts = {"gone": f"{len(gone):,}", "new": f"{len(new):,}"}
             return phrase("The method that predicts better changes who is in: {new} new, {gone} no longer", **counts)
         names = {"names": _brief(gone or new, noun)}
+        if gone and set(gone) <= set(self.other.undecided):
+            if len(gone) == 1:
+                return phrase("By the method that predicts better, {names} is open, not in", **names)
+            return phrase("By the method that predicts better, {names} are open, not in", **names)
         if len(gone) == 1:
             return phrase("By the method that predicts better, {names} is not in", **names)
         if gone:
