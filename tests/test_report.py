@@ -183,7 +183,7 @@ def test_where_nothing_can_be_ranked_the_reason_comes_first() -> None:
     first = [fit.values.labels[members[np.argmax(fit.values.estimate[members])]] for members in ([0, 1, 2], [3, 4, 5])]
     assert f"object {first[0]} in group 1, object {first[1]} in group 2." in made.decision[1]
     assert "values of different groups cannot be compared" in made.decision[1]
-    assert "falls into 2 groups" in made.method
+    assert "were found from all scores of a group together" in made.method
     one = make_report(FITS["one assessor"](), top=2, candidates=())
     assert one.decision == [
         "No decision can be given. Ranks have no uncertainties here: the scores are just enough to fix the values and "
@@ -390,8 +390,8 @@ def test_nothing_found_is_not_said_where_a_note_or_the_decision_contradicts_it()
     assert not shrunk.verdict.inside
     count = len(shrunk.verdict.undecided)
     assert shrunk.clear.startswith(
-        f"Nothing needs checking: {count} proposals are open because scores are few, not because of one score, "
-        "assessor or method."
+        f"No score or assessor needs checking: {count} proposals are open because scores are few, not because of one "
+        "of them."
     )
     fit, decision = shrunk.fit, shrunk.verdict
     note = Alert("note", "other_method", "The scores slightly prefer another method")
@@ -399,7 +399,7 @@ def test_nothing_found_is_not_said_where_a_note_or_the_decision_contradicts_it()
         "comparison": eh.compare(fit.panel, candidates=[]),
         "deletions": eh.without_assessors(eh.calibrate(demo()), top=10),
     }
-    assert "not because of one score or assessor." in all_clear([note], fit, decision, **given)
+    assert "No score or assessor needs checking: " in all_clear([note], fit, decision, **given)
     settled = eh.decide(eh.rank(eh.calibrate(demo())), 40)
     assert settled.inside
     assert not settled.undecided

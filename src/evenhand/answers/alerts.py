@@ -229,27 +229,22 @@ def all_clear(
         (comparison is not None and panel.confidence != "none", phrase("what declared confidence is worth")),
     ]
     things = [words for is_so, words in looked if is_so]
-    said = [_nothing_found(found, decision, bool(deletions) and looked[0][0], comparison is not None)]
+    said = [_nothing_found(found, decision, bool(deletions) and looked[0][0])]
     if things:
         said.append(phrase("Looked at: {things}.", things="; ".join(things)))
     return " ".join([*said, _named_notes(found)]).strip()
 
 
-def _nothing_found(found: Sequence[Alert], decision: Decision | None, each: bool, methods: bool) -> str:
+def _nothing_found(found: Sequence[Alert], decision: Decision | None, each: bool) -> str:
     """Return that nothing need be checked, without a word that notes or the decision itself contradict.
 
-    ``each`` is whether every score and every assessor was looked at, ``methods`` whether methods were.
+    ``each`` is whether every score and every assessor was looked at.
     """
     if decision is not None and each and _separates_little(decision):
         told = {"things": count_of(len(decision.undecided), decision.fit.panel.noun)}
-        if methods and not any(one.kind == "other_method" for one in found):
-            return phrase(
-                "Nothing needs checking: {things} are open because scores are few, not because of one score, assessor "
-                "or method.",
-                **told,
-            )
         return phrase(
-            "Nothing needs checking: {things} are open because scores are few, not because of one score or assessor.",
+            "No score or assessor needs checking: {things} are open because scores are few, not because of one of "
+            "them.",
             **told,
         )
     return phrase("Nothing needs checking.") if found else phrase("Nothing was found that speaks against this result.")
@@ -292,8 +287,10 @@ def _group_lines(fit: Fit) -> Iterator[tuple[str, str]]:
     """Yield who is in each of the largest groups."""
     panel = fit.panel
     found = fit.connectivity.components if panel.n_assessments <= LARGEST else []
+    value = dict(zip(fit.values.labels, fit.values.estimate.tolist(), strict=True))
     for at, (objects, assessors) in enumerate(found[:_GROUPS]):
-        told = {"things": called_some(objects, panel.noun, _MEMBERS), "who": name_some(assessors, _MEMBERS)}
+        best_first = sorted(objects, key=lambda label: -round(value[label], 6))
+        told = {"things": called_some(best_first, panel.noun, _MEMBERS), "who": name_some(assessors, _MEMBERS)}
         yield phrase("Group {group}:", group=at + 1), phrase("{things}, read by {who}.", **told)
     if len(found) > _GROUPS:
         yield "", phrase("{count} more groups are in the table.", count=f"{len(found) - _GROUPS:,}")

@@ -297,9 +297,9 @@ class Rival:
         which = (f"{that}:", f"{means}.") if means else (f"{that}.", "")
         if not self.changed:
             return (which,)
-        noun = sentence(self.made.fit.panel.noun)
-        moved = [f"{one}." for one in self._moved(lambda labels: together(labels, noun, _NAMED), self.changed)]
-        return which, (" ".join(moved), " ".join(self._swapped()))
+        noun = self.made.fit.panel.noun
+        moved = "; ".join(self._moved(lambda labels: together(labels, noun, _NAMED), self.changed))
+        return which, (phrase("By it {moved}.", moved=moved), " ".join(self._swapped()))
 
     def _moved(self, called: Callable[[Sequence[str]], str], among: Sequence[str]) -> Iterator[str]:
         """Yield who of some has another status, those who are in by one of the two first, as a clause each."""

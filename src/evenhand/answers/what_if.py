@@ -189,7 +189,7 @@ class Difference:
 
 def _and(labels: Sequence[str]) -> str:
     """Return labels in a sentence; of many, the first and how many more."""
-    if len(labels) > _NAMED:
+    if len(labels) > _NAMED + 1:  # "1 more" would take no less room than its name
         return name_some(list(labels), _NAMED)
     *most, last = labels or [""]
     return phrase("{most} and {last}", most=", ".join(most), last=last) if most else last

@@ -279,7 +279,7 @@ def confidence(fit: Fit, *, by: Literal["level", "assessor"] | None = None, find
         left_out = ", ".join(style.chosen(kinds.names, few))
         notes.append(f"Too few scores to tell, and left out: {left_out}." if few.size else "")
         sd = np.sqrt(sum_by(index, level / panel.precision, count)[kept] / number_of)
-        notes.append("" if fit.model.uses_confidence else "All scores count alike in this fit, however sure.")
+        notes.append("" if fit.model.uses_confidence else "For this check alone all scores count alike, however sure.")
         return _by_level(fit, style.chosen(kinds.names, kept), sd, ratios, number_of, notes, finding)
     notes.append(f"{count_of(few.size, 'assessor')} with too few scores left out." if few.size else "")
     names = style.chosen(style.drawable(panel.assessors), kept)
