@@ -382,6 +382,25 @@ def test_who_has_no_score_left_drops_out_of_a_scenario(chair: Any, demo: int) ->
     assert "Open → –, then no score left" in page
 
 
+def test_of_many_who_move_those_whose_status_alone_changes_are_counted(chair: Any, demo: int) -> None:
+    scenario = chair.post(f"/panels/{demo}/what-if/new").url
+    for change in ({"without": "Dubois"}, {"without": "Horvat"}, {"method": "cwa"}):
+        chair.post(f"{scenario}/change", change)
+    rows = [
+        len(re.findall('<tr><th scope="row">', moves_of(seen(chair, f"{scenario}{all_}")))) for all_ in ("", "?all=1")
+    ]
+    page = text(seen(chair, scenario))
+    told = re.search(r"(\d+) more change status and no place. The other (\d+) keep place and status.", page)
+    assert told is not None
+    assert rows == [12, 40], "one of which has no score left"
+    assert rows[0] + int(told[1]) + int(told[2]) == rows[1]
+
+
+def moves_of(page: Any) -> str:
+    """Return the table of who moves."""
+    return str(page.content.decode().split('class="stack moves"')[1].split("</table>")[0])
+
+
 def test_under_the_headline_stands_what_the_method_that_the_scores_support_decides(chair: Any, demo: int) -> None:
     other = eh.refine(eh.demo(), eh.Refinements(shrink=True))
     made = eh.decide(eh.rank(other, top=10), 10)
