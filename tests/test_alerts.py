@@ -13,13 +13,14 @@ import evenhand as eh
 from evenhand.answers.alerts import Alert, alerts
 from evenhand.answers.decision import Decision
 from evenhand.answers.heldout import leverages
-from evenhand.answers.support import asked_by, is_clearly_better, supported, worth_of_confidence
+from evenhand.answers.support import Rival, asked_by, is_clearly_better, supported, worth_of_confidence
 from evenhand.data import demo_path
 from evenhand.models.fit import Fit
 from evenhand.models.refined import Refinements
 from evenhand.panel.panel import Panel
 from evenhand.panel.simulate import simulate_panel
 from evenhand.reports.page import confidence_picture
+from evenhand.words import together
 
 FAULTS = {"mistyped", "far_score", "confidence", "groups", "perfect_agreement", "few_scores", "beyond_scale", "tie"}
 """Alerts that claim a fault of the data; the others say what a decision hangs on."""
@@ -176,6 +177,17 @@ def noisy_panel(seed: int) -> Panel:
     assessors = np.concatenate([generator.permutation(10)[:2] for _ in range(30)])
     true = generator.normal(60, 5, 30)[objects] + generator.normal(0, 10, 10)[assessors]
     return Panel.from_arrays(objects, assessors, true + generator.normal(0, 8, 60))
+
+
+def test_who_is_in_only_by_the_method_used_is_named_where_others_would_be_in() -> None:
+    panel = simulate_panel(60, 12, 4, seed=5, bias_sd=15.0, uncertainties=(3.0,)).panel
+    made, other = (eh.decide(eh.rank(fit, top=20), 20) for fit in (eh.calibrate(panel), eh.simple_average(panel)))
+    gone, both = ([label for label in made.inside if (label in other.inside) == kept] for kept in (False, True))
+    assert gone
+    assert both
+    assert set(other.inside) - set(made.inside)
+    said = Rival(made, other, (None, None), is_clear=True).lines[0][0]
+    assert said.startswith(f"In only by the method used: {together(gone, 'object', 6)}. In by both: ")
 
 
 def test_another_method_by_which_few_open_places_change_is_a_note_and_many_a_check() -> None:

@@ -324,7 +324,10 @@ class Rival:
             return ""
         if not both:
             return phrase("Nobody is in by both: give no place as certain.")
-        return phrase("In by both: {names}.", names=together(both, self.made.fit.panel.noun, _NAMED))
+        noun, said = self.made.fit.panel.noun, []
+        if self.gone and self.new:
+            said.append(phrase("In only by the method used: {names}.", names=together(self.gone, noun, _NAMED)))
+        return " ".join([*said, phrase("In by both: {names}.", names=together(both, noun, _NAMED))])
 
     def _swapped(self) -> Iterator[str]:
         """Yield who would stand above the line instead of whom: a rank, not a place, as those may be open."""
