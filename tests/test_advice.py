@@ -351,10 +351,10 @@ def test_predictions_with_estimated_priors_are_exact_for_these() -> None:
         assert found[row] == pytest.approx(wanted, rel=1e-6)
 
 
-def refitted(panel: Panel, chosen: Refinements, cell: float) -> Floats:
-    """Return the log probability of each score by a fit without it, variances and all."""
-    found = np.empty(panel.n_assessments)
-    for row in range(panel.n_assessments):
+def refitted(panel: Panel, chosen: Refinements, cell: float, only: list[int] | None = None) -> Floats:
+    """Return the log probability of each score, or of some only, by a fit without it, variances and all."""
+    found = np.full(panel.n_assessments, np.nan)
+    for row in range(panel.n_assessments) if only is None else only:
         rest = panel.restrict(np.arange(panel.n_assessments) != row)
         model = refined_of(refine(rest, chosen))
         at, by = panel.object_index[[row]], panel.assessor_index[[row]]
@@ -389,6 +389,28 @@ def test_held_out_scores_are_as_probable_as_by_refits_that_estimate_everything_a
     # with its own part in the unknowns each score looks more probable than it is: most of that is taken off
     assert np.mean(gains) > 0.8
     assert abs(np.mean(misses)) < 0.25 * np.mean(gains)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "simulated", "seed"),
+    [
+        (Refinements(shrink=True, calibrate_confidence=True), {"factor_sd": 1.1}, 1),
+        (Refinements(shrink=True, scale=True), {"scale_sd": 0.4}, 3),
+    ],
+)
+def test_a_score_that_tells_much_of_the_unknowns_is_left_out_by_a_fit_without_it(
+    chosen: Refinements, simulated: dict[str, Any], seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = eh.simulate_panel(18, 6, 3, seed=seed, bounds=None, **simulated).panel
+    fit = refine(panel, chosen)
+    predicted, _ = held_out_predictions(fit)
+    found = held_out(fit).log_score
+    monkeypatch.setattr("evenhand.answers.heldout._REFITS", 0)
+    first = held_out(fit).log_score
+    row = int(np.argmax(np.log(predicted.probability(panel.score)) - first))
+    wanted = refitted(panel, chosen, predicted.cell, [row])[row]
+    assert abs(first[row] - wanted) > 0.8, "first order does not do"
+    assert abs(found[row] - wanted) < 0.4 * abs(first[row] - wanted), "which may find another peak from afar"
 
 
 def test_the_noise_variance_of_an_assessor_without_a_score_is_about_that_of_a_fit_without_it() -> None:

@@ -287,10 +287,12 @@ def _group_lines(fit: Fit) -> Iterator[tuple[str, str]]:
     """Yield who is in each of the largest groups."""
     panel = fit.panel
     found = fit.connectivity.components if panel.n_assessments <= LARGEST else []
-    value = dict(zip(fit.values.labels, fit.values.estimate.tolist(), strict=True))
+    place = {fit.values.labels[at]: place for place, at in enumerate(in_order(fit))} if found else {}
     for at, (objects, assessors) in enumerate(found[:_GROUPS]):
-        best_first = sorted(objects, key=lambda label: -round(value[label], 6))
-        told = {"things": called_some(best_first, panel.noun, _MEMBERS), "who": name_some(assessors, _MEMBERS)}
+        told = {
+            "things": called_some(sorted(objects, key=place.__getitem__), panel.noun, _MEMBERS),
+            "who": name_some(assessors, _MEMBERS),
+        }
         yield phrase("Group {group}:", group=at + 1), phrase("{things}, read by {who}.", **told)
     if len(found) > _GROUPS:
         yield "", phrase("{count} more groups are in the table.", count=f"{len(found) - _GROUPS:,}")

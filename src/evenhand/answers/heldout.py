@@ -33,7 +33,7 @@ _NARROW: Final = 1e-5
 _UNTOLD: Final = 1e-3
 """Unknowns of which the scores tell less than this stay as they are when one of the scores is left out."""
 
-_TELLING: Final = 0.25
+_TELLING: Final = 0.15
 _REFITS: Final = 12
 """Scores that told more than this of the unknowns themselves, where first order ends, are left out by a fit without
 them: at most so many, those that told most."""
