@@ -106,7 +106,10 @@ class FactoredSolver(KeptSolver):
 
     def _portions(self) -> list[tuple[int, int]]:
         """Return stretches of the eliminated side that are small enough to be treated at a time."""
-        portion = (np.cumsum(self._cost()) / AT_ONCE).astype(np.int64)
+        upto = np.cumsum(self._cost())
+        if upto[-1] < AT_ONCE:
+            return [(0, upto.size)]
+        portion = (upto / AT_ONCE).astype(np.int64)
         cuts = (np.flatnonzero(np.diff(portion)) + 1).tolist()
         return list(zip([0, *cuts], [*cuts, self.system.n_gone], strict=True))
 
@@ -245,6 +248,8 @@ class Cholesky:
         """Return the inverse with both halves, at some places of a larger matrix of zeros."""
         full = np.zeros((size, size))
         full[np.ix_(places, places)] = self.inverse
+        if self._half is not None:  # whose product has both
+            return full
         for start in range(0, size, _BLOCK):  # in place, for want of memory
             stop = min(start + _BLOCK, size)
             inner = np.tril(full[start:stop, start:stop])
@@ -474,7 +479,7 @@ def laplacian_factor(laplacian: Floats, free: Whole) -> Floats:
 def grounded(system: System) -> Whole:
     """Return the kept vertices that are free when the heaviest of each component is held at zero."""
     if system.n_components == 1:
-        return np.delete(np.arange(system.n_kept), np.argmax(system.kept_total))
+        return np.flatnonzero(np.arange(system.n_kept) != system.kept_total.argmax())
     return not_heaviest(system.kept_total, system.kept_component)
 
 
