@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.compiled import Codes, Floats, Whole, one_thread, sum_by
+from evenhand.compiled import BY_NUMPY, Codes, Floats, Whole, one_thread, sum_by
 from evenhand.solve.base import AT_ONCE, KeptSolver, Sides, Solution, require_draws
 from evenhand.solve.digits import refined
 from evenhand.solve.equations import Pattern, System, pairs_of
@@ -17,9 +17,6 @@ from evenhand.solve.equations import Pattern, System, pairs_of
 _ACCURATE: Final = 300
 _CANCELLED: Final = (1e-3, 1e-5)
 """A pivot smaller than this part of its diagonal has lost too many digits; up to 300 equations none is spared."""
-
-_TINY: Final = 128
-"""Up to this many equations are solved without scipy.linalg, whose import takes longer than a whole calibration."""
 
 _LEAF: Final = 32
 """Factors up to this size are inverted row by row."""
@@ -188,7 +185,7 @@ class Cholesky:
     def of(cls, matrix: Floats, cancelled: float) -> Cholesky | None:
         """Factorise a matrix laid out by columns, which is overwritten; None where a pivot keeps too small a part."""
         scale = np.diagonal(matrix) * cancelled
-        if matrix.shape[0] <= _TINY:
+        if matrix.shape[0] <= BY_NUMPY:
             try:
                 lower, failed = np.asarray(np.linalg.cholesky(matrix), dtype=np.float64), 0
             except np.linalg.LinAlgError:
@@ -215,7 +212,7 @@ class Cholesky:
     @cached_property
     def _half(self) -> Floats | None:
         """The inverse of the factor of few equations; None for many."""
-        return None if self.lower.shape[0] > _TINY else inverse_of_lower(self.lower)
+        return None if self.lower.shape[0] > BY_NUMPY else inverse_of_lower(self.lower)
 
     def divide(self, right: Floats) -> Floats:
         """Solve with the factor alone, for columns."""
