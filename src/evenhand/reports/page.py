@@ -47,7 +47,7 @@ from evenhand.models.noise import lifted_words
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
 from evenhand.reports import blocks
-from evenhand.reports.paper import Form, form_of, is_wrapped, shares, sheet_of
+from evenhand.reports.paper import Form, annexes, form_of, is_wrapped, shares, sheet_of
 from evenhand.reports.summary import (
     MOST_DELETIONS,
     Summary,
@@ -664,6 +664,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         row_height=sheet.height(on_sheet),
         is_flowing=sheet.is_flowing(on_sheet) and not has_rest,
         has_rest=has_rest,
+        annexes=annexes(len(rows), laid_out["nouns"], bool(laid_out["assessors"])),
         annex_axis=blocks.Rows(tuple(rows[:ROWS])).axis,
         methods=methods,
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
