@@ -343,9 +343,59 @@ def test_whom_another_method_moves_is_named_where_it_is_offered(chair: Any, demo
 def test_who_is_in_stands_right_under_the_title_on_phones(chair: Any, demo: int) -> None:
     page = seen(chair, f"/panels/{demo}/").content.decode()
     under = page.partition("</h1>")[2].lstrip()
-    assert under.startswith('<p class="on-phone in-first is-in all">')
+    assert under.startswith('<p class="on-phone in-first is-in">')
     made = eh.decide(eh.rank(eh.calibrate(eh.demo()), top=10), 10)
     assert re.findall(r"<bdi>(.*?)</bdi>", under.partition("</p>")[0]) == list(made.inside)
+
+
+def forms_in(part: str) -> list[tuple[str, dict[str, str], str]]:
+    """Return where each form of a piece of a page goes, what it sends besides the token, and what its button says."""
+    found = []
+    for address, inner in re.findall(r'<form method="post" action="([^"]*)"[^>]*>(.*?)</form>', part, re.DOTALL):
+        sent = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', inner))
+        sent.pop("csrfmiddlewaretoken", None)
+        found.append((address, sent, re.findall(r"<button[^>]*>(.*?)</button>", inner)[-1]))
+    return found
+
+
+def test_an_alert_leads_to_whom_it_names_and_does_at_a_click_what_it_speaks_of(chair: Any, demo: int) -> None:
+    page = seen(chair, f"/panels/{demo}/").content.decode()
+    alerts = page[page.index('<div class="alert"') : page.index('<section id="decision"')]
+    panel = eh.demo()
+    for label in ("P23", "P39", "P14", "P16"):
+        at = list(panel.objects).index(label)
+        assert f'<a href="/panels/{demo}/objects/{at}">{label}</a>' in alerts
+    for label in ("Dubois", "Kaur"):
+        at = list(panel.assessors).index(label)
+        assert f'<a href="/panels/{demo}/assessors/{at}">{label}</a>' in alerts
+    assert f'<a href="/panels/{demo}/evidence">' in alerts
+    forms = forms_in(alerts)
+    said = [words for _address, _sent, words in forms]
+    assert said == ["Try without Dubois", "Try without Kaur", "Use that method", "Try it beside this one"]
+    for address, sent, words in forms:
+        answer = chair.post(address, sent)
+        assert answer.status_code == 302
+        if words.startswith("Try without"):
+            assert heading(seen(chair, answer.url)).startswith(f"Without {words.split()[-1]}, ")
+        elif words == "Try it beside this one":
+            assert heading(seen(chair, answer.url)) == "Nothing is changed in this scenario yet"  # as it is used by now
+    made = eh.decide(eh.rank(eh.refine(panel, eh.Refinements(shrink=True)), top=10), 10)
+    now = seen(chair, f"/panels/{demo}/").content.decode()
+    assert "By the method that predicts better" not in now
+    assert heading(seen(chair, f"/panels/{demo}/")) == made.headline()
+
+
+def test_names_in_an_alert_lead_to_their_pages_and_numbers_do_not() -> None:
+    application()
+    from evenhand.answers.alerts import Alert
+    from evenhand.web.ways import with_links
+
+    alert = Alert("check", "thin", "x", (("A <b> & 2.", "A <b>x and A fall from 2 to 11."),), objects=("2", "A <b>"))
+    addresses = {"2": "/2", "A <b>": "/long", "A": "/short"}
+    ((lead, rest),) = with_links(alert, addresses).lines
+    assert lead == '<a href="/long">A &lt;b&gt;</a> &amp; 2.'
+    short = '<a href="/short">A</a>'
+    assert rest == f"{short} &lt;b&gt;x and {short} fall from 2 to 11."
 
 
 def test_help_says_what_to_do_about_each_check_and_what_each_method_is_called(chair: Any) -> None:
@@ -366,7 +416,8 @@ def test_every_assessor_worth_a_try_has_a_reason_of_their_own(
 ) -> None:
     monkeypatch.setattr("evenhand.answers.alerts._LINES", 1)  # as where many statuses hang on somebody
     chair.post(f"/panels/{demo}/choices", {"gauge": "anchor:Jansen"})  # the same ranks, found anew
-    assert "In only with one assessor: P23 (Dubois)." in text(seen(chair, f"/panels/{demo}/"))
+    page = re.sub(r"</?a\b[^>]*>", "", seen(chair, f"/panels/{demo}/").content.decode())
+    assert "<b>In only with one assessor:</b> P23 (Dubois)." in page
     page = text(seen(chair, f"/panels/{demo}/what-if"))
     for words in ("Without Dubois P23 is in only with Dubois.", "Without Kaur P39 is out only with Kaur."):
         assert words in page
@@ -455,6 +506,13 @@ def test_a_score_that_is_far_off_is_left_out_at_a_click(chair: Any) -> None:
     chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
     chair.post(f"/panels/{panel}/choices", {"places": "4"})
     place = f"/panels/{panel}/what-if"
+    alerts = seen(chair, f"/panels/{panel}/").content.decode().partition('<section id="decision"')[0]
+    assert f'<a href="/panels/{panel}/reading?row=22#correct">Row 22 on the page Reading</a>' in alerts
+    reading = seen(chair, f"/panels/{panel}/reading?row=22").content.decode()
+    assert re.findall(r'value="(P3|A2|30)"', reading.partition('id="correct"')[2]) == ["P3", "A2", "30"]
+    address, sent, words = forms_in(alerts)[0]
+    assert words == "Try without A2 on P3"
+    assert heading(seen(chair, chair.post(address, sent).url)).startswith("Without A2’s score for P3,")
     page = seen(chair, place)
     assert "Without A2’s score for P3" in text(page)
     key = "score:P3\x1fA2"
