@@ -144,6 +144,7 @@ def test_a_score_that_looks_mistyped_is_kept_or_taken_as_it_was_meant(chair: Any
     assert f"Row {row[1]}: Farouk gave P32 a score of 440." in text(page)
     assert "was confirmed" in text(page)
     assert f"Row {row[1]}, score: 440 is right" in text(page)
+    assert f"Row {row[1]}, score: 440 is right (Farouk on P32) asked" in text(chair.get(f"/panels/{panel}/record"))
     settled(lambda: chair.get(chair.post(f"/panels/{panel}/freeze").url, follow=True))
     assert "was confirmed" in confirmed_by_the_command_line(chair, panel, tmp_path)[1]
     undo = re.search(r'action="([^"]+/reading/undo/\d+)"', seen(chair, f"/panels/{panel}/reading").content.decode())
@@ -383,6 +384,76 @@ def test_an_alert_leads_to_whom_it_names_and_does_at_a_click_what_it_speaks_of(c
     now = seen(chair, f"/panels/{demo}/").content.decode()
     assert "By the method that predicts better" not in now
     assert heading(seen(chair, f"/panels/{demo}/")) == made.headline()
+
+
+def two_groups(layout: str) -> bytes:
+    """Return a file of two groups of six projects, of which nobody has read both."""
+    mark = np.random.default_rng(8).normal(60, 8, (12, 6)).round().astype(int)
+    read = [[bool(row < 6) == bool(who < 3) and (row + who) % 3 > 0 for who in range(6)] for row in range(12)]
+    names = ["Ana", "Ben", "Cleo", "Eva", "Finn", "Gus"]
+    if layout == "wide":
+        cells = [[str(mark[row, who]) if read[row][who] else "" for who in range(6)] for row in range(12)]
+        rows = [",".join([f"Project {row + 1}", *cells[row]]) for row in range(12)]
+        return "\n".join([",".join(["proposal", *names]), *rows]).encode()
+    pairs = [(row, who) for row in range(12) for who in range(6) if read[row][who]]
+    rows = [f"Project {row + 1},{names[who]},{mark[row, who]}" for row, who in pairs]
+    return "\n".join(["proposal,assessor,score", *rows]).encode()
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_each_group_of_a_panel_that_falls_apart_is_decided_by_itself(chair: Any, layout: str, tmp_path: Path) -> None:
+    content = two_groups(layout)
+    panel = opened(chair, f"{layout} apart.csv", content)
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    page = seen(chair, f"/panels/{panel}/")
+    assert "No decision yet" in heading(page)
+    address, _sent, words = next(one for one in forms_in(page.content.decode()) if one[2].startswith("Decide on each"))
+    assert words == "Decide on each group by itself"
+    assert chair.post(address).url == "/"
+    listed = chair.get("/").content.decode()
+    made = re.findall(r'href="/panels/(\d+)/">' + f"{layout} apart" + r", group (\d)<", listed)
+    assert sorted(group for _number, group in made) == ["1", "2"]
+    file = tmp_path / "apart.csv"
+    file.write_bytes(content)
+    whole = eh.read_panel(file)
+    for number, group in made:
+        chair.post(f"/panels/{number}/choices", {"places": "2"})
+        shown = seen(chair, f"/panels/{number}/")
+        objects, _assessors = eh.connectivity(whole).components[int(group) - 1]
+        own = whole.restrict(np.array([whole.objects[at] in objects for at in whole.object_index.tolist()]))
+        assert heading(shown) == eh.decide(eh.rank(eh.calibrate(own), top=2), 2).headline()
+        record = text(chair.get(f"/panels/{number}/record"))
+        assert f"Taken from {layout} apart: group {group}; the scores of other groups are left out" in record
+        assert chair.get(f"/panels/{number}/original").content == content
+    assert "No decision yet" in heading(seen(chair, f"/panels/{panel}/"))  # and stays as it was
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_a_group_is_left_out_with_a_reason_or_compared_by_shrinking(chair: Any, layout: str) -> None:
+    panel = opened(chair, "apart.csv", two_groups(layout))
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    chair.post(f"/panels/{panel}/choices", {"places": "2"})
+    place = f"/panels/{panel}/"
+    assert chair.post(f"{place}groups", {"group": "2"}).url == place
+    for given in ({"group": "2"}, {"group": "3", "reason": "x"}, {"group": "0", "reason": "x"}):
+        chair.post(f"{place}groups", given)
+        assert "No decision yet" in heading(seen(chair, place))
+    forms = forms_in(seen(chair, place).content.decode())
+    address, sent, _words = next(one for one in forms if one[2] == "Compare the groups all the same")
+    assert chair.post(address, sent).url == place
+    page = seen(chair, place)
+    assert "2 of 12 proposals can be chosen" in text(page)
+    assert "2 groups are compared on an assumption" in text(page)
+    address, sent, _words = next(one for one in forms_in(page.content.decode()) if one[2] == "Do without it")
+    assert chair.post(address, sent).url == place
+    assert "No decision yet" in heading(seen(chair, place))
+    assert chair.post(f"{place}groups", {"group": "2", "reason": "read for another prize"}).url == place
+    page = text(seen(chair, place))
+    assert "2 of 6 proposals can be chosen" in page
+    assert "on an assumption" not in page
+    record = text(chair.get(f"{place}record"))
+    assert re.search(r"Left out: group 2, read by \w+, \w+, \w+ +read for another prize", record)
+    assert record.count("read as –") == 0
 
 
 def test_names_in_an_alert_lead_to_their_pages_and_numbers_do_not() -> None:

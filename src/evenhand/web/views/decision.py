@@ -27,6 +27,7 @@ from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
+from evenhand.web.views.groups import groups_of
 from evenhand.web.views.reading import slips_of
 from evenhand.web.ways import remedy, stop, ways_on, with_links
 from evenhand.words import translated
@@ -121,7 +122,7 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> Ht
         unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
         corrections = list(panel.corrections.filter(undone=None))
         context = shown(panel, answer) | {"unread": unread, "corrections": corrections}
-        context |= _alerts(panel, answer, context)
+        context |= _alerts(panel, answer, context) | {"groups": groups_of(answer)}
         context |= {"slips": slips_of(panel, looked, _slips(answer))} | _picks(answer)
         context |= {"marked": marked, "is_outdated": bool(panel.choice) and not answer.fits_choice(panel.choice)}
         return page(request, "decision.html", panel, **context)
@@ -130,11 +131,12 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> Ht
 
 
 def _alerts(panel: Panel, answer: Answer, context: Mapping[str, Any]) -> dict[str, Any]:
-    """Return checks, each with the ways on from it, and notes; names in them lead to their pages."""
+    """Return alerts in which names lead to their pages, and checks with the ways on from them."""
     addresses = context["assessor_links"] | context["anchors"]
     notes = [with_links(one, addresses) for one in answer.alerts if one.level == "note"]
     checks = [(with_links(one, addresses), ways_on(one, panel, answer, addresses)) for one in context["checks"]]
-    return {"alerted": checks, "remarks": notes}
+    stops = [with_links(one, addresses) for one in context["stops"]]
+    return {"stops": stops, "alerted": checks, "remarks": notes}
 
 
 def _picks(answer: Answer) -> dict[str, Any]:
@@ -382,7 +384,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
             }
         first = [row for name, row in rows.items() if name in (advised, used, *PLAIN)]
         further = {
-            "supported": choices_for(advised) if advised and advised != used and not context["stops"] else None,
+            "supported": choices_for(advised) if advised and advised != used else None,
             "other": next((one for one in found["answer"].alerts if one.kind == "other_method"), None),
             "links": _shared(fit) if not found["charts"] else "",
             "means": method_means(advised, fit.panel.confidence) if advised else "",

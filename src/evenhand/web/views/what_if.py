@@ -366,11 +366,12 @@ def save(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         return redirect("scenario", pk, at)
     reason = form.cleaned_data["reason"]
     job = looking(panel)
-    cells, table = cells_of(scores_of(job), one.changes), job.result.table
+    scores, table = scores_of(job), job.result.table
+    cells = cells_of(scores, one.changes)
     wanted = with_choices(panel.state(), one.changes)
     with transaction.atomic():
         for row, column, text in cells:
-            save_correction(panel, row, column, text_at(table, row, column), text, reason)
+            save_correction(panel, row, column, text_at(table, row, column), text, reason, scores)
         panel.choices, panel.options = wanted["choices"], wanted["options"]
         panel.keep("choices", "options")
         panel.say(_("Saved: %(changes)s") % {"changes": "; ".join(in_words(change) for change in one.changes)}, reason)
