@@ -72,6 +72,7 @@ from evenhand.words import (
     percent,
     phrase,
     plural,
+    quoted,
     sentence,
 )
 
@@ -788,18 +789,21 @@ def filters() -> dict[str, Callable[..., Any]]:
         "signed": partial(number, in_sentence=True, signed=True),
         "plain": _plain,
         "called": called,
+        "called_some": called_some,
         "chance": chance,
         "count_of": count_of,
         "coded": _coded,
         "some": name_some,
         "sentence": sentence,
         "halves": halves,
+        "hyphenated": _hyphenated,
         "a_noun": a_noun,
         "strip": blocks.strip_of,
         "css": lambda text: "".join(f"\\{ord(one):x} " if not one.isalnum() and one != " " else one for one in text),
         "lowered": lowered,
         "more_of": more_of,
         "phrase": phrase,
+        "quoted": quoted,
         "whole": _whole,
     }
 
@@ -842,11 +846,17 @@ def _whole(text: str) -> Markup:
     1900–1950 stays on one line, a line breaks before a quoted name sooner than in it, and a very long word with a
     hyphen, which is not copied with it.
     """
+    from markupsafe import Markup
+
+    said = _YEARS.sub(lambda found: f'<span class="years">{found[0]}</span>', _hyphenated(text))
+    return Markup(_QUOTED.sub(lambda found: f'<span class="piece">{found[0]}</span>', said))  # noqa: S704  # escaped above
+
+
+def _hyphenated(text: str) -> Markup:
+    """Return a sentence in which a very long word breaks with a hyphen, which is not copied with it."""
     from markupsafe import Markup, escape
 
-    said = _LONG_WORD.sub(lambda found: _HYPHEN.join(_syllables(found[0])), str(escape(text)))
-    said = _YEARS.sub(lambda found: f'<span class="years">{found[0]}</span>', said)
-    return Markup(_QUOTED.sub(lambda found: f'<span class="piece">{found[0]}</span>', said))  # noqa: S704  # escaped above
+    return Markup(_LONG_WORD.sub(lambda found: _HYPHEN.join(_syllables(found[0])), str(escape(text))))  # noqa: S704  # escaped
 
 
 def _syllables(word: str) -> Iterator[str]:

@@ -28,7 +28,7 @@ from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
 from evenhand.web.views.reading import slips_of
-from evenhand.words import name_some, translated
+from evenhand.words import name_some, quoted, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -80,9 +80,12 @@ def _stop(alert: Alert, answer: Answer) -> Alert:
         return alert
     first, *more = answer.fit.connectivity.suggestions
     joins = _("Have %(who)s also score %(object)s: one shared score joins the groups; two or three are safer.")
-    said = joins % dict(zip(("who", "object"), first, strict=True))
+    said = joins % dict(zip(("who", "object"), map(quoted, first), strict=True))
     if more:
-        pairs = [_("%(who)s on %(object)s") % {"who": who, "object": object_} for who, object_ in (first, *more)]
+        pairs = [
+            _("%(who)s on %(object)s") % {"who": quoted(who), "object": quoted(object_)}
+            for who, object_ in (first, *more)
+        ]
         said = _("Ask for %(scores)s: one shared score joins two groups; two or three are safer.")
         said %= {"scores": name_some(pairs, 4)}
     return replace(alert, remedy=said + " " + _("Or put each group into a file of its own, and decide on each."))
@@ -98,7 +101,7 @@ def _shared(fit: Fit) -> str:
     if least == most:
         words = _("Each assessor shares work with %(most)s others.") % {"most": most}
     else:
-        told = {"least": least, "most": most, "who": scores.assessors[at]}
+        told = {"least": least, "most": most, "who": quoted(scores.assessors[at])}
         words = _("Each assessor shares work with %(least)s to %(most)s others; with fewest %(who)s.") % told
     if fit.connectivity.bridges.size:
         return words + " " + _("Some comparisons hang on a single score.")
@@ -231,7 +234,8 @@ def choice(request: HttpRequest, pk: int) -> HttpResponse:
             panel.choice = kept
             panel.keep("choice")
             panel.say(
-                _("Chosen by the panel: %(who)s. Decided by %(by)s") % {"who": ", ".join(chosen), "by": kept["by"]},
+                _("Chosen by the panel: %(who)s. Decided by %(by)s")
+                % {"who": ", ".join(map(quoted, chosen)), "by": kept["by"]},
                 kept["reason"],
             )
         return redirect(f"{reverse('decision', args=[pk])}#choice")
