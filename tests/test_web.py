@@ -456,6 +456,21 @@ def test_a_group_is_left_out_with_a_reason_or_compared_by_shrinking(chair: Any, 
     assert record.count("read as –") == 0
 
 
+def test_where_who_enters_is_less_likely_to_have_a_place_than_who_leaves_it_is_said_why(chair: Any, demo: int) -> None:
+    place = f"/panels/{demo}/what-if/new"
+    crossed = []
+    for who in ("Dubois", "Kaur", "Brandt"):
+        page = seen(chair, chair.post(place, {"trial": f"without:{who}"}).url)
+        rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", page.content.decode(), re.DOTALL)
+        moves = [re.search(r"<b>(enters|leaves)</b>.*?<b>(\d+)%</b>", row, re.DOTALL) for row in rows]
+        enters, leaves = ([int(one[2]) for one in moves if one and one[1] == word] for word in ("enters", "leaves"))
+        is_crossed = bool(enters and leaves) and min(enters) < max(leaves)
+        assert ("Places go by value, not by this chance" in text(page)) == is_crossed
+        crossed.append(is_crossed)
+    assert True in crossed
+    assert False in crossed
+
+
 def test_names_in_an_alert_lead_to_their_pages_and_numbers_do_not() -> None:
     application()
     from evenhand.answers.alerts import Alert
@@ -467,6 +482,16 @@ def test_names_in_an_alert_lead_to_their_pages_and_numbers_do_not() -> None:
     assert lead == '<a href="/long">A &lt;b&gt;</a> &amp; 2.'
     short = '<a href="/short">A</a>'
     assert rest == f"{short} &lt;b&gt;x and {short} fall from 2 to 11."
+
+
+def test_the_scores_of_an_assessor_stand_with_the_furthest_off_first(chair: Any, demo: int) -> None:
+    fit = eh.calibrate(eh.demo())
+    off = np.abs(fit.residuals[fit.panel.assessor_index == 3])
+    objects = [fit.panel.objects[at] for at in fit.panel.object_index[fit.panel.assessor_index == 3].tolist()]
+    page = seen(chair, f"/panels/{demo}/assessors/3").content.decode()
+    shown = re.findall(r'<th scope="row"><a href="[^"]*">(?:<bdi>)?(P\d+)', page)
+    assert shown == [objects[at] for at in np.argsort(-off, kind="stable").tolist()]
+    assert re.findall(r"<h2[^>]*>(.*?)</h2>", page)[0].startswith(f"{shown[0]} is furthest off")
 
 
 def test_help_says_what_to_do_about_each_check_and_what_each_method_is_called(chair: Any) -> None:
