@@ -47,7 +47,7 @@ from evenhand.models.noise import lifted_words
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
 from evenhand.reports import blocks
-from evenhand.reports.paper import Form, form_of, is_wrapped, shares, sheet_of
+from evenhand.reports.paper import Form, annexes, form_of, is_wrapped, shares, sheet_of
 from evenhand.reports.summary import (
     MOST_DELETIONS,
     Summary,
@@ -102,9 +102,11 @@ _MARKS: Final = re.compile(
     r"<dt>fingerprint</dt><dd><code>([0-9a-f]{64})</code></dd>\s*<dt>of the data</dt><dd><code>([0-9a-f]{64})</code>"
 )
 _TAG: Final = re.compile(r"<\w[^>]*>")
-_LETTERS: Final = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+"
+_LEFTWARD: Final = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+_LETTERS: Final = f"[{_LEFTWARD}]+"
 LEFTWARD: Final = re.compile(rf"\u2068[^\u2069]*\u2069|{_LETTERS}(?:[ \u200c\u200d'’.-]+{_LETTERS})*")
-"""Words that run from right to left, and what is set apart already."""
+_MAY_BE: Final = re.compile(f"[\u2068{_LEFTWARD}]")
+"""Words that run from right to left, and what is set apart already; and a letter of these, which is found sooner."""
 
 _CODE: Final = re.compile(r"(?<=no log-evidence for )[a-z+]+(?=:)")
 _YEARS: Final = re.compile(r"\d+–\d+")
@@ -662,6 +664,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         row_height=sheet.height(on_sheet),
         is_flowing=sheet.is_flowing(on_sheet) and not has_rest,
         has_rest=has_rest,
+        annexes=annexes(len(rows), laid_out["nouns"], bool(laid_out["assessors"])),
         annex_axis=blocks.Rows(tuple(rows[:ROWS])).axis,
         methods=methods,
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
@@ -745,7 +748,7 @@ def _reach(rows: Sequence[Standing]) -> float | None:
 
 def isolated(said: str) -> str:
     """Return text in which names that run from right to left disturb no number beside them."""
-    if said.isascii():
+    if said.isascii() or _MAY_BE.search(said) is None:
         return said
     # parts of a page stay such, and what they set apart is not set apart again
     return type(said)(LEFTWARD.sub(lambda found: "\u2068" + found[0].strip("\u2068\u2069") + "\u2069", said))
@@ -753,7 +756,7 @@ def isolated(said: str) -> str:
 
 def _on_one_line(said: str) -> str:
     """Return text in which short names that run from right to left are set apart, and stay on one line."""
-    if said.isascii() or LEFTWARD.search(said) is None:
+    if said.isascii() or _MAY_BE.search(said) is None:
         return said
 
     def kept(found: re.Match[str]) -> str:
