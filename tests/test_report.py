@@ -326,7 +326,7 @@ def test_a_score_of_somebody_who_scored_nothing_else_checks_nothing() -> None:
     less = [score.less for score in one.scores if score.assessor != "6"]
     assert one.spread(9) == pytest.approx(max(less) - min(less))
     page = html.unescape(render(make_report(fit, top=2)))
-    told = "Assessor 6 scored only object 3, so this score fixes assessor 6’s own bias and says nothing of object 3."
+    told = "Assessor 6 scored only object 3, so this score tells the bias of assessor 6 and nothing of object 3."
     assert told in page
     assert not any(other.lone for label, other in found.items() if label != "3")
     shrunk = eh.refine(rooms(), shrink=True)

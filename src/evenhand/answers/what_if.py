@@ -13,7 +13,7 @@ from evenhand.answers.decision import Decision, Standing, Status
 from evenhand.answers.update import update
 from evenhand.errors import InputError
 from evenhand.models.fit import Fit
-from evenhand.words import name_some, phrase, sentence
+from evenhand.words import listed, phrase, sentence, together
 
 _NAMED: Final = 6
 
@@ -143,7 +143,7 @@ class Difference:
         words = self._hands()
         if not changes:
             return sentence(words)
-        return phrase("{assuming}, {finding}", assuming=sentence(_and(changes)), finding=words)
+        return phrase("{assuming}, {finding}", assuming=sentence(listed(changes, _NAMED)), finding=words)
 
     def _hands(self) -> str:
         """Return how many places change hands."""
@@ -176,7 +176,7 @@ class Difference:
             (self._now("out"), phrase("{names} is now out"), phrase("{names} are now out")),
         ]
         said = [
-            (one if len(labels) == 1 else several).format(names=_and(labels))
+            (one if len(labels) == 1 else several).format(names=together(labels, self.saved.fit.panel.noun, _NAMED))
             for labels, one, several in cases
             if labels
         ]
@@ -185,11 +185,3 @@ class Difference:
     def _now(self, status: Status) -> tuple[str, ...]:
         """Return whose status has become this one, places apart."""
         return tuple(one.object for one in self.shown if one.place in ("stays", "") and one.statuses[1] == status)
-
-
-def _and(labels: Sequence[str]) -> str:
-    """Return labels in a sentence; of many, the first and how many more."""
-    if len(labels) > _NAMED + 1:  # "1 more" would take no less room than its name
-        return name_some(list(labels), _NAMED)
-    *most, last = labels or [""]
-    return phrase("{most} and {last}", most=", ".join(most), last=last) if most else last

@@ -72,6 +72,7 @@ from evenhand.words import (
     percent,
     phrase,
     plural,
+    quoted,
     sentence,
 )
 
@@ -113,7 +114,7 @@ _YEARS: Final = re.compile(r"\d+–\d+")
 _QUOTED: Final = re.compile("“[^”]*”[,.;:]?")
 """Methods that a note names by their codes; years and quoted names, which do not break, or break before them."""
 
-_LONG_WORD: Final = re.compile(r"[^\W\d_]{21,}")
+_LONG_WORD: Final = re.compile(r"<[^>]*>|[^\W\d_]{21,}")
 _ONSET: Final = re.compile(r"(?:sch|[cpst]h|qu|[bcdfghjklmnpqrstvwxzбвгджзйклмнпрстфхцчшщ])(?=[aeiouyаеиоуыэюя])")
 _HYPHEN: Final = '<i class="shy"></i>'
 """Words that may not fit on a line, where a syllable of them begins, and what breaks them there."""
@@ -791,18 +792,21 @@ def filters() -> dict[str, Callable[..., Any]]:
         "signed": partial(number, in_sentence=True, signed=True),
         "plain": _plain,
         "called": called,
+        "called_some": called_some,
         "chance": chance,
         "count_of": count_of,
         "coded": _coded,
         "some": name_some,
         "sentence": sentence,
         "halves": halves,
+        "hyphenated": _hyphenated,
         "a_noun": a_noun,
         "strip": blocks.strip_of,
         "css": lambda text: "".join(f"\\{ord(one):x} " if not one.isalnum() and one != " " else one for one in text),
         "lowered": lowered,
         "more_of": more_of,
         "phrase": phrase,
+        "quoted": quoted,
         "whole": _whole,
     }
 
@@ -845,11 +849,20 @@ def _whole(text: str) -> Markup:
     1900–1950 stays on one line, a line breaks before a quoted name sooner than in it, and a very long word with a
     hyphen, which is not copied with it.
     """
+    from markupsafe import Markup
+
+    said = _YEARS.sub(lambda found: f'<span class="years">{found[0]}</span>', _hyphenated(text))
+    return Markup(_QUOTED.sub(lambda found: f'<span class="piece">{found[0]}</span>', said))  # noqa: S704  # escaped above
+
+
+def _hyphenated(text: str) -> Markup:
+    """Return a sentence in which a very long word breaks with a hyphen, which is not copied with it."""
     from markupsafe import Markup, escape
 
-    said = _LONG_WORD.sub(lambda found: _HYPHEN.join(_syllables(found[0])), str(escape(text)))
-    said = _YEARS.sub(lambda found: f'<span class="years">{found[0]}</span>', said)
-    return Markup(_QUOTED.sub(lambda found: f'<span class="piece">{found[0]}</span>', said))  # noqa: S704  # escaped above
+    def broken(found: re.Match[str]) -> str:
+        return found[0] if found[0].startswith("<") else _HYPHEN.join(_syllables(found[0]))
+
+    return Markup(_LONG_WORD.sub(broken, str(escape(text))))  # noqa: S704  # escaped
 
 
 def _syllables(word: str) -> Iterator[str]:

@@ -30,7 +30,7 @@ from evenhand.web.reading import Looked, cells_in, looking
 from evenhand.web.views.groups import groups_of
 from evenhand.web.views.reading import slips_of
 from evenhand.web.ways import remedy, stop, ways_on, with_links
-from evenhand.words import translated
+from evenhand.words import quoted, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -82,7 +82,7 @@ def _shared(fit: Fit) -> str:
     if least == most:
         words = _("Each assessor shares work with %(most)s others.") % {"most": most}
     else:
-        told = {"least": least, "most": most, "who": scores.assessors[at]}
+        told = {"least": least, "most": most, "who": quoted(scores.assessors[at])}
         words = _("Each assessor shares work with %(least)s to %(most)s others; with fewest %(who)s.") % told
     if fit.connectivity.bridges.size:
         return words + " " + _("Some comparisons hang on a single score.")
@@ -212,7 +212,8 @@ def choice(request: HttpRequest, pk: int) -> HttpResponse:
             panel.choice = kept
             panel.keep("choice")
             panel.say(
-                _("Chosen by the panel: %(who)s. Decided by %(by)s") % {"who": ", ".join(chosen), "by": kept["by"]},
+                _("Chosen by the panel: %(who)s. Decided by %(by)s")
+                % {"who": ", ".join(map(quoted, chosen)), "by": kept["by"]},
                 kept["reason"],
             )
         return redirect(f"{reverse('decision', args=[pk])}#choice")
