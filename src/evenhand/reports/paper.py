@@ -119,7 +119,7 @@ def _instead(decision: Decision, other: Decision, asked: str) -> str:
         places = f"{count_of(other.left, 'place')} {is_or_are(other.left)}"
         said = f"then {places} open to {len(other.undecided):,}"
     annex = "annex C" if decision.fit.is_calibrated else "the annex"
-    return f"{said}: use the report by that method ({annex})" if asked else said
+    return f"{said}: make the report by that method (how: {annex})" if asked else said
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ def _remedy(alert: Alert) -> str:
         "hangs_on_assessor": _("The page What if shows what would change without an assessor."),
         "other_method": _("The page Evidence shows the methods side by side, and takes another at a click."),
         "far_score": _("Ask whether it is meant. The further assumption “outlying scores count less” is below."),
-        "confidence": _("The method “calibration: all scores count alike”, below, lets it count for nothing."),
+        "confidence": _("The method “calibration without confidence”, below, lets it count for nothing."),
         "tie": _("Draw lots, or decide by what the scores do not say."),
         "thin": _("Ask for another score."),
     }
