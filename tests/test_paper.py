@@ -114,7 +114,7 @@ def test_those_who_compete_are_ticked_where_they_stand_on_the_first_sheet_or_in_
     many = PAGES["many"]()
     page = render(many)
     assert len(many.verdict.undecided) > 48
-    assert "□ beside Open in annex A" in form_in(page)
+    assert "tick who gets them, beside Open in annex A" in form_in(page)
     annex = page[page.index(ANNEX) : page.index('id="assessors"')]
     assert annex.count('<i class="box"></i>') == len(many.verdict.undecided)
 
