@@ -76,12 +76,12 @@ def test_the_panel_ticks_the_method_where_the_scores_support_another() -> None:
     assert "□ calibration with confidence, as in this report" in said
     other = eh.decide(eh.rank(eh.refine(report.fit.panel, shrink=True), top=10), 10)
     counts = f"{10 - len(other.inside)} places are open to {len(other.undecided)}"
-    asked = f"then {counts}: make the report by that method (how: annex C)."
+    asked = f"then {counts}: use its report (annex C)"
     assert f"□ calibration with confidence, pulled towards the mean, {asked}" in said
     evidence = page[page.index('id="evidence"') : page.index('id="record"')]
     assert "FILE shrink=True</code> takes it" in evidence
     assert "shrink=True" not in said
-    assert "7 open places: tick who gets them, under Open above." in said
+    assert "7 open places tick who gets them, under Open above" in said
     assert 'id="decision" aria-label="Decision" class="ticking"' in page
     assert "Decided by" not in form_in(render(PAGES["refined"]()))
 
@@ -106,7 +106,7 @@ def test_nothing_is_asked_where_nothing_is_open() -> None:
 def test_those_who_compete_are_ticked_where_they_stand_on_the_first_sheet_or_in_the_annex() -> None:
     report = PAGES["long names"]()
     page = render(report)
-    assert re.search(r"\d open places?: tick who gets (it|them), under Open above", re.sub(" :", ":", form_in(page)))
+    assert re.search(r"\d open places? tick who gets (it|them), under Open above", form_in(page))
     assert 'id="decision" aria-label="Decision" class="ticking"' in page
     listed = page[page.index('<ul class="names" data-of="Open">') :]
     titles = re.findall(r'<li title="([^"]*)"', listed[: listed.index("</ul>")])
@@ -114,7 +114,9 @@ def test_those_who_compete_are_ticked_where_they_stand_on_the_first_sheet_or_in_
     many = PAGES["many"]()
     page = render(many)
     assert len(many.verdict.undecided) > 48
-    assert "tick who gets them, beside Open in annex A" in form_in(page)
+    left, competing = many.verdict.left, len(many.verdict.undecided)
+    asked = f"tick {left} of the {competing}, □ beside Open in annex A, from page 2; ticked in all ____"
+    assert f"{left} open places {asked}" in form_in(page)
     annex = page[page.index(ANNEX) : page.index('id="assessors"')]
     assert annex.count('<i class="box"></i>') == len(many.verdict.undecided)
 
@@ -181,6 +183,24 @@ def test_degrees_of_freedom_of_a_shrunk_fit_are_scores_less_leverages() -> None:
     inverse = np.linalg.inv(design @ np.diag(prior) @ design.T + noise)
     left = noise @ (inverse - inverse @ mean @ np.linalg.inv(mean.T @ inverse @ mean) @ mean.T @ inverse)
     assert f"with {number(np.trace(left), 1)} effective degrees of freedom left" in render(report)
+
+
+def test_where_objects_are_many_every_annex_has_its_pages_and_a_head_that_names_it() -> None:
+    page = render(PAGES["many"]())
+    heads = {
+        "every": "annex A, all objects",
+        "assessors": "annex B, assessors",
+        "evidence": "annex C, evidence",
+        "record": "annex D, minutes",
+    }
+    at = page.index('id="decision"')
+    for section, words in heads.items():
+        head = re.search(rf'@page annex-{section} {{ @top-left {{ content: "([^"]*)"', page)
+        assert head
+        assert re.sub(r"\\([0-9a-f]+) ", lambda code: chr(int(code[1], 16)), head[1]).endswith(f", {words}")
+        assert f"#{section} {{ page: annex-{section}; }}" in page
+        at = page.index(f'<section id="{section}"', at)  # in the order of the letters
+    assert "page: annex-" not in render(PAGES["demo"]())
 
 
 @pytest.mark.slow

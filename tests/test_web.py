@@ -144,6 +144,7 @@ def test_a_score_that_looks_mistyped_is_kept_or_taken_as_it_was_meant(chair: Any
     assert f"Row {row[1]}: Farouk gave P32 a score of 440." in text(page)
     assert "was confirmed" in text(page)
     assert f"Row {row[1]}, score: 440 is right" in text(page)
+    assert f"Row {row[1]}, score: 440 is right (Farouk on P32) asked" in text(chair.get(f"/panels/{panel}/record"))
     settled(lambda: chair.get(chair.post(f"/panels/{panel}/freeze").url, follow=True))
     assert "was confirmed" in confirmed_by_the_command_line(chair, panel, tmp_path)[1]
     undo = re.search(r'action="([^"]+/reading/undo/\d+)"', seen(chair, f"/panels/{panel}/reading").content.decode())
@@ -343,9 +344,154 @@ def test_whom_another_method_moves_is_named_where_it_is_offered(chair: Any, demo
 def test_who_is_in_stands_right_under_the_title_on_phones(chair: Any, demo: int) -> None:
     page = seen(chair, f"/panels/{demo}/").content.decode()
     under = page.partition("</h1>")[2].lstrip()
-    assert under.startswith('<p class="on-phone in-first is-in all">')
+    assert under.startswith('<p class="on-phone in-first is-in">')
     made = eh.decide(eh.rank(eh.calibrate(eh.demo()), top=10), 10)
     assert re.findall(r"<bdi>(.*?)</bdi>", under.partition("</p>")[0]) == list(made.inside)
+
+
+def forms_in(part: str) -> list[tuple[str, dict[str, str], str]]:
+    """Return where each form of a piece of a page goes, what it sends besides the token, and what its button says."""
+    found = []
+    for address, inner in re.findall(r'<form method="post" action="([^"]*)"[^>]*>(.*?)</form>', part, re.DOTALL):
+        sent = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', inner))
+        sent.pop("csrfmiddlewaretoken", None)
+        found.append((address, sent, re.findall(r"<button[^>]*>(.*?)</button>", inner)[-1]))
+    return found
+
+
+def test_an_alert_leads_to_whom_it_names_and_does_at_a_click_what_it_speaks_of(chair: Any, demo: int) -> None:
+    page = seen(chair, f"/panels/{demo}/").content.decode()
+    alerts = page[page.index('<div class="alert"') : page.index('<section id="decision"')]
+    panel = eh.demo()
+    for label in ("P23", "P39", "P14", "P16"):
+        at = list(panel.objects).index(label)
+        assert f'<a href="/panels/{demo}/objects/{at}">{label}</a>' in alerts
+    for label in ("Dubois", "Kaur"):
+        at = list(panel.assessors).index(label)
+        assert f'<a href="/panels/{demo}/assessors/{at}">{label}</a>' in alerts
+    assert f'<a href="/panels/{demo}/evidence">' in alerts
+    forms = forms_in(alerts)
+    said = [words for _address, _sent, words in forms]
+    assert said == ["Try without Dubois", "Try without Kaur", "Use that method", "Try it beside this one"]
+    for address, sent, words in forms:
+        answer = chair.post(address, sent)
+        assert answer.status_code == 302
+        if words.startswith("Try without"):
+            assert heading(seen(chair, answer.url)).startswith(f"Without {words.split()[-1]}, ")
+        elif words == "Try it beside this one":
+            assert heading(seen(chair, answer.url)) == "Nothing is changed in this scenario yet"  # as it is used by now
+    made = eh.decide(eh.rank(eh.refine(panel, eh.Refinements(shrink=True)), top=10), 10)
+    now = seen(chair, f"/panels/{demo}/").content.decode()
+    assert "By the method that predicts better" not in now
+    assert heading(seen(chair, f"/panels/{demo}/")) == made.headline()
+
+
+def two_groups(layout: str) -> bytes:
+    """Return a file of two groups of six projects, of which nobody has read both."""
+    mark = np.random.default_rng(8).normal(60, 8, (12, 6)).round().astype(int)
+    read = [[bool(row < 6) == bool(who < 3) and (row + who) % 3 > 0 for who in range(6)] for row in range(12)]
+    names = ["Ana", "Ben", "Cleo", "Eva", "Finn", "Gus"]
+    if layout == "wide":
+        cells = [[str(mark[row, who]) if read[row][who] else "" for who in range(6)] for row in range(12)]
+        rows = [",".join([f"Project {row + 1}", *cells[row]]) for row in range(12)]
+        return "\n".join([",".join(["proposal", *names]), *rows]).encode()
+    pairs = [(row, who) for row in range(12) for who in range(6) if read[row][who]]
+    rows = [f"Project {row + 1},{names[who]},{mark[row, who]}" for row, who in pairs]
+    return "\n".join(["proposal,assessor,score", *rows]).encode()
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_each_group_of_a_panel_that_falls_apart_is_decided_by_itself(chair: Any, layout: str, tmp_path: Path) -> None:
+    content = two_groups(layout)
+    panel = opened(chair, f"{layout} apart.csv", content)
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    page = seen(chair, f"/panels/{panel}/")
+    assert "No decision yet" in heading(page)
+    address, _sent, words = next(one for one in forms_in(page.content.decode()) if one[2].startswith("Decide on each"))
+    assert words == "Decide on each group by itself"
+    assert chair.post(address).url == "/"
+    listed = chair.get("/").content.decode()
+    made = re.findall(r'href="/panels/(\d+)/">' + f"{layout} apart" + r", group (\d)<", listed)
+    assert sorted(group for _number, group in made) == ["1", "2"]
+    file = tmp_path / "apart.csv"
+    file.write_bytes(content)
+    whole = eh.read_panel(file)
+    for number, group in made:
+        chair.post(f"/panels/{number}/choices", {"places": "2"})
+        shown = seen(chair, f"/panels/{number}/")
+        objects, _assessors = eh.connectivity(whole).components[int(group) - 1]
+        own = whole.restrict(np.array([whole.objects[at] in objects for at in whole.object_index.tolist()]))
+        assert heading(shown) == eh.decide(eh.rank(eh.calibrate(own), top=2), 2).headline()
+        record = text(chair.get(f"/panels/{number}/record"))
+        assert f"Taken from {layout} apart: group {group}; the scores of other groups are left out" in record
+        assert chair.get(f"/panels/{number}/original").content == content
+    assert "No decision yet" in heading(seen(chair, f"/panels/{panel}/"))  # and stays as it was
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_a_group_is_left_out_with_a_reason_or_compared_by_shrinking(chair: Any, layout: str) -> None:
+    panel = opened(chair, "apart.csv", two_groups(layout))
+    chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
+    chair.post(f"/panels/{panel}/choices", {"places": "2"})
+    place = f"/panels/{panel}/"
+    assert chair.post(f"{place}groups", {"group": "2"}).url == place
+    for given in ({"group": "2"}, {"group": "3", "reason": "x"}, {"group": "0", "reason": "x"}):
+        chair.post(f"{place}groups", given)
+        assert "No decision yet" in heading(seen(chair, place))
+    forms = forms_in(seen(chair, place).content.decode())
+    address, sent, _words = next(one for one in forms if one[2] == "Compare the groups all the same")
+    assert chair.post(address, sent).url == place
+    page = seen(chair, place)
+    assert "2 of 12 proposals can be chosen" in text(page)
+    assert "2 groups are compared on an assumption" in text(page)
+    address, sent, _words = next(one for one in forms_in(page.content.decode()) if one[2] == "Do without it")
+    assert chair.post(address, sent).url == place
+    assert "No decision yet" in heading(seen(chair, place))
+    assert chair.post(f"{place}groups", {"group": "2", "reason": "read for another prize"}).url == place
+    page = text(seen(chair, place))
+    assert "2 of 6 proposals can be chosen" in page
+    assert "on an assumption" not in page
+    record = text(chair.get(f"{place}record"))
+    assert re.search(r"Left out: group 2, read by \w+, \w+, \w+ +read for another prize", record)
+    assert record.count("read as –") == 0
+
+
+def test_where_who_enters_is_less_likely_to_have_a_place_than_who_leaves_it_is_said_why(chair: Any, demo: int) -> None:
+    place = f"/panels/{demo}/what-if/new"
+    crossed = []
+    for who in ("Dubois", "Kaur", "Brandt"):
+        page = seen(chair, chair.post(place, {"trial": f"without:{who}"}).url)
+        rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", page.content.decode(), re.DOTALL)
+        moves = [re.search(r"<b>(enters|leaves)</b>.*?<b>(\d+)%</b>", row, re.DOTALL) for row in rows]
+        enters, leaves = ([int(one[2]) for one in moves if one and one[1] == word] for word in ("enters", "leaves"))
+        is_crossed = bool(enters and leaves) and min(enters) < max(leaves)
+        assert ("Places go by value, not by this chance" in text(page)) == is_crossed
+        crossed.append(is_crossed)
+    assert True in crossed
+    assert False in crossed
+
+
+def test_names_in_an_alert_lead_to_their_pages_and_numbers_do_not() -> None:
+    application()
+    from evenhand.answers.alerts import Alert
+    from evenhand.web.ways import with_links
+
+    alert = Alert("check", "thin", "x", (("A <b> & 2.", "A <b>x and A fall from 2 to 11."),), objects=("2", "A <b>"))
+    addresses = {"2": "/2", "A <b>": "/long", "A": "/short"}
+    ((lead, rest),) = with_links(alert, addresses).lines
+    assert lead == '<a href="/long">A &lt;b&gt;</a> &amp; 2.'
+    short = '<a href="/short">A</a>'
+    assert rest == f"{short} &lt;b&gt;x and {short} fall from 2 to 11."
+
+
+def test_the_scores_of_an_assessor_stand_with_the_furthest_off_first(chair: Any, demo: int) -> None:
+    fit = eh.calibrate(eh.demo())
+    off = np.abs(fit.residuals[fit.panel.assessor_index == 3])
+    objects = [fit.panel.objects[at] for at in fit.panel.object_index[fit.panel.assessor_index == 3].tolist()]
+    page = seen(chair, f"/panels/{demo}/assessors/3").content.decode()
+    shown = re.findall(r'<th scope="row"><a href="[^"]*">(?:<bdi>)?(P\d+)', page)
+    assert shown == [objects[at] for at in np.argsort(-off, kind="stable").tolist()]
+    assert re.findall(r"<h2[^>]*>(.*?)</h2>", page)[0].startswith(f"{shown[0]} is furthest off")
 
 
 def test_help_says_what_to_do_about_each_check_and_what_each_method_is_called(chair: Any) -> None:
@@ -366,7 +512,8 @@ def test_every_assessor_worth_a_try_has_a_reason_of_their_own(
 ) -> None:
     monkeypatch.setattr("evenhand.answers.alerts._LINES", 1)  # as where many statuses hang on somebody
     chair.post(f"/panels/{demo}/choices", {"gauge": "anchor:Jansen"})  # the same ranks, found anew
-    assert "In only with one assessor: P23 (Dubois)." in text(seen(chair, f"/panels/{demo}/"))
+    page = re.sub(r"</?a\b[^>]*>", "", seen(chair, f"/panels/{demo}/").content.decode())
+    assert "<b>In only with one assessor:</b> P23 (Dubois)." in page
     page = text(seen(chair, f"/panels/{demo}/what-if"))
     for words in ("Without Dubois P23 is in only with Dubois.", "Without Kaur P39 is out only with Kaur."):
         assert words in page
@@ -455,11 +602,19 @@ def test_a_score_that_is_far_off_is_left_out_at_a_click(chair: Any) -> None:
     chair.post(f"/panels/{panel}/reading/settings", {"go": "1"})
     chair.post(f"/panels/{panel}/choices", {"places": "4"})
     place = f"/panels/{panel}/what-if"
+    alerts = seen(chair, f"/panels/{panel}/").content.decode().partition('<section id="decision"')[0]
+    assert f'<a href="/panels/{panel}/reading?row=22#correct">Row 22 on the page Reading</a>' in alerts
+    reading = seen(chair, f"/panels/{panel}/reading?row=22").content.decode()
+    assert re.findall(r'value="(P3|A2|30)"', reading.partition('id="correct"')[2]) == ["P3", "A2", "30"]
+    address, sent, words = forms_in(alerts)[0]
+    assert words == "Try without A2 on P3"
+    assert heading(seen(chair, chair.post(address, sent).url)).startswith("Without A2’s score for P3,")
     page = seen(chair, place)
     assert "Without the score of A2 for P3" in text(page)
     key = "score:P3\x1fA2"
-    tried = seen(chair, chair.post(f"{place}/new", {"trial": key}).url)
-    assert heading(tried).startswith("Without the score of A2 for P3,")
+    assert heading(seen(chair, chair.post(f"{place}/new", {"trial": key}).url)).startswith(
+        "Without the score of A2 for P3,"
+    )
 
 
 def test_saving_a_scenario_asks_why_and_makes_it_what_stands(chair: Any, demo: int) -> None:

@@ -301,7 +301,7 @@ def test_a_slip_that_the_alert_names_is_corrected_where_it_stands(walk: Any, tmp
     tab.page.get_by_role("button", name="It is 44").click()
     tab.heading("3 proposals are in by this method; 18 compete for the other 7 places")
     tab.go(f"{tab.panel}/record")
-    assert "440 read as 44 one nought too many" in tab.page.locator(".history").inner_text()
+    assert "440 read as 44 (Farouk on P32) one nought too many" in tab.page.locator(".history").inner_text()
 
 
 def test_a_score_that_looks_mistyped_is_kept_for_a_reason(walk: Any, tmp_path: Path) -> None:
@@ -314,7 +314,7 @@ def test_a_score_that_looks_mistyped_is_kept_for_a_reason(walk: Any, tmp_path: P
     tab.heading("How many places are there?")
     assert "was confirmed" in tab.page.locator("#decision").inner_text()
     tab.go(f"{tab.panel}/record")
-    assert "440 is right the scale has no end" in tab.page.locator(".history").inner_text()
+    assert "440 is right (Farouk on P32) the scale has no end" in tab.page.locator(".history").inner_text()
 
 
 def test_who_reads_what_is_planned_changed_by_hand_and_taken_along(walk: Any, tmp_path: Path) -> None:

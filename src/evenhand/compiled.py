@@ -32,6 +32,9 @@ LARGE: Final = 1_000_000
 _TINY, _SMALL = 32, 1_500
 """Systems of this many equations are worth no more than one thread; smaller ones take no more anyway."""
 
+BY_NUMPY: Final = 128
+"""Up to this many equations are solved without scipy.linalg, whose import takes longer than a whole calibration."""
+
 _ROWS: Final = 64
 """Rows that are multiplied pair by pair are gathered this many at a time."""
 
@@ -146,7 +149,8 @@ def one_thread(size: int) -> Iterator[None]:
     if not _TINY < size <= _SMALL:
         yield
         return
-    import scipy.linalg.lapack  # noqa: F401  # with threads of its own, which must be there to be limited
+    if size > BY_NUMPY:
+        import scipy.linalg.lapack  # noqa: F401  # with threads of its own, which must be there to be limited
     from threadpoolctl import threadpool_limits
 
     with _BLAS_LOCK:

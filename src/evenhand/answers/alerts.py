@@ -118,6 +118,8 @@ class Alert:
         What else would come out, side by side.
     scores
         The scores that it speaks of, by their position in the panel.
+    objects
+        The objects that it speaks of.
     assessors, reasons, method
         The assessor on whom each status hangs, and a sentence on it; the method that the scores support instead.
     beside
@@ -136,6 +138,7 @@ class Alert:
     remedy: str = ""
     outcomes: tuple[Outcome, ...] = ()
     scores: tuple[int, ...] = ()
+    objects: tuple[str, ...] = ()
     assessors: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     method: str = ""
@@ -614,6 +617,7 @@ def _hanging(decision: Decision, deletions: Sequence[WithoutAssessor] | None) ->
         tuple(lines),
         where=name_some([one.object for one in found]),
         remedy="`evenhand next FILE` says which further scores would settle it.",
+        objects=tuple(one.object for one in found),
         assessors=tuple(who for who, _place in decisive),
         reasons=tuple(_hangs(one, who, panel.noun) for one, (who, _place) in zip(found, decisive, strict=True)),
     )
@@ -679,6 +683,7 @@ def _supported(decision: Decision, comparison: Comparison | None) -> Iterator[Al
             rival.headline,
             rival.lines,
             where=name_some(rival.changed) or None,
+            objects=tuple(rival.changed),
             remedy=rival.remedy,
             method=rival.other.fit.method,
             beside=rival.beside,
@@ -708,6 +713,7 @@ def _thin(decision: Decision) -> Iterator[Alert]:
                 ),
             ),
             where=name_some(thin),
+            objects=tuple(thin),
             remedy="`evenhand next FILE` says who should read what.",
         )
 
@@ -733,6 +739,7 @@ def _tie(decision: Decision) -> Iterator[Alert]:
             ),
         ),
         where=name_some(level),
+        objects=tuple(level),
         remedy=phrase(
             "Draw lots ({option}), or decide by what the scores do not say.", option=argument("lottery_seed", 1)
         ),
@@ -838,5 +845,6 @@ def _beyond(fit: Fit) -> Iterator[Alert]:
                 ),
             ),
             where=name_some(sides),
+            objects=tuple(sides),
             remedy=phrase("If marks end there, say so: {option}.", option=argument("bounds", (low, high))),
         )

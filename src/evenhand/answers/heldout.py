@@ -38,6 +38,9 @@ _REFITS: Final = 12
 """Scores that told more than this of the unknowns themselves, where first order ends, are left out by a fit without
 them: at most so many, those that told most."""
 
+_TOO_FAR: Final = 0.5
+"""And where first order leads elsewhere if they told more than this."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
@@ -169,11 +172,11 @@ def held_out(fit: Fit, cell: float | None = None) -> HeldOut:
     if predicted.parts[0].noise.cdf(0.0) is not None:  # the other scores leave something to tell the noise by
         log_score = _log_probability(predicted, score)
     if search is not None and made is None and not search.is_large:
-        told = _told_by_itself(fit, search, predicted.cell)
+        told, shift = _told_by_itself(fit, search, predicted.cell)
         log_score, mean = log_score - np.minimum(told, 1.0), mean.copy()
         for row in _telling(told, is_predicted):
             with suppress(EvenhandError):  # the other scores tell too little: first order is all there is
-                anew = Predictive(fit.model.without(fit, row), predicted.cell)
+                anew = Predictive(fit.model.without(fit, row, shift[:, row]), predicted.cell)
                 log_score[row], mean[row] = _log_probability(anew, score[[row]])[0], anew.mean[0]
     if fit.panel.step is None and fit.model.step is None:
         log_score -= np.log(predicted.cell)
@@ -191,8 +194,10 @@ def _log_probability(predicted: Predictive, score: Floats) -> Floats:
         return np.asarray(np.log(predicted.probability(score)))
 
 
-def _told_by_itself(fit: Fit, search: Search, cell: float) -> Floats:
+def _told_by_itself(fit: Fit, search: Search, cell: float) -> tuple[Floats, Floats]:
     """Return how much of the log probability of each score is owed to what it told of the model's unknowns itself.
+
+    And by how much each unknown (rows) would be another without the score.
 
     The unknowns x (spreads of values and biases, power, strength of noise factors, spread of scales) are where the log
     marginal likelihood L(x) of all scores is highest. L = L_i + l_i, where l_i is the log probability of score i given
@@ -210,8 +215,12 @@ def _told_by_itself(fit: Fit, search: Search, cell: float) -> Floats:
         leverage = np.clip(node.weight * node.solver.fitted_variances(), 0.0, 1.0)
         return _log_probability(Predictive((_left_out(fit, node, leverage)[0],), cell), score)
 
-    slopes, bend = search.followed(log_probability)
+    free, slopes, bend = search.followed(log_probability)
     size, axes = np.linalg.eigh(bend)
     told = size > _UNTOLD
     turned = axes[:, told].T @ np.nan_to_num(slopes)
-    return np.asarray((np.square(turned) / size[told, None]).sum(axis=0))
+    moved = turned / size[told, None]
+    shift = np.zeros((len(search.unknowns), score.size))
+    shift[free] = -axes[:, told] @ moved
+    owed = np.asarray((turned * moved).sum(axis=0))
+    return owed, np.where(owed < _TOO_FAR, shift, 0.0)

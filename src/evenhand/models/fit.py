@@ -192,8 +192,11 @@ class Model(Protocol):
         """Return what all other scores say of each score, where least squares do not tell it; None where they do."""
         return None
 
-    def without(self, fit: Fit, row: int) -> tuple[Part, ...]:
-        """Return what a fit without a score says of it, all unknowns found anew; nothing where it has none."""
+    def without(self, fit: Fit, row: int, shift: Floats) -> tuple[Part, ...]:
+        """Return what a fit without a score says of it, its unknowns found anew, which move by about a shift.
+
+        Nothing where it has none.
+        """
         return ()
 
     @property

@@ -7,21 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from math import exp
-from typing import Any, Final, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 import numpy as np
 
 from evenhand import frames
 from evenhand.compiled import Floats, one_thread
 from evenhand.errors import InputError, Problem, SolveError
-from evenhand.models.bounded import Mapped, ScoreMap
 from evenhand.models.covariates import code_covariates, code_rows
 from evenhand.models.effects import Scale, Table, both_sides
 from evenhand.models.family import INTERVAL, refuse_criteria, refuse_extreme
 from evenhand.models.fit import Fit, Model, Options, Question, outlying_notes
 from evenhand.models.noise import KnownNoise, Likelihood, NoiseKind, NoisePrior, Normal, notes_on
 from evenhand.models.noise_factors import factor_table, power_unknown, strength_unknown
-from evenhand.models.ordinal import Laplace, Link, code_categories
 from evenhand.models.posterior import Alternative, Marginal, Posterior
 from evenhand.models.predictive import Part, Rows, refined_parts
 from evenhand.models.robust import Huber, Student, freedom_unknown
@@ -43,6 +41,10 @@ from evenhand.panel.panel import Panel
 from evenhand.solve import SolverKind
 from evenhand.solve.connectivity import Connectivity, connectivity
 from evenhand.words import argument, count_of, name_some, plural
+
+if TYPE_CHECKING:
+    from evenhand.models.bounded import ScoreMap
+    from evenhand.models.ordinal import Laplace, Link
 
 Tails = Literal["student", "huber"]
 Criterion = Literal["reml", "ml"]
@@ -227,8 +229,8 @@ class Refined(Model):
         likelihood, mean, variance = self.laplace.left_out()
         return Part(1.0, KnownNoise(1.0), likelihood, mean, variance, self.node.precision)
 
-    def without(self, fit: Fit, row: int) -> tuple[Part, ...]:
-        """Return what a fit without a score says of it, its variances found anew from where they are with it."""
+    def without(self, fit: Fit, row: int, shift: Floats) -> tuple[Part, ...]:
+        """Return what a fit without a score says of it, its variances found anew about so far from those with it."""
         if self.laplace is not None:
             return ()
         panel, chosen, precision = self.panel, self.refinements, self.panel.precision[[row]]
@@ -236,8 +238,9 @@ class Refined(Model):
         rest = panel.restrict(np.arange(panel.n_assessments) != row)
         noise: NoiseKind = "declared" if self.node.setting.is_declared else "estimated"
         with one_thread(min(panel.n_objects, panel.n_assessors)):
+            near = self.search, shift
             model, _ = find_refined(
-                rest, chosen, per_component=True, noise=noise, solver=self.search.work.solver, start=self.search.point
+                rest, chosen, per_component=True, noise=noise, solver=self.search.work.solver, near=near
             )
         place = [
             labels.index(one) if one in labels else -1
@@ -445,11 +448,11 @@ def find_refined(
     noise: NoiseKind | NoisePrior = "estimated",
     interval: float = INTERVAL,
     solver: SolverKind = "auto",
-    start: Floats | None = None,
+    near: tuple[Search, Floats] | None = None,
 ) -> tuple[Refined, Connectivity]:
     """Return the model with the variances that the scores tell, and how the panel hangs together.
 
-    They are looked for from a start if that is given, which is then near.
+    They are looked for near where a search ended for nearly the same panel, if that is given: about so far from it.
     """
     refuse_criteria(panel)
     chosen = _checked(panel, chosen, noise, interval)
@@ -464,14 +467,20 @@ def find_refined(
         parts.require_connected()
     flat = chosen.shrink is not True, chosen.shrink is False
     coding = code_covariates(panel, chosen.covariates, flat)
-    seen = panel if chosen.scores is None else replace(panel, score=Mapped.of(panel, chosen.scores).at)
+    seen = panel
+    if chosen.scores is not None:
+        from evenhand.models.bounded import Mapped
+
+        seen = replace(panel, score=Mapped.of(panel, chosen.scores).at)
     columns, step = None if coding is None else coding.columns, panel.step
     work = Work(seen, parts, columns, solver, step if chosen.step is None and chosen.scores is None else None)
     base, unknowns = _unknowns(panel, work, chosen, noise)
     search = Search(work, base, unknowns)
     refuse_untold(panel, unknowns)
-    near = start if start is not None and start.size == len(unknowns) else None
-    point = search.peak(near, is_near=near is not None) if unknowns else np.zeros(0)
+    point = np.zeros(0)
+    if unknowns:
+        is_near = near is not None and near[1].size == len(unknowns)
+        point = search.peak_near(*near) if near is not None and is_near else search.peak()
     refuse_perfect(unknowns, point, chosen.step)
     if chosen.scores is not None:
         refuse_random(unknowns, point)
@@ -482,6 +491,8 @@ def find_refined(
 
 def _find_ordinal(panel: Panel, chosen: Refinements, link: Link, interval: float, work: Work) -> Refined:
     """Return the model of ordered categories with the thresholds and variances that the scores tell."""
+    from evenhand.models.ordinal import Laplace, code_categories
+
     likelihood = code_categories(panel, link)
     bias_sd = 0.0 if chosen.bias_sd is None and seen_once(panel) else chosen.bias_sd  # bias and noise are one
     unknowns = [
@@ -640,6 +651,8 @@ def _likelihood(panel: Panel, chosen: Refinements, freedom: float) -> Likelihood
     noise = Normal() if chosen.tails is None else Huber() if chosen.tails == "huber" else Student(freedom)
     if chosen.scores is None:
         return noise
+    from evenhand.models.bounded import Mapped
+
     return Mapped.of(panel, chosen.scores, noise)
 
 

@@ -94,8 +94,9 @@ class _State:
 
     def unpacked(self, vector: Floats, unit: float, likelihood: Likelihood) -> _State:
         """Return the state that a vector stands for."""
-        sizes = np.cumsum([self.share.size, self.lift.size, self.log_scale.size])
-        share, lift, log_scale, factor = np.split(vector, sizes)
+        scores, assessors = self.share.size, self.log_scale.size
+        share, lift, rest = vector[:scores], vector[scores : 2 * scores], vector[2 * scores :]
+        log_scale, factor = rest[:assessors], rest[assessors:]
         if np.abs(log_scale).max() > _FARTHEST:
             raise SolveError(RAN_AWAY)
         share = np.clip(share, likelihood.least, likelihood.most)

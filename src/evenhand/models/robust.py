@@ -47,16 +47,23 @@ class Student(Symmetric):
         factor, log_share = self._factors(furthest, self.freedom + 1)
         own = noise / factor
         total = variance[:, None] + own
-        height = log_normal(away[:, None], total) + log_share
-        top = height.max(axis=1, keepdims=True)
-        part = np.exp(height - top)
+        part = log_normal(away[:, None], total)
+        part += log_share
+        top = part.max(axis=1, keepdims=True)
+        part -= top
+        np.exp(part, out=part)
         mass = part.sum(axis=1)
         part /= mass[:, None]
-        slopes = away[:, None] / total
-        slope = (part * slopes).sum(axis=1)
-        bend = (part * (1.0 / total - np.square(slopes - slope[:, None]))).sum(axis=1)
-        scatter = (part * (variance[:, None] / total + np.square(slopes) * own)).sum(axis=1)
-        return Tilted(np.log(mass) + top[:, 0], slope, bend, scatter)
+
+        def mean(numbers: Floats) -> Floats:
+            return np.asarray(np.einsum("ij,ij->i", part, numbers))
+
+        told = 1.0 / total
+        slopes = away[:, None] * told
+        slope = mean(slopes)
+        bend = mean(told) - mean(np.square(slopes - slope[:, None]))
+        own *= np.square(slopes)
+        return Tilted(np.log(mass) + top[:, 0], slope, bend, variance * mean(told) + mean(own))
 
     def moved(self, step: float) -> Student:
         """Return the density with the log of its degrees of freedom moved by a step."""
@@ -74,7 +81,8 @@ class Student(Symmetric):
         sd = float(np.sqrt(polygamma(1, half)))
         step = min(0.4, 0.7 * sd)
         low = -np.log1p(furthest / self.freedom) - max(40.0 / power, 8 * sd)
-        logs = np.arange(low, max(np.log1p(80.0 / self.freedom), 8 * sd) + step, step)
+        far = np.sqrt(160.0 / self.freedom)  # where half (e^x - 1 - x), of which x^2/2 is a part, is 40 or more
+        logs = np.arange(low, min(far, np.log1p(80.0 / self.freedom + far)) + step, step)
         density = half * log(half) - lgamma(half) + half * (logs - np.exp(logs))
         return np.exp(logs), density + log(step)
 

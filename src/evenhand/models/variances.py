@@ -69,6 +69,11 @@ _ENOUGH: Final = 1e-3
 _LONG: Final = 0.5
 """A step of this length says nothing of how the marginal likelihood with scales is bent where it ends."""
 
+_REACHES: Final = 12
+_REACHED: Final = 0.01
+_FURTHEST: Final = 12.0
+"""How far a posterior reaches along an axis is looked for so often, to this part, and up to here."""
+
 _MODEST: Final = -2.0
 """Where the spread of the scales is looked for first, in logarithms."""
 
@@ -249,6 +254,8 @@ class Search:
     guess: Guess | None = None  # of the scales where none are known
     tied: Ties | None = None
     has_arrived: bool = False
+    off: Floats | float = 0.0  # by how much slopes are
+    ease: float = 1.0  # the least slack
     point: Floats = field(init=False)
     best: Node = field(init=False)
 
@@ -282,6 +289,7 @@ class Search:
         setting = self.base
         for unknown, coordinate in zip(self.unknowns, point.tolist(), strict=True):
             setting = unknown.put(setting, coordinate)
+        slack = max(slack, self.ease)
         if self.nearest is None or setting != self.nearest.setting or slack < self.slack:
             longest = TRIED if is_tried else LONGEST
             ties = self.guess if self.nearest is None else self._ties(self.nearest)
@@ -319,7 +327,7 @@ class Search:
         """Return the slope at a point from the fit there."""
         rises = slopes(self.work, node, {name for one in self.unknowns for name in one.moves}, self._ties(node))
         slope = [sum(speed * rises.get(name, 0.0) for name, speed in one.moves.items()) for one in self.unknowns]
-        return np.array(slope) + (self._prior_slopes(point)[0] if prior else 0.0)
+        return np.array(slope) - self.off + (self._prior_slopes(point)[0] if prior else 0.0)
 
     def _prior_slopes(self, point: Floats) -> tuple[Floats, Floats]:
         """Return slope and minus the second derivative of the log prior in each coordinate, by differences."""
@@ -373,22 +381,29 @@ class Search:
             found[name] = float(np.sqrt(variance)) / (1 if name == "power" else 2)
         return found
 
-    def peak(self, start: Floats | None = None, *, prior: bool = False, is_near: bool = False) -> Floats:
-        """Return the point where the marginal likelihood, or the posterior, is highest.
-
-        From a start that is near, the step that gains next to nothing is the last one.
-        """
+    def peak(self, start: Floats | None = None, *, prior: bool = False) -> Floats:
+        """Return the point where the marginal likelihood, or the posterior, is highest."""
         point = np.array([one.start for one in self.unknowns]) if start is None else start
-        if self._follows and not is_near:
+        if self._follows:
             point = self._begun(point, is_first=start is None, prior=prior)
-        point = self._climbed(point, prior=prior, enough=_ENOUGH if is_near else 0.0)
+        point = self._climbed(point, prior=prior)
         ended = self._vanished(point, prior=prior)
-        if is_near and (self.is_exact or self._follows):
-            return ended
         is_there = self.is_exact or (self._follows and (self.has_arrived or bool((point <= self.low).any())))
         if (ended != point).any() or not is_there:
             ended = self._climbed(ended, prior=prior, is_patient=True)
         return ended if self.is_exact or self._follows else self._polished(ended, prior=prior)
+
+    def peak_near(self, other: Search, shift: Floats) -> Floats:
+        """Return that point about so far from the peak of nearly the same panel.
+
+        The step that gains next to nothing is the last. Slopes that are not quite exact are off by as much as at the
+        other peak, where they would be zero.
+        """
+        self.ease, point, low, high = _EASED, other.point, other.low, other.high
+        if not (self.is_exact or self._follows):
+            self.off = np.where((point > low) & (point < high), other.slope(point), 0.0)
+        start = np.clip(point + shift, self.low, self.high)
+        return self._vanished(self._climbed(start, prior=False, enough=_ENOUGH), prior=False)
 
     @property
     def _follows(self) -> bool:
@@ -455,7 +470,7 @@ class Search:
             flat = _EVEN if self.is_large else _LEVEL
         near = _UNSURE if has_sites else _NEAR
         iterates = has_sites or not self.is_exact
-        slack = _LOOSE if self._follows else _LOOSEST if iterates else 1.0
+        slack = _LOOSE if self._follows or enough else _LOOSEST if iterates else 1.0
         may_vanish = np.array([one.may_vanish and not (is_patient or self.is_exact) for one in self.unknowns])
 
         def seen(at: Floats, node: Node) -> tuple[float, Floats]:
@@ -531,7 +546,7 @@ class Search:
         """
         free = ~(((point <= self.low) & (slope < 0)) | ((point >= self.high) & (slope > 0)))
         step = np.zeros(point.size)
-        inner, ridge = bend[np.ix_(free, free)], 0.0
+        inner, ridge = bend[free][:, free], 0.0
         while free.any():
             diagonal = np.diagonal(inner) + ridge
             unit = 1.0 / np.sqrt(np.maximum(diagonal, 1e-300))
@@ -619,10 +634,10 @@ class Search:
             bend[at] = (ends[1] - ends[0]) / (2 * _STEP)
         return np.asarray((bend + bend.T) / 2)
 
-    def followed(self, numbers: Callable[[Node], Floats]) -> tuple[Floats, Floats]:
-        """Return how numbers of the fit follow the unknowns, and how these are tied.
+    def followed(self, numbers: Callable[[Node], Floats]) -> tuple[list[int], Floats, Floats]:
+        """Return which unknowns are free, how numbers of the fit follow them, and how they are tied.
 
-        A row for each unknown that is within its range and whose fit comes to rest beside the peak; and minus the
+        Those that are within their range and whose fit comes to rest beside the peak; a row for each; and minus the
         second derivatives of the log marginal likelihood in these. Both are differences to one side.
         """
         best, point, kept = self.best, self.point, self.nearest
@@ -640,7 +655,7 @@ class Search:
                 free.append(at)
         self.nearest = kept
         bend = np.array(bent).reshape(len(free), point.size)[:, free]
-        return np.array(rows).reshape(len(free), here.size), (bend + bend.T) / 2
+        return free, np.array(rows).reshape(len(free), here.size), (bend + bend.T) / 2
 
     def _reach(self, peak: Floats, height: float, axis: Floats) -> float:
         """Return how far the posterior reaches along an axis, beside its curvature at the peak.
@@ -654,13 +669,19 @@ class Search:
             outside = ((point < self.low) | (point > self.high)).any()
             return np.inf if outside else height - self._tried(point, prior=True)
 
-        near, far = 0.0, 2.0
-        while drop(far) < 2.0 and far < 12.0:
-            near, far = far, 1.6 * far
-        for _ in range(5):
-            middle = (near + far) / 2
-            near, far = (middle, far) if drop(middle) < 2.0 else (near, middle)
-        return (near + far) / 4
+        near, far, distance = 0.0, np.inf, 2.0
+        before = (0.0, 0.0)
+        for _ in range(_REACHES):
+            root = float(np.sqrt(max(drop(distance), 0.0) / 2.0))  # which grows evenly with the distance if normal
+            if abs(root - 1.0) < _REACHED or (root < 1.0 and distance >= _FURTHEST):
+                break
+            near, far = (distance, far) if root < 1.0 else (near, distance)
+            rate = (root - before[1]) / (distance - before[0])
+            ahead = distance + (1.0 - root) / rate if 0 < rate < np.inf else np.inf
+            before = (distance, root) if np.isfinite(root) else before
+            farther = min(ahead, 1.6 * distance)
+            distance = ahead if near < ahead < far < np.inf else (near + far) / 2 if far < np.inf else farther
+        return distance / 2
 
     def credible(self, start: Floats) -> list[tuple[float, Floats, Node]]:
         """Return settings that the scores leave credible: probabilities, points and fits, which add up to 1."""

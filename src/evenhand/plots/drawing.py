@@ -13,9 +13,9 @@ import re
 import subprocess
 import sys
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any, Final
-from xml.sax.saxutils import escape, quoteattr
 
 from evenhand.errors import EvenhandError, InputError, LimitError, bad_option, require
 from evenhand.io.results import write_whole
@@ -154,7 +154,7 @@ def _reason(error: Exception) -> str:
 
 def _with_words(drawing: str, said: str) -> str:
     """Return an svg that has its description for screen readers."""
-    spoken = drawing.replace("<svg ", f'<svg role="img" aria-label={quoteattr(said)} ', 1)
+    spoken = drawing.replace("<svg ", f'<svg role="img" aria-label="{escape(said)}" ', 1)
     return spoken.replace(">", f"><desc>{escape(said)}</desc>", 1)
 
 

@@ -133,7 +133,7 @@ def finish(chart: Any, title: str, notes: Sequence[str], what: str, width: float
         offset=14,
     )
     said = " ".join(sentence for sentence in (f"{what}.", f"{title}.", *notes) if sentence)
-    look = alt.Config(  # at once, since each change copies the whole chart
+    look = alt.Config(
         font=FONT,
         view=alt.ViewConfig(stroke=None),
         axis=alt.AxisConfig(
@@ -162,9 +162,10 @@ def finish(chart: Any, title: str, notes: Sequence[str], what: str, width: float
         title=alt.TitleConfig(color=INK),
     )
     description = said.replace("..", ".")
-    return cast(
-        Chart, chart.properties(title=heading, description=description, background=LIGHT["bg"], padding=14, config=look)
-    )
+    about = {"title": heading, "description": description, "background": LIGHT["bg"], "padding": 14, "config": look}
+    for name, what_is in about.items():  # in place, since properties() copies the whole chart
+        chart[name] = what_is
+    return cast(Chart, chart)
 
 
 def _is_turned(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -108,7 +109,7 @@ class Rows:
         return _axis(self.rows)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """The table of a decision.
 
@@ -143,7 +144,7 @@ class Table:
         """Whether a screen shows notably less of the scale than paper does."""
         return self.shown.high - self.shown.low < _CLOSER * (self.axis.high - self.axis.low)
 
-    @property
+    @cached_property
     def is_ranked(self) -> bool:
         """Whether ranks can be told."""
         return all(one.rank_lower is not None for part in self.parts for rows in part for one in rows.rows)

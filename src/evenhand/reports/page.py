@@ -47,7 +47,7 @@ from evenhand.models.noise import lifted_words
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
 from evenhand.reports import blocks
-from evenhand.reports.paper import Form, form_of, is_wrapped, shares, sheet_of
+from evenhand.reports.paper import Form, annexes, form_of, is_wrapped, shares, sheet_of
 from evenhand.reports.summary import (
     MOST_DELETIONS,
     Summary,
@@ -106,16 +106,18 @@ _MARKS: Final = re.compile(
     r"<dt>fingerprint</dt><dd><code>([0-9a-f]{64})</code></dd>\s*<dt>of the data</dt><dd><code>([0-9a-f]{64})</code>"
 )
 _TAG: Final = re.compile(r"<\w[^>]*>")
-_LETTERS: Final = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+"
+_LEFTWARD: Final = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+_LETTERS: Final = f"[{_LEFTWARD}]+"
 LEFTWARD: Final = re.compile(rf"\u2068[^\u2069]*\u2069|{_LETTERS}(?:[ \u200c\u200d'’.-]+{_LETTERS})*")
-"""Words that run from right to left, and what is set apart already."""
+_MAY_BE: Final = re.compile(f"[\u2068{_LEFTWARD}]")
+"""Words that run from right to left, and what is set apart already; and a letter of these, which is found sooner."""
 
 _CODE: Final = re.compile(r"(?<=no log-evidence for )[a-z+]+(?=:)")
 _YEARS: Final = re.compile(r"\d+–\d+")
 _QUOTED: Final = re.compile("“[^”]*”[,.;:]?")
 """Methods that a note names by their codes; years and quoted names, which do not break, or break before them."""
 
-_LONG_WORD: Final = re.compile(r"[^\W\d_]{21,}")
+_LONG_WORD: Final = re.compile(r"<[^>]*>|[^\W\d_]{21,}")
 _ONSET: Final = re.compile(r"(?:sch|[cpst]h|qu|[bcdfghjklmnpqrstvwxzбвгджзйклмнпрстфхцчшщ])(?=[aeiouyаеиоуыэюя])")
 _HYPHEN: Final = '<i class="shy"></i>'
 """Words that may not fit on a line, where a syllable of them begins, and what breaks them there."""
@@ -687,6 +689,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         row_height=sheet.height(on_sheet),
         is_flowing=sheet.is_flowing(on_sheet) and not has_rest,
         has_rest=has_rest,
+        annexes=annexes(len(rows), laid_out["nouns"], bool(laid_out["assessors"])),
         annex_axis=blocks.Rows(tuple(rows[:ROWS])).axis,
         methods=methods,
         largest_error=max((row["loo_rmse"] or 0.0 for row in errors), default=0.0) or 1.0,
@@ -770,7 +773,7 @@ def _reach(rows: Sequence[Standing]) -> float | None:
 
 def isolated(said: str) -> str:
     """Return text in which names that run from right to left disturb no number beside them."""
-    if said.isascii():
+    if said.isascii() or _MAY_BE.search(said) is None:
         return said
     # parts of a page stay such, and what they set apart is not set apart again
     return type(said)(LEFTWARD.sub(lambda found: "\u2068" + found[0].strip("\u2068\u2069") + "\u2069", said))
@@ -778,7 +781,7 @@ def isolated(said: str) -> str:
 
 def _on_one_line(said: str) -> str:
     """Return text in which short names that run from right to left are set apart, and stay on one line."""
-    if said.isascii() or LEFTWARD.search(said) is None:
+    if said.isascii() or _MAY_BE.search(said) is None:
         return said
 
     def kept(found: re.Match[str]) -> str:
@@ -880,7 +883,10 @@ def _hyphenated(text: str) -> Markup:
     """Return a sentence in which a very long word breaks with a hyphen, which is not copied with it."""
     from markupsafe import Markup, escape
 
-    return Markup(_LONG_WORD.sub(lambda found: _HYPHEN.join(_syllables(found[0])), str(escape(text))))  # noqa: S704  # escaped
+    def broken(found: re.Match[str]) -> str:
+        return found[0] if found[0].startswith("<") else _HYPHEN.join(_syllables(found[0]))
+
+    return Markup(_LONG_WORD.sub(broken, str(escape(text))))  # noqa: S704  # escaped
 
 
 def _syllables(word: str) -> Iterator[str]:

@@ -49,6 +49,9 @@ _NARROW: Final = 195
 _LONG_NAME: Final = 290
 """Width of the names of objects in the table where they are long."""
 
+_ASKED: Final = 116
+"""Width of what is asked, before the answers to tick."""
+
 _FLOWING: Final = 0.4
 """Where this share of the first sheet would stay empty, the annex begins on it."""
 
@@ -119,7 +122,7 @@ def _instead(decision: Decision, other: Decision, asked: str) -> str:
         places = f"{count_of(other.left, 'place')} {is_or_are(other.left)}"
         said = f"then {places} open to {len(other.undecided):,}"
     annex = "annex C" if decision.fit.is_calibrated else "the annex"
-    return f"{said}: make the report by that method (how: {annex})" if asked else said
+    return f"{said}: use its report ({annex})" if asked else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,11 +239,24 @@ def _names(decision: Decision, form: Form) -> float:
     return most
 
 
+def annexes(count: int, nouns: str, has_assessors: bool) -> list[tuple[str, str]]:
+    """Return the sections of the annex that begin on a page of their own, and what stands above their pages.
+
+    These are all of them where there are so many objects that the first of them takes many pages, else none: a page
+    has one head, so that a section with a head of its own cannot begin below another.
+    """
+    if count <= blocks.FOLDED:
+        return []
+    every = [("every", f"all {nouns}"), ("assessors", "assessors"), ("evidence", "evidence"), ("record", "minutes")]
+    every = [one for one in every if has_assessors or one[0] != "assessors"]
+    return [(section, f"annex {letter}, {words}") for letter, (section, words) in zip("ABCD", every, strict=False)]
+
+
 def _form(form: Form) -> float:
     """Return the height of what the panel fills in, with the line for signatures."""
     used = 56.0 + 24 * len(form.scores) + (46 if form.divided else 0)
     if form.methods:
-        used += 40 + 19 * (_lines(f"{form.methods[1]}, {form.instead}", 11.7, _WIDTH - 16) - 1)
-    elif form.open:
-        used += 18
+        used += 21 + 19 * _lines(f"{form.methods[1]}, {form.instead}", 11.7, _WIDTH - _ASKED)
+    if form.open:
+        used += 19
     return used + (24 if form.open or form.methods or form.divided or form.scores else 0)

@@ -155,7 +155,7 @@ def _exactly(system: System, solve_kept: SolveKept, centred: Floats, score: Floa
 
 
 def _largest(*parts: Floats) -> float:
-    return max(float(np.abs(part).max()) for part in parts)
+    return max([float(np.abs(part).max()) for part in parts])
 
 
 def _gradient(system: System, residual: Floats, rest: Floats) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from evenhand.compiled import Codes, Floats, Whole, one_thread, sum_by
+from evenhand.compiled import BY_NUMPY, Codes, Floats, Whole, one_thread, sum_by
 from evenhand.solve.base import AT_ONCE, KeptSolver, Sides, Solution, require_draws
 from evenhand.solve.digits import refined
 from evenhand.solve.equations import Pattern, System, pairs_of
@@ -17,9 +17,6 @@ from evenhand.solve.equations import Pattern, System, pairs_of
 _ACCURATE: Final = 300
 _CANCELLED: Final = (1e-3, 1e-5)
 """A pivot smaller than this part of its diagonal has lost too many digits; up to 300 equations none is spared."""
-
-_TINY: Final = 128
-"""Up to this many equations are solved without scipy.linalg, whose import takes longer than a whole calibration."""
 
 _LEAF: Final = 32
 """Factors up to this size are inverted row by row."""
@@ -106,7 +103,10 @@ class FactoredSolver(KeptSolver):
 
     def _portions(self) -> list[tuple[int, int]]:
         """Return stretches of the eliminated side that are small enough to be treated at a time."""
-        portion = (np.cumsum(self._cost()) / AT_ONCE).astype(np.int64)
+        upto = np.cumsum(self._cost())
+        if upto[-1] < AT_ONCE:
+            return [(0, upto.size)]
+        portion = (upto / AT_ONCE).astype(np.int64)
         cuts = (np.flatnonzero(np.diff(portion)) + 1).tolist()
         return list(zip([0, *cuts], [*cuts, self.system.n_gone], strict=True))
 
@@ -185,7 +185,7 @@ class Cholesky:
     def of(cls, matrix: Floats, cancelled: float) -> Cholesky | None:
         """Factorise a matrix laid out by columns, which is overwritten; None where a pivot keeps too small a part."""
         scale = np.diagonal(matrix) * cancelled
-        if matrix.shape[0] <= _TINY:
+        if matrix.shape[0] <= BY_NUMPY:
             try:
                 lower, failed = np.asarray(np.linalg.cholesky(matrix), dtype=np.float64), 0
             except np.linalg.LinAlgError:
@@ -212,7 +212,7 @@ class Cholesky:
     @cached_property
     def _half(self) -> Floats | None:
         """The inverse of the factor of few equations; None for many."""
-        return None if self.lower.shape[0] > _TINY else inverse_of_lower(self.lower)
+        return None if self.lower.shape[0] > BY_NUMPY else inverse_of_lower(self.lower)
 
     def divide(self, right: Floats) -> Floats:
         """Solve with the factor alone, for columns."""
@@ -245,6 +245,8 @@ class Cholesky:
         """Return the inverse with both halves, at some places of a larger matrix of zeros."""
         full = np.zeros((size, size))
         full[np.ix_(places, places)] = self.inverse
+        if self._half is not None:  # whose product has both
+            return full
         for start in range(0, size, _BLOCK):  # in place, for want of memory
             stop = min(start + _BLOCK, size)
             inner = np.tril(full[start:stop, start:stop])
@@ -474,7 +476,7 @@ def laplacian_factor(laplacian: Floats, free: Whole) -> Floats:
 def grounded(system: System) -> Whole:
     """Return the kept vertices that are free when the heaviest of each component is held at zero."""
     if system.n_components == 1:
-        return np.delete(np.arange(system.n_kept), np.argmax(system.kept_total))
+        return np.flatnonzero(np.arange(system.n_kept) != system.kept_total.argmax())
     return not_heaviest(system.kept_total, system.kept_component)
 
 

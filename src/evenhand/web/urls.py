@@ -6,7 +6,7 @@ from django.urls import path
 from django.views.i18n import set_language
 
 from evenhand.web import guard
-from evenhand.web.views import decision, design, reading, record, start, what_if
+from evenhand.web.views import decision, design, groups, reading, record, start, what_if
 
 urlpatterns = [
     path("", start.start, name="start"),
@@ -29,6 +29,7 @@ urlpatterns = [
     path("panels/<int:pk>/", decision.decision, name="decision"),
     path("panels/<int:pk>/choices", decision.choose, name="choose"),
     path("panels/<int:pk>/choice", decision.choice, name="choice"),
+    path("panels/<int:pk>/groups", groups.part, name="part"),
     path("panels/<int:pk>/objects/<int:at>", decision.one_object, name="object"),
     path("panels/<int:pk>/assessors", decision.assessors, name="assessors"),
     path("panels/<int:pk>/assessors/<int:at>", decision.one_assessor, name="assessor"),

@@ -27,13 +27,14 @@ from evenhand.web.jobs import jobs
 from evenhand.web.models import Panel, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
+from evenhand.web.views.groups import groups_of
 from evenhand.web.views.reading import slips_of
-from evenhand.words import name_some, quoted, translated
+from evenhand.web.ways import remedy, stop, ways_on, with_links
+from evenhand.words import quoted, translated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from evenhand.answers.alerts import Alert
     from evenhand.answers.decision import Standing
     from evenhand.models.fit import Fit
 
@@ -63,32 +64,12 @@ def shown(panel: Panel, found: Answer, objects: Sequence[Standing] = ()) -> dict
         "method_name": partial(method_name, confidence=answer.fit.panel.confidence),
         "methods": methods_for(answer.fit.panel, panel.choices),
         "refinements": REFINEMENTS,
-        "stops": [_stop(one, answer) for one in answer.stops],
-        "checks": [replace(one, remedy=_remedy(one)) for one in answer.alerts if one.level == "check"],
-        "remarks": [one for one in answer.alerts if one.level == "note"],
+        "stops": [stop(one, answer) for one in answer.stops],
+        "checks": [replace(one, remedy=remedy(one)) for one in answer.alerts if one.level == "check"],
         "is_provisional": bool(answer.stops),
         "without": provisional(answer.stops),
         "has_search": len(answer.standings) > _SEARCHED,
     }
-
-
-def _stop(alert: Alert, answer: Answer) -> Alert:
-    """Return an alert that stops the decision as these pages show it; of groups, what joins them."""
-    if alert.kind != "groups":
-        return replace(alert, remedy="")
-    if answer.fit.connectivity.is_connected:  # but by one of several criteria
-        return alert
-    first, *more = answer.fit.connectivity.suggestions
-    joins = _("Have %(who)s also score %(object)s: one shared score joins the groups; two or three are safer.")
-    said = joins % dict(zip(("who", "object"), map(quoted, first), strict=True))
-    if more:
-        pairs = [
-            _("%(who)s on %(object)s") % {"who": quoted(who), "object": quoted(object_)}
-            for who, object_ in (first, *more)
-        ]
-        said = _("Ask for %(scores)s: one shared score joins two groups; two or three are safer.")
-        said %= {"scores": name_some(pairs, 4)}
-    return replace(alert, remedy=said + " " + _("Or put each group into a file of its own, and decide on each."))
 
 
 def _shared(fit: Fit) -> str:
@@ -125,19 +106,6 @@ def _slips(answer: Answer) -> dict[int, float | None]:
     return found
 
 
-def _remedy(alert: Alert) -> str:
-    """Return what to do about an alert on these pages, which have no command line."""
-    pages = {
-        "hangs_on_assessor": _("The page What if shows what would change without an assessor."),
-        "other_method": _("The page Evidence shows the methods side by side, and takes another at a click."),
-        "far_score": _("Ask whether it is meant. The further assumption “outlying scores count less” is below."),
-        "confidence": _("The method “calibration without confidence”, below, lets it count for nothing."),
-        "tie": _("Draw lots, or decide by what the scores do not say."),
-        "thin": _("Ask for another score."),
-    }
-    return pages.get(alert.kind, "" if "`" in alert.remedy else alert.remedy)
-
-
 @require_GET
 def decision(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the decision, or the order by value where nobody has said how many places there are."""
@@ -154,11 +122,21 @@ def _page_of(request: HttpRequest, panel: Panel, marked: QueryDict | None) -> Ht
         unread = [] if looked is None else list(cells_in(looked.problems, looked.table).values())
         corrections = list(panel.corrections.filter(undone=None))
         context = shown(panel, answer) | {"unread": unread, "corrections": corrections}
+        context |= _alerts(panel, answer, context) | {"groups": groups_of(answer)}
         context |= {"slips": slips_of(panel, looked, _slips(answer))} | _picks(answer)
         context |= {"marked": marked, "is_outdated": bool(panel.choice) and not answer.fits_choice(panel.choice)}
         return page(request, "decision.html", panel, **context)
 
     return when_done(request, answering(panel), show, panel)
+
+
+def _alerts(panel: Panel, answer: Answer, context: Mapping[str, Any]) -> dict[str, Any]:
+    """Return alerts in which names lead to their pages, and checks with the ways on from them."""
+    addresses = context["assessor_links"] | context["anchors"]
+    notes = [with_links(one, addresses) for one in answer.alerts if one.level == "note"]
+    checks = [(with_links(one, addresses), ways_on(one, panel, answer, addresses)) for one in context["checks"]]
+    stops = [with_links(one, addresses) for one in context["stops"]]
+    return {"stops": stops, "alerted": checks, "remarks": notes}
 
 
 def _picks(answer: Answer) -> dict[str, Any]:
@@ -329,7 +307,7 @@ def _reliability(answer: Answer) -> dict[str, Any] | None:
 
 @require_GET
 def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
-    """Show one assessor: bias, and each score beside what it is expected to be."""
+    """Show one assessor: bias, and each score beside what it is expected to be, the furthest off first."""
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(answer: Answer) -> HttpResponse:
@@ -354,7 +332,8 @@ def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         ]
         told = _reliability(answer)
         fits = {} if told is None else {row["assessor"]: row["verdict"] for row in told["assessors"]}
-        furthest = max(rows, key=lambda row: abs(row["left"]), default=None)
+        rows.sort(key=lambda row: -abs(row["left"]))
+        furthest = next(iter(rows), None)
         reach = 0.0 if furthest is None else abs(furthest["left"])
         context |= {"furthest": furthest, "verdict": READ_AS.get(fits.get(label, ""), fits.get(label))}
         context["verdict_means"] = verdict_means().get(fits.get(label, ""))
@@ -407,7 +386,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
             }
         first = [row for name, row in rows.items() if name in (advised, used, *PLAIN)]
         further = {
-            "supported": choices_for(advised) if advised and advised != used and not context["stops"] else None,
+            "supported": choices_for(advised) if advised and advised != used else None,
             "other": next((one for one in found["answer"].alerts if one.kind == "other_method"), None),
             "links": _shared(fit) if not found["charts"] else "",
             "means": method_means(advised, fit.panel.confidence) if advised else "",

@@ -24,9 +24,11 @@ from evenhand.web.forms import Corrected, Settings
 from evenhand.web.models import Correction, Panel
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import CHOICES, ROLES, Looked, cells_in, looking
+from evenhand.words import again
 
 if TYPE_CHECKING:
     from evenhand.panel.column import Table
+    from evenhand.panel.panel import Panel as Scores
     from evenhand.panel.reading import Reading
 
 ROWS: Final = 12
@@ -83,7 +85,7 @@ def reading(request: HttpRequest, pk: int) -> HttpResponse:
             words=words,
             slips=slips,
             more=len(looked.problems) - len(found) + len(single) - len(wrong),
-            place=lambda where: (where or "").removeprefix(panel.file_name).removeprefix(", "),
+            place=lambda where: again(where or "").removeprefix(panel.file_name).removeprefix(", "),
             sheet=_shown(
                 request,
                 looked.table,
@@ -354,7 +356,7 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
             messages.error(request, _("“%(text)s” is not a number: nothing was changed.") % {"text": text})
             continue
         if before != text or is_kept:
-            save_correction(panel, given["row"], column, before, text, given["reason"])
+            save_correction(panel, given["row"], column, before, text, given["reason"], job.result.scores)
             number += 1
     if number:
         panel.keep()
@@ -365,16 +367,39 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @transaction.atomic
-def save_correction(panel: Panel, row: int, column: str, before: str, after: str, reason: str = "") -> None:
-    """Keep what a cell is to be read as, in place of what was said of it before; ``before`` is what it is read as."""
-    earlier = panel.corrections.filter(row=row, column=column, undone=None)
-    known = earlier.first()
-    before = before if known is None else known.before  # what stands in the file
-    earlier.update(undone=timezone.now())
-    Correction.objects.create(panel=panel, row=row, column=column, before=before, after=after, reason=reason)
+def save_correction(
+    panel: Panel, row: int, column: str, before: str, after: str, reason: str = "", scores: Scores | None = None
+) -> None:
+    """Keep what a cell is to be read as, and say so in the record; ``scores`` tell whose score of what it holds."""
+    before = put_correction(panel, row, column, before, after, reason)
     said = {"row": row, "column": column, "before": before or "–", "after": after or "–"}
     words = _("Row %(row)s, %(column)s: %(before)s read as %(after)s")
-    panel.say((_("Row %(row)s, %(column)s: %(after)s is right") if before == after else words) % said, reason)
+    words = (_("Row %(row)s, %(column)s: %(after)s is right") if before == after else words) % said
+    giver = None if scores is None else _given_in(scores, row, column)
+    panel.say(words if giver is None else f"{words} ({_('%(who)s on %(object)s') % giver})", reason)
+
+
+def put_correction(panel: Panel, row: int, column: str, before: str, after: str, reason: str = "") -> str:
+    """Keep what a cell is to be read as, in place of what was said of it before, and return what the file has there.
+
+    ``before`` is what it is read as.
+    """
+    earlier = panel.corrections.filter(row=row, column=column, undone=None)
+    known = earlier.first()
+    before = before if known is None else known.before
+    earlier.update(undone=timezone.now())
+    Correction.objects.create(panel=panel, row=row, column=column, before=before, after=after, reason=reason)
+    return str(before)
+
+
+def _given_in(scores: Scores, row: int, column: str) -> dict[str, str] | None:
+    """Return whose score of what stands in a cell; None where it holds none."""
+    places = [] if scores.rows is None else (scores.rows == row).nonzero()[0].tolist()
+    for at in places:
+        if scores.cell_of(at) == (row, column):
+            who, object_ = scores.assessors[scores.assessor_index[at]], scores.objects[scores.object_index[at]]
+            return {"who": str(who), "object": str(object_)}
+    return None
 
 
 def _cells(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:

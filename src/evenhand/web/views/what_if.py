@@ -21,6 +21,7 @@ from evenhand.web.reading import looking, scores_of
 from evenhand.web.trying import Tried, cells_of, trying, with_choices
 from evenhand.web.views.decision import shown
 from evenhand.web.views.reading import save_correction, text_at
+from evenhand.web.ways import BETWEEN
 from evenhand.words import quoted, sentence
 
 MOST: Final = 200
@@ -33,8 +34,6 @@ _REASONS: Final = 3
 """Statuses that hang on an assessor, which are named where that is offered."""
 
 _NAME: Final = 200
-
-_BETWEEN: Final = "\x1f"
 
 
 @require_GET
@@ -108,7 +107,7 @@ def trials_of(panel: Panel, answer: Answer) -> list[Trial]:
             for at, (lead, _rest) in zip(alert.scores, alert.lines, strict=False):
                 object_, who = scores.objects[scores.object_index[at]], scores.assessors[scores.assessor_index[at]]
                 changes = [{"type": "without_score", "object": str(object_), "assessor": str(who)}]
-                found.append(Trial(f"score:{_BETWEEN.join((str(object_), str(who)))}", changes, lead))
+                found.append(Trial(f"score:{BETWEEN.join((str(object_), str(who)))}", changes, lead))
         elif alert.kind == "other_method":
             who = next((rest or lead for lead, rest in alert.lines), "") if alert.level == "check" else ""
             why = f"{alert.headline}. {sentence(who)}".rstrip()
@@ -174,7 +173,7 @@ def scenario(request: HttpRequest, pk: int, at: int) -> HttpResponse:
             gauges=["weighted", "zero_sum", *(f"anchor:{name}" for name in scores.assessors)],
             pairs=[
                 (
-                    _BETWEEN.join((str(scores.objects[o]), str(scores.assessors[a]))),
+                    BETWEEN.join((str(scores.objects[o]), str(scores.assessors[a]))),
                     f"{scores.objects[o]}, {scores.assessors[a]}: {scores.score[row]:g}",
                 )
                 for row, (o, a) in enumerate(pairs)
@@ -271,7 +270,7 @@ def _asked(
     """Yield the changes that a form asks for: what is other than it is."""
     if scores is not None and given["without"] in scores.assessors:
         yield {"type": "without_assessor", "assessor": given["without"]}
-    object_, between, assessor = given["score_of"].partition(_BETWEEN)
+    object_, between, assessor = given["score_of"].partition(BETWEEN)
     if between and scores is not None:
         before = _score(scores, object_, assessor)
         pair = {"object": object_, "assessor": assessor}
@@ -366,11 +365,12 @@ def save(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         return redirect("scenario", pk, at)
     reason = form.cleaned_data["reason"]
     job = looking(panel)
-    cells, table = cells_of(scores_of(job), one.changes), job.result.table
+    scores, table = scores_of(job), job.result.table
+    cells = cells_of(scores, one.changes)
     wanted = with_choices(panel.state(), one.changes)
     with transaction.atomic():
         for row, column, text in cells:
-            save_correction(panel, row, column, text_at(table, row, column), text, reason)
+            save_correction(panel, row, column, text_at(table, row, column), text, reason, scores)
         panel.choices, panel.options = wanted["choices"], wanted["options"]
         panel.keep("choices", "options")
         panel.say(_("Saved: %(changes)s") % {"changes": "; ".join(in_words(change) for change in one.changes)}, reason)

@@ -1,0 +1,91 @@
+"""A panel that falls into groups: each is decided by itself, or some are left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from evenhand.web.calibrating import Answer, answering
+from evenhand.web.models import Correction, Panel
+from evenhand.web.reading import looking, scores_of
+from evenhand.web.views.reading import put_correction, text_at
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from evenhand.panel.panel import Panel as Scores
+
+_GROUPS: Final = 6
+"""Groups up to which each can be decided by itself."""
+
+_CELLS: Final = 1_000
+"""Scores up to which those of other groups are left out one by one."""
+
+
+def groups_of(answer: Answer) -> list[tuple[int, int]]:
+    """Return how many objects and assessors each group has; nothing where the pages can do nothing about groups."""
+    graph = answer.found.combined.connectivity
+    scores = answer.found.combined.panel.n_assessments
+    if not any(one.kind == "groups" for one in answer.stops) or graph.is_connected or scores > _CELLS:
+        return []
+    sizes = [(len(objects), len(assessors)) for objects, assessors in graph.components]
+    return sizes if len(sizes) <= _GROUPS else []
+
+
+@require_POST
+def part(request: HttpRequest, pk: int) -> HttpResponse:
+    """Make a panel of each group, or leave one out."""
+    panel = get_object_or_404(Panel, pk=pk)
+    answer: Answer = answering(panel).outcome()
+    job, sizes = looking(panel), groups_of(answer)
+    given, reason = request.POST.get("group", ""), request.POST.get("reason", "").strip()
+    if not sizes or (given and given not in {str(at + 1) for at in range(len(sizes))}):
+        messages.error(request, _("There is no such group. Nothing was changed."))
+        return redirect("decision", pk)
+    scores, table = scores_of(job), job.result.table
+    members = [set(assessors) for _objects, assessors in answer.found.combined.connectivity.components]
+    if not given:
+        with transaction.atomic():
+            for at in reversed(range(len(members))):  # the last one made stands first in the list
+                others = set().union(*members) - members[at]
+                name = _("%(panel)s, group %(group)s") % {"panel": panel.name[:150], "group": at + 1}
+                made = _copy(panel, name)
+                said = _("Taken from %(panel)s: group %(group)s; the scores of other groups are left out")
+                _leave_out(made, scores, table, others, "", said % {"panel": panel.name, "group": at + 1})
+        messages.success(request, _("There is a panel for each group now: say in each how many places it has."))
+        return redirect("start")
+    if not reason:
+        messages.error(request, _("Say why: the reason goes into the record. Nothing was changed."))
+        return redirect("decision", pk)
+    with transaction.atomic():
+        said = _("Left out: group %(group)s, read by %(who)s")
+        who = members[int(given) - 1]
+        _leave_out(panel, scores, table, who, reason, said % {"group": given, "who": ", ".join(sorted(who))})
+        panel.keep()
+    return redirect("decision", pk)
+
+
+def _copy(panel: Panel, name: str) -> Panel:
+    """Return a new panel of the same file, read and corrected alike; how many places it has is open."""
+    choices = {key: value for key, value in panel.choices.items() if key != "places"}
+    kept = {field: getattr(panel, field) for field in ("file_name", "content", "digest", "options")}
+    made = Panel.objects.create(name=name, choices=choices, is_read=True, **kept)
+    for one in panel.corrections.filter(undone=None):
+        cell = {field: getattr(one, field) for field in ("row", "column", "before", "after", "reason")}
+        Correction.objects.create(panel=made, **cell)
+    return made
+
+
+def _leave_out(panel: Panel, scores: Scores, table: Any, assessors: Collection[str], reason: str, words: str) -> None:
+    """Read every score of some assessors as empty, and say so in the record once."""
+    gone = [scores.assessors[index] in assessors for index in scores.assessor_index.tolist()]
+    for cell in (scores.cell_of(at) for at, is_gone in enumerate(gone) if is_gone):
+        if cell is not None:
+            put_correction(panel, *cell, text_at(table, *cell), "", reason or words)
+    panel.say(words, reason)

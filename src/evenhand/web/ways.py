@@ -1,0 +1,136 @@
+"""The way on from an alert: names in it that lead to their pages, and what the pages do about it at a click."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from markupsafe import Markup, escape
+
+from evenhand.models.additive import IBA
+from evenhand.web.calibrating import Answer, choices_for
+from evenhand.words import called, name_some, quoted
+
+if TYPE_CHECKING:
+    from evenhand.answers.alerts import Alert
+    from evenhand.web.models import Panel
+
+BETWEEN: Final = "\x1f"
+"""Stands between an object and an assessor where a form sends both."""
+
+_FEW: Final = 2
+"""Names, or trials, of one alert that have a link or a button of their own; more would hide the decision below."""
+
+_MANY: Final = 3_000
+"""Names up to which a sentence is searched for all of them."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A page to go to or, with fields, a form that does something at a click."""
+
+    words: str
+    address: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+def with_links(alert: Alert, addresses: Mapping[str, str]) -> Alert:
+    """Return an alert in whose lines each name that has an address leads there; bare numbers are no names."""
+    named = {name for name in addresses if not name.isdigit()} if len(addresses) <= _MANY else set()
+    named |= {name for name in (*alert.objects, *alert.assessors) if name in addresses and not name.isdigit()}
+    if not named:
+        return alert
+    names = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, sorted(named, key=len, reverse=True)))})(?!\w)")
+    link = Markup('<a href="{}">{}</a>').format
+
+    def linked(text: str) -> Markup:
+        parts = names.split(text)  # what a name stands between, and the name, by turns
+        return Markup("").join(link(addresses[part], part) if at % 2 else escape(part) for at, part in enumerate(parts))
+
+    return replace(alert, lines=tuple((linked(lead), linked(rest)) for lead, rest in alert.lines))
+
+
+def ways_on(alert: Alert, panel: Panel, answer: Answer, addresses: Mapping[str, str]) -> list[Way]:
+    """Return the pages on which an alert is looked into, and before them what is done about it at a click."""
+    found = [*_forms(alert, panel, answer), *_pages(alert, panel, answer)]
+    noun = answer.fit.panel.noun
+    bare = [name for name in alert.objects if name.isdigit() and name in addresses]  # which no sentence leads to
+    return found + [Way(called(name, noun), addresses[name]) for name in bare[:_FEW]]
+
+
+def _forms(alert: Alert, panel: Panel, answer: Answer) -> Iterator[Way]:
+    """Yield what is done, or tried, at a click."""
+    choose, begin = (reverse(name, args=[panel.pk]) for name in ("choose", "new-scenario"))
+    if alert.kind == "hangs_on_assessor":
+        for who in list(dict.fromkeys(alert.assessors))[:_FEW]:
+            yield Way(_("Try without %(who)s") % {"who": quoted(who)}, begin, {"trial": f"without:{who}"})
+    elif alert.kind == "other_method" and (wanted := choices_for(alert.method)) is not None:
+        yield Way(_("Use that method"), choose, wanted)
+        yield Way(_("Try it beside this one"), begin, {"trial": "method"})
+    elif alert.kind == "far_score":
+        for who, object_ in (_giver(answer, at) for at in alert.scores[:_FEW]):
+            words = _("Try without %(who)s on %(object)s") % {"who": quoted(who), "object": quoted(object_)}
+            yield Way(words, begin, {"trial": f"score:{object_}{BETWEEN}{who}"})
+    elif alert.kind == "confidence" and answer.fit.model.uses_confidence:
+        yield Way(_("Let it count for nothing"), choose, {"method": IBA.method})
+
+
+def _giver(answer: Answer, at: int) -> tuple[str, str]:
+    """Return who gave a score, and to what."""
+    scores = answer.found.combined.panel
+    return str(scores.assessors[scores.assessor_index[at]]), str(scores.objects[scores.object_index[at]])
+
+
+def _pages(alert: Alert, panel: Panel, answer: Answer) -> Iterator[Way]:
+    """Yield the pages on which more is said."""
+    if alert.kind == "far_score":
+        for at in alert.scores[:_FEW]:
+            cell = answer.found.combined.panel.cell_of(at)
+            if cell is not None:
+                address = f"{reverse('reading', args=[panel.pk])}?row={cell[0]}#correct"
+                yield Way(_("Row %(row)s on the page Reading") % {"row": cell[0]}, address)
+    elif alert.kind == "hangs_on_assessor" and len(set(alert.assessors)) > _FEW:
+        yield Way(_("More on the page What if"), reverse("scenarios", args=[panel.pk]))
+    elif alert.kind in ("other_method", "confidence"):
+        yield Way(_("Methods side by side"), reverse("evidence", args=[panel.pk]))
+    elif alert.kind == "tie" and answer.decision is not None and answer.decision.undecided:
+        yield Way(_("Record whom the panel chooses"), "#choice")
+    elif alert.kind == "few_scores":
+        yield Way(_("Who shares work with whom"), reverse("evidence", args=[panel.pk]))
+
+
+def remedy(alert: Alert) -> str:
+    """Return what to do about an alert that no page does at a click; these pages have no command line."""
+    pages = {
+        "hangs_on_assessor": "",
+        "other_method": "",
+        "far_score": _("Ask whether it is meant."),
+        "confidence": "",
+        "tie": _("Draw lots, or decide by what the scores do not say."),
+        "thin": _("Ask for another score."),
+    }
+    return pages.get(alert.kind, "" if "`" in alert.remedy else alert.remedy)
+
+
+def stop(alert: Alert, answer: Answer) -> Alert:
+    """Return an alert that stops the decision as these pages show it; of groups, what joins them."""
+    if alert.kind != "groups":
+        return replace(alert, remedy="")
+    if answer.fit.connectivity.is_connected:  # but by one of several criteria
+        return alert
+    return replace(alert, remedy=_joins(answer.fit.connectivity.suggestions))
+
+
+def _joins(pairs: Sequence[tuple[str, str]]) -> str:
+    """Return the scores that join groups, as a request."""
+    first, *more = pairs
+    if not more:
+        said = _("Have %(who)s also score %(object)s: one shared score joins the groups; two or three are safer.")
+        return said % dict(zip(("who", "object"), map(quoted, first), strict=True))
+    scores = [_("%(who)s on %(object)s") % {"who": quoted(who), "object": quoted(object_)} for who, object_ in pairs]
+    said = _("Ask for %(scores)s: one shared score joins two groups; two or three are safer.")
+    return said % {"scores": name_some(scores, 4)}
