@@ -280,7 +280,7 @@ def test_what_if_shows_who_moves_and_undo_takes_it_back(chair: Any, demo: int) -
     chair.post(f"{scenario}/change", {"without": "Kaur"})
     chair.post(f"{scenario}/change", {"score_of": "P32\x1fJansen", "score": "61"})
     page = seen(chair, scenario)
-    assert heading(page) == "Without Kaur and with Jansen’s 61 for P32, 2 of the 10 places change hands"
+    assert heading(page) == "Without Kaur and with 61 from Jansen for P32, 2 of the 10 places change hands"
     assert "P39 and P32 enter; P25 and P16 leave; P05 is now open." in text(page)
     chair.post(f"{scenario}/undo", {"which": "0"})
     assert "Kaur" not in heading(seen(chair, scenario))
