@@ -121,6 +121,21 @@ def test_those_who_compete_are_ticked_where_they_stand_on_the_first_sheet_or_in_
     assert annex.count('<i class="box"></i>') == len(many.verdict.undecided)
 
 
+def test_the_annex_has_boxes_to_tick_though_the_first_sheet_has_every_row() -> None:
+    panel = eh.simulate_panel(14, 6, 2, seed=4).panel
+    names = [f"A comparative history of water works {at}" for at in range(14)]
+    score = 60 + np.random.default_rng(4).normal(0, 10, panel.n_assessments)
+    noise = Panel.from_arrays(panel.object_index, panel.assessor_index, score, objects=names)
+    report = make_report(eh.calibrate(noise), top=7, comparison=False)
+    page = render(report)
+    first = page[page.index('<section id="ranks"') : page.index('<div class="paper form">')]
+    assert all(first.count(f">{one.place}</td>") for one in report.verdict.standings)
+    assert "annex has them" not in first
+    assert "□ beside Open in annex A" in form_in(page)
+    annex = page[page.index(ANNEX) : page.index('id="assessors"')]
+    assert annex.count('<i class="box"></i>') == len(report.verdict.undecided) > 10
+
+
 @pytest.mark.parametrize("name", ["demo", "slipped", "long names", "many"])
 def test_the_annex_has_every_object_with_chance_status_and_the_line(name: str) -> None:
     report = PAGES[name]()
