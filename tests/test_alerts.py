@@ -326,7 +326,7 @@ def test_groups_perfect_agreement_and_too_few_scores_are_said() -> None:
     found = only(alerts(eh.calibrate(apart, per_component=True)), "groups")
     assert found.level == "stop"
     assert [line[0] for line in found.lines[1:]] == ["Group 1:", "Group 2:"]
-    assert "objects 1, 0, read by 0, 1." in found.message, "the best first"
+    assert "objects 1, 0, read by assessors 0, 1." in found.message, "the best first"
     assert "objects 2, 3, read by 2, 3." in found.message
     who, what = eh.connectivity(apart).suggestions[0]
     assert found.remedy == (

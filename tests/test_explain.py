@@ -237,4 +237,4 @@ def test_averages_have_nothing_to_undo() -> None:
     assert str(eh.explain(eh.simple_average(panel))[0]) == "0.00: nothing to undo"
     weighted = eh.explain(eh.weighted_average(panel))[0]
     assert str(weighted) == "+0.40: the surer score counts more (+0.40)"
-    assert weighted.parts[0].words == "1 was surer, so 2 counts more than 1"
+    assert weighted.parts[0].words == "assessor 1 was surer, so 2 counts more than 1"

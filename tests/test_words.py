@@ -68,3 +68,29 @@ def test_counts_and_lists_agree_with_their_number() -> None:
     assert words.name_some("abc", 2) == "a, b, c", "a name takes no more room than that one is left"
     assert words.name_some("ab", 2, of=3) == "a, b and 1 more", "of whom nothing else is known"
     assert words.name_some(["a", "b"], 2) == "a, b"
+
+
+def test_titles_stand_in_quotation_marks_of_the_language_and_codes_do_not() -> None:
+    labels = ["P12", "Trust and turnout", "=SUM(A1)", "李明", "רות לוי", "17"]
+    assert [words.quoted(one) for one in labels] == [
+        "P12",
+        "“Trust and turnout”",
+        "“=SUM(A1)”",
+        "李明",
+        "“רות לוי”",
+        "17",
+    ]
+    assert words.together(labels[:3], "proposal") == "P12, “Trust and turnout” and “=SUM(A1)”"
+    assert words.called(labels[1], "proposal", is_bare=True) == labels[1], "as tables and figures have it"
+    with words.translated({"“{name}”": "„{name}“"}.get):  # type: ignore[arg-type]  # all that is asked for is there
+        assert words.called(labels[1], "proposal") == "„Trust and turnout“"
+
+
+def test_a_long_name_is_whole_in_a_sentence_and_cut_in_headings_only_where_very_long() -> None:
+    word, title = (
+        "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft",
+        "An old " * 14 + "town",
+    )
+    assert words.cited(word, "proposal") == word == words.called(word, "proposal")
+    assert words.called(title, "proposal") == f"“{title}”"
+    assert words.cited(title, "proposal") == "“An old An old An old An … old An old town”"

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
+from functools import partial, reduce
 from typing import Final
 
 _MOST_DIGITS: Final = 300
@@ -41,6 +41,50 @@ def phrase(text: str, /, **values: object) -> str:
     translator = _translator.get()
     found = text if translator is None else translator(text)
     return found.format(**values) if values else found
+
+
+class Remark(str):
+    """A text about the data, with what it was made of: a file is read once, and its readers may have two languages."""
+
+    __slots__ = ("text", "values")
+    text: str
+    values: dict[str, object]
+
+
+def remark(text: str, /, **values: object) -> str:
+    """Return a text as :func:`phrase` does, which can be said :func:`again` in another language.
+
+    Examples
+    --------
+    >>> note = remark("{rows} left out", rows=remark("row {number}", number=7))
+    >>> note
+    'row 7 left out'
+    >>> with translated({"{rows} left out": "{rows} ausgelassen", "row {number}": "Zeile {number}"}.get):
+    ...     again(note)
+    'Zeile 7 ausgelassen'
+    """
+    made = Remark(phrase(text, **values))
+    made.text, made.values = text, values
+    return made
+
+
+def chained(parts: Sequence[str], pair: str = "{one} and {other}") -> str:
+    """Return parts in a line that can be said again, of which every two are joined as ``pair`` says.
+
+    Examples
+    --------
+    >>> chained(["objects", "assessors", "scores"])
+    'objects and assessors and scores'
+    """
+    return reduce(lambda one, other: remark(pair, one=one, other=other), parts)
+
+
+def again(text: str) -> str:
+    """Return a remark in the reader's language, with the remarks in it; any other text as it is."""
+    if not isinstance(text, Remark):
+        return text
+    told = {name: again(value) if isinstance(value, Remark) else value for name, value in text.values.items()}
+    return phrase(text.text, **told)
 
 
 def term(noun: str) -> str:
@@ -203,42 +247,59 @@ def name_some(labels: Sequence[object], most: int = NAMED, of: int | None = None
     shown = [str(label) for label in labels[: most + (len(labels) == most + 1)]]
     more = (len(labels) if of is None else of) - len(shown)
     names = ", ".join(shown)
-    return phrase("{names} and {more} more", names=names, more=f"{more:,}") if more else names
+    return remark("{names} and {more} more", names=names, more=f"{more:,}") if more else names
 
 
 _JOINERS: Final = "\u200c\u200d"
 """Invisible signs that make one picture of several, or keep letters of Persian and Hindi names as they are written."""
 
-_CITED, _WHOLE, _TAIL = 24, 40, 16
-"""Characters up to which a label stands bare in a heading, and up to which it stands whole; of its end, so many."""
+_CITED, _WHOLE, _TAIL = 24, 80, 16
+"""Of a label that is cut, the characters of its beginning and of its end; up to so many it stands whole."""
 
 
-def called(label: object, noun: str) -> str:
-    """Return a label for a sentence: a bare number with the noun for what it is.
+def quoted(label: object) -> str:
+    """Return a label for a sentence: in quotation marks if it has a space or begins with a sign, as titles do.
 
     Examples
     --------
-    >>> called("290", "proposal"), called("P290", "proposal")
-    ('proposal 290', 'P290')
+    >>> quoted("P290"), quoted("Trust and turnout"), quoted("=SUM(A1)")
+    ('P290', '“Trust and turnout”', '“=SUM(A1)”')
     """
-    return f"{term(noun)} {label}" if str(label).isdigit() else str(label)
+    name = str(label)
+    return name if name[:1].isalnum() and len(name.split()) == 1 else phrase("“{name}”", name=name)
+
+
+def called(label: object, noun: str, *, is_bare: bool = False) -> str:
+    """Return a label for a sentence: a bare number with the noun for what it is, a title in quotation marks.
+
+    ``is_bare`` is for tables and figures, which have no quotation marks.
+
+    Examples
+    --------
+    >>> called("290", "proposal"), called("P290", "proposal"), called("Trust and turnout", "proposal")
+    ('proposal 290', 'P290', '“Trust and turnout”')
+    """
+    name = str(label)
+    if name.isdigit():
+        return f"{term(noun)} {name}"
+    return name if is_bare else quoted(name)
 
 
 def cited(label: object, noun: str) -> str:
-    """Return a label for a heading: as in a sentence, and a long one in quotation marks, without its middle.
+    """Return a label for a heading or a figure: as in a sentence, and a very long one without its middle.
 
     Examples
     --------
-    >>> cited("P290", "proposal"), cited("A history of water works in northern harbour towns, part 2", "proposal")
-    ('P290', '“A history of water … towns, part 2”')
+    >>> cited("P290", "proposal"), cited("Water works in northern harbour towns", "proposal")
+    ('P290', '“Water works in northern harbour towns”')
+    >>> cited("A comparative history of municipal water works in northern harbour towns, second part", "proposal")
+    '“A comparative history … second part”'
     """
-    words = called(label, noun)
-    if len(words) <= _CITED:
-        return words
-    if len(words) <= _WHOLE:
-        return f"“{words}”"
-    head, tail = words[:_CITED].rpartition(" ")[0] or words[:_CITED], words[-_TAIL:].partition(" ")[2] or words[-_TAIL:]
-    return f"“{head.rstrip(_JOINERS)} … {tail.lstrip(_JOINERS)}”"
+    name = str(label)
+    if len(name) <= _WHOLE:
+        return called(name, noun)
+    head, tail = name[:_CITED].rpartition(" ")[0] or name[:_CITED], name[-_TAIL:].partition(" ")[2] or name[-_TAIL:]
+    return phrase("“{name}”", name=f"{head.rstrip(_JOINERS)} … {tail.lstrip(_JOINERS)}")
 
 
 def called_some(labels: Sequence[object], noun: str, most: int = NAMED) -> str:
@@ -249,9 +310,14 @@ def called_some(labels: Sequence[object], noun: str, most: int = NAMED) -> str:
     >>> called_some(["5", "78"], "proposal"), called_some(["A", "78"], "proposal")
     ('proposals 5, 78', 'A, 78')
     """
-    are_bare = labels and all(str(label).isdigit() for label in labels)
-    named = name_some(labels, most)
-    return f"{term(noun) if len(labels) == 1 else plural(noun)} {named}" if are_bare else named
+    return _after(labels, noun) + name_some([quoted(label) for label in labels], most)
+
+
+def _after(labels: Sequence[object], noun: str) -> str:
+    """Return the noun that goes before labels which are bare numbers; empty where they are not."""
+    if not labels or not all(str(label).isdigit() for label in labels):
+        return ""
+    return f"{term(noun) if len(labels) == 1 else plural(noun)} "
 
 
 def together(labels: Sequence[object], noun: str, most: int = NAMED) -> str:
@@ -262,11 +328,20 @@ def together(labels: Sequence[object], noun: str, most: int = NAMED) -> str:
     >>> together(["A", "B", "C"], "proposal"), together(["5", "78"], "proposal"), together(["A"], "proposal")
     ('A, B and C', 'proposals 5 and 78', 'A')
     """
-    named = called_some(labels, noun, most)
-    if not 1 < len(labels) <= most + 1:
-        return named
-    last = str(labels[-1])
-    return phrase("{most} and {last}", most=named[: -len(last) - 2], last=last)
+    return _after(labels, noun) + listed([quoted(label) for label in labels], most)
+
+
+def listed(clauses: Sequence[str], most: int = NAMED) -> str:
+    """Return names or clauses in a line with an "and" before the last; of many, the first and how many more.
+
+    Examples
+    --------
+    >>> listed(["without Kaur", "with 4 places"]), listed(["A", "B", "C", "D"], 2)
+    ('without Kaur and with 4 places', 'A, B and 2 more')
+    """
+    if not 1 < len(clauses) <= most + 1:
+        return name_some(clauses, most)
+    return phrase("{most} and {last}", most=", ".join(clauses[:-1]), last=clauses[-1])
 
 
 def printable(text: object) -> str:

@@ -294,7 +294,7 @@ def _group_lines(fit: Fit) -> Iterator[tuple[str, str]]:
     for at, (objects, assessors) in enumerate(found[:_GROUPS]):
         told = {
             "things": called_some(sorted(objects, key=place.__getitem__), panel.noun, _MEMBERS),
-            "who": name_some(assessors, _MEMBERS),
+            "who": called_some(assessors, "assessor", _MEMBERS),
         }
         yield phrase("Group {group}:", group=at + 1), phrase("{things}, read by {who}.", **told)
     if len(found) > _GROUPS:
@@ -306,7 +306,8 @@ def _joining(fit: Fit) -> str:
     if fit.panel.n_assessments > LARGEST:
         return "`evenhand check FILE` names assessments that would join them."
     pairs = [
-        phrase("{assessor} on {object}", assessor=who, object=label) for who, label in fit.connectivity.suggestions
+        phrase("{assessor} on {object}", assessor=called(who, "assessor"), object=called(label, fit.panel.noun))
+        for who, label in fit.connectivity.suggestions
     ]
     if len(pairs) == 1:
         return phrase(
@@ -450,17 +451,17 @@ def _written(panel: Panel, score: float) -> str:
     return f"{score if panel.turned is None else panel.turned - score:g}".replace("-", "−")
 
 
-def _place(panel: Panel, at: int) -> str:
-    assessor, label = _named(panel, at)
+def _place(panel: Panel, at: int, *, is_bare: bool = True) -> str:
+    assessor, label = _named(panel, at, is_bare=is_bare)
     if panel.rows is None:
         return phrase("{assessor} on {object}", assessor=assessor, object=label)
     return phrase("row {row}, {assessor} on {object}", row=f"{panel.rows[at]:,}", assessor=assessor, object=label)
 
 
-def _named(panel: Panel, at: int) -> tuple[str, str]:
+def _named(panel: Panel, at: int, *, is_bare: bool = False) -> tuple[str, str]:
     """Return who gave a score, and to what."""
     assessor, label = panel.assessors[panel.assessor_index[at]], panel.objects[panel.object_index[at]]
-    return called(assessor, "assessor"), called(label, panel.noun)
+    return called(assessor, "assessor", is_bare=is_bare), called(label, panel.noun, is_bare=is_bare)
 
 
 def _mistyped(fit: Fit, decision: Decision | None, slips: Sequence[int]) -> Alert:
@@ -570,7 +571,7 @@ def _far_line(fit: Fit, at: int) -> tuple[str, str]:
     said = phrase("It is {points} points below what all other scores predict.", points=off)
     if error > 0:
         said = phrase("It is {points} points above what all other scores predict.", points=off)
-    return f"{sentence(_place(panel, at))}: {_written(panel, panel.score[at])}.", said
+    return f"{sentence(_place(panel, at, is_bare=False))}: {_written(panel, panel.score[at])}.", said
 
 
 # --- what the decision hangs on --------------------------------------------------------------------
@@ -647,9 +648,9 @@ def _hanging_line(
     its = called(who, "assessor")
     is_in, panel = standing.status == "in", fit.panel
     told = {"who": its, "before": f"{standing.place:,}", "after": f"{place:,}"}
-    said = phrase("Without {who}’s scores the rank rises from {before} to {after}.", **told)
+    said = phrase("Without the scores of {who} the rank rises from {before} to {after}.", **told)
     if is_in:
-        said = phrase("Without {who}’s scores the rank falls from {before} to {after}.", **told)
+        said = phrase("Without the scores of {who} the rank falls from {before} to {after}.", **told)
     own = (panel.object_index == fit.values.index_of(standing.object)) & (
         panel.assessor_index == panel.assessors.index(who)
     )

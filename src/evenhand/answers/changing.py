@@ -26,7 +26,7 @@ from evenhand.look import status_word
 from evenhand.models.fit import Fit
 from evenhand.models.noise import EstimatedNoise, KnownNoise
 from evenhand.panel.panel import Panel
-from evenhand.words import decimals, phrase
+from evenhand.words import decimals, phrase, quoted
 
 MOST_DRAWN: Final = 2**25
 """Draws times objects that are held, in single precision and twice: 3,300 objects with 10,000 draws."""
@@ -141,9 +141,9 @@ class Changes(Shown):
         low, high = self.ends[0] - self.step / 2, self.ends[1] + self.step / 2
         turns = [turn for one in self.scores for turn in self._turns(one) if low < turn[1] < high]
         if not turns:
-            return phrase("No other score on the scale would change where {object} stands.", object=self.object)
+            return phrase("No other score on the scale would change where {object} stands.", object=quoted(self.object))
         one, score, effect = min(turns, key=lambda turn: abs(turn[1] - turn[0].score))
-        told = {"points": self._points(one, score), "object": self.object, "place": self.places}
+        told = {"points": self._points(one, score), "object": quoted(self.object), "place": self.places}
         after = self.status_with(one, score)
         if effect == "status":
             return _became(after, told)
@@ -156,11 +156,11 @@ class Changes(Shown):
         by = abs(score - one.score)
         if round(by, 9) == 1:
             text = phrase("One point more from {who}") if score > one.score else phrase("One point less from {who}")
-            return text.format(who=one.assessor)
+            return text.format(who=quoted(one.assessor))
         many = (
             phrase("{count} points more from {who}") if score > one.score else phrase("{count} points less from {who}")
         )
-        return many.format(count=self._score(by), who=one.assessor)
+        return many.format(count=self._score(by), who=quoted(one.assessor))
 
     def _turns(self, one: OtherScore) -> Iterator[tuple[OtherScore, float, str]]:
         """Yield the nearest other scores at which something changes: the place by value first, then the status."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenhand.compiled import Floats, sum_by
 from evenhand.frames import Shown
 from evenhand.models.fit import Fit
-from evenhand.words import called, called_some, count_of, decimals, number, phrase, together
+from evenhand.words import called, count_of, decimals, name_some, number, phrase, together
 
 MOST_PARTS: Final = 6
 """An explanation has no more parts than this: the smallest standards of assessors are taken together."""
@@ -252,7 +252,7 @@ class _Work:
             amounts["noise"] = float(self.difference[at]) - sum(undone.values()) - sum(amounts.values())
         least = _NOTHING * 10.0**-self.digits
         largest = sorted((a for a in undone if abs(undone[a]) > least), key=lambda a: -abs(undone[a]))
-        lone = called_some(self._lone(rows), "assessor")
+        lone = name_some([called(one, "assessor", is_bare=True) for one in self._lone(rows)])
         others = [
             Part(*self._said(kind, rows), one, kind, lone if kind == "lone" else _short(kind))
             for kind, one in amounts.items()
@@ -278,7 +278,8 @@ class _Work:
         words = phrase(
             "{standard}: undo {bias}, at a weight of {weight}", standard=brief, bias=bias_words, weight=_share(weight)
         )
-        return Part(words, brief, amount, side, called(self.fit.panel.assessors[assessor], "assessor"))
+        short = called(self.fit.panel.assessors[assessor], "assessor", is_bare=True)
+        return Part(words, brief, amount, side, short)
 
     def _said(self, kind: Kind, rows: NDArray[np.int64]) -> tuple[str, str]:
         """Return what a contribution that is no standard is, in full and for a sentence."""
@@ -306,7 +307,7 @@ class _Work:
         scores = [f"{panel.score[row]:.10g}".replace("-", "−") for row in (sure, unsure)]
         if first == second:
             return brief, brief
-        told = {"who": panel.assessors[first], "more": scores[0], "less": scores[1]}
+        told = {"who": called(panel.assessors[first], "assessor"), "more": scores[0], "less": scores[1]}
         if fit.model.is_plain:
             return phrase("{who} was surer, so {more} counts more than {less}", **told), brief
         return phrase("{who} counts as surer, so {more} counts more than {less}", **told), brief
@@ -402,20 +403,31 @@ def _together(standards: Sequence[Part], most: int) -> list[Part]:
 def _shown(parts: Sequence[Part], value: float, average: float, digits: int) -> tuple[tuple[Part, ...], float]:
     """Return parts rounded so that they lead from the average as shown to the value as shown, and that difference.
 
-    Largest remainders: all are rounded down, and those that lost most get the units that are wanting. Those that come
-    to nothing are left out.
+    Those that come to nothing are left out.
     """
     unit = 10**digits
     aim = _units(value, digits) - _units(average, digits) if parts else 0
-    scaled = [part.amount * unit for part in parts]
-    units = [floor(one) for one in scaled]
-    lost = sorted(range(len(parts)), key=lambda at: units[at] - scaled[at])
-    each, wanting = divmod(aim - sum(units), len(parts) or 1)
-    for place, at in enumerate(lost):
-        units[at] += each + (place < wanting)
-    pairs = zip(parts, units, strict=True)
+    pairs = zip(parts, whole_parts([part.amount * unit for part in parts], aim), strict=True)
     shown = (replace(part, amount=one / unit) for part, one in pairs if one)
     return tuple(shown), aim / unit
+
+
+def whole_parts(amounts: Sequence[float], aim: int) -> list[int]:
+    """Return amounts as whole numbers that add up to an aim, by largest remainders.
+
+    All are rounded down, and those that lost most get the units that are wanting.
+
+    Examples
+    --------
+    >>> whole_parts([197.6, 197.6, 604.8], 1000)
+    [198, 197, 605]
+    """
+    units = [floor(one) for one in amounts]
+    lost = sorted(range(len(units)), key=lambda at: units[at] - amounts[at])
+    each, wanting = divmod(aim - sum(units), len(units) or 1)
+    for place, at in enumerate(lost):
+        units[at] += each + (place < wanting)
+    return units
 
 
 def _units(amount: float, digits: int) -> int:

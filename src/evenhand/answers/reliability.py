@@ -19,7 +19,7 @@ from evenhand.models.additive import CWC, IBA
 from evenhand.models.effects import Table
 from evenhand.models.fit import Fit
 from evenhand.panel.panel import Panel
-from evenhand.words import count_of, lowered, name_some, number, phrase, sentence, term
+from evenhand.words import called_some, count_of, lowered, number, phrase, sentence, term
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
@@ -323,12 +323,14 @@ def verdicts_words(given: Sequence[tuple[str, str]], *, is_title: bool = False) 
         "bunched": phrase("bunched (scores close together): {names}"),
         "other ranking": phrase("other ranking (an order unlike the others’): {names}"),
     }
-    told += [words.format(names=name_some(who[verdict])) for verdict, words in order.items() if verdict in who]
+    told += [
+        words.format(names=called_some(who[verdict], "assessor")) for verdict, words in order.items() if verdict in who
+    ]
     odd = sum(len(who.get(verdict, ())) for verdict in order)
     if 0 < odd <= _BY_CHANCE * len(given):
         told[-1] = phrase("{verdicts}, about as many as chance alone would give", verdicts=told[-1])
     if unknown := who.get("too few scores to tell"):
-        known = {"count": f"{len(unknown):,}", "names": name_some(unknown)}
+        known = {"count": f"{len(unknown):,}", "names": called_some(unknown, "assessor")}
         told.append(
             phrase("for {count} the scores cannot tell", **known)
             if is_title

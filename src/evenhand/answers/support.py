@@ -13,7 +13,7 @@ from evenhand.answers.decision import Decision, Status
 from evenhand.answers.heldout import BRIDGE, cell_of, held_out, leverages
 from evenhand.look import status_word
 from evenhand.models.fit import Fit, Model
-from evenhand.words import argument, cited, count_of, lowered, number, phrase, sentence, together
+from evenhand.words import argument, called, count_of, lowered, number, phrase, sentence, together
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison, MethodRow
@@ -301,7 +301,7 @@ class Rival:
         moved = "; ".join(self._moved(lambda labels: together(labels, noun, _NAMED), self.changed))
         return which, (phrase("By it {moved}.", moved=moved), " ".join(self._swapped()))
 
-    def _moved(self, called: Callable[[Sequence[str]], str], among: Sequence[str]) -> Iterator[str]:
+    def _moved(self, name: Callable[[Sequence[str]], str], among: Sequence[str]) -> Iterator[str]:
         """Yield who of some has another status, those who are in by one of the two first, as a clause each."""
         then = {one.object: one.status for one in self.other.standings}
         moves: dict[tuple[Status, Status], list[str]] = {}
@@ -310,7 +310,7 @@ class Rival:
             if one.object in among and one.status is not None and now is not None:
                 moves.setdefault((one.status, now), []).append(one.object)
         for (before, now), labels in sorted(moves.items(), key=lambda move: "in" not in move[0]):
-            words = {"names": called(labels), "now": status_word(now), "before": status_word(before)}
+            words = {"names": name(labels), "now": status_word(now), "before": status_word(before)}
             yield (
                 phrase("{names} is {now}, not {before}", **words)
                 if len(labels) == 1
@@ -343,11 +343,14 @@ class Rival:
     def _nearer(self, means: str) -> tuple[str, str]:
         """Return why it is to be believed: by how much it predicts better, and what sets it apart."""
         far, near = self.errors
-        lead = phrase("That method predicts unseen scores better:")
+        told = {"other": self.other.fit.name}
+        lead = phrase("That method ({other}) predicts unseen scores better", **told)
         if far is not None and near is not None and near < far and number(near, 1) != number(far, 1):
-            told = {"near": number(near, 1), "far": number(far, 1)}
-            lead = phrase("That method predicts unseen scores better, off by {near} points instead of {far}:", **told)
-        return lead, f"{means or self.other.fit.name}."
+            told |= {"near": number(near, 1), "far": number(far, 1)}
+            lead = phrase(
+                "That method ({other}) predicts unseen scores better, off by {near} points instead of {far}", **told
+            )
+        return (f"{lead}:", f"{means}.") if means else (f"{lead}.", "")
 
     @property
     def remedy(self) -> str:
@@ -367,17 +370,20 @@ class Rival:
         """
         if self.is_weighty:
             return phrase(
-                "That is by {method}, used here. By the method that predicts better, {headline}.",
+                "That is by {method}, used here. By the method that predicts better ({other}), {headline}.",
                 method=self.made.fit.name,
+                other=self.other.fit.name,
                 headline=lowered(self.other.headline()),
             )
         if not self.gone and not self.new:
             return ""
         noun = self.made.fit.panel.noun
-        moved = self._moved(
-            lambda labels: cited(labels[0], noun) if len(labels) == 1 else _brief(labels, noun), [*self.gone, *self.new]
+        moved = self._moved(lambda labels: _brief(labels, noun), [*self.gone, *self.new])
+        return phrase(
+            "By the method that the scores slightly prefer ({other}), {moved}.",
+            other=self.other.fit.name,
+            moved="; ".join(moved),
         )
-        return phrase("By the method that the scores slightly prefer, {moved}.", moved="; ".join(moved))
 
 
 def rival_of(decision: Decision, comparison: Comparison) -> Rival | None:
@@ -396,7 +402,9 @@ def rival_of(decision: Decision, comparison: Comparison) -> Rival | None:
 
 
 def _brief(labels: Sequence[str], noun: str) -> str:
-    """Return objects for a headline: by name where that is short, else how many they are."""
+    """Return objects for a headline: by name where that is short or there is one, else how many they are."""
+    if len(labels) == 1:
+        return called(labels[0], noun)
     names = together(labels, noun, len(labels))
     return names if len(names) <= _SHORT else count_of(len(labels), noun)
 

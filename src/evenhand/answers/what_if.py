@@ -13,7 +13,7 @@ from evenhand.answers.decision import Decision, Standing, Status
 from evenhand.answers.update import update
 from evenhand.errors import InputError
 from evenhand.models.fit import Fit
-from evenhand.words import name_some, phrase, sentence
+from evenhand.words import listed, phrase, sentence, together
 
 _NAMED: Final = 6
 
@@ -129,6 +129,23 @@ class Difference:
         return tuple(one.object for one in self.moves if one.place == "leaves")
 
     @property
+    def crossed(self) -> tuple[Standing, Standing] | None:
+        """Who would take a place though another, who would lose one, is the more likely to have one; the widest such.
+
+        Places go by value, and of two values the less certain one may have the greater chance.
+        """
+
+        def then(place: str) -> list[tuple[float, Standing]]:
+            found = [one.after for one in self.moves if one.place == place and one.after is not None]
+            return [(one.chance, one) for one in found if one.chance is not None]
+
+        (least, takes), (most, loses) = (
+            min(then("enters"), key=lambda one: one[0], default=(1.0, None)),
+            max(then("leaves"), key=lambda one: one[0], default=(0.0, None)),
+        )
+        return None if takes is None or loses is None or least >= most else (takes, loses)
+
+    @property
     def dropped(self) -> tuple[str, ...]:
         """Who would have no score left, and so neither a rank nor a status."""
         return tuple(one.object for one in self.moves if one.after is None)
@@ -143,7 +160,7 @@ class Difference:
         words = self._hands()
         if not changes:
             return sentence(words)
-        return phrase("{assuming}, {finding}", assuming=sentence(_and(changes)), finding=words)
+        return phrase("{assuming}, {finding}", assuming=sentence(listed(changes, _NAMED)), finding=words)
 
     def _hands(self) -> str:
         """Return how many places change hands."""
@@ -176,7 +193,7 @@ class Difference:
             (self._now("out"), phrase("{names} is now out"), phrase("{names} are now out")),
         ]
         said = [
-            (one if len(labels) == 1 else several).format(names=_and(labels))
+            (one if len(labels) == 1 else several).format(names=together(labels, self.saved.fit.panel.noun, _NAMED))
             for labels, one, several in cases
             if labels
         ]
@@ -185,11 +202,3 @@ class Difference:
     def _now(self, status: Status) -> tuple[str, ...]:
         """Return whose status has become this one, places apart."""
         return tuple(one.object for one in self.shown if one.place in ("stays", "") and one.statuses[1] == status)
-
-
-def _and(labels: Sequence[str]) -> str:
-    """Return labels in a sentence; of many, the first and how many more."""
-    if len(labels) > _NAMED + 1:  # "1 more" would take no less room than its name
-        return name_some(list(labels), _NAMED)
-    *most, last = labels or [""]
-    return phrase("{most} and {last}", most=", ".join(most), last=last) if most else last

@@ -19,7 +19,7 @@ from evenhand.cli.showing import (
     show_written,
     some,
 )
-from evenhand.words import chance, count_of, decimals, percent, sentence
+from evenhand.words import chance, count_of, decimals, percent, quoted, sentence
 
 if TYPE_CHECKING:
     from evenhand.answers.decision import Decision
@@ -307,7 +307,7 @@ def _show_connections(summary: Summary) -> None:
         _show_groups(summary)
     bridges = summary["bridges"]
     if bridges:
-        shown = some([f"{pair['assessor']} on {pair['object']}" for pair in bridges])
+        shown = some([f"{quoted(pair['assessor'])} on {quoted(pair['object'])}" for pair in bridges])
         word = "assessment hangs" if len(bridges) == 1 else "assessments hang"
         say(f"{len(bridges):,} {word} by a thread (nothing else links the two sides): {shown}.")
     cutting = summary["articulation_assessors"]
@@ -466,7 +466,11 @@ def show_influence(summary: Summary, rows: int, top: int | None) -> None:
         checked = [record for record in summary["assessments"] if record["pull"] is not None]
         pull = "Scores that pull their object's value the most:"
         say_first(pull, checked, lambda record: -abs(record["pull"]), of_score)
-        alone = [f"{one['assessor']} on {one['object']}" for one in summary["assessments"] if one["pull"] is None]
+        alone = [
+            f"{quoted(one['assessor'])} on {quoted(one['object'])}"
+            for one in summary["assessments"]
+            if one["pull"] is None
+        ]
         if alone:
             say(f"Nothing else can check: {some(alone)}.")
         # first those without whom the panel would fall apart
@@ -487,18 +491,19 @@ def show_influence(summary: Summary, rows: int, top: int | None) -> None:
 
 
 def _deletion(record: Summary, top: int | None) -> str:
+    who = quoted(record["assessor"])
     if record["largest_change"] is None:
-        return f"without {record['assessor']}: {record['note']}"
+        return f"without {who}: {record['note']}"
     change = number_text(record["largest_change"], sign=True)
-    text = f"without {record['assessor']}: {record['object']} would move most beside the others, by {change}"
+    text = f"without {who}: {quoted(record['object'])} would move most beside the others, by {change}"
     if top is not None:
         changes = [
-            f"{', '.join(record[key])} would {verb} the top {top}"
+            f"{', '.join(map(quoted, record[key]))} would {verb} the top {top}"
             for key, verb in (("entering", "enter"), ("leaving", "leave"))
             if record[key]
         ]
         text += f"; {'; '.join(changes) or f'the top {top} would stay the same'}"
-    return text + (f"; no score left for {', '.join(record['lost'])}" if record["lost"] else "")
+    return text + (f"; no score left for {', '.join(map(quoted, record['lost']))}" if record["lost"] else "")
 
 
 def show_next(summary: Summary) -> None:

@@ -324,7 +324,7 @@ def named(name: str, side: str) -> str:
 
     After a name that is read from the right a mark that takes no room turns the sentence round again.
     """
-    return f"{name}{_TO_THE_RIGHT}" if _is_turned(name) else words.called(name, side)
+    return f"{name}{_TO_THE_RIGHT}" if _is_turned(name) else words.called(name, side, is_bare=True)
 
 
 def chosen(names: Sequence[str], at: NDArray[np.integer[Any]]) -> list[str]:

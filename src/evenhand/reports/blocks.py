@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.answers.alerts import Alert
 from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
-from evenhand.answers.explain import Explanation, explain, lone_scores
+from evenhand.answers.explain import Explanation, explain, lone_scores, whole_parts
 from evenhand.answers.support import values_mean
 from evenhand.compiled import Floats
 from evenhand.errors import EvenhandError
@@ -426,16 +426,20 @@ class Object:
             told = {"who": called(self.lone[0], "assessor"), "object": name}
             return sentence(
                 phrase(
-                    "{who} scored only {object}, so this score fixes {who}’s own bias and says nothing of {object}.",
+                    "{who} scored only {object}, so this score tells the bias of {who} and nothing of {object}.",
                     **told,
                 )
             )
         if not self.lone:
             return ""
         told = {"who": sentence(called_some(self.lone, "assessor")), "object": name}
-        return phrase(
-            "{who} scored only {object}, so these scores fix their own biases and say nothing of {object}.", **told
-        )
+        return phrase("{who} scored only {object}, so these scores tell their biases and nothing of {object}.", **told)
+
+    @property
+    def weights(self) -> list[float | None]:
+        """What its scores weigh, in percent that add up to 100 as shown; None of scores that do not count."""
+        tenths = iter(whole_parts([1000 * one.share for one in self.scores if one.counts], 1000))
+        return [next(tenths) / 10 if one.counts else None for one in self.scores]
 
     @property
     def mean(self) -> float:
@@ -556,13 +560,15 @@ def _move(told: Explanation | None, digits: int) -> str:
     points, is_up = number(abs(told.move), digits), told.difference > 0
     main = (max if is_up else min)(told.parts, key=lambda part: part.amount)
     if main.kind == "other":  # neither strict nor generous, for all that the scores tell
-        biases = {called(label, "assessor"): bias for label, bias, _ in told.standards}
-        undone = number(biases[main.short], digits, in_sentence=True, signed=True)
-        given = {"points": points, "who": main.short, "bias": undone}
+        who, bias = next(
+            (label, bias) for label, bias, _ in told.standards if called(label, "assessor", is_bare=True) == main.short
+        )
+        undone = number(bias, digits, in_sentence=True, signed=True)
+        given = {"points": points, "who": called(who, "assessor"), "bias": undone}
         return (
-            phrase("Moves up {points} points, most of all by undoing {who}’s {bias}", **given)
+            phrase("Moves up {points} points, most of all by undoing the {bias} of {who}", **given)
             if is_up
-            else phrase("Moves down {points} points, most of all by undoing {who}’s {bias}", **given)
+            else phrase("Moves down {points} points, most of all by undoing the {bias} of {who}", **given)
         )
     if is_up:
         return phrase("Moves up {points} points, most of all because {reason}", points=points, reason=main.brief)

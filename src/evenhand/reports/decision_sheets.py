@@ -19,7 +19,18 @@ from evenhand.models.fit import Fit
 from evenhand.panel.confidence import LEVEL_NAMES, precision_of_level
 from evenhand.panel.panel import Panel
 from evenhand.reports.summary import Summary, alert_records, find_alerts
-from evenhand.words import argument, count_of, decimals, lowered, name_some, percent, plural, printable, sentence
+from evenhand.words import (
+    argument,
+    count_of,
+    decimals,
+    lowered,
+    name_some,
+    percent,
+    plural,
+    printable,
+    quoted,
+    sentence,
+)
 
 if TYPE_CHECKING:
     from evenhand.models.criteria import CriteriaFit
@@ -171,9 +182,9 @@ def _outcome_words(case: Summary) -> str:
     """Return what would come out if a score were another."""
     place = "has no place" if case["place"] is None else f"ranks {case['place']:,}"
     groups = [f"{len(case[status]):,} {word.lower()}" for status, word in STATUS_WORDS.items() if status in case]
-    inside = f" ({name_some(case['in'], 5)})" if case.get("in") else ""
+    inside = f" ({name_some([quoted(one) for one in case['in']], 5)})" if case.get("in") else ""
     counts = f"; {groups[0]}{inside}, {', '.join(groups[1:])}" if groups else ""
-    return f"{sentence(case['case'])}: {case['object']} {place}{counts}."
+    return f"{sentence(case['case'])}: {quoted(case['object'])} {place}{counts}."
 
 
 def alert_words(alert: Summary) -> str:

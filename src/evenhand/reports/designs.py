@@ -20,7 +20,7 @@ from evenhand.panel.confidence import Form
 from evenhand.reports.design_record import describe_record, record_of
 from evenhand.reports.summary import Summary, bridge_records, problem_records
 from evenhand.reports.template import INSTRUCTIONS, confidence_check, score_check
-from evenhand.words import count_of, is_or_are, name_some
+from evenhand.words import called_some, count_of, is_or_are, name_some, quoted
 
 _Pairs = Sequence[tuple[str, str]]
 """Who reads what: assessor, object."""
@@ -170,7 +170,7 @@ def describe_design(summary: Summary) -> list[str]:
         )
         lines.append(f"Beside the earlier design, {taken} {is_or_are(since['removed'])} taken back{other}.")
     if idle:
-        lines.append(f"Without work: {name_some(idle, 8)}.")
+        lines.append(f"Without work: {called_some(idle, 'assessor', 8)}.")
     digits = 2 if summary["unit"] == "points" and summary["mean_sd"] >= 0.1 else 3
     mean, most = (f"{summary[name]:.{digits}f}" for name in ("mean_sd", "max_sd"))
     lines.append(f"Expected standard deviation of a value: {mean} on average, {most} at most, {unit}.")
@@ -206,7 +206,7 @@ def _holds(summary: Summary) -> str:
     if sum(load > 0 for load in summary["loads"].values()) == 1:
         return "One assessor reads everything: there are no standards to compare, and nobody to check them."
     gap = "" if summary["mu2"] is None else f" (spectral gap {summary['mu2']:.2f}; 1 is best, 0 is disconnected)"
-    bridges = [f"{one['assessor']} on {one['object']}" for one in summary["bridges"]]
+    bridges = [f"{quoted(one['assessor'])} on {quoted(one['object'])}" for one in summary["bridges"]]
     if not bridges:
         return f"Connected: all assessors can be compared{gap}, and no comparison hangs on a single assessment."
     hang = "one comparison hangs" if len(bridges) == 1 else f"{len(bridges):,} comparisons hang"
@@ -240,7 +240,7 @@ def _beside_experts(other: Summary, digits: int) -> str:
 
 
 def _without(lost: Summary, digits: int) -> str:
-    start = f"Losing one assessor would cost most if it were {lost['assessor']}: "
+    start = f"Losing one assessor would cost most if it were {quoted(lost['assessor'])}: "
     said = []
     if lost["unread"]:
         nobody = "object would have no reader" if lost["unread"] == 1 else "objects would have no reader"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from evenhand import __version__, look
-from evenhand.answers.advice import Recommendation, changes
+from evenhand.answers.advice import Recommendation
 from evenhand.answers.alerts import Alert, alerts, all_clear, provisional
 from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Choice, Decision, Standing, decide, standings, why_unsafe, with_choice
@@ -60,11 +60,13 @@ from evenhand.reports.summary import (
     summarise_reliability,
 )
 from evenhand.words import (
+    NAMED,
     called,
     called_some,
     chance,
     count_of,
     is_or_are,
+    listed,
     lowered,
     more_of,
     name_some,
@@ -72,7 +74,9 @@ from evenhand.words import (
     percent,
     phrase,
     plural,
+    quoted,
     sentence,
+    together,
 )
 
 if TYPE_CHECKING:
@@ -113,7 +117,7 @@ _YEARS: Final = re.compile(r"\d+–\d+")
 _QUOTED: Final = re.compile("“[^”]*”[,.;:]?")
 """Methods that a note names by their codes; years and quoted names, which do not break, or break before them."""
 
-_LONG_WORD: Final = re.compile(r"[^\W\d_]{21,}")
+_LONG_WORD: Final = re.compile(r"<[^>]*>|[^\W\d_]{21,}")
 _ONSET: Final = re.compile(r"(?:sch|[cpst]h|qu|[bcdfghjklmnpqrstvwxzбвгджзйклмнпрстфхцчшщ])(?=[aeiouyаеиоуыэюя])")
 _HYPHEN: Final = '<i class="shy"></i>'
 """Words that may not fit on a line, where a syllable of them begins, and what breaks them there."""
@@ -257,7 +261,7 @@ def make_report(
             reliability=_tried(lambda: summarise_reliability(found), notes)
             if fit.panel.n_assessments <= LARGEST
             else None,
-            decision=_no_decision_words(fit, top, reason)
+            decision=[*_no_decision_words(fit, top, reason), *_by_better(fit, compared)]
             if ranking is None
             else _decision_words(fit, ranking, decision, alerted),
             method=_method_words(fit, ranking, mark, entered - fit.panel.n_assessments),
@@ -287,16 +291,37 @@ def _is_clear(fit: Fit, compared: Comparison | None) -> bool:
 
 
 def _within_groups(fit: Fit, compared: Comparison) -> Iterator[str]:
-    """Yield whether the order within groups is another by the method that the scores support, where that is another."""
+    """Yield who has another rank in the own group by the method that the scores support, where that is another."""
     method = supported(fit, compared).method
     other = next((row.fit for row in compared.methods if row.method == method), None)
     if other is not None and method != fit.method and fit.values.component.max():
-        moved, noun = changes(fit, other).moved, fit.panel.noun
-        yield (
-            f"By it {count_of(moved, noun)} {'changes' if moved == 1 else 'change'} places within the groups."
-            if moved
-            else f"By it no {noun} changes places within the groups."
-        )
+        yield f"By it {_moved_in_groups(fit, other)}."
+
+
+def _by_better(fit: Fit, compared: Comparison | None) -> Iterator[str]:
+    """Yield the same for where there is no decision, with what that method is called."""
+    if compared is None:
+        return
+    for said in _within_groups(fit, compared):
+        better = "predicts better" if _is_clear(fit, compared) else "the scores slightly prefer"
+        name = method_name(str(supported(fit, compared).method), fit.panel.confidence)
+        yield f"By the method that {better} ({name}), {said.removeprefix('By it ')}"
+
+
+def _moved_in_groups(fit: Fit, other: Fit) -> str:
+    """Return who has another rank in the own group by another fit, as a clause; many are counted."""
+    groups, noun = fit.values.component, fit.panel.noun
+    moved = np.flatnonzero(fit.values.ranks_within(groups) != other.values.ranks_within(groups)).tolist()
+    if not moved:
+        return f"no {noun} has another rank in its group"
+    if len(moved) > NAMED:
+        return f"{count_of(len(moved), noun)} have another rank in their group"
+    inside = [
+        f"{together([fit.values.labels[at] for at in some], noun)} in group {group + 1}"
+        for group in range(int(groups.max()) + 1)
+        if (some := [at for at in moved if groups[at] == group])
+    ]
+    return f"the rank is another for {listed(inside)}"
 
 
 def why_no_charts() -> str | None:
@@ -791,18 +816,21 @@ def filters() -> dict[str, Callable[..., Any]]:
         "signed": partial(number, in_sentence=True, signed=True),
         "plain": _plain,
         "called": called,
+        "called_some": called_some,
         "chance": chance,
         "count_of": count_of,
         "coded": _coded,
         "some": name_some,
         "sentence": sentence,
         "halves": halves,
+        "hyphenated": _hyphenated,
         "a_noun": a_noun,
         "strip": blocks.strip_of,
         "css": lambda text: "".join(f"\\{ord(one):x} " if not one.isalnum() and one != " " else one for one in text),
         "lowered": lowered,
         "more_of": more_of,
         "phrase": phrase,
+        "quoted": quoted,
         "whole": _whole,
     }
 
@@ -845,11 +873,20 @@ def _whole(text: str) -> Markup:
     1900–1950 stays on one line, a line breaks before a quoted name sooner than in it, and a very long word with a
     hyphen, which is not copied with it.
     """
+    from markupsafe import Markup
+
+    said = _YEARS.sub(lambda found: f'<span class="years">{found[0]}</span>', _hyphenated(text))
+    return Markup(_QUOTED.sub(lambda found: f'<span class="piece">{found[0]}</span>', said))  # noqa: S704  # escaped above
+
+
+def _hyphenated(text: str) -> Markup:
+    """Return a sentence in which a very long word breaks with a hyphen, which is not copied with it."""
     from markupsafe import Markup, escape
 
-    said = _LONG_WORD.sub(lambda found: _HYPHEN.join(_syllables(found[0])), str(escape(text)))
-    said = _YEARS.sub(lambda found: f'<span class="years">{found[0]}</span>', said)
-    return Markup(_QUOTED.sub(lambda found: f'<span class="piece">{found[0]}</span>', said))  # noqa: S704  # escaped above
+    def broken(found: re.Match[str]) -> str:
+        return found[0] if found[0].startswith("<") else _HYPHEN.join(_syllables(found[0]))
+
+    return Markup(_LONG_WORD.sub(broken, str(escape(text))))  # noqa: S704  # escaped
 
 
 def _syllables(word: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from evenhand.models.additive import IBA
 from evenhand.web.calibrating import Answer, choices_for
-from evenhand.words import called, name_some
+from evenhand.words import called, name_some, quoted
 
 if TYPE_CHECKING:
     from evenhand.answers.alerts import Alert
@@ -67,13 +67,13 @@ def _forms(alert: Alert, panel: Panel, answer: Answer) -> Iterator[Way]:
     choose, begin = (reverse(name, args=[panel.pk]) for name in ("choose", "new-scenario"))
     if alert.kind == "hangs_on_assessor":
         for who in list(dict.fromkeys(alert.assessors))[:_FEW]:
-            yield Way(_("Try without %(who)s") % {"who": who}, begin, {"trial": f"without:{who}"})
+            yield Way(_("Try without %(who)s") % {"who": quoted(who)}, begin, {"trial": f"without:{who}"})
     elif alert.kind == "other_method" and (wanted := choices_for(alert.method)) is not None:
         yield Way(_("Use that method"), choose, wanted)
         yield Way(_("Try it beside this one"), begin, {"trial": "method"})
     elif alert.kind == "far_score":
         for who, object_ in (_giver(answer, at) for at in alert.scores[:_FEW]):
-            words = _("Try without %(who)s on %(object)s") % {"who": who, "object": object_}
+            words = _("Try without %(who)s on %(object)s") % {"who": quoted(who), "object": quoted(object_)}
             yield Way(words, begin, {"trial": f"score:{object_}{BETWEEN}{who}"})
     elif alert.kind == "confidence" and answer.fit.model.uses_confidence:
         yield Way(_("Let it count for nothing"), choose, {"method": IBA.method})
@@ -130,7 +130,7 @@ def _joins(pairs: Sequence[tuple[str, str]]) -> str:
     first, *more = pairs
     if not more:
         said = _("Have %(who)s also score %(object)s: one shared score joins the groups; two or three are safer.")
-        return said % dict(zip(("who", "object"), first, strict=True))
-    scores = [_("%(who)s on %(object)s") % {"who": who, "object": object_} for who, object_ in pairs]
+        return said % dict(zip(("who", "object"), map(quoted, first), strict=True))
+    scores = [_("%(who)s on %(object)s") % {"who": quoted(who), "object": quoted(object_)} for who, object_ in pairs]
     said = _("Ask for %(scores)s: one shared score joins two groups; two or three are safer.")
     return said % {"scores": name_some(scores, 4)}

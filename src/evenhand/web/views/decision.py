@@ -30,7 +30,7 @@ from evenhand.web.reading import Looked, cells_in, looking
 from evenhand.web.views.groups import groups_of
 from evenhand.web.views.reading import slips_of
 from evenhand.web.ways import remedy, stop, ways_on, with_links
-from evenhand.words import translated
+from evenhand.words import quoted, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -82,7 +82,7 @@ def _shared(fit: Fit) -> str:
     if least == most:
         words = _("Each assessor shares work with %(most)s others.") % {"most": most}
     else:
-        told = {"least": least, "most": most, "who": scores.assessors[at]}
+        told = {"least": least, "most": most, "who": quoted(scores.assessors[at])}
         words = _("Each assessor shares work with %(least)s to %(most)s others; with fewest %(who)s.") % told
     if fit.connectivity.bridges.size:
         return words + " " + _("Some comparisons hang on a single score.")
@@ -212,7 +212,8 @@ def choice(request: HttpRequest, pk: int) -> HttpResponse:
             panel.choice = kept
             panel.keep("choice")
             panel.say(
-                _("Chosen by the panel: %(who)s. Decided by %(by)s") % {"who": ", ".join(chosen), "by": kept["by"]},
+                _("Chosen by the panel: %(who)s. Decided by %(by)s")
+                % {"who": ", ".join(map(quoted, chosen)), "by": kept["by"]},
                 kept["reason"],
             )
         return redirect(f"{reverse('decision', args=[pk])}#choice")
@@ -306,7 +307,7 @@ def _reliability(answer: Answer) -> dict[str, Any] | None:
 
 @require_GET
 def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
-    """Show one assessor: bias, and each score beside what it is expected to be."""
+    """Show one assessor: bias, and each score beside what it is expected to be, the furthest off first."""
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(answer: Answer) -> HttpResponse:
@@ -331,7 +332,8 @@ def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         ]
         told = _reliability(answer)
         fits = {} if told is None else {row["assessor"]: row["verdict"] for row in told["assessors"]}
-        furthest = max(rows, key=lambda row: abs(row["left"]), default=None)
+        rows.sort(key=lambda row: -abs(row["left"]))
+        furthest = next(iter(rows), None)
         reach = 0.0 if furthest is None else abs(furthest["left"])
         context |= {"furthest": furthest, "verdict": READ_AS.get(fits.get(label, ""), fits.get(label))}
         context["verdict_means"] = verdict_means().get(fits.get(label, ""))

@@ -22,7 +22,7 @@ from evenhand.web.jobs import Job, jobs
 from evenhand.web.models import Plan, mark
 from evenhand.web.pages import page, when_done
 from evenhand.web.views.record import archive, sent
-from evenhand.words import name_some, translated
+from evenhand.words import name_some, quoted, translated
 
 if TYPE_CHECKING:
     from evenhand.design.result import Design, DesignStep, Outlook
@@ -172,7 +172,9 @@ def _laid_out(one: Plan, found: Found) -> dict[str, Any]:
         "broken": task.broken(design.chosen) if edits else [],
         "summary": summary,
         "sentences": [] if summary is None else describe_design(summary),
-        "bridges": name_some([f"{one['assessor']} ({one['object']})" for one in (summary or {}).get("bridges", [])], 5),
+        "bridges": name_some(
+            [f"{quoted(one['assessor'])} ({quoted(one['object'])})" for one in (summary or {}).get("bridges", [])], 5
+        ),
         "notes": [note.message for note in design.notes],
         "not_numbers": not_numbers(task.objects),
         "digits": 1 if task.in_points and (now.mean_sd or 1.0) >= 1 else 2,  # tables have one more
@@ -252,7 +254,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 def _with(found: Found, edits: list[list[str]], do: str, assessor: str, label: str) -> list[list[str]]:
     """Return the changes by hand with one more, unless it makes no sense."""
     there = (assessor, label) in _now(found, edits).assignments
-    pair = {"who": assessor, "object": label}
+    pair = {"who": quoted(assessor), "object": quoted(label)}
     if not assessor or not label:
         raise InputError(_("Choose an assessor and an object first."))
     if there and do == "add":

@@ -22,7 +22,7 @@ from evenhand.web.trying import Tried, cells_of, trying, with_choices
 from evenhand.web.views.decision import shown
 from evenhand.web.views.reading import save_correction, text_at
 from evenhand.web.ways import BETWEEN
-from evenhand.words import sentence
+from evenhand.words import quoted, sentence
 
 MOST: Final = 200
 """Changes that a scenario may have."""
@@ -193,12 +193,13 @@ def in_words(change: Mapping[str, Any]) -> str:
     """Return a change as it stands in a sentence."""
     kind = change["type"]
     if kind == "without_assessor":
-        return _("without %(who)s") % {"who": change["assessor"]}
-    pair = {"object": change.get("object"), "who": change.get("assessor"), "score": f"{change.get('score', 0):g}"}
+        return _("without %(who)s") % {"who": quoted(change["assessor"])}
+    who, label = (quoted(change.get(name, "")) for name in ("assessor", "object"))
+    pair = {"object": label, "who": who, "score": f"{change.get('score', 0):g}"}
     if kind == "without_score":
-        return _("without %(who)s’s score for %(object)s") % pair
+        return _("without the score of %(who)s for %(object)s") % pair
     if kind == "score":
-        return _("with %(who)s’s %(score)s for %(object)s") % pair
+        return _("with %(score)s from %(who)s for %(object)s") % pair
     words = {
         "places": lambda value: _("with %(number)s places") % {"number": value},
         "method": lambda value: _("by %(method)s") % {"method": _brief_method(value)},
@@ -217,10 +218,8 @@ def _assumed(name: str) -> str:
 
 
 def _brief_method(name: str) -> str:
-    """Return a method in words; what tells it from another in brackets, where there is another of the kind."""
-    kinds = [str(words).partition(": ")[0] for words in METHODS.values()]
-    words, _colon, which = str(METHODS.get(name, name)).partition(": ")
-    return f"{words} ({which})" if kinds.count(words) > 1 else words
+    """Return what a method is called, without what it does."""
+    return str(METHODS.get(name, name)).partition(": ")[0]
 
 
 def _brief(change: Mapping[str, Any], scores: Any) -> str:
