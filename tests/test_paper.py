@@ -121,6 +121,22 @@ def test_those_who_compete_are_ticked_where_they_stand_on_the_first_sheet_or_in_
     assert annex.count('<i class="box"></i>') == len(many.verdict.undecided)
 
 
+def test_the_annex_has_boxes_to_tick_though_the_first_sheet_has_every_row() -> None:
+    panel = eh.simulate_panel(14, 6, 2, seed=4).panel
+    names = [f"A comparative history of water works {at}" for at in range(14)]
+    score = 60 + np.random.default_rng(4).normal(0, 10, panel.n_assessments)
+    noise = Panel.from_arrays(panel.object_index, panel.assessor_index, score, objects=names)
+    report = make_report(eh.calibrate(noise), top=7, comparison=False)
+    assert report.verdict is not None
+    page = render(report)
+    first = page[page.index('<section id="ranks"') : page.index('<div class="paper form">')]
+    assert all(first.count(f">{one.place}</td>") for one in report.verdict.standings)
+    assert "annex has them" not in first
+    assert "□ beside Open in annex A" in form_in(page)
+    annex = page[page.index(ANNEX) : page.index('id="assessors"')]
+    assert annex.count('<i class="box"></i>') == len(report.verdict.undecided) > 10
+
+
 @pytest.mark.parametrize("name", ["demo", "slipped", "long names", "many"])
 def test_the_annex_has_every_object_with_chance_status_and_the_line(name: str) -> None:
     report = PAGES[name]()
@@ -222,3 +238,37 @@ def test_the_first_sheet_holds_the_decision_and_the_signature(name: str, tmp_pat
         for paper in ("A4", "Letter"):
             sheets = len(re.findall(rb"/Type /Page\b(?!s)", page.pdf(format=paper)))
             assert sheets <= {"complete": 2, "many": 14}.get(name, 8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["demo", "long names", "many", "apart"])
+def test_the_first_head_of_the_annex_does_not_say_that_it_goes_on(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(render(PAGES[name]()), encoding="utf-8")
+    met = """() => {
+        const head = document.querySelector(".whole-table thead .o");
+        head.scrollIntoView({block: "center"});
+        const at = head.getBoundingClientRect();
+        const lines = document.createRange();
+        lines.selectNodeContents(head);
+        const word = lines.getBoundingClientRect();
+        const above = document.elementFromPoint(at.left + 8, word.top - 5);
+        const below = document.elementFromPoint(at.left + 8, (word.top + word.bottom) / 2 + 1);
+        const hidden = [...document.querySelectorAll(".whole-table thead th:not(.o, .g)")].filter(one => {
+            lines.selectNodeContents(one);
+            const [first] = lines.getClientRects();
+            return !one.contains(document.elementFromPoint(first.left + first.width / 2, first.top + 3));
+        });
+        const said = getComputedStyle(head, "::before").content;
+        return [said, head.contains(above), head.contains(below), hidden.map(one => one.textContent)];
+    }"""
+    with open_browser() as context:
+        page = context.new_page()
+        page.goto(path.as_uri())
+        page.emulate_media(media="print")
+        for width, sheet in ((680, 1122), (703, 1056)):
+            page.set_viewport_size({"width": width, "height": sheet})
+            said, is_seen, is_named, hidden = page.evaluate(met)
+            assert "continued" in said
+            assert (is_seen, is_named) == (False, True)  # the line is covered, the heading below it is not
+            assert hidden == []

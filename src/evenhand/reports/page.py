@@ -647,7 +647,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
     sheet = sheet_of(fit, verdict, report.alerts, report.decision, form, report.clear)
     laid_out = blocks.context(fit, verdict, rows, sheet=(sheet.rows, sheet.more_rows))
     on_sheet = sum(len(block.rows) for part in laid_out["table"].parts for block in part if block.is_printed)
-    has_rest = on_sheet < len(rows)
+    has_rest = on_sheet < len(rows) or form.ticked == "annex"
     methods = [] if report.comparison is None else report.comparison["methods"]
     if fit.panel.confidence == "none":  # methods that differ in what confidence counts are one
         methods = [row for row in methods if row["method"] not in SAME_WITHOUT or row["method"] == fit.method]
