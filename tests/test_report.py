@@ -28,6 +28,7 @@ from evenhand.errors import InputError
 from evenhand.panel.panel import Panel
 from evenhand.reports.blocks import assessors_of, matrix_of, objects_of, strip_of, table_of
 from evenhand.reports.page import make_report, render
+from evenhand.words import quoted
 
 HOSTILE = [
     "</script><script>window.broken=1</script>",
@@ -743,7 +744,7 @@ def test_on_a_phone_a_name_in_the_table_opens_its_object_wherever_it_is_folded(
         page = phone.new_page()
         page.goto(path.as_uri())
         name = panel.objects[2]
-        body = page.locator("details.object > div").filter(has=page.locator("h3", has_text=f"{name} is "))
+        body = page.locator("details.object > div").filter(has=page.locator("h3", has_text=f"{quoted(name)} is "))
         assert not body.is_visible()
         link = page.locator("#ranks tbody a", has_text=re.compile(f"^{re.escape(name)}$"))
         for _ in range(2 if has_script else 1):  # also after it was closed again

@@ -44,15 +44,39 @@ def _templates() -> list[Path]:
 
 
 def in_results() -> Iterator[Message]:
-    """Yield the sentences about results, and the nouns in them."""
-    answers = (SOURCES / "answers").glob("*.py")
-    reading = SOURCES / "panel" / "reading.py"
-    for place in [*sorted(answers), SOURCES / "reports" / "blocks.py", SOURCES / "words.py", reading]:
-        for node in ast.walk(ast.parse(place.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                first = [one.value for one in node.args[:1] if isinstance(one, ast.Constant)]
-                if node.func.id == "phrase" and first:
-                    yield str(first[0]), None
+    """Yield the sentences about results and about files, and the nouns in them."""
+    rooms = [place for room in ("answers", "panel", "io", "web") for place in sorted((SOURCES / room).rglob("*.py"))]
+    for place in [*rooms, SOURCES / "reports" / "blocks.py", SOURCES / "words.py"]:
+        module = ast.parse(place.read_text("utf-8"))
+        named = dict(_named_texts(module))
+        for node in ast.walk(module):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            if node.func.id in ("phrase", "remark"):
+                yield from ((text, None) for text in _texts(node.args[0], named) if text)
+            elif node.func.id == "chained":
+                yield from ((text, None) for one in node.args[1:] for text in _texts(one, named))
+    yield "{one} and {other}", None
+
+
+def _named_texts(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the texts that a module has names for."""
+    for one in module.body:
+        target = one.targets[0] if isinstance(one, ast.Assign) else getattr(one, "target", None)
+        if isinstance(target, ast.Name) and isinstance(value := getattr(one, "value", None), ast.Constant):
+            yield target.id, value
+
+
+def _texts(node: ast.expr, named: dict[str, ast.expr]) -> Iterator[str]:
+    """Yield the text that is said, or all of those between which it is chosen; what stands in a table is told there."""
+    if isinstance(node, ast.Name) and node.id in named:
+        node = named[node.id]
+    if isinstance(node, ast.Constant):
+        yield str(node.value)
+    elif isinstance(node, ast.IfExp):
+        yield from [*_texts(node.body, named), *_texts(node.orelse, named)]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "by_door":
+        yield from (text for one in node.args for text in _texts(one, named))
 
 
 def nouns() -> Iterator[Message]:
@@ -64,19 +88,27 @@ def nouns() -> Iterator[Message]:
     for word in dict.fromkeys([*NOUNS, *sorted(counted), "degree", "other assessor"]):
         yield word, None
         yield plural(word), None
+    yield from ((word, None) for word in ("criterion", "uncertainty", "confidence"))
 
 
 def in_tables() -> Iterator[Message]:
     """Yield texts that are looked up in a table."""
     from evenhand.answers.explain import _NOISE_WORDS
     from evenhand.answers.verdicts import READ_AS, Verdict
+    from evenhand.io.delimited import _BAD_QUOTES, _OTHER_FORMATS
+    from evenhand.io.panels import ADVICE
     from evenhand.look import STATUS
     from evenhand.models.fit import METHOD_NAMES, PLAIN_NAMES, REFINEMENT_NAMES
     from evenhand.panel.confidence import LEVEL_NAMES
-    from evenhand.panel.headings import BESIDE
-    from evenhand.panel.reading import _FORMS, LAYOUTS
+    from evenhand.panel.headings import BESIDE, COMPUTED
+    from evenhand.panel.reading import _FORMS, _LEVELS, LAYOUTS
+    from evenhand.panel.understand import _UNGRADED
 
-    yield from ((words, None) for table in (LAYOUTS, _FORMS, BESIDE, LEVEL_NAMES) for words in table.values() if words)
+    yield _LEVELS, None
+    yield from ((words, None) for _kind, words in _BAD_QUOTES.values())
+    yield from ((words, None) for table in (_OTHER_FORMATS, ADVICE) for words in table.values())
+    reading = (LAYOUTS, _FORMS, BESIDE, COMPUTED, _UNGRADED, LEVEL_NAMES)
+    yield from ((words, None) for table in reading for words in table.values() if words)
     methods = (METHOD_NAMES.values(), PLAIN_NAMES.values(), REFINEMENT_NAMES.values())
     tables = (_NOISE_WORDS.values(), *methods, get_args(Verdict))
     yield from ((words, None) for words in READ_AS.values())
@@ -277,6 +309,45 @@ def test_how_a_file_was_read_and_why_there_are_no_ranks_is_said_in_german(demo: 
     assert "Keine gemeinsame Rangfolge; jede Gruppe hat ihre eigene" in shown
     assert "Gruppe 1:" in shown
     assert ": Eine gemeinsame Bewertung verbindet die Gruppen; zwei oder drei sind sicherer." in shown
+
+
+WRONG = {
+    "Zeile 3, Spalte score: Die Bewertung '8O' ist keine Zahl": b"object,assessor,score\na,x,7\na,y,8O\nb,x,6\nb,y,5\n",
+    "Zeilen 2 und 4: x hat a zweimal bewertet: Berichtigen Sie die Datei": (
+        b"object,assessor,score\na,x,7\nb,y,8\na,x,6\nb,x,5\na,y,5\n"
+    ),
+    "oder behalten Sie beide als getrennte Bewertungen („beide behalten“ (Menü „Von derselben Person doppelt": (
+        b"object,assessor,score\na,x,7\nb,y,8\na,x,6\nb,x,5\na,y,5\n"
+    ),
+    "wie Noten, von denen 1 die beste ist. Wenn das stimmt, wählen Sie „niedriger“ (Menü „Besser ist“)": (
+        b"Antrag,Gutachter,Note\na,x,1\na,y,2\nb,x,4\nb,y,6\n"
+    ),
+    "Spalte score: 1 Zeile ohne Bewertung gilt als nicht bewertet (Zeile 6); in den Zellen steht 'COI' (1).": (
+        b"object,assessor,score\na,x,7\na,y,8\nb,x,6\nb,y,5\nc,x,COI\nc,y,4\n"
+    ),
+    "Objekte: 'Ab', 'ab' unterscheiden sich nur in Großschreibung": (
+        b"object,assessor,score\nAb,x,7\nab,x,8\nAb,y,6\nab,y,5\n"
+    ),
+    "Zeile 3, Spalte confidence: 'hig' ist keine bekannte Stufe": (
+        b"object,assessor,score,confidence\na,x,7,high\na,y,8,hig\nb,x,6,low\nb,y,5,high\n"
+    ),
+}
+"""What is said of a file, by the German of it."""
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_what_is_wrong_with_a_file_is_told_each_reader_in_one_language(demo: tuple[Any, str], said: str) -> None:
+    from web import client, opened
+
+    panel = opened(demo[0], "scores.csv", WRONG[said])
+    shown = re.sub(r"\s+", " ", seen_text(demo[0], f"/panels/{panel}/reading"))
+    assert said in shown
+    english = ("row ", " column ", "is not ", "were ", "scored ", " the ", "menu ")
+    assert [words for words in english if words in shown.replace("column,", "")] == []
+    other = client(headers={"accept-language": "en"})
+    shown = re.sub(r"\s+", " ", seen_text(other, f"/panels/{panel}/reading"))
+    german = ("Zeile", "Spalte", "Bewertung", "Menü", "Gutachter:in")
+    assert [words for words in german if words in shown] == []
 
 
 def test_the_evidence_is_said_in_german(demo: tuple[Any, str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from evenhand.words import by_door, count_of
+from evenhand.words import again, by_door, count_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Problem:
     where: str | None = None
 
     def __str__(self) -> str:
-        """Return the place and the sentence in one line."""
-        return f"{self.where}: {self.message}" if self.where else self.message
+        """Return the place and the sentence in one line, in the reader's language."""
+        return f"{again(self.where)}: {again(self.message)}" if self.where else again(self.message)
 
 
 class EvenhandError(Exception):

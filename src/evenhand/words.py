@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
+from functools import partial, reduce
 from typing import Final
 
 _MOST_DIGITS: Final = 300
@@ -41,6 +41,50 @@ def phrase(text: str, /, **values: object) -> str:
     translator = _translator.get()
     found = text if translator is None else translator(text)
     return found.format(**values) if values else found
+
+
+class Remark(str):
+    """A text about the data, with what it was made of: a file is read once, and its readers may have two languages."""
+
+    __slots__ = ("text", "values")
+    text: str
+    values: dict[str, object]
+
+
+def remark(text: str, /, **values: object) -> str:
+    """Return a text as :func:`phrase` does, which can be said :func:`again` in another language.
+
+    Examples
+    --------
+    >>> note = remark("{rows} left out", rows=remark("row {number}", number=7))
+    >>> note
+    'row 7 left out'
+    >>> with translated({"{rows} left out": "{rows} ausgelassen", "row {number}": "Zeile {number}"}.get):
+    ...     again(note)
+    'Zeile 7 ausgelassen'
+    """
+    made = Remark(phrase(text, **values))
+    made.text, made.values = text, values
+    return made
+
+
+def chained(parts: Sequence[str], pair: str = "{one} and {other}") -> str:
+    """Return parts in a line that can be said again, of which every two are joined as ``pair`` says.
+
+    Examples
+    --------
+    >>> chained(["objects", "assessors", "scores"])
+    'objects and assessors and scores'
+    """
+    return reduce(lambda one, other: remark(pair, one=one, other=other), parts)
+
+
+def again(text: str) -> str:
+    """Return a remark in the reader's language, with the remarks in it; any other text as it is."""
+    if not isinstance(text, Remark):
+        return text
+    told = {name: again(value) if isinstance(value, Remark) else value for name, value in text.values.items()}
+    return phrase(text.text, **told)
 
 
 def term(noun: str) -> str:
@@ -203,7 +247,7 @@ def name_some(labels: Sequence[object], most: int = NAMED, of: int | None = None
     shown = [str(label) for label in labels[: most + (len(labels) == most + 1)]]
     more = (len(labels) if of is None else of) - len(shown)
     names = ", ".join(shown)
-    return phrase("{names} and {more} more", names=names, more=f"{more:,}") if more else names
+    return remark("{names} and {more} more", names=names, more=f"{more:,}") if more else names
 
 
 _JOINERS: Final = "\u200c\u200d"

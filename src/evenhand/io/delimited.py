@@ -31,6 +31,7 @@ from evenhand.panel.headings import is_known
 from evenhand.panel.layout import find_header, joined_names
 from evenhand.panel.rules import MOST_PROBLEMS, shortened
 from evenhand.panel.source import Wanted, read_whole
+from evenhand.words import remark
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,13 +59,15 @@ _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_OTHER_FORMATS: Final = (
-    (b"PK\x03\x04", "a workbook or a zip archive", "give it its true suffix (.xlsx or .ods) or unpack it"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "save it as .xlsx or as csv"),
-    (b"PAR1", "a parquet file", "give it the suffix .parquet"),
-    (b"\x1f\x8b", "a gzip archive", "unpack it first"),
-    (b"%PDF", "a PDF", "save the table as csv"),
-)
+_OTHER_FORMATS: Final = {
+    b"PK\x03\x04": (
+        "The file is a workbook or a zip archive, not text: give it its true suffix (.xlsx or .ods) or unpack it."
+    ),
+    b"\xd0\xcf\x11\xe0": "The file is an old Excel workbook, not text: save it as .xlsx or as csv.",
+    b"PAR1": "The file is a parquet file, not text: give it the suffix .parquet.",
+    b"\x1f\x8b": "The file is a gzip archive, not text: unpack it first.",
+    b"%PDF": "The file is a PDF, not text: save the table as csv.",
+}
 
 _BINARY: Final = "The file is not text but binary data: save the table as csv."
 _WITH_NUL: Final = (
@@ -77,7 +80,7 @@ _NOT_UTF_8: Final = (
 _BAD_QUOTES: Final = {
     "field larger": (
         "unclosed_quote",
-        "A cell in this row is longer than {:,} characters, most likely because a quotation mark is not closed: add "
+        "A cell in this row is longer than {most} characters, most likely because a quotation mark is not closed: add "
         "the missing one or shorten the cell.",
     ),
     "unexpected end": (
@@ -168,7 +171,7 @@ class TextFile:
 
     def notes(self) -> list[Problem]:
         """Return what a reader of the file should know, once all portions were read."""
-        found = [Problem("encoding", _NOT_UTF_8, self.source)] if self._encodings[0] in _WESTERN else []
+        found = [Problem("encoding", remark(_NOT_UTF_8), self.source)] if self._encodings[0] in _WESTERN else []
         return found + banner_note(self._above) + self._marks.notes() + self._blank.note()
 
     def notes_on_numbers(self, columns: Sequence[int]) -> list[Problem]:
@@ -229,7 +232,7 @@ class TextFile:
             if not piece:
                 return
             if not marked and b"\0" in piece:
-                raise self._refusal(_WITH_NUL)
+                raise self._refusal(remark(_WITH_NUL))
             held = len(decoder.getstate()[0])
             try:
                 if encoding == "utf-8" and piece.isascii() and not held:
@@ -242,26 +245,30 @@ class TextFile:
                     self._encodings.pop(0)
                     raise ReadAgainError from None
                 at = done - held + error.start - (3 if encoding == "utf-8-sig" and done else 0)
-                said = f"The file says that it is {encoding.removesuffix('-sig').upper()} but is damaged at byte {at}"
-                raise self._refusal(f"{said}: save it again as csv in UTF-8.") from None
+                message = remark(
+                    "The file says that it is {encoding} but is damaged at byte {at}: save it again as csv in UTF-8.",
+                    encoding=encoding.removesuffix("-sig").upper(),
+                    at=at,
+                )
+                raise self._refusal(message) from None
             done += len(piece)
             self._characters += characters
             self._controls += count_controls(text)
             if b"\0" in text:
-                raise self._refusal(_BINARY)
+                raise self._refusal(remark(_BINARY))
             yield text
 
     def _possible_encodings(self, start: bytes) -> list[str]:
         """Return the encodings that the first bytes allow, and refuse files of another kind by these."""
-        for magic, what, advice in _OTHER_FORMATS:
+        for magic, text in _OTHER_FORMATS.items():
             if start.startswith(magic):
-                raise self._refusal(f"The file is {what}, not text: {advice}.")
+                raise self._refusal(remark(text))
         marked = [encoding for mark, encoding in _BYTE_ORDER_MARKS if start.startswith(mark)]
         return marked[:1] or ["utf-8", *_WESTERN]
 
     def _refuse_binary(self) -> None:
         if self._controls > max(2, self._characters // 200):
-            raise self._refusal(_BINARY)
+            raise self._refusal(remark(_BINARY))
 
     def _refusal(self, message: str, kind: str = "not_text") -> InputError:
         return InputError(message, kind=kind, where=self.source)
@@ -285,7 +292,9 @@ class TextFile:
             if (header is not None and end < len(text)) or not (more := self._more(b"", 1)):
                 break
             if len(head) > _LONGEST_ROW:
-                message = "There is no header of less than 64 MiB: write the names of the columns into the first row."
+                message = remark(
+                    "There is no header of less than 64 MiB: write the names of the columns into the first row."
+                )
                 raise self._refusal(message, "too_large")
             head += self._more(more, len(head))
         if header is None:
@@ -353,8 +362,10 @@ class TextFile:
             if not end and not is_last and len(pending) > 2**20:
                 end, is_plain = self._rows_with_quotes(pending), False
                 if not end and len(pending) > _LONGEST_ROW:
-                    advice = "put quotation marks around cells with line breaks, and close them."
-                    raise self._refusal(f"A row has more than 64 MiB: {advice}", "too_large")
+                    message = remark(
+                        "A row has more than 64 MiB: put quotation marks around cells with line breaks, and close them."
+                    )
+                    raise self._refusal(message, "too_large")
             data, pending = pending[:end], pending[end:]
             if data:
                 yield data, rows, is_plain and not data.startswith(codecs.BOM_UTF8)
@@ -365,7 +376,10 @@ class TextFile:
             return
         self._cells += piece.count(self._delimiter.encode()) + piece.count(b"\n")
         if self._cells > self._max_cells:
-            message = f"The file has more than {self._max_cells:,} cells: keep only the columns that are needed."
+            message = remark(
+                "The file has more than {most} cells: keep only the columns that are needed.",
+                most=f"{self._max_cells:,}",
+            )
             raise self._refusal(message, "too_large")
 
     def _whole_rows(self, data: bytes, is_last: bool) -> tuple[int, int, bool]:
@@ -404,9 +418,10 @@ class TextFile:
                 done += 1
                 yield row
         except csv.Error as error:
-            kind, message = next(found for reason, found in _BAD_QUOTES.items() if reason in str(error))
-            message = message.format(csv.field_size_limit())
-            raise InputError(message, kind=kind, where=f"{self.source}, row {done + 1}") from None
+            kind, text = next(found for reason, found in _BAD_QUOTES.items() if reason in str(error))
+            message = remark(text, most=f"{csv.field_size_limit():,}")
+            where = remark("{source}, row {row}", source=self.source, row=done + 1)
+            raise InputError(message, kind=kind, where=where) from None
 
     def _split(self, data: bytes, count: int, number: int) -> _Rows | None:
         """Split so many rows into columns, or return None where polars would not do it as Python does."""
@@ -465,16 +480,21 @@ class TextFile:
             return
         self._count_long += 1
         if self.most_problems is None or self._count_long <= self.most_problems:
-            message = (
-                f"The row has {filled} cells but the header has {width}: put quotation marks around a cell that "
-                "contains the delimiter, or name every column in the header."
+            message = remark(
+                "The row has {cells} cells but the header has {width}: put quotation marks around a cell that contains "
+                "the delimiter, or name every column in the header.",
+                cells=filled,
+                width=width,
             )
-            self._long_rows.append(Problem("long_row", message, f"{self.source}, row {number}"))
+            where = remark("{source}, row {row}", source=self.source, row=number)
+            self._long_rows.append(Problem("long_row", message, where))
 
     def _too_long(self) -> InputError:
         """Return the error for rows that are longer than the header, which may be none."""
         if len(self.names) == 1:
-            message = "The first row has one cell and others have more: delete any title that stands above the header."
+            message = remark(
+                "The first row has one cell and others have more: delete any title that stands above the header."
+            )
             return InputError(message, kind="long_row", where=self.source)
         return shortened(self._long_rows, self._count_long, None)
 
@@ -655,18 +675,25 @@ class _Marks:
 
     def notes(self) -> list[Problem]:
         """Return the note that commas are decimal marks, and a warning where they, or points, may be none."""
-        kind, what, columns = "decimal_comma", "commas", self._seen[","]
+        kind, columns = "decimal_comma", self._seen[","]
         if not self.decimal_comma:
             read = self.numeric if self._delimiter == ";" else frozenset()
-            kind, what = "decimal_point", "points"
+            kind = "decimal_point"
             columns = {at: first for at, first in self._seen["."].items() if at in read}
         only_thousands = all(first.only_thousands for first in columns.values())
         if not columns or (kind == "decimal_point" and not only_thousands):
             return []
         first = columns[min(columns, key=lambda at: (columns[at].row, at))]
-        message = f"{what} are read as decimal marks, as in {first.text}."
+        message = remark(
+            "commas are read as decimal marks, as in {text}."
+            if kind == "decimal_comma"
+            else "points are read as decimal marks, as in {text}.",
+            text=first.text,
+        )
         if only_thousands:
-            message += " Every one has three digits behind it: if they separate thousands, take them out."
+            message = remark(
+                "{read} Every one has three digits behind it: if they separate thousands, take them out.", read=message
+            )
         return [Problem(kind, message)]
 
 

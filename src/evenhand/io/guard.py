@@ -22,6 +22,7 @@ from xml.parsers import expat
 from evenhand.errors import InputError
 from evenhand.io.paths import MAX_UNPACKED, in_bytes, regular_file, too_large, unreadable
 from evenhand.io.table import MAX_CELLS
+from evenhand.words import remark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -183,7 +184,9 @@ class _Archive:
             raise self._damaged(f"The workbook is damaged, with two parts of one name: {_SAVE_AGAIN}")
         declared = sum(part.file_size for part in listed)
         if declared > max_unpacked:
-            raise too_large(self._source, f"The workbook unpacks to {declared:,} bytes", max_unpacked)
+            raise too_large(
+                self._source, remark("The workbook unpacks to {size} bytes", size=f"{declared:,}"), max_unpacked
+            )
         if ("content.xml" if self.is_open_document else "[content_types].xml") not in self.parts:
             what, advice = "a zip archive, not a workbook,", "unpack it first."
             if "content.xml" in self.parts:
@@ -206,7 +209,7 @@ class _Archive:
             checksum = zlib.crc32(chunk, checksum)
             self.left -= len(chunk)
             if self.left < 0:
-                finding = f"The workbook unpacks to more than {self._max_unpacked:,} bytes"
+                finding = remark("The workbook unpacks to more than {size} bytes", size=f"{self._max_unpacked:,}")
                 raise too_large(self._source, finding, self._max_unpacked)
             yield chunk
             if count > part.file_size:
@@ -257,11 +260,11 @@ class _Archive:
         """Tell a workbook with a password from one in the format of Excel 97."""
         if _holds(iter(lambda: self._file.read(1 << 20), b""), _ENCRYPTED_STREAM):
             return _locked(self._source)
-        message = "The file is a workbook in the old .xls format: open it and save it as .xlsx."
+        message = remark("The file is a workbook in the old .xls format: open it and save it as .xlsx.")
         return InputError(message, kind="unknown_format", where=self._source)
 
-    def _damaged(self, message: str = _INCOMPLETE) -> InputError:
-        return _damaged(message, self._source)
+    def _damaged(self, message: str | None = None) -> InputError:
+        return _damaged(remark(_INCOMPLETE) if message is None else message, self._source)
 
 
 def _damaged(message: str, where: str) -> InputError:
@@ -278,7 +281,7 @@ def _unusual_name(what: str, name: str, source: str) -> InputError:
 
 
 def _locked(source: str) -> InputError:
-    message = "The workbook is protected by a password: open it, remove the password and save a copy."
+    message = remark("The workbook is protected by a password: open it, remove the password and save a copy.")
     return InputError(message, kind="password", where=source)
 
 

@@ -17,7 +17,7 @@ from evenhand.io import coding
 from evenhand.io.delimited import TextFile, read_delimited
 from evenhand.io.paths import MANIFEST, MAX_UNPACKED, existing, local, regular_file
 from evenhand.io.settled import load, place_of
-from evenhand.io.table import arrange, realigned
+from evenhand.io.table import arrange, only_sheet, realigned
 from evenhand.panel.column import Table, factorise
 from evenhand.panel.confidence import FACTOR, FormHint
 from evenhand.panel.headings import FORMS, bare_name, fold, meaning_of, weights_in
@@ -26,21 +26,22 @@ from evenhand.panel.panel import Panel, refuse_idle
 from evenhand.panel.rules import Best, Duplicates, ReadOptions, score_words
 from evenhand.panel.source import Read, collected, read_source
 from evenhand.panel.understand import understand
-from evenhand.words import argument, count_of, name_some
+from evenhand.words import argument, chained, name_some, remark
 
 if TYPE_CHECKING:
     from evenhand.io.formats.found import Found
 
 _TEXTS: Final = (".csv", ".tsv", ".txt", ".md")
 _WORKBOOKS: Final = (".xlsx", ".xlsm", ".ods", ".xls")
-_READ: Final = "csv, tsv, txt, xlsx, xlsm, ods and parquet files are read"
-_ADVICE: Final = {
+ADVICE: Final = {
+    "": "save the table as csv or .xlsx",
     **dict.fromkeys((".xls", ".xlsb"), "open it in a spreadsheet program and save it as .xlsx"),
     ".numbers": "export it as .xlsx or csv",
     **dict.fromkeys((".gz", ".zip", ".bz2", ".xz", ".7z"), "unpack it first"),
     **dict.fromkeys((".doc", ".docx"), "copy the table to a spreadsheet"),
     ".pdf": "save the table as csv",
 }
+"""What to do with a file that is not read, by its suffix."""
 _OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0"
 _JSON_STARTS: Final = (b'{"', b"[{", b"{\n", b"{\r", b"{ ", b"[\n", b"[\r", b"[ ")
 _FACETS: Final = re.compile(rb"^\s*(facets|title)\s*=", re.IGNORECASE | re.MULTILINE)
@@ -173,15 +174,27 @@ def read_panel(  # noqa: PLR0913
     told = _over(settled, told)
     given = Given(**{name: told[name] for name in Given.__slots__})
     if typed["format"] and typed["layout"]:
-        both = f"{argument('format')} says how a file is laid out, and so does {argument('layout')}"
-        raise InputError(f"{both}: leave one of the two out.", kind="bad_option")
+        message = remark(
+            "{format} says how a file is laid out, and so does {layout}: leave one of the two out.",
+            format=argument("format"),
+            layout=argument("layout"),
+        )
+        raise InputError(message, kind="bad_option")
     if given.columns and given.layout not in ("wide", "across"):
-        either = f"{argument('layout', 'wide')} or {argument('layout', 'across')}"
-        raise InputError(f"{argument('columns')} goes with {either}.", kind="bad_option")
+        message = remark(
+            "{columns} goes with {wide} or {across}.",
+            columns=argument("columns"),
+            wide=argument("layout", "wide"),
+            across=argument("layout", "across"),
+        )
+        raise InputError(message, kind="bad_option")
     named = [name for name in (*given.named.values(), *given.covariates) if name not in (given.object, None)]
     if given.layout == "wide" and named:
-        said = "A wide sheet has a column for each assessor and nothing but scores in it"
-        raise InputError(f"{said}: leave out {named[0]!r}.", kind="bad_option")
+        message = remark(
+            "A wide sheet has a column for each assessor and nothing but scores in it: leave out {column}.",
+            column=repr(named[0]),
+        )
+        raise InputError(message, kind="bad_option")
     options = ReadOptions(
         FACTOR if told["factor"] is None else told["factor"],
         told["aliases"],
@@ -219,7 +232,9 @@ def demo() -> Panel:
 def _refuse_limit(path: str | os.PathLike[str]) -> None:
     """Refuse a limit of what is unpacked for a file of which nothing is."""
     if _kind_of(path, None) in ("text", "parquet"):
-        message = f"{argument('max_unpacked')} cannot apply: this file is not packed; leave it out."
+        message = remark(
+            "{option} cannot apply: this file is not packed; leave it out.", option=argument("max_unpacked")
+        )
         raise InputError(message, kind="bad_option", where=Path(path).name)
 
 
@@ -407,8 +422,14 @@ def _with_settled(read: Read, table: Table, corrections: Mapping[str, str]) -> R
     confirmed, changed = table.settled(corrections)
     notes = [*read.notes]
     if changed:
-        words = f"{count_of(len(changed), 'cell')} corrected by hand: {'; '.join(changed)}."
-        notes.append(Problem("corrected", words))
+        message = remark(
+            "1 cell corrected by hand: {changes}."
+            if len(changed) == 1
+            else "{count} cells corrected by hand: {changes}.",
+            count=f"{len(changed):,}",
+            changes=chained(changed, "{one}; {other}"),
+        )
+        notes.append(Problem("corrected", message))
     return replace(read, notes=notes, reading=replace(read.reading, confirmed=tuple(confirmed)))
 
 
@@ -454,17 +475,19 @@ def _sheet(tables: Sequence[Table], further: Sequence[str], given: Given) -> Tab
             return beside
     if len(several) > 1:
         which = ", ".join(repr(names[tables.index(table)]) for table in several)
-        say = f"say with {argument('sheet')} which one to read"
-        message = f"The sheets {which} have the same headings and scores in each: {say}."
+        message = remark(
+            "The sheets {sheets} have the same headings and scores in each: say with {option} which one to read.",
+            sheets=which,
+            option=argument("sheet"),
+        )
         raise InputError(message, kind="several_sheets", where=chosen.source.rpartition(", sheet ")[0])
     others = ", ".join(
         repr(one) for one in [*(name for name in names if name != names[tables.index(chosen)]), *further]
     )
     if not others:
         return chosen
-    read = f"Only the sheet {names[tables.index(chosen)]!r} was read, not {others}"
     file = chosen.source.rpartition(", sheet ")[0]
-    note = Problem("sheets", f"{read}: choose another one with {argument('sheet')}.", file)
+    note = only_sheet(names[tables.index(chosen)], others, file)
     return replace(chosen, notes=(*chosen.notes, note))
 
 
@@ -491,7 +514,8 @@ def _beside(table: Table, sure: Table, name: str, given: Given) -> Table | None:
         for slot in layout.slots
     ]
     file = table.source.rpartition(", sheet ")[0]
-    note = Problem("sheets", f"the sheet {name!r} was read as how sure the assessors were.", file)
+    message = remark("the sheet {sheet} was read as how sure the assessors were.", sheet=repr(name))
+    note = Problem("sheets", message, file)
     return replace(
         table,
         names=(*table.names, *(column.name for column in columns)),
@@ -519,13 +543,13 @@ def _stacked(tables: Sequence[Table], names: Sequence[str]) -> Table | None:
     whose = factorise("Assessor", [names[at] for at in alike for _ in range(len(tables[at]))])
     numbers = np.concatenate([tables[at].row_numbers for at in alike])
     notes = [note for at in alike for note in tables[at].notes]
-    shown = name_some([repr(names[at]) for at in alike])
-    message = (
-        f"the sheets {shown} have the same headings: each was read as the scores of the assessor that it is named for."
+    message = remark(
+        "the sheets {sheets} have the same headings: each was read as the scores of the assessor that it is named for.",
+        sheets=name_some([repr(names[at]) for at in alike]),
     )
     left = [repr(name) for at, name in enumerate(names) if at not in alike]
     if left:
-        message += f" Not read: {name_some(left)}."
+        message = remark("{read} Not read: {sheets}.", read=message, sheets=name_some(left))
     file = first.source.rpartition(", sheet ")[0]
     return Table(
         (*first.names, "Assessor"),
@@ -545,7 +569,11 @@ def _kind_of(path: str | os.PathLike[str], sheet: str | None) -> FileKind:
     place, facts = existing(path)
     suffix = place.suffix.lower()
     if sheet is not None and suffix not in _WORKBOOKS:
-        message = f"A sheet ({sheet!r}) is asked for, but only workbooks have sheets: leave {argument('sheet')} out."
+        message = remark(
+            "A sheet ({sheet}) is asked for, but only workbooks have sheets: leave {option} out.",
+            sheet=repr(sheet),
+            option=argument("sheet"),
+        )
         raise InputError(message, kind="missing_sheet", where=place.name)
     if suffix == ".parquet" or stat.S_ISDIR(facts.st_mode):
         return "parquet"
@@ -561,10 +589,15 @@ def _kind_of(path: str | os.PathLike[str], sheet: str | None) -> FileKind:
         return "markup"
     if suffix in _TEXTS:
         return "text"
-    advice = _ADVICE.get(suffix, "save the table as csv or .xlsx")
-    without = "The name has no suffix that says what kind of file it is"
-    what = f"Files that end in {suffix} are not read" if suffix else without
-    raise InputError(f"{what} ({_READ}): {advice}.", kind="unknown_format", where=place.name)
+    message = remark(
+        "Files that end in {suffix} are not read (csv, tsv, txt, xlsx, xlsm, ods and parquet files are read): {advice}."
+        if suffix
+        else "The name has no suffix that says what kind of file it is (csv, tsv, txt, xlsx, xlsm, ods and parquet "
+        "files are read): {advice}.",
+        suffix=suffix,
+        advice=remark(ADVICE.get(suffix, ADVICE[""])),
+    )
+    raise InputError(message, kind="unknown_format", where=place.name)
 
 
 def _data(place: Path, kind: str, max_unpacked: int, format: str | None) -> Table | Found:
@@ -587,7 +620,7 @@ def _data(place: Path, kind: str, max_unpacked: int, format: str | None) -> Tabl
     if found is None and markup.is_page(text):
         return arrange(markup.page_rows(text, place.name), source=place.name)
     if found is None:
-        message = "This text is no table and no export that is known: save the table as csv or .xlsx."
+        message = remark("This text is no table and no export that is known: save the table as csv or .xlsx.")
         raise InputError(message, kind="unknown_format", where=place.name)
     return found
 

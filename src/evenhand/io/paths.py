@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.errors import InputError
+from evenhand.words import remark
 
 MAX_UNPACKED = 512 * 2**20
 """Most bytes that a file may hold once it is unpacked, unless the caller says otherwise."""
@@ -49,7 +50,7 @@ def regular_file(path: str | os.PathLike[str], *, max_bytes: int | None = None) 
     if not os.access(place, os.R_OK):
         raise _forbidden(path)
     if max_bytes is not None and facts.st_size > max_bytes:
-        raise too_large(place.name, f"The file holds {in_bytes(facts.st_size)}", max_bytes)
+        raise too_large(place.name, remark("The file holds {size}", size=in_bytes(facts.st_size)), max_bytes)
     return place
 
 
@@ -80,7 +81,7 @@ def local(path: str | os.PathLike[str], most: int = MAX_UNPACKED) -> Iterator[st
                     file.write(start)
                     shutil.copyfileobj(stream, file)
         except (OSError, EOFError, zlib.error) as error:
-            message = f"It cannot be unpacked ({error}): pack it again, or unpack it yourself."
+            message = remark("It cannot be unpacked ({error}): pack it again, or unpack it yourself.", error=str(error))
             raise InputError(message, kind="damaged", where=name) from None
         if is_input:
             with place.open("rb") as file:
@@ -98,7 +99,7 @@ def _unpack(start: bytes, stream: Any, file: Any, most: int, name: str) -> None:
             piece = unpacker.decompress(data, 2**22)
             done += len(piece)
             if done > most:
-                raise too_large(name, "The unpacked file goes on", most)
+                raise too_large(name, remark("The unpacked file goes on"), most)
             file.write(piece)
             data = unpacker.unconsumed_tail
             if unpacker.eof:
@@ -108,8 +109,12 @@ def _unpack(start: bytes, stream: Any, file: Any, most: int, name: str) -> None:
 
 def too_large(source: str, finding: str, limit: int) -> InputError:
     """Return the error for a file that is over the limit of bytes; ``finding`` says what was found."""
-    advice = "keep only the sheet or the columns with objects, assessors, scores and confidences."
-    message = f"{finding}, more than the limit of {in_bytes(limit)}: {advice}"
+    message = remark(
+        "{finding}, more than the limit of {limit}: keep only the sheet or the columns with objects, assessors, scores "
+        "and confidences.",
+        finding=finding,
+        limit=in_bytes(limit),
+    )
     return InputError(message, kind="too_large", where=source)
 
 

@@ -18,7 +18,7 @@ from evenhand.errors import InputError, Problem
 from evenhand.io.paths import MAX_UNPACKED, in_bytes, regular_file, too_large, unreadable
 from evenhand.io.table import MAX_CELLS, arrange, is_blank
 from evenhand.panel.column import Cell, Coders, Column, Table, factorise
-from evenhand.words import count_of, name_some
+from evenhand.words import count_of, name_some, remark
 
 MAX_DEPTH: Final = 8
 """Most levels of records within records that a table is made of."""
@@ -48,7 +48,7 @@ def read_json(given: str | os.PathLike[str] | bytes, source: str, *, max_bytes: 
     if isinstance(given, bytes):
         data = given
         if len(data) > max_bytes:
-            raise too_large(source, f"The file holds {in_bytes(len(data))}", max_bytes)
+            raise too_large(source, remark("The file holds {size}", size=in_bytes(len(data))), max_bytes)
     else:
         place = regular_file(given, max_bytes=max_bytes)
         try:
@@ -137,7 +137,7 @@ def _eval_log(data: bytes, source: str, max_bytes: int) -> object:
                     text = part.read(left + 1)
                 left -= len(text)
                 if left < 0:
-                    raise too_large(source, "The log unpacks to more", max_bytes)
+                    raise too_large(source, remark("The log unpacks to more"), max_bytes)
                 parts.append(read_json(text, f"{source}, {name}", max_bytes=max_bytes))
     except (zipfile.BadZipFile, EOFError, OSError, ValueError, RuntimeError) as error:
         packing = isinstance(error, NotImplementedError)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from evenhand.errors import InputError, MissingPackageError, Problem
 from evenhand.io.guard import SheetFacts, inspect_workbook, is_locked
 from evenhand.io.paths import MAX_UNPACKED, in_bytes, reason_of, regular_file, too_large
-from evenhand.io.table import Cell, Table, arrange, column_letters, is_blank, no_cells
-from evenhand.words import argument, name_some
+from evenhand.io.table import Cell, Table, arrange, column_letters, is_blank, no_cells, only_sheet
+from evenhand.words import name_some, remark
 
 if TYPE_CHECKING:
     import os
@@ -93,7 +93,9 @@ def _opened(
     with place.open("rb") as file:
         is_old = file.read(8) == OLD_WORKBOOK
     if is_old and place.stat().st_size > MAX_OLD:
-        raise too_large(place.name, f"The old workbook holds {in_bytes(place.stat().st_size)}", MAX_OLD)
+        raise too_large(
+            place.name, remark("The old workbook holds {size}", size=in_bytes(place.stat().st_size)), MAX_OLD
+        )
     facts = {} if is_old and not is_locked(place) else inspect_workbook(place, max_unpacked=max_unpacked)
     try:
         import python_calamine
@@ -109,8 +111,10 @@ def _opened(
         # A panic inside the library is a BaseException of its own; everything else of that kind is not ours.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        reason = reason_of(str(error) or type(error).__name__)
-        message = f"The workbook cannot be read ({reason}): open it in a spreadsheet program and save it again."
+        message = remark(
+            "The workbook cannot be read ({reason}): open it in a spreadsheet program and save it again.",
+            reason=reason_of(str(error) or type(error).__name__),
+        )
         raise InputError(message, kind="damaged", where=place.name) from None
 
 
@@ -130,10 +134,9 @@ def _read(workbook: CalamineWorkbook, facts: Mapping[str, SheetFacts], wanted: s
         if wanted is None and (not filled or (filled == 1 and any(other in facts for other in others))):
             continue  # blank, or one line of text before the sheet that holds the table
         if others:
-            read = f"Only the sheet {name!r} was read, not {', '.join(map(repr, others))}"
-            notes.append(Problem("sheets", f"{read}: choose another one with {argument('sheet')}.", place.name))
+            notes.append(only_sheet(name, ", ".join(map(repr, others)), place.name))
         return arrange(rows, first_row, source=f"{place.name}, sheet {name}", notes=notes)
-    raise no_cells(place.name, "Every sheet of the workbook is blank")
+    raise no_cells(place.name, is_workbook=True)
 
 
 def _worksheets(workbook: CalamineWorkbook, *, is_seen: bool = False) -> list[str]:
@@ -153,7 +156,9 @@ def _named(names: Sequence[str], wanted: str, file: str) -> str:
     alike = [name for name in names if name.strip().casefold() == wanted.strip().casefold()]
     if len(alike) == 1:
         return alike[0]
-    message = f"There is no sheet {wanted!r}; the sheets are {', '.join(map(repr, names))}."
+    message = remark(
+        "There is no sheet {sheet}; the sheets are {sheets}.", sheet=repr(wanted), sheets=", ".join(map(repr, names))
+    )
     raise InputError(message, kind="missing_sheet", where=file)
 
 
@@ -211,10 +216,22 @@ def _claims(facts: SheetFacts, source: str) -> list[Problem]:
         return []
     differ = sorted(at for at, is_conflict in facts.claims.items() if is_conflict)
     cells = [f"{column_letters(column)}{row + 1}" for row, column in differ or sorted(facts.claims)]
-    which = f"The cell {cells[0]} stands" if len(cells) == 1 else f"The cells {name_some(cells)} stand"
     if not differ:
-        return [Problem("repeated_cells", f"{which} twice in the sheet, with the same value.", source)]
+        message = remark(
+            "The cell {cells} stands twice in the sheet, with the same value."
+            if len(cells) == 1
+            else "The cells {cells} stand twice in the sheet, with the same value.",
+            cells=name_some(cells),
+        )
+        return [Problem("repeated_cells", message, source)]
     row, column = differ[0]
-    advice = "open the workbook in a spreadsheet program, see which is right and save it again."
-    message = f"{which} twice in the sheet, with different values: {advice}"
-    raise InputError(message, kind="damaged", where=f"{source}, row {row + 1}, column {column_letters(column)}")
+    message = remark(
+        "The cell {cells} stands twice in the sheet, with different values: open the workbook in a spreadsheet "
+        "program, see which is right and save it again."
+        if len(cells) == 1
+        else "The cells {cells} stand twice in the sheet, with different values: open the workbook in a spreadsheet "
+        "program, see which is right and save it again.",
+        cells=name_some(cells),
+    )
+    place = remark("row {row}, column {name}", row=row + 1, name=column_letters(column))
+    raise InputError(message, kind="damaged", where=remark("{source}, {place}", source=source, place=place))

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from evenhand.errors import InputError, Problem
 from evenhand.panel.column import Cell, Table, factorise
 from evenhand.panel.layout import find_header, joined_names
-from evenhand.panel.rules import label_text
+from evenhand.panel.rules import label_text, rows_place
 from evenhand.panel.source import read_whole
+from evenhand.words import argument, remark
 
 __all__ = ["MAX_CELLS", "BlankRows", "Cell", "Table", "arrange", "is_blank", "read_whole"]
 
@@ -48,16 +49,32 @@ def column_letters(column: int) -> str:
     return (column_letters(before - 1) if before else "") + chr(ord("A") + letter)
 
 
-def no_cells(source: str, finding: str = "The file is empty") -> InputError:
-    """Return the error for a file or sheet without a single cell; ``finding`` says what was found."""
-    needed = "it needs a header row (object, assessor, score) and one row per assessment."
-    return InputError(f"{finding}: {needed}", kind="empty_file", where=source)
+def no_cells(source: str, *, is_workbook: bool = False) -> InputError:
+    """Return the error for a file, or a workbook, without a single cell."""
+    message = remark(
+        "Every sheet of the workbook is blank: it needs a header row (object, assessor, score) and one row per "
+        "assessment."
+        if is_workbook
+        else "The file is empty: it needs a header row (object, assessor, score) and one row per assessment."
+    )
+    return InputError(message, kind="empty_file", where=source)
 
 
 def no_rows(source: str) -> InputError:
     """Return the error for a table that is only a header."""
-    message = "There is a header but no row below it: add one row per assessment."
+    message = remark("There is a header but no row below it: add one row per assessment.")
     return InputError(message, kind="empty_file", where=source)
+
+
+def only_sheet(name: str, others: str, file: str) -> Problem:
+    """Return the note that one sheet was read, and which others were not."""
+    message = remark(
+        "Only the sheet {sheet} was read, not {others}: choose another one with {option}.",
+        sheet=repr(name),
+        others=others,
+        option=argument("sheet"),
+    )
+    return Problem("sheets", message, file)
 
 
 class BlankRows:
@@ -83,11 +100,17 @@ class BlankRows:
         """Return the note that counts them, if there are any."""
         if not self._count:
             return []
+        message = remark(
+            "1 blank row between rows of data was left out."
+            if self._count == 1
+            else "{count} blank rows between rows of data were left out.",
+            count=self._count,
+        )
         shown = ", ".join(map(str, self._first))
-        more = f" and {self._count - _MOST_NAMED} more" if self._count > _MOST_NAMED else ""
-        ending, were = ("s", "were") if self._count > 1 else ("", "was")
-        message = f"{self._count} blank row{ending} between rows of data {were} left out."
-        return [Problem("blank_rows", message, f"row{ending} {shown}{more}")]
+        if self._count > _MOST_NAMED:
+            shown = remark("{names} and {more} more", names=shown, more=self._count - _MOST_NAMED)
+        where = remark("row {rows}" if self._count == 1 else "rows {rows}", rows=shown)
+        return [Problem("blank_rows", message, where)]
 
 
 def arrange(rows: Sequence[Sequence[Cell]], first_row: int = 1, *, source: str, notes: Sequence[Problem] = ()) -> Table:
@@ -151,8 +174,9 @@ def banner_note(numbers: Sequence[int]) -> list[Problem]:
     """Return the note on rows above the header, if there are any."""
     if not numbers:
         return []
-    which = f"row {numbers[0]}" if len(numbers) == 1 else f"rows {numbers[0]} to {numbers[-1]}"
-    return [Problem("banner", "above the header, so not read.", which)]
+    which = remark("rows {first} to {last}", first=numbers[0], last=numbers[-1])
+    which = rows_place(numbers) if len(numbers) == 1 else which
+    return [Problem("banner", remark("above the header, so not read."), which)]
 
 
 def _filled(cells: Sequence[Cell]) -> int:

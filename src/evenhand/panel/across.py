@@ -48,7 +48,7 @@ from evenhand.panel.sheet import (
     tagged,
     told_places,
 )
-from evenhand.words import argument, name_some
+from evenhand.words import argument, name_some, remark
 
 _ANOTHER_SCALE: Final = 3.0
 _NO_SCALE: Final = 20.0
@@ -68,7 +68,9 @@ def matrix(sheet: TableFacts, kind: Kind | None) -> Layout:
         raise missing_columns(["assessor"], sheet.table.names, sheet.source)
     if pairs is None and not columns:
         across = [facts for facts in sheet.facts if facts is not down and facts.count]
-        message = "There is no column of an assessor beside the objects: a wide sheet has one column for each assessor."
+        message = remark(
+            "There is no column of an assessor beside the objects: a wide sheet has one column for each assessor."
+        )
         raise InputError(message, kind="missing_column", where=sheet.source)
     headed = [facts for facts in sheet.facts if facts is not down and not facts.name and facts.count]
     if headed and kind is not None:
@@ -76,7 +78,9 @@ def matrix(sheet: TableFacts, kind: Kind | None) -> Layout:
     labels = [head.label for head in pairs.heads] if pairs else headings([facts.name for facts in columns])
     twice = next((label for at, label in enumerate(labels) if label in labels[:at]), None)
     if twice is not None and not pairs:
-        message = f"Two columns are headed {twice!r}: give each assessor one column, or two different names."
+        message = remark(
+            "Two columns are headed {label}: give each assessor one column, or two different names.", label=repr(twice)
+        )
         raise InputError(message, kind="bad_header", where=sheet.source)
     rows = sheet.rows_of(down, columns if not pairs else [sheet.facts[head.score] for head in pairs.heads])
     if kind is None:
@@ -107,10 +111,12 @@ def _told(sheet: TableFacts, down: Facts) -> list[Facts]:
     """Return the columns of scores that the user named, whatever they look like."""
     named = {facts.at for facts in sheet.columns(sheet.given.columns, "columns")}
     if down.at in named:
-        message = f"{down.name!r} labels the rows: leave it out of {argument('columns')}."
+        message = remark(
+            "{column} labels the rows: leave it out of {columns}.", column=repr(down.name), columns=argument("columns")
+        )
         raise InputError(message, kind="bad_option", where=sheet.source)
     others = [facts.at for facts in sheet.facts if facts.is_scores and facts.at not in named and facts is not down]
-    sheet.left_out |= dict.fromkeys(others, "not among the columns that were named")
+    sheet.left_out |= dict.fromkeys(others, remark("not among the columns that were named"))
     return [facts for facts in sheet.facts if facts.at in named]
 
 
@@ -154,7 +160,7 @@ def groups(sheet: TableFacts) -> Layout | None:
     sheet.why.append(f"each row names {len(groups)} assessors beside their scores.")
     for facts in sheet.facts:
         if facts.at not in used and facts.is_scores and (is_summary(facts) or facts.kind == "score"):
-            sheet.left_out[facts.at] = "computed from the scores, by its name"
+            sheet.left_out[facts.at] = remark("computed from the scores, by its name")
     return sheet.finish("groups", slots, form)
 
 
@@ -222,14 +228,14 @@ def _no_assessor(sheet: TableFacts, facts: Facts, others: Sequence[Facts], colum
     kind = "" if fold(facts.name) in lexicon.PERSONAL else facts.kind
     is_asked = sheet.given.layout is None and len(others) > 1
     if kind in COMPUTED or (kind and is_summary(facts)):
-        return f"looks like {COMPUTED.get(kind, 'a sum')} by its name"
+        return remark("looks like {what} by its name", what=remark(COMPUTED.get(kind, COMPUTED["sum"])))
     if kind in ("outcome", "fact") and (len(others) > 1 or sheet.given.layout is None):
         return BESIDE[kind]
     if kind == "score" and len(others) > 1 and 2 * sum(one.kind == "score" for one in columns) < len(columns):
-        return "looks like a score for all by its name"
+        return remark("looks like {what} by its name", what=remark("a score for all"))
     if kind in ("object", "confidence", "uncertainty", "level") and len(others) > 1:
         is_plain = facts.meaning is not None and facts.meaning.strength == 3
-        return "no column of an assessor by its name" if is_plain else None
+        return remark("no column of an assessor by its name") if is_plain else None
     if kind:
         return None
     if is_asked and facts.kind == "score" and facts is columns[-1]:
@@ -238,32 +244,41 @@ def _no_assessor(sheet: TableFacts, facts: Facts, others: Sequence[Facts], colum
         raise _counter_or_name(sheet, facts)
     beyond = _beyond(sheet, facts, others)
     if beyond > _ANOTHER_SCALE:
-        what = "was left out" if beyond > _NO_SCALE else "was taken for an assessor"
-        message = f"{facts.name!r} {what}, and its numbers lie far beyond all others: is that right?"
-        sheet.notes.append(Problem("another_scale", message, f"column {facts.name}"))
-        return "on another scale than the scores" if beyond > _NO_SCALE else None
+        message = remark(
+            "{column} was left out, and its numbers lie far beyond all others: is that right?"
+            if beyond > _NO_SCALE
+            else "{column} was taken for an assessor, and its numbers lie far beyond all others: is that right?",
+            column=repr(facts.name),
+        )
+        sheet.notes.append(Problem("another_scale", message, remark("column {name}", name=facts.name)))
+        return remark("on another scale than the scores") if beyond > _NO_SCALE else None
     if is_in_the_middle(facts, others):
-        message = f"{facts.name!r} has the mean of the others in every row, and was taken for an assessor."
-        sheet.notes.append(Problem("like_a_mean", message, f"column {facts.name}"))
+        message = remark(
+            "{column} has the mean of the others in every row, and was taken for an assessor.", column=repr(facts.name)
+        )
+        sheet.notes.append(Problem("like_a_mean", message, remark("column {name}", name=facts.name)))
     return None
 
 
 def _mark_or_name(sheet: TableFacts, facts: Facts) -> InputError:
     """Return the question whether the last column is a score for all or somebody's."""
-    message = (
-        f"The last column, {facts.name!r}, may be a score for all or an assessor of this name. Give "
-        f"{argument('layout', 'wide')} if "
-        "it is an assessor, and else leave the column out of the file."
+    message = remark(
+        "The last column, {column}, may be a score for all or an assessor of this name. Give {wide} if it is an "
+        "assessor, and else leave the column out of the file.",
+        column=repr(facts.name),
+        wide=argument("layout", "wide"),
     )
     return InputError(message, kind="ambiguous_column", where=sheet.source)
 
 
 def _counter_or_name(sheet: TableFacts, facts: Facts) -> InputError:
     """Return the question whether a column that counts from 1 is somebody's."""
-    message = (
-        f"The column {facts.name!r} numbers the rows from 1 to {len(sheet.table)}. Give "
-        f"{argument('layout', 'wide')} if it holds the "
-        "scores of an assessor; else call it No., or leave it out of the file."
+    message = remark(
+        "The column {column} numbers the rows from 1 to {last}. Give {wide} if it holds the scores of an assessor; "
+        "else call it No., or leave it out of the file.",
+        column=repr(facts.name),
+        last=len(sheet.table),
+        wide=argument("layout", "wide"),
     )
     return InputError(message, kind="ambiguous_column", where=sheet.source)
 
@@ -317,9 +332,14 @@ def _turn(sheet: TableFacts, down: Facts, labels: Sequence[str]) -> Kind:
     first = name_some([repr(label) for label in rows], 3)
     other = name_some([repr(label) for label in labels], 3)
     raise InputError(
-        f"It is not clear what stands down and what across: {first} down, {other} across. Give "
-        f"{argument('layout', 'wide')} if the "
-        f"rows are objects and the columns assessors, {argument('layout', 'across')} if the rows are assessors.",
+        remark(
+            "It is not clear what stands down and what across: {first} down, {other} across. Give {wide} if the rows "
+            "are objects and the columns assessors, {across} if the rows are assessors.",
+            first=first,
+            other=other,
+            wide=argument("layout", "wide"),
+            across=argument("layout", "across"),
+        ),
         kind="ambiguous_layout",
         where=sheet.source,
     )
@@ -329,9 +349,13 @@ def _refuse_criteria(sheet: TableFacts, labels: Sequence[str]) -> None:
     """Refuse columns that are criteria or questions: then nobody is named who assessed."""
     if 2 * sum(is_criterion(label) or is_question(label) for label in labels) > len(labels):
         raise InputError(
-            f"The columns {quoted(list(labels))} look like criteria or questions, and no column names the assessors: "
-            f"add one ({argument('assessor', 'NAME')}). If each column is an assessor's, give "
-            f"{argument('layout', 'wide')}.",
+            remark(
+                "The columns {columns} look like criteria or questions, and no column names the assessors: add one "
+                "({assessor}). If each column is an assessor's, give {wide}.",
+                columns=quoted(list(labels)),
+                assessor=argument("assessor", "NAME"),
+                wide=argument("layout", "wide"),
+            ),
             kind="missing_column",
             where=sheet.source,
         )
@@ -348,17 +372,23 @@ def _refuse_positions(sheet: TableFacts, labels: Sequence[str], columns: Sequenc
         filled = filled[sheet.rows]
     is_prefix = bool((np.diff(filled.astype(int), axis=1) <= 0).all())
     if is_prefix and (len(labels) <= 5 or not filled.all()):
-        reason = f"The columns {quoted(list(labels))} are filled from the left"
+        reason = remark("The columns {columns} are filled from the left", columns=quoted(list(labels)))
         option = argument("layout", "wide")
         sheet.notes.append(told_places(labels, reason, not filled.all(), option, sheet.source))
 
 
 def _without_header(sheet: TableFacts, facts: Facts) -> InputError:
     before = sheet.table.names[facts.at - 1] if facts.at else ""
-    which = f"Column {facts.at + 1} of the table" + (f" (right of {before!r})" if before else "")
-    message = f"{which} has cells but no header: write the assessor's name above it."
-    row = int(np.argmax(facts.filled))
-    return InputError(message, kind="bad_header", where=f"{sheet.source}, row {sheet.table.row_numbers[row]}")
+    message = remark(
+        "Column {number} of the table (right of {before}) has cells but no header: write the assessor's name above it."
+        if before
+        else "Column {number} of the table has cells but no header: write the assessor's name above it.",
+        number=facts.at + 1,
+        before=repr(before),
+    )
+    row = sheet.table.row_numbers[int(np.argmax(facts.filled))]
+    where = remark("{source}, row {row}", source=sheet.source, row=row)
+    return InputError(message, kind="bad_header", where=where)
 
 
 def _paired(sheet: TableFacts, columns: Sequence[Facts]) -> _Pairs | None:
@@ -388,7 +418,7 @@ def _paired(sheet: TableFacts, columns: Sequence[Facts]) -> _Pairs | None:
         elif kind or facts.is_prose or facts.is_text or is_summary_name(rest):
             used.add(facts.at)
             if facts.is_scores:
-                sheet.left_out[facts.at] = "computed, by its name"
+                sheet.left_out[facts.at] = remark("computed, by its name")
     found = [head for head in heads.values() if head.score >= 0]
     labels = {head.label for head in found}
     several = [head for head in found if head.confidence is not None or head.criterion is not None]

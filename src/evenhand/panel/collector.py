@@ -28,13 +28,14 @@ from evenhand.panel.rules import (
     Numbers,
     ReadOptions,
     is_empty,
+    label_place,
     label_text,
     no_score,
     odd_labels,
     quote,
     shortened,
 )
-from evenhand.words import argument, count_of, name_some
+from evenhand.words import argument, chained, name_some, remark
 
 
 class Growing:
@@ -82,12 +83,17 @@ class Growing:
 
 
 class Place(NamedTuple):
-    """A cell and where it is: by its order among the assessments, its row number, and in words."""
+    """A cell and where it is: by its order among the assessments, its row number, and the heading above it."""
 
     order: int
     cell: Cell
     number: int
-    where: str
+    name: Cell
+
+    @property
+    def where(self) -> str:
+        """The place in words."""
+        return remark("row {row}, column {name}", row=self.number, name=self.name)
 
 
 class Portion(NamedTuple):
@@ -103,7 +109,7 @@ class Portion(NamedTuple):
         column = self.columns[position]
         name = column.name if header is None else header
         number = int(self.numbers[row])
-        return Place(self.start + row, column[row], number, f"row {number}, column {name}")
+        return Place(self.start + row, column[row], number, name)
 
     def first(self, position: int, rows: NDArray[np.int64]) -> Place | None:
         """Return the first of some cells of a column."""
@@ -268,7 +274,7 @@ class Faults:
         position: int,
         rows: NDArray[np.int64],
         kind: str,
-        message: str | Callable[[int], str],
+        message: Callable[[int], str],
         headers: Column | None = None,
         order: int | None = None,
     ) -> None:
@@ -282,8 +288,8 @@ class Faults:
             return
         for row in rows[: self._most].tolist():
             place = portion.place(position, row, None if headers is None else headers[row])
-            said = message if isinstance(message, str) else message(row)
-            self.listed.append((place.order, position if order is None else order, Problem(kind, said, place.where)))
+            problem = Problem(kind, message(row), place.where)
+            self.listed.append((place.order, position if order is None else order, problem))
 
 
 class RowNumbers:
@@ -393,9 +399,12 @@ class Collector:
         if not numbers.size:
             return
         portion = Portion(columns, numbers, self.size, table.decimal_comma)
-        for position, (role, side) in enumerate(zip(("object", "assessor"), self._sides, strict=True)):
-            message = f"the {role} is missing although there is a score: write its label, or empty the score."
-            self._found.add(portion, position, side.take(columns[position]), "empty_label", message)
+        missing: tuple[Callable[[int], str], ...] = (
+            lambda _: remark("the object is missing although there is a score: write its label, or empty the score."),
+            lambda _: remark("the assessor is missing although there is a score: write its label, or empty the score."),
+        )
+        for position, side in enumerate(self._sides):
+            self._found.add(portion, position, side.take(columns[position]), "empty_label", missing[position])
         self._check_scores(portion, score, headers)
         if self._hint != "none":
             self._check_declared(portion)
@@ -418,7 +427,7 @@ class Collector:
     def entries(self) -> Entries:
         """Return all assessments taken, or refuse them with everything that is wrong."""
         if not self.size:
-            raise no_score(f"column {self._score_name}" if self._rows and not self._has_headers else None)
+            raise no_score(self._place() if self._rows and not self._has_headers else None)
         problems, total = self.problems()
         if problems:
             raise shortened(problems, total, self._most)
@@ -431,10 +440,11 @@ class Collector:
         if self._options.best == "lowest":
             turned = float(score.min() + score.max())
             score = turned - score
-            message = (
-                f"the lowest score is the best: scores are turned around, and a value v is the mark {turned:g} - v."
+            message = remark(
+                "the lowest score is the best: scores are turned around, and a value v is the mark {total} - v.",
+                total=f"{turned:g}",
             )
-            notes.append(Problem("turned", message, None if self._has_headers else f"column {self._score_name}"))
+            notes.append(Problem("turned", message, None if self._has_headers else self._place()))
         entries = Entries(
             objects=objects,
             assessors=assessors,
@@ -455,6 +465,10 @@ class Collector:
             turned=turned,
         )
         return settle_duplicates(entries, self._options.duplicates, self._row_numbers.of, self._most)
+
+    def _place(self) -> str:
+        """Return where the scores stand."""
+        return remark("column {name}", name=self._score_name)
 
     def labels(self) -> tuple[Sequence[str], Sequence[str]]:
         """Return the labels of objects and of assessors, in the order of their codes."""
@@ -487,11 +501,15 @@ class Collector:
         column = portion.columns[2]
 
         def no_number(row: int) -> str:
-            advice = f"correct it, or leave the cell empty (or give {argument('missing')}) if it was not assessed."
-            return f"the score {quote(column[row])} is not a number: {advice}"
+            return remark(
+                "the score {cell} is not a number: correct it, or leave the cell empty (or give {missing}) if it was "
+                "not assessed.",
+                cell=quote(column[row]),
+                missing=argument("missing"),
+            )
 
         def infinite(row: int) -> str:
-            return f"the score {quote(column[row])} is not finite: write a finite number."
+            return remark("the score {cell} is not finite: write a finite number.", cell=quote(column[row]))
 
         self._found.add(portion, 2, _where(score, NO_NUMBER), "bad_score", no_number, headers)
         self._found.add(portion, 2, _where(score, INFINITE), "bad_score", infinite, headers)
@@ -500,8 +518,13 @@ class Collector:
         """Read confidences, both as levels and as numbers where it is open what they are."""
         column, hint = portion.columns[3], self._hint
         reading = self._declared_cells.read(column, portion.decimal_comma)
-        message = "there is a score but no confidence: fill it in, or leave the whole column out to weigh all alike."
-        self._found.add(portion, 3, _where(reading, EMPTY), "empty_confidence", message)
+
+        def missing(_: int) -> str:
+            return remark(
+                "there is a score but no confidence: fill it in, or leave the whole column out to weigh all alike."
+            )
+
+        self._found.add(portion, 3, _where(reading, EMPTY), "empty_confidence", missing)
         if "level" in hint:
             self._first_level = self._first_level or portion.first(3, _where(reading, LEVEL))
             self._first_number = self._first_number or portion.first(3, _where(reading, FINITE, INFINITE))
@@ -509,10 +532,11 @@ class Collector:
             self.declared = self.declared.seen(reading.value[numbers], reading.value[ranks])
 
         def unknown(row: int) -> str:
-            advice = (
-                f"use high, medium or low (h, m, l), or give its meaning ({argument('aliases', {'WORD': 'LEVEL'})})."
+            return remark(
+                "{cell} is not a known level: use high, medium or low (h, m, l), or give its meaning ({aliases}).",
+                cell=quote(column[row]),
+                aliases=argument("aliases", {"WORD": "LEVEL"}),
             )
-            return f"{quote(column[row])} is not a known level: {advice}"
 
         odd = (NO_NUMBER,) if hint == "level" else (NO_NUMBER, INFINITE)
         self._if_levels.add(portion, 3, _where(reading, *odd), "unknown_level", unknown)
@@ -524,11 +548,21 @@ class Collector:
 
         def no_number(row: int) -> str:
             is_level = plain_text(label_text(column[row])) in self._powers
-            tip = " (a column of levels is given as level)" if is_level else ""
-            return f"the {form} {quote(column[row])} is not a number{tip}."
+            return remark(
+                "the {form} {cell} is not a number (a column of levels is given as level)."
+                if is_level
+                else "the {form} {cell} is not a number.",
+                **named(row),
+            )
 
-        def said(what: str) -> Callable[[int], str]:
-            return lambda row: f"the {form} {quote(column[row])} {what}"
+        def named(row: int) -> dict[str, str]:
+            return {"form": remark(form), "cell": quote(column[row])}
+
+        def not_positive(row: int) -> str:
+            return remark("the {form} {cell} must be a positive, finite number.", **named(row))
+
+        def too_extreme(row: int) -> str:
+            return remark("the {form} {cell} is too extreme to compute with.", **named(row))
 
         number = (
             np.ones(len(column), np.bool_) if reading.status is None else np.isin(reading.status, (FINITE, INFINITE))
@@ -539,8 +573,8 @@ class Collector:
             extreme = ~np.isfinite(precision) | (precision < np.finfo(float).tiny)
         wrong, kind = self._if_numbers, f"bad_{form}"
         wrong.add(portion, 3, _where(reading, NO_NUMBER), kind, no_number)
-        wrong.add(portion, 3, np.flatnonzero(number & ~usable), kind, said("must be a positive, finite number."))
-        wrong.add(portion, 3, np.flatnonzero(number & usable & extreme), kind, said("is too extreme to compute with."))
+        wrong.add(portion, 3, np.flatnonzero(number & ~usable), kind, not_positive)
+        wrong.add(portion, 3, np.flatnonzero(number & usable & extreme), kind, too_extreme)
         if reading.status is not None:
             precision = np.where(reading.status == LEVEL, reading.value, precision)
         self._precision.extend(precision)
@@ -550,9 +584,12 @@ class Collector:
         if self._first_level is None or self._first_number is None or self._hint == "level":
             return None
         one, other = sorted((self._first_level, self._first_number), key=lambda place: place.order)
-        message = (
-            f"levels are mixed with numbers ({quote(one.cell)} in row {one.number}, {quote(other.cell)} here): use "
-            "one or the other in the whole column."
+        message = remark(
+            "levels are mixed with numbers ({cell} in row {row}, {other} here): use one or the other in the whole "
+            "column.",
+            cell=quote(one.cell),
+            row=one.number,
+            other=quote(other.cell),
         )
         return other.order, 3, Problem("mixed_confidence", message, other.where)
 
@@ -560,30 +597,46 @@ class Collector:
         """Refuse scores that say that they are out of different numbers."""
         scales = sorted(map(str, self._score_cells.scales - {None}))
         if len(scales) > 1 or ("%" in scales and None in self._score_cells.scales and self._score.view().min() <= 1):
-            named = " and ".join("in %" if one == "%" else f"out of {float(one):g}" for one in scales)
-            message = f"scores {named if len(scales) > 1 else 'in % and shares of 1'} stand in one column"
-            advice = f"write all on one scale, or say what each means ({argument('scores')})."
-            raise InputError(f"{message}: {advice}", kind="mixed_scale", where=f"column {self._score_name}")
+            named = [
+                remark("in %") if one == "%" else remark("out of {most}", most=f"{float(one):g}") for one in scales
+            ]
+            message = remark(
+                "scores {scales} stand in one column: write all on one scale, or say what each means ({scores}).",
+                scales=chained(named) if len(scales) > 1 else remark("in % and shares of 1"),
+                scores=argument("scores"),
+            )
+            raise InputError(message, kind="mixed_scale", where=self._place())
 
     def _check_further(self, portion: Portion) -> None:
         """Take the criterion and the covariates of a portion."""
         at = len(portion.columns) - len(self._covariates)
         if self._criterion is not None:
-            message = (
-                "the criterion is missing although there is a score: write which one it is for, or empty the score."
-            )
+
+            def missing(_: int) -> str:
+                return remark(
+                    "the criterion is missing although there is a score: write which one it is for, or empty the score."
+                )
+
             empty = _where(self._criterion.take(portion, at - 1), EMPTY)
-            self._found.add(portion, at - 1, empty, "empty_criterion", message, order=4)
+            self._found.add(portion, at - 1, empty, "empty_criterion", missing, order=4)
         for position, further in enumerate(self._covariates):
             column = portion.columns[at + position]
-            message = f"there is a score but no {column.name}: fill it in, or leave this covariate out."
             reading = further.take(portion, at + position)
-            self._found.add(
-                portion, at + position, _where(reading, EMPTY), "empty_covariate", message, order=5 + position
-            )
+
+            def empty_cell(_: int, column: Column = column) -> str:
+                return remark(
+                    "there is a score but no {name}: fill it in, or leave this covariate out.", name=column.name
+                )
+
+            rows = _where(reading, EMPTY)
+            self._found.add(portion, at + position, rows, "empty_covariate", empty_cell, order=5 + position)
 
             def infinite(row: int, column: Column = column) -> str:
-                return f"{column.name} is {quote(column[row])}, which is not finite: write a finite number."
+                return remark(
+                    "{name} is {cell}, which is not finite: write a finite number.",
+                    name=column.name,
+                    cell=quote(column[row]),
+                )
 
             rows = _where(reading, INFINITE)
             further.if_numbers.add(portion, at + position, rows, "bad_covariate", infinite, order=5 + position)
@@ -597,7 +650,7 @@ class Collector:
         criterion: NDArray[np.str_] | None = None
         if self._criterion is not None:
             criterion, criteria = self._criterion.texts()
-            notes += [note for some in odd_labels("criterion", criteria, "criteria") for note in some]
+            notes += [note for some in odd_labels("criterion", criteria, remark("criteria")) for note in some]
         covariates: dict[str, NDArray[Any]] = {}
         for further in self._covariates:
             name = further.name
@@ -606,12 +659,14 @@ class Collector:
                 continue
             covariates[name], categories = further.texts()
             if further.word is not None and further.has_numbers and not further.is_categorical:
-                message = (
-                    f"{name} was read as categories, since {quote(further.word.cell)} in row {further.word.number} is "
-                    "not a number."
+                message = remark(
+                    "{name} was read as categories, since {cell} in row {row} is not a number.",
+                    name=name,
+                    cell=quote(further.word.cell),
+                    row=further.word.number,
                 )
-                notes.append(Problem("mixed_covariate", message, f"column {further.column}"))
-            notes += odd_labels(name, categories, f"categories of {name}")[0]
+                notes.append(Problem("mixed_covariate", message, remark("column {name}", name=further.column)))
+            notes += odd_labels(name, categories, remark("categories of {name}", name=name))[0]
         return criterion, covariates, notes
 
     def _notes(self, objects: Sequence[str], assessors: Sequence[str]) -> list[Problem]:
@@ -619,20 +674,34 @@ class Collector:
         notes: list[Problem] = []
         count, numbers = self._not_assessed
         if count:
-            more = f"{name_some(numbers[:6])} and {count - 6:,} more" if count > 6 else name_some(numbers)
-            unit = "cell" if self._has_headers else "row"
-            has = f"1 {unit} has no score and counts" if count == 1 else f"{count:,} {unit}s have no score and count"
-            message = f"{has} as not assessed (row{'s' if count > 1 else ''} {more})."
-            if self._said:
-                said = [f"{text!r} ({times:,})" for text, times in self._said.most_common()]
-                message = f"{message[:-1]}; cells say {name_some(said)}."
-            notes.append(Problem("not_assessed", message, f"column {self._score_name}"))
+            rows = name_some(numbers[:6], 6, of=count)
+            if count == 1:
+                message = remark(
+                    "1 cell has no score and counts as not assessed (row {rows})"
+                    if self._has_headers
+                    else "1 row has no score and counts as not assessed (row {rows})",
+                    rows=rows,
+                )
+            else:
+                message = remark(
+                    "{count} cells have no score and count as not assessed (rows {rows})"
+                    if self._has_headers
+                    else "{count} rows have no score and count as not assessed (rows {rows})",
+                    count=f"{count:,}",
+                    rows=rows,
+                )
+            said = name_some([f"{text!r} ({times:,})" for text, times in self._said.most_common()])
+            message = remark("{what}; cells say {said}." if said else "{what}.", what=message, said=said)
+            notes.append(Problem("not_assessed", message, self._place()))
         sides = ("object", objects, self._sides[0]), ("assessor", assessors, self._sides[1])
         for role, _, side in sides:
             if lost := side.lost():
-                message = (
-                    f"{count_of(len(lost), role)} without any score, so not part of the result: {name_some(lost)}."
+                message = remark(
+                    "{count} {things} without any score, so not part of the result: {labels}.",
+                    count=f"{len(lost):,}",
+                    things=remark(role if len(lost) == 1 else f"{role}s"),
+                    labels=name_some(lost),
                 )
-                notes.append(Problem(f"unassessed_{role}", message, f"{role} {lost[0]}"))
+                notes.append(Problem(f"unassessed_{role}", message, label_place(role, lost[0])))
         odd = [odd_labels(role, labels) for role, labels, _ in sides]
         return [*notes, *(note for some in zip(*odd, strict=True) for one in some for note in one)]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from evenhand.compiled import Floats
 from evenhand.errors import InputError, Problem
+from evenhand.words import remark
 
 Cell = str | float | decimal.Decimal | datetime.date | datetime.time | datetime.timedelta | None
 """One cell: text, a number, a truth value, a date or time, or None where the cell is empty."""
@@ -118,7 +119,11 @@ class Table:
         for place, text in corrections.items():
             row, _, name = place.partition(":")
             if not row.isdecimal() or int(row) not in rows or name not in self.names:
-                message = f"There is no cell in row {row} under {name!r} to correct: a place is ROW:COLUMN."
+                message = remark(
+                    "There is no cell in row {row} under {column} to correct: a place is ROW:COLUMN.",
+                    row=row,
+                    column=repr(name),
+                )
                 raise InputError(message, kind="bad_option", where=self.source)
             column = self.names.index(name)
             columns[column][rows[int(row)]] = text.strip() or None
@@ -143,8 +148,11 @@ class Table:
             if one is not None and other is not None and _is_same(one, str(other)):
                 confirmed.append(place)
             else:
-                words = ("empty" if cell is None else str(cell).strip() for cell in (one, other))
-                changed.append(f"row {int(row)}, column {name}: " + " is read as ".join(words))
+                cells = [remark("empty") if cell is None else str(cell).strip() for cell in (one, other)]
+                where = remark("row {row}, column {name}", row=int(row), name=name)
+                changed.append(
+                    remark("{where}: {before} is read as {after}", where=where, before=cells[0], after=cells[1])
+                )
         return confirmed, changed
 
     def where(self, row: int, column: str | None = None) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from evenhand.errors import InputError
 from evenhand.panel.lexicon import SURENESS
+from evenhand.words import remark
 
 Form = Literal["uncertainty", "confidence", "level", "none"]
 """How confidence was declared: a standard deviation, a positive weight, a level, or not at all."""
@@ -61,7 +62,11 @@ def level_words(aliases: Mapping[str, str] | None = None) -> dict[str, int]:
         power = _MEANINGS.get(meaning.strip().casefold())
         if power is None:
             raise InputError(
-                f"The alias {word!r} is said to mean {meaning!r}, which is no level: use high, medium or low.",
+                remark(
+                    "The alias {word} is said to mean {meaning}, which is no level: use high, medium or low.",
+                    word=repr(word),
+                    meaning=repr(meaning),
+                ),
                 kind="bad_alias",
             )
         words[" ".join(word.casefold().split())] = power
@@ -160,7 +165,11 @@ def check_factor(factor: float) -> float:
     """Return the level factor, or refuse one that is not a number from 1 to a million."""
     if not 1 <= factor <= MOST_FACTOR:
         raise InputError(
-            f"The factor between confidence levels must be at least 1 and at most {MOST_FACTOR:g}, not {factor:g}.",
+            remark(
+                "The factor between confidence levels must be at least 1 and at most {most}, not {factor}.",
+                most=f"{MOST_FACTOR:g}",
+                factor=f"{factor:g}",
+            ),
             kind="bad_factor",
         )
     return float(factor)

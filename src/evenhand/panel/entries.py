@@ -14,7 +14,7 @@ from evenhand.errors import InputError, Problem
 from evenhand.panel.column import RowCodes
 from evenhand.panel.confidence import Form
 from evenhand.panel.rules import Duplicates, shortened
-from evenhand.words import argument, count_of, name_some
+from evenhand.words import argument, name_some, remark
 
 RowNumbersOf: TypeAlias = Callable[[NDArray[np.int64]], list[int]]
 """Tells the row numbers of some assessments."""
@@ -52,14 +52,15 @@ def settle_duplicates(entries: Entries, duplicates: Duplicates, numbers_of: RowN
     if duplicates == "error":
         listed = [_duplicate(entries, same, numbers_of) for same in _together(rows, group, most)]
         raise shortened(listed, first.size, most)
-    extra = count_of(rows.size - first.size, "repeated assessment")
+    more = rows.size - first.size
+    extra = remark("1 repeated assessment" if more == 1 else "{count} repeated assessments", count=f"{more:,}")
     if duplicates == "keep":
-        note = Problem("duplicate", f"{extra} kept as separate assessments.")
+        note = Problem("duplicate", remark("{extra} kept as separate assessments.", extra=extra))
         return replace(entries, notes=(*entries.notes, note))
     if duplicates == "last":
         last = np.zeros(first.size, np.int64)
         last[group] = rows  # of several for one place, numpy keeps the last
-        return _only(entries, rows, last, f"{extra} replaced by the one that stands last.")
+        return _only(entries, rows, last, remark("{extra} replaced by the one that stands last.", extra=extra))
     _refuse_differing(entries, rows, group, numbers_of)
     weight = entries.precision[rows]
     total = sum_by(group, weight, first.size)
@@ -71,10 +72,15 @@ def settle_duplicates(entries: Entries, duplicates: Duplicates, numbers_of: RowN
     equal = entries.form == "none"  # scores that all weigh alike go on weighing alike
     if not equal:
         entries.precision[first] = total
-    what = "scores and covariates" if entries.covariates else "scores"
-    how = f"mean of the {what}" if equal else f"weighted mean of the {what}, confidences added"
-    same = "" if entries.criterion is None else " for the same criterion"
-    message = f"{extra} combined with the first of the same object by the same assessor{same} ({how})."
+    what = remark("scores and covariates" if entries.covariates else "scores")
+    how = remark("mean of the {what}" if equal else "weighted mean of the {what}, confidences added", what=what)
+    message = remark(
+        "{extra} combined with the first of the same object by the same assessor ({how})."
+        if entries.criterion is None
+        else "{extra} combined with the first of the same object by the same assessor for the same criterion ({how}).",
+        extra=extra,
+        how=how,
+    )
     return _only(entries, rows, first, message)
 
 
@@ -163,10 +169,13 @@ def _refuse_differing(
         for same in _together(rows, group):
             texts = list(dict.fromkeys(cells[same].tolist()))
             if len(texts) > 1:
-                message = (
-                    f"{_scored(entries, same)} with different {name} ({name_some(list(map(repr, texts)))}), so these "
-                    "scores cannot be combined: correct the file, or choose duplicates keep "
-                    f"({argument('duplicates', 'keep')})."
+                message = remark(
+                    "{scored} with different {name} ({texts}), so these scores cannot be combined: correct the file, "
+                    "or choose duplicates keep ({keep}).",
+                    scored=_scored(entries, same),
+                    name=name,
+                    texts=name_some(list(map(repr, texts))),
+                    keep=argument("duplicates", "keep"),
                 )
                 found.append((int(same[0]), Problem("bad_covariate", message, _listed(numbers_of(same)))))
     if found:
@@ -174,9 +183,12 @@ def _refuse_differing(
 
 
 def _duplicate(entries: Entries, rows: NDArray[np.int64], numbers_of: RowNumbersOf) -> Problem:
-    message = (
-        f"{_scored(entries, rows)}: correct the file, or choose duplicates keep (separate assessments, "
-        f"{argument('duplicates', 'keep')}) or combine (their weighted mean, {argument('duplicates', 'combine')})."
+    message = remark(
+        "{scored}: correct the file, or choose duplicates keep (separate assessments, {keep}) or combine (their "
+        "weighted mean, {combine}).",
+        scored=_scored(entries, rows),
+        keep=argument("duplicates", "keep"),
+        combine=argument("duplicates", "combine"),
     )
     return Problem("duplicate", message, _listed(numbers_of(rows)))
 
@@ -184,12 +196,17 @@ def _duplicate(entries: Entries, rows: NDArray[np.int64], numbers_of: RowNumbers
 def _scored(entries: Entries, rows: NDArray[np.int64]) -> str:
     """Return who scored what how often."""
     first = rows[0]
-    times = "twice" if rows.size == 2 else f"{rows.size} times"
-    same = "" if entries.criterion is None else f" for criterion {entries.criterion[first]}"
-    object_ = entries.objects[int(entries.object_index[first])]
-    return f"assessor {entries.assessors[int(entries.assessor_index[first])]} scored object {object_} {times}{same}"
+    return remark(
+        "assessor {assessor} scored object {object} {times}"
+        if entries.criterion is None
+        else "assessor {assessor} scored object {object} {times} for criterion {criterion}",
+        assessor=entries.assessors[int(entries.assessor_index[first])],
+        object=entries.objects[int(entries.object_index[first])],
+        times=remark("twice" if rows.size == 2 else "{count} times", count=rows.size),
+        criterion=None if entries.criterion is None else entries.criterion[first],
+    )
 
 
 def _listed(numbers: Sequence[int]) -> str:
     *most, last = map(str, numbers)
-    return f"rows {', '.join(most)} and {last}"
+    return remark("rows {rows} and {last}", rows=", ".join(most), last=last)

@@ -31,7 +31,7 @@ from evenhand.panel.headings import (
     without_number,
 )
 from evenhand.panel.rules import ReadOptions, is_empty, label_text, no_score, parse_score
-from evenhand.words import argument, by_door
+from evenhand.words import argument, by_door, chained, remark
 
 _NEEDED: Final[tuple[Role, ...]] = ("object", "assessor", "score")
 
@@ -71,14 +71,24 @@ def find_column(names: Sequence[str], wanted: str, *, option: str, source: str) 
     alike = [index for index, name in enumerate(names) if name and fold(name) == fold(wanted)]
     if not alike:
         raise InputError(
-            f"There is no column {wanted!r}, which {argument(option)} names; the columns are {quoted(names)}.",
+            remark(
+                "There is no column {column}, which {option} names; the columns are {columns}.",
+                column=repr(wanted),
+                option=argument(option),
+                columns=quoted(names),
+            ),
             kind="missing_column",
             where=source,
         )
     if len({names[index] for index in alike}) > 1:
         raise InputError(
-            f"The name {wanted!r} fits the columns {quoted([names[index] for index in alike])}: "
-            f"write the one that {argument(option)} means exactly as it stands in the header.",
+            remark(
+                "The name {column} fits the columns {columns}: write the one that {option} means exactly as it stands "
+                "in the header.",
+                column=repr(wanted),
+                columns=quoted([names[index] for index in alike]),
+                option=argument(option),
+            ),
             kind="ambiguous_column",
             where=source,
         )
@@ -107,8 +117,11 @@ def recognise(
     forms = [role for role in FORMS if named.get(role) is not None]
     if len(forms) > 1:
         raise InputError(
-            f"Both {argument(forms[0])} and {argument(forms[1])} are given: give the one that says how sure the "
-            "assessors were.",
+            remark(
+                "Both {one} and {other} are given: give the one that says how sure the assessors were.",
+                one=argument(forms[0]),
+                other=argument(forms[1]),
+            ),
             kind="ambiguous_column",
             where=source,
         )
@@ -178,10 +191,21 @@ def _only(indices: Sequence[int], names: Sequence[str], options: Sequence[str], 
     if len(indices) == 1:
         return indices[0]
     chosen = [names[index] for index in indices]
-    what = "how sure the assessors were" if len(options) > 1 else f"the {options[0]}s"
-    settle = " or ".join(map(argument, options))
-    raise InputError(
-        f"The columns {quoted(chosen)} could each hold {what}: say which one it is with {settle}.",
+    raise several_columns(chosen, None if len(options) > 1 else options[0], options, source)
+
+
+def several_columns(chosen: Sequence[str], role: str | None, options: Sequence[str], source: str) -> InputError:
+    """Return the question which of several columns has a role, None for how sure assessors were."""
+    settle = chained(list(map(argument, options)), "{one} or {other}")
+    return InputError(
+        remark(
+            "The columns {columns} could each hold how sure the assessors were: say which one it is with {settle}."
+            if role is None
+            else "The columns {columns} could each hold the {things}: say which one it is with {settle}.",
+            columns=quoted(chosen),
+            things=None if role is None else remark(f"{role}s"),
+            settle=settle,
+        ),
         kind="ambiguous_column",
         where=source,
     )
@@ -194,24 +218,39 @@ def _refuse_shared(given: Sequence[tuple[str, int]], names: Sequence[str], sourc
             if index != there:
                 continue
             if role == other:
-                message = f"The column {names[index]!r} is given twice with {argument(role)}: give it once."
+                message = remark(
+                    "The column {column} is given twice with {option}: give it once.",
+                    column=repr(names[index]),
+                    option=argument(role),
+                )
             else:
-                message = (
-                    f"The column {names[index]!r} is given for both {argument(other)} and {argument(role)}: "
-                    "name a different column for one of them."
+                message = remark(
+                    "The column {column} is given for both {one} and {other}: name a different column for one of them.",
+                    column=repr(names[index]),
+                    one=argument(other),
+                    other=argument(role),
                 )
             raise InputError(message, kind="ambiguous_column", where=source)
 
 
 def missing_columns(roles: Sequence[str], names: Sequence[str], source: str) -> InputError:
     """Return the error for roles that no column fits."""
-    what = " and ".join(f"{role}s" for role in roles)
-    known = "; ".join(f"{role}s by names such as {', '.join(known_names()[f'{role}s'][:6])}" for role in roles)
-    options = " and ".join(argument(role, "NAME") for role in roles)
+    things = [remark(f"{role}s") for role in roles]
+    known = [
+        remark("{things} by names such as {names}", things=one, names=", ".join(known_names()[f"{role}s"][:6]))
+        for one, role in zip(things, roles, strict=True)
+    ]
     return InputError(
-        f"No column was recognised for {what}; the columns are {quoted(names)}: say which one it is with {options}, "
-        f"or give {argument('wide', True)} if the assessors stand across the header. Recognised are {known}"
-        f"{by_door('', ' (`evenhand check --help` has all)')}.",
+        remark(
+            "No column was recognised for {things}; the columns are {columns}: say which one it is with {options}, or "
+            "give {wide} if the assessors stand across the header. Recognised are {known}{all}.",
+            things=chained(things),
+            columns=quoted(names),
+            options=chained([argument(role, "NAME") for role in roles]),
+            wide=argument("wide", True),
+            known=chained(known, "{one}; {other}"),
+            all=remark(by_door("", " (`evenhand check --help` has all)")),
+        ),
         kind="missing_column",
         where=source,
     )
@@ -220,8 +259,9 @@ def missing_columns(roles: Sequence[str], names: Sequence[str], source: str) -> 
 def quoted(names: Sequence[str], most: int = 30) -> str:
     """List names in quotation marks, a long list shortened."""
     shown = [repr(name) for name in dict.fromkeys(names) if name]
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return (", ".join(shown[:most]) + more) or "all without a name"
+    listed = ", ".join(shown[:most]) or remark("all without a name")
+    more = len(shown) - most
+    return remark("{names} and {more} more", names=listed, more=more) if more > 0 else listed
 
 
 Kind = Literal["long", "wide", "across", "groups"]
@@ -484,9 +524,9 @@ def lengthen(table: Table, layout: Layout) -> tuple[Table, Roles]:
         filled = [kept]  # rows without a score are counted where cells are read
     rows, members = np.nonzero(np.column_stack(filled))
     if not rows.size and layout.kind == "long":
-        raise no_score(f"column {table.names[layout.slots[0].score]}")
+        raise no_score(remark("column {name}", name=table.names[layout.slots[0].score]))
     if not rows.size:
-        message = "Every cell is empty: write the scores below the names of the assessors."
+        message = remark("Every cell is empty: write the scores below the names of the assessors.")
         raise InputError(message, kind="empty_file", where=table.source)
     names: list[str] = []
     columns: list[Column] = []
@@ -510,8 +550,13 @@ def lengthen(table: Table, layout: Layout) -> tuple[Table, Roles]:
     empty = int(kept.sum()) * len(layout.slots) - rows.size
     notes = [*table.notes, *layout.notes]
     if empty and layout.kind in ("wide", "across"):
-        count = "1 empty cell is" if empty == 1 else f"{empty:,} empty cells are"
-        notes.append(Problem("not_assessed", f"{count} taken as not assessed and left out.", table.source))
+        message = remark(
+            "1 empty cell is taken as not assessed and left out."
+            if empty == 1
+            else "{count} empty cells are taken as not assessed and left out.",
+            count=f"{empty:,}",
+        )
+        notes.append(Problem("not_assessed", message, table.source))
     columns = [replace(column, name=name) for column, name in zip(columns, names, strict=True)]
     confidence = parts.index("confidence") if "confidence" in parts else None
     criterion = parts.index("criterion") if "criterion" in parts else None

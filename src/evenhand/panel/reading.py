@@ -15,7 +15,7 @@ from evenhand.panel.headings import fold, may_be_german_note, meaning_of, says_l
 from evenhand.panel.layout import Kind, Layout, LeftOut
 from evenhand.panel.lexicon import NOUNS
 from evenhand.panel.rules import ReadOptions
-from evenhand.words import argument, name_some, phrase
+from evenhand.words import again, argument, name_some, phrase, remark
 
 LAYOUTS: Final[Mapping[Kind, str]] = {
     "long": "one assessment a row",
@@ -31,6 +31,9 @@ _FORMS: Final[Mapping[Form, str]] = {
     "level": "levels",
     "none": "",
 }
+
+
+_LEVELS: Final = "high, medium, low"
 
 
 def _some(columns: Sequence[str]) -> str:
@@ -124,7 +127,7 @@ class Reading:
             read.append(phrase("criteria from {where}", where=repr(self.criterion)))
         if self.form != "none":
             beside = phrase("the columns beside the scores") if self.confidence is None else repr(self.confidence)
-            meaning = self.meaning or phrase(_FORMS[self.form])
+            meaning = phrase(again(self.meaning) or _FORMS[self.form])
             read.append(phrase("confidence from {where} ({meaning})", where=beside, meaning=meaning))
         if self.object_details:
             read.append(phrase("{columns} with the objects", columns=_some(self.object_details)))
@@ -132,7 +135,7 @@ class Reading:
             read.append(phrase("{columns} with the assessors", columns=_some(self.assessor_details)))
         told = [phrase("Read as: {how}", how=", ".join(read))]
         if self.left_out:
-            shown = [f"{one.column!r} ({phrase(one.reason)})" for one in self.left_out]
+            shown = [f"{one.column!r} ({phrase(again(one.reason))})" for one in self.left_out]
             told.append(phrase("left out: {columns}", columns=name_some(shown, 12)))
         if self.turned is not None:
             total = f"{self.turned:g}"
@@ -262,17 +265,28 @@ def _ask_for_the_best(table: Table, layout: Layout, entries: Entries) -> None:
         cells = table.columns[at].cells if table.columns else ()
         meaning = meaning_of(name) if layout.kind == "long" else None
         if says_lowest_is_best(name) or any(says_one_is_best(cell) for cell in cells if isinstance(cell, str)):
-            why = f"{name!r} says that the lowest score is the best"
+            why = remark("{column} says that the lowest score is the best", column=repr(name))
         elif meaning is not None and meaning.kind == "rank":
-            why = f"{name!r} holds places, of which the first is the best"
+            why = remark("{column} holds places, of which the first is the best", column=repr(name))
         elif may_be_german_note(name) and low >= 1 and high <= 6:
-            why = f"The scores of {name!r} lie from {low:g} to {high:g}, as marks do of which 1 is the best"
+            why = remark(
+                "The scores of {column} lie from {low} to {high}, as marks do of which 1 is the best",
+                column=repr(name),
+                low=f"{low:g}",
+                high=f"{high:g}",
+            )
         else:
             continue
-        lowest, highest = argument("best", "lowest"), argument("best", "highest")
         raise InputError(
-            f"{why}. Give {lowest} if so: {low:g} is then read as {high:g} and {high:g} as {low:g}, since higher "
-            f"values are better in all tables. Give {highest} if {high:g} is better than {low:g}.",
+            remark(
+                "{why}. Give {lowest} if so: {low} is then read as {high} and {high} as {low}, since higher values are "
+                "better in all tables. Give {highest} if {high} is better than {low}.",
+                why=why,
+                lowest=argument("best", "lowest"),
+                highest=argument("best", "highest"),
+                low=f"{low:g}",
+                high=f"{high:g}",
+            ),
             kind="ambiguous_direction",
             where=table.source,
         )
@@ -284,7 +298,7 @@ def _meaning(entries: Entries) -> str:
         return ""
     if entries.steps is not None:
         low, high = entries.steps
-        return f"a scale from {low:g} = low to {high:g} = high"
+        return remark("a scale from {low} = low to {high} = high", low=f"{low:g}", high=f"{high:g}")
     ordered = sorted(entries.level_words.items(), key=lambda item: -item[1])
     told = [f"{word} = {LEVEL_NAMES[power]}" for word, power in ordered if word.casefold() != LEVEL_NAMES[power]]
-    return name_some(told, 7) if told else "high, medium, low"
+    return name_some(told, 7) if told else _LEVELS

@@ -19,7 +19,7 @@ from evenhand.panel.column import NO_CODE, Cell, Column
 from evenhand.panel.confidence import FACTOR, check_factor
 from evenhand.panel.headings import plain_text
 from evenhand.panel.lexicon import NOT_ASSESSED, SCORE_FAMILIES
-from evenhand.words import count_of, is_or_are
+from evenhand.words import name_some, remark
 
 Duplicates = Literal["error", "keep", "combine", "last"]
 """What to do where an assessor scored an object twice: refuse, keep both, take their weighted mean, or the last one."""
@@ -308,9 +308,15 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         if self.best not in (None, "highest", "lowest"):
-            raise bad_option(f"The best score can be the highest or the lowest, not {self.best!r}.")
+            raise bad_option(
+                remark("The best score can be the highest or the lowest, not {what}.", what=repr(self.best))
+            )
         if self.duplicates not in ("error", "keep", "combine", "last"):
-            raise bad_option(f"Duplicates can be treated as error, keep, combine or last, not {self.duplicates!r}.")
+            raise bad_option(
+                remark(
+                    "Duplicates can be treated as error, keep, combine or last, not {what}.", what=repr(self.duplicates)
+                )
+            )
         check_factor(self.factor)
 
     @property
@@ -323,7 +329,7 @@ class ReadOptions:
 def no_score(where: str | None) -> InputError:
     """Return the error for a panel without a single score."""
     return InputError(
-        "there is no score: a panel needs at least one row with an object, an assessor and a score.",
+        remark("there is no score: a panel needs at least one row with an object, an assessor and a score."),
         kind="empty",
         where=where,
     )
@@ -334,8 +340,9 @@ def shortened(problems: Sequence[Problem], total: int, most: int | None = MOST_P
     listed = list(problems[:most])
     if total > len(listed):
         more = total - len(listed)
-        message = f"{count_of(more, 'further problem')} {is_or_are(more)} not listed."
-        listed.append(Problem("more_problems", message))
+        count = f"{more:,}"
+        several = remark("{count} further problems are not listed.", count=count)
+        listed.append(Problem("more_problems", remark("1 further problem is not listed.") if more == 1 else several))
     return InputError(listed)
 
 
@@ -361,9 +368,13 @@ def odd_labels(role: str, labels: Sequence[str], plural: str | None = None) -> t
     alike_notes = [
         Problem(
             "similar_labels",
-            f"the {plural or role + 's'} {', '.join(map(repr, alike))} differ only in case or white space and were "
-            "kept apart: write them alike if they are the same.",
-            f"{role} {alike[0]}",
+            remark(
+                "the {things} {labels} differ only in case or white space and were kept apart: write them alike if "
+                "they are the same.",
+                things=plural or remark(f"{role}s"),
+                labels=", ".join(map(repr, alike)),
+            ),
+            label_place(role, alike[0]),
         )
         for alike in groups.values()
         if len(alike) > 1
@@ -371,12 +382,28 @@ def odd_labels(role: str, labels: Sequence[str], plural: str | None = None) -> t
     summary_notes = [
         Problem(
             "summary_label",
-            f"the {role} {label!r} was taken for a true {role}: leave it out of the file if it holds sums or averages.",
-            f"{role} {label}",
+            remark(
+                "the {role} {label} was taken for a true {thing}: leave it out of the file if it holds sums or "
+                "averages.",
+                role=remark(role),
+                label=repr(label),
+                thing=remark(role),
+            ),
+            label_place(role, label),
         )
         for label in sums
     ]
     return alike_notes, summary_notes
+
+
+def label_place(role: str, label: str) -> str:
+    """Return the place of what is wrong with a label: ``"assessor AB"``."""
+    return remark("{role} {label}", role=remark(role), label=label)
+
+
+def rows_place(numbers: Sequence[int]) -> str:
+    """Return the place of what is wrong in some rows."""
+    return remark("row {rows}" if len(numbers) == 1 else "rows {rows}", rows=name_some(numbers))
 
 
 def _alike_keys(labels: Sequence[str]) -> list[str]:

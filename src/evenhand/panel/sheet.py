@@ -29,9 +29,9 @@ from evenhand.panel.headings import (
     plain_text,
     weights_in,
 )
-from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, find_column, listed_names, quoted
-from evenhand.panel.rules import is_empty, parse_score, says_nothing, score_words, split_uncertain
-from evenhand.words import argument, name_some
+from evenhand.panel.layout import Given, Kind, Layout, LeftOut, Slot, find_column, listed_names, quoted, several_columns
+from evenhand.panel.rules import is_empty, parse_score, rows_place, says_nothing, score_words, split_uncertain
+from evenhand.words import argument, name_some, remark
 
 ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 Nature = Literal["empty", "score", "choice", "flag", "text"]
@@ -230,12 +230,7 @@ class TableFacts:
             found = [facts for facts in found if facts.meaning is not None and facts.meaning.strength == strongest]
             finest = [one for one in found if all(self.follows(other, one) for other in found)]
         if not finest:
-            names = [facts.name for facts in found]
-            raise InputError(
-                f"The columns {quoted(names)} could each hold the {role}s: say which one it is with {argument(role)}.",
-                kind="ambiguous_column",
-                where=self.source,
-            )
+            raise several_columns([facts.name for facts in found], role, [role], self.source)
         own = [one for one in finest if fold(one.name) == role]  # our own word, as on the sheets of a design
         mails = [one for one in finest if one.is_mail]
         coded = tagged(finest) if role == "object" else []
@@ -257,12 +252,14 @@ class TableFacts:
         sums = np.flatnonzero(is_sum).tolist()
         if sums:
             numbers = [int(self.table.row_numbers[row]) for row in sums]
-            which = "row" if len(sums) == 1 else "rows"
             told = list(dict.fromkeys(repr(str(labels.cells[row])) for row in sums if labels.cells[row] is not None))
-            named_so = f"{name_some(told)} look{'s' if len(told) == 1 else ''}" if told else "looks"
-            self.notes.append(
-                Problem("summary_rows", f"{named_so} computed, so left out.", f"{which} {name_some(numbers)}")
+            message = remark(
+                ("{labels} look computed, so left out." if len(told) > 1 else "{labels} looks computed, so left out.")
+                if told
+                else "looks computed, so left out.",
+                labels=name_some(told),
             )
+            self.notes.append(Problem("summary_rows", message, rows_place(numbers)))
         scored = np.any([facts.filled for facts in scores], axis=0) & kept if scores else kept
         if scored.any():
             last = len(scored) - 1 - int(np.argmax(scored[::-1]))
@@ -276,9 +273,8 @@ class TableFacts:
                 kept[foot] = False
         beside = [int(self.table.row_numbers[row]) for row in np.flatnonzero(~kept & labels.filled) if row not in sums]
         if beside:
-            which = "row" if len(beside) == 1 else "rows"
-            message = "left out, since no assessment stands there."
-            self.notes.append(Problem("no_assessment", message, f"{which} {name_some(beside)}"))
+            message = remark("left out, since no assessment stands there.")
+            self.notes.append(Problem("no_assessment", message, rows_place(beside)))
         self.rows = None if kept.all() else kept
         return self.rows
 
@@ -404,15 +400,22 @@ def told_places(labels: Sequence[str], reason: str, is_ragged: bool, option: str
     """Refuse labels that seem to be places and not people, or return a note where objects have all of them."""
     if is_ragged:
         raise InputError(
-            f"{reason}, so they seem to be places and not people: {labels[0]} of one object need not be the same "
-            "person as of another, and then nobody can be calibrated. Export the names of the assessors; if each "
-            f"is one person, give {option}.",
+            remark(
+                "{reason}, so they seem to be places and not people: {label} of one object need not be the same person "
+                "as of another, and then nobody can be calibrated. Export the names of the assessors; if each is one "
+                "person, give {option}.",
+                reason=reason,
+                label=labels[0],
+                option=option,
+            ),
             kind="positions",
             where=source,
         )
-    message = (
-        f"{quoted(list(labels))} were taken for people. If {labels[0]!r} is not the same person for "
-        "every object, the result means nothing: write the names instead."
+    message = remark(
+        "{labels} were taken for people. If {label} is not the same person for every object, the result means nothing: "
+        "write the names instead.",
+        labels=quoted(list(labels)),
+        label=repr(labels[0]),
     )
     return Problem("positions", message, source)
 
@@ -439,34 +442,34 @@ def computed(facts: Facts, others: Sequence[Facts]) -> str | None:
     is_named = is_summary(facts) or facts.kind == "score"
     is_sure = is_named and fold(facts.name) not in lexicon.PERSONAL
     if facts.kind == "rank" and is_ranks(facts):
-        return "looks like a rank"
+        return remark("looks like {what}", what=remark("a rank"))
     tests: list[tuple[str, Callable[[Floats], Floats]]] = []
     if is_sure or target.max() > np.nanmax(values):
-        tests += [("the sum of the others", lambda x: np.nansum(x, axis=1))]
+        tests += [(remark("the sum of the others"), lambda x: np.nansum(x, axis=1))]
     if is_sure or decimals > max(map(_decimals, values.T)):
         tests += [
-            ("the mean of the others", lambda x: np.nanmean(x, axis=1)),
-            ("the median of the others", lambda x: np.nanmedian(x, axis=1)),
+            (remark("the mean of the others"), lambda x: np.nanmean(x, axis=1)),
+            (remark("the median of the others"), lambda x: np.nanmedian(x, axis=1)),
         ]
     if len(weights) == len(others):
         share = np.array(weights) / sum(weights)
         tests += [
-            ("the weighted mean of the others", lambda x: x @ share),
-            ("a weighted sum", lambda x: x @ np.array(weights)),
+            (remark("the weighted mean of the others"), lambda x: x @ share),
+            (remark("a weighted sum"), lambda x: x @ np.array(weights)),
         ]
     if is_named:
         tests += [
-            ("the spread of the others", lambda x: np.nanstd(x, axis=1, ddof=1)),
-            ("the spread of the others", lambda x: np.nanstd(x, axis=1)),
-            ("the highest of the others", lambda x: np.nanmax(x, axis=1)),
-            ("the lowest of the others", lambda x: np.nanmin(x, axis=1)),
-            ("the number of the others", lambda x: np.isfinite(x).sum(axis=1).astype(float)),
+            (remark("the spread of the others"), lambda x: np.nanstd(x, axis=1, ddof=1)),
+            (remark("the spread of the others"), lambda x: np.nanstd(x, axis=1)),
+            (remark("the highest of the others"), lambda x: np.nanmax(x, axis=1)),
+            (remark("the lowest of the others"), lambda x: np.nanmin(x, axis=1)),
+            (remark("the number of the others"), lambda x: np.isfinite(x).sum(axis=1).astype(float)),
         ]
     if not is_sure and (usable.sum() < 3 or target.min() == target.max()):
         return None
     for what, compute in tests:
         if np.mean(np.abs(compute(values) - target) <= close) > (0.6 if is_sure else 0.95):
-            return f"looks like {what}"
+            return remark("looks like {what}", what=what)
     return None
 
 
@@ -511,7 +514,9 @@ def _is_rule(cell: Cell) -> bool:
 
 def another() -> str:
     """Return why a column of scores is left out beside the one that is read."""
-    return f"another criterion: {argument('score')} or {argument('criteria')} chooses it"
+    return remark(
+        "another criterion: {score} or {criteria} chooses it", score=argument("score"), criteria=argument("criteria")
+    )
 
 
 def is_summary(facts: Facts) -> bool:
@@ -529,7 +534,7 @@ def _why_left(facts: Facts) -> str:
     if facts.kind in BESIDE:
         return BESIDE[facts.kind]
     if facts.kind in COMPUTED:
-        return f"looks like {COMPUTED[facts.kind]}"
+        return remark("looks like {what}", what=remark(COMPUTED[facts.kind]))
     if not facts.count:
-        return "empty"
-    return "text" if facts.is_prose else "not needed"
+        return remark("empty")
+    return remark("text" if facts.is_prose else "not needed")

@@ -17,6 +17,7 @@ from evenhand.panel.layout import Given, Layout, Roles, by_names, lengthen, of_n
 from evenhand.panel.reading import Reading, reading_of
 from evenhand.panel.rules import MOST_PROBLEMS, ReadOptions, is_empty, label_text
 from evenhand.panel.understand import places, understand
+from evenhand.words import remark
 
 T = TypeVar("T")
 
@@ -339,6 +340,6 @@ def _twice(names: Sequence[str], roles: Roles | None) -> list[Problem]:
         if index in (roles.object, roles.assessor) and "" in later:  # type: ignore[union-attr]
             later = later[: later.index("")]
         if name in later or (name in names[:index] and index not in (roles.object, roles.assessor)):  # type: ignore[union-attr]
-            message = f"there is more than one column {name!r}: the first was read."
-            found.append(Problem("column_twice", message, f"column {name}"))
+            message = remark("there is more than one column {column}: the first was read.", column=repr(name))
+            found.append(Problem("column_twice", message, remark("column {name}", name=name)))
     return found

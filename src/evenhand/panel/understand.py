@@ -28,10 +28,10 @@ from evenhand.panel.headings import (
     weights_in,
     without_number,
 )
-from evenhand.panel.layout import Given, Layout, Roles, Slot, by_names, missing_columns, quoted
+from evenhand.panel.layout import Given, Layout, Roles, Slot, by_names, missing_columns, quoted, several_columns
 from evenhand.panel.rules import label_text, parse_score
 from evenhand.panel.sheet import Facts, TableFacts, another, computed, is_summary, told_places
-from evenhand.words import argument, count_of
+from evenhand.words import argument, remark
 
 
 def understand(table: Table, given: Given = Given()) -> Layout:  # noqa: B008  # never changed
@@ -90,9 +90,12 @@ def _refuse_headless(sheet: TableFacts) -> None:
     ]
     if inside and 2 * sum(inside) > len(inside):
         raise InputError(
-            f"There is no header: the first row, {quoted(sheet.table.names)}, looks like one of those below it. Write "
-            "names above the columns: object, assessor and score where each row is one assessment; else the names of "
-            "the assessors.",
+            remark(
+                "There is no header: the first row, {cells}, looks like one of those below it. Write names above "
+                "the columns: object, assessor and score where each row is one assessment; else the names of the "
+                "assessors.",
+                cells=quoted(sheet.table.names),
+            ),
             kind="no_header",
             where=sheet.source,
         )
@@ -280,13 +283,8 @@ def _sureness(sheet: TableFacts, taken: set[int]) -> tuple[int | None, FormHint]
         strongest = max(facts.meaning.strength for facts in found if facts.meaning is not None)
         found = [facts for facts in found if facts.meaning is not None and facts.meaning.strength == strongest]
     if len(found) > 1:
-        named_so = quoted([facts.name for facts in found])
-        raise InputError(
-            f"The columns {named_so} could each hold how sure the assessors were: say which one it is with "
-            f"{argument('uncertainty')} or {argument('confidence')} or {argument('level')}.",
-            kind="ambiguous_column",
-            where=sheet.source,
-        )
+        names = [facts.name for facts in found]
+        raise several_columns(names, None, ["uncertainty", "confidence", "level"], sheet.source)
     sheet.notes.extend(_on_expertise(found[0], found[0].name) if found else [])
     return (found[0].at, form_of(found[0].name)) if found else (None, "none")
 
@@ -302,8 +300,10 @@ def _on_assessors(found: Sequence[Facts]) -> list[Facts]:
 def _on_expertise(facts: Facts, name: str) -> list[Problem]:
     if facts.kind != "expertise":
         return []
-    message = f"{name!r} says how well assessors know the subject, and is taken as how sure they were."
-    return [Problem("expertise_as_confidence", message, f"column {name}")]
+    message = remark(
+        "{column} says how well assessors know the subject, and is taken as how sure they were.", column=repr(name)
+    )
+    return [Problem("expertise_as_confidence", message, remark("column {name}", name=name))]
 
 
 def _criterion(sheet: TableFacts, objects: Facts, assessors: Facts, taken: set[int]) -> Facts | None:
@@ -344,7 +344,7 @@ def _score_columns(sheet: TableFacts, taken: set[int], objects: Facts, assessors
         and (is_summary(facts) or facts.kind == "score")
     }
     aside |= {
-        facts.at: f"looks like {COMPUTED.get(facts.kind, 'a sum')} by its name"
+        facts.at: remark("looks like {what} by its name", what=remark(COMPUTED.get(facts.kind, COMPUTED["sum"])))
         for facts in free
         if is_summary(facts) and facts.at not in aside
     }
@@ -361,9 +361,13 @@ def _score_columns(sheet: TableFacts, taken: set[int], objects: Facts, assessors
     if len(parts) == 1 or (not parts and len(aside) == 1):
         if not parts and (ranks := [sheet.facts[at] for at in aside if sheet.facts[at].kind == "rank"]):
             raise InputError(
-                f"The column {ranks[0].name!r} holds places, of which the first is the best, and no scores. Give the "
-                f"scores; or read the places as scores, {argument('score', ranks[0].name)} and "
-                f"{argument('best', 'lowest')}.",
+                remark(
+                    "The column {column} holds places, of which the first is the best, and no scores. Give the scores; "
+                    "or read the places as scores, {score} and {best}.",
+                    column=repr(ranks[0].name),
+                    score=argument("score", ranks[0].name),
+                    best=argument("best", "lowest"),
+                ),
                 kind="ranks",
                 where=sheet.source,
             )
@@ -380,8 +384,13 @@ def _score_columns(sheet: TableFacts, taken: set[int], objects: Facts, assessors
         return parts
     several = quoted([facts.name for facts in named_scores or parts])
     raise InputError(
-        f"The columns {several} could each hold the scores: say which one with {argument('score')}, or that they are "
-        f"criteria with {argument('criteria', 'NAME,NAME')}.",
+        remark(
+            "The columns {columns} could each hold the scores: say which one with {score}, or that they are criteria "
+            "with {criteria}.",
+            columns=several,
+            score=argument("score"),
+            criteria=argument("criteria", "NAME,NAME"),
+        ),
         kind="ambiguous_column",
         where=sheet.source,
     )
@@ -414,13 +423,13 @@ def answers(table: Table, asked: Mapping[int, str]) -> Answers:
         What is asked in each of these columns, by place.
     """
     facts = [Facts(at, replace(table.columns[at], name=name), table.decimal_comma) for at, name in asked.items()]
-    left_out = {one.at: _UNGRADED[one.nature] for one in facts if one.nature in _UNGRADED}
+    left_out = {one.at: remark(_UNGRADED[one.nature]) for one in facts if one.nature in _UNGRADED}
     graded = [one for one in facts if one.at not in left_out]
     sure = _on_assessors(graded)
     notes = _on_expertise(sure[0], table.names[sure[0].at]) if sure else []
     told = [one for one in graded if one.kind in FORMS or one.kind == "expertise"]
     left_out |= dict.fromkeys(
-        (one.at for one in told if not sure or one is not sure[0]), "another field on the assessor"
+        (one.at for one in told if not sure or one is not sure[0]), remark("another field on the assessor")
     )
     graded = [one for one in graded if one not in told]
     named = [one for one in graded if one.kind == "score"]
@@ -496,7 +505,7 @@ def places(
     if (count != last).any():
         return []
     ordered = [labels[at] for at in np.argsort(number, kind="stable")]
-    reason = f"The assessors {quoted(ordered)} begin anew for each object"
+    reason = remark("The assessors {labels} begin anew for each object", labels=quoted(ordered))
     return [told_places(ordered, reason, np.unique(count[rows > 0]).size > 1, argument("assessor", "NAME"), source)]
 
 
@@ -523,9 +532,14 @@ def _fill_down(
     column = factorise(objects.name, cells)
     sheet.table = replace(sheet.table, names=(*sheet.table.names, objects.name), columns=(*sheet.table.columns, column))
     sheet.facts.append(Facts(len(sheet.facts), column, sheet.table.decimal_comma))
-    sheet.left_out[objects.at] = "filled down: each object stands once, above its assessments"
-    message = (
-        f"{objects.name!r} stands once for several rows and was filled down to {count_of(int(blank.sum()), 'row')}."
+    sheet.left_out[objects.at] = remark("filled down: each object stands once, above its assessments")
+    count = int(blank.sum())
+    message = remark(
+        "{column} stands once for several rows and was filled down to 1 row."
+        if count == 1
+        else "{column} stands once for several rows and was filled down to {count} rows.",
+        column=repr(objects.name),
+        count=f"{count:,}",
     )
-    sheet.notes.append(Problem("filled_down", message, f"column {objects.name}"))
+    sheet.notes.append(Problem("filled_down", message, remark("column {name}", name=objects.name)))
     return len(sheet.facts) - 1

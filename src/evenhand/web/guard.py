@@ -123,8 +123,8 @@ class Faults:
         if isinstance(error, Http404):
             return None
         if isinstance(error, EvenhandError):
-            problems = error.problems if isinstance(error, InputError) else ()
-            return fault(request, 400, _("This cannot be done"), str(error), [str(one) for one in problems[1:20]])
+            first, *further = map(str, error.problems[:20]) if isinstance(error, InputError) else [str(error)]
+            return fault(request, 400, _("This cannot be done"), first, further)
         if isinstance(error, (RequestDataTooBig, TooManyFieldsSent)):
             return too_large(request)
         name = secrets.token_hex(4)

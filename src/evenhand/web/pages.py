@@ -21,7 +21,7 @@ from django.utils.translation import gettext, ngettext
 from evenhand import __version__, look
 from evenhand.reports.page import LEFTWARD, filters, isolated, kept_templates
 from evenhand.web.jobs import SOON, Job, Stopped
-from evenhand.words import translated
+from evenhand.words import again, translated
 
 if TYPE_CHECKING:
     from evenhand.web.models import Panel
@@ -35,7 +35,7 @@ def environment(**options: Any) -> jinja2.Environment:
         extensions=["jinja2.ext.i18n"],
     )
     made.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
-    made.filters |= filters() | {"day": _day, "hour": lambda when: _day(when, ", H:i")}
+    made.filters |= filters() | {"again": again, "day": _day, "hour": lambda when: _day(when, ", H:i")}
     made.globals |= {
         "static": static,
         "url": lambda name, *given: reverse(name, args=given),

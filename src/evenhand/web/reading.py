@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import override
 
 from evenhand.errors import EvenhandError, InputError, Problem
 from evenhand.panel.reading import LAYOUTS
 from evenhand.progress import report as tell
 from evenhand.web.jobs import Job, jobs
 from evenhand.web.models import Panel, mark
-from evenhand.words import spoken, translated
+from evenhand.words import remark, spoken, translated
 
 if TYPE_CHECKING:
     from evenhand.panel.column import Table
@@ -50,29 +51,34 @@ _SHEETS: Final = (".xlsx", ".xlsm", ".ods", ".xls")
 T = TypeVar("T")
 
 _MENUS: Final[Mapping[str, str]] = {
-    "layout": "the menu “Layout”",
-    "sheet": "the menu “Sheet”",
-    "best": "the menu “Better is”",
-    "duplicates": "the menu “Same assessor scored twice”",
-    "missing": "the field “Means empty”",
-    "scores": "the table of words",
-    "aliases": "the field “Words for confidence”",
-    "level_scale": "the field “Scale of confidence”",
-    "factor": "the field “Factor”",
-    "format": "the menu “Written by”",
-    "columns": "the menus above the columns",
+    "layout": remark("the menu “Layout”"),
+    "sheet": remark("the menu “Sheet”"),
+    "best": remark("the menu “Better is”"),
+    "duplicates": remark("the menu “Same assessor scored twice”"),
+    "missing": remark("the field “Means empty”"),
+    "scores": remark("the table of words"),
+    "aliases": remark("the field “Words for confidence”"),
+    "level_scale": remark("the field “Scale of confidence”"),
+    "factor": remark("the field “Factor”"),
+    "format": remark("the menu “Written by”"),
+    "columns": remark("the menus above the columns"),
 }
 
 
 def in_menus(name: str, value: object) -> str:
     """Return how a setting is given on the page, for messages."""
     if name == "criteria":
-        return f"the role “{ROLES['score']}” above each of them"
+        return remark("the role “{role}” above each of them", role=ROLES["score"])
+    if name in ROLES and value in (None, "NAME"):
+        return remark("the role “{role}” above a column", role=ROLES[name])
     if name in ROLES:
-        return f"the role “{ROLES[name]}” above {'a column' if value in (None, 'NAME') else f'“{value}”'}"
+        return remark("the role “{role}” above “{column}”", role=ROLES[name], column=value)
     name, value = ("layout", "wide") if name == "wide" else (name, value)
     menu = _MENUS.get(name, f"“{name}”")
-    return f"“{CHOICES.get(name, {}).get(value, value)}” in {menu}" if isinstance(value, str) else menu
+    if not isinstance(value, str):
+        return menu
+    chosen = CHOICES.get(name, {}).get(value, value)
+    return remark("“{choice}” in {menu}", choice=remark(chosen) if name == "layout" else chosen, menu=menu)
 
 
 _UNFIT: Final = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|]+")
@@ -124,7 +130,7 @@ def look(content: bytes, name: str, options: Mapping[str, Any], corrections: Map
             problems.extend(error.problems if isinstance(error, InputError) else [Problem("too_large", str(error))])
             return None
 
-    with tempfile.TemporaryDirectory(prefix="evenhand-") as folder, spoken(in_menus):
+    with tempfile.TemporaryDirectory(prefix="evenhand-") as folder, spoken(in_menus), override("en"):
         place = Path(folder) / name
         place.write_bytes(content)
         packed = {} if place.suffix.lower() in _UNPACKED else {"max_unpacked": limit}
@@ -169,9 +175,15 @@ def _narrow(table: Table) -> Table:
     """
     columns, cells = len(table.names), len(table.names) * len(table.row_numbers)
     if columns > settings.MAX_COLUMNS or cells > settings.MAX_CELLS:
-        said = f"It has {columns:,} columns and {cells:,} cells; up to {settings.MAX_COLUMNS:,} columns"
-        said += f" and {settings.MAX_CELLS:,} cells are read here"
-        raise InputError(f"{said}. The command line takes any number.", kind="too_large")
+        message = remark(
+            "It has {columns} columns and {cells} cells; up to {most} columns and {most_cells} cells are read here. "
+            "The command line takes any number.",
+            columns=f"{columns:,}",
+            cells=f"{cells:,}",
+            most=f"{settings.MAX_COLUMNS:,}",
+            most_cells=f"{settings.MAX_CELLS:,}",
+        )
+        raise InputError(message, kind="too_large")
     return table
 
 
@@ -179,8 +191,12 @@ def _few(scores: Scores) -> Scores:
     """Return a panel, unless it is too large for a page."""
     most = settings.MAX_SCORES
     if scores.n_assessments > most:
-        said = f"It has {scores.n_assessments:,} scores; up to {most:,} are shown here"
-        raise InputError(f"{said}. The command line takes any number.", kind="too_large")
+        message = remark(
+            "It has {count} scores; up to {most} are shown here. The command line takes any number.",
+            count=f"{scores.n_assessments:,}",
+            most=f"{most:,}",
+        )
+        raise InputError(message, kind="too_large")
     return scores
 
 
@@ -188,5 +204,5 @@ def scores_of(looked: Job) -> Scores:
     """Return the assessments of a file, or raise what is wrong with it."""
     found: Looked = looked.outcome()
     if found.scores is None:
-        raise InputError(found.problems or "There are no scores.")
+        raise InputError(found.problems or remark("There are no scores."))
     return found.scores

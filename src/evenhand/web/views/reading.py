@@ -24,6 +24,7 @@ from evenhand.web.forms import Corrected, Settings
 from evenhand.web.models import Correction, Panel
 from evenhand.web.pages import page, when_done
 from evenhand.web.reading import CHOICES, ROLES, Looked, cells_in, looking
+from evenhand.words import again
 
 if TYPE_CHECKING:
     from evenhand.panel.column import Table
@@ -84,7 +85,7 @@ def reading(request: HttpRequest, pk: int) -> HttpResponse:
             words=words,
             slips=slips,
             more=len(looked.problems) - len(found) + len(single) - len(wrong),
-            place=lambda where: (where or "").removeprefix(panel.file_name).removeprefix(", "),
+            place=lambda where: again(where or "").removeprefix(panel.file_name).removeprefix(", "),
             sheet=_shown(
                 request,
                 looked.table,
