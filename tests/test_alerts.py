@@ -190,6 +190,19 @@ def test_who_is_in_only_by_the_method_used_is_named_where_others_would_be_in() -
     assert said.startswith(f"In only by the method used: {together(gone, 'object', 6)}. In by both: ")
 
 
+def test_a_headline_names_the_first_of_many_who_would_be_in_and_would_not() -> None:
+    panels = [simulate_panel(40, 8, 4, seed=seed, uncertainties=(1.0,)).panel for seed in (5, 6)]
+    named = [replace(one, objects=tuple(f"P{label}" for label in one.objects)) for one in panels]
+    made, other = (eh.decide(eh.rank(eh.calibrate(one), top=20), 20) for one in named)
+    gone, new = (
+        [label for label in one.inside if label not in two.inside] for one, two in ((made, other), (other, made))
+    )
+    assert min(len(gone), len(new)) > 4
+    told = [f"{', '.join(some[:3])} and {len(some) - 3} more" for some in (new, gone)]
+    said = Rival(made, other, (None, None), is_clear=True).headline
+    assert said == f"By the method that predicts better, {told[0]} would be in, not {told[1]}"
+
+
 def test_another_method_by_which_few_open_places_change_is_a_note_and_many_a_check() -> None:
     levels, swapped, named = [], [], 0
     for seed in range(12):

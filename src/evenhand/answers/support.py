@@ -41,6 +41,9 @@ _SHORT: Final = 48
 _NAMED: Final = 6
 """Objects that a sentence names."""
 
+_FIRST: Final = 3
+"""Objects that a headline names of those who come, or go, where these are many."""
+
 _FEW: Final = 0.25
 """If the method that the scores support gives fewer of the places than this to others, and not two, a note says so."""
 
@@ -269,9 +272,10 @@ class Rival:
             counts = {"count": f"{len(self.entering):,}", "places": f"{self.made.places:,}"}
             return phrase("By the method that predicts better, {count} of the first {places} are others", **counts)
         if gone and new:
-            names = {"gone": together(gone, noun, len(gone)), "new": together(new, noun, len(new))}
-            if sum(map(len, names.values())) <= _SHORT:
-                return phrase("By the method that predicts better, {new} would be in, not {gone}", **names)
+            for most, room in ((max(len(gone), len(new)), _SHORT), (_FIRST, 2 * _SHORT)):  # all of them, or the first
+                names = {"gone": together(gone, noun, most), "new": together(new, noun, most)}
+                if sum(map(len, names.values())) <= room:
+                    return phrase("By the method that predicts better, {new} would be in, not {gone}", **names)
             counts = {"gone": f"{len(gone):,}", "new": f"{len(new):,}"}
             return phrase("The method that predicts better changes who is in: {new} new, {gone} no longer", **counts)
         names = {"names": _brief(gone or new, noun)}

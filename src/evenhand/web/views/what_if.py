@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from evenhand.models.fit import method_name
 from evenhand.web.calibrating import METHODS, REFINEMENTS, Answer, answering, choices_for
 from evenhand.web.forms import Change, Named, Saved
 from evenhand.web.models import Panel, Scenario
@@ -110,7 +111,8 @@ def trials_of(panel: Panel, answer: Answer) -> list[Trial]:
                 found.append(Trial(f"score:{BETWEEN.join((str(object_), str(who)))}", changes, lead))
         elif alert.kind == "other_method":
             who = next((rest or lead for lead, rest in alert.lines), "") if alert.level == "check" else ""
-            why = f"{alert.headline}. {sentence(who)}".rstrip()
+            which = sentence(method_name(alert.method, confidence=scores.confidence))
+            why = f"{which}. {alert.headline}. {sentence(who)}".rstrip()
             found.append(Trial("method", _choices(panel, choices_for(alert.method) or {}), why))
     places = panel.choices.get("places")
     found += [
