@@ -307,7 +307,7 @@ def test_what_the_alerts_speak_of_is_tried_at_a_click_and_stays_in_the_list_with
     chair.post(f"{scenario}/change", {"places": "9"})
     assert "Without Kaur, with 9 places" in text(seen(chair, place))
     evidence = text(seen(chair, f"/panels/{demo}/evidence"))
-    assert "Calibration with confidence, shrunk to the mean" in evidence
+    assert "Calibration with confidence, pulled towards the mean" in evidence
     assert "Thin evidence counts less" in text(page)  # as in the menu
     scenario = chair.post(f"{place}/new", {"trial": "method"}).url
     assert heading(seen(chair, scenario)).startswith("Assuming that thin evidence counts less, ")
@@ -324,7 +324,7 @@ def test_a_method_of_two_choices_is_named_in_the_words_of_the_menus() -> None:
     one = {"type": "choice", "name": "method", "value": "iba"}
     two = {"type": "choice", "name": "refinement", "value": "shrink"}
     more = {"type": "without_assessor", "assessor": "Kaur"}
-    assert _named([one, two]) == "By calibration (all scores count alike), thin evidence counts less"
+    assert _named([one, two]) == "By calibration without confidence, thin evidence counts less"
     assert _named([two, more]) == "Thin evidence counts less, without Kaur"
 
 
@@ -456,6 +456,21 @@ def test_a_group_is_left_out_with_a_reason_or_compared_by_shrinking(chair: Any, 
     assert record.count("read as –") == 0
 
 
+def test_where_who_enters_is_less_likely_to_have_a_place_than_who_leaves_it_is_said_why(chair: Any, demo: int) -> None:
+    place = f"/panels/{demo}/what-if/new"
+    crossed = []
+    for who in ("Dubois", "Kaur", "Brandt"):
+        page = seen(chair, chair.post(place, {"trial": f"without:{who}"}).url)
+        rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", page.content.decode(), re.DOTALL)
+        moves = [re.search(r"<b>(enters|leaves)</b>.*?<b>(\d+)%</b>", row, re.DOTALL) for row in rows]
+        enters, leaves = ([int(one[2]) for one in moves if one and one[1] == word] for word in ("enters", "leaves"))
+        is_crossed = bool(enters and leaves) and min(enters) < max(leaves)
+        assert ("Places go by value, not by this chance" in text(page)) == is_crossed
+        crossed.append(is_crossed)
+    assert True in crossed
+    assert False in crossed
+
+
 def test_names_in_an_alert_lead_to_their_pages_and_numbers_do_not() -> None:
     application()
     from evenhand.answers.alerts import Alert
@@ -467,6 +482,16 @@ def test_names_in_an_alert_lead_to_their_pages_and_numbers_do_not() -> None:
     assert lead == '<a href="/long">A &lt;b&gt;</a> &amp; 2.'
     short = '<a href="/short">A</a>'
     assert rest == f"{short} &lt;b&gt;x and {short} fall from 2 to 11."
+
+
+def test_the_scores_of_an_assessor_stand_with_the_furthest_off_first(chair: Any, demo: int) -> None:
+    fit = eh.calibrate(eh.demo())
+    off = np.abs(fit.residuals[fit.panel.assessor_index == 3])
+    objects = [fit.panel.objects[at] for at in fit.panel.object_index[fit.panel.assessor_index == 3].tolist()]
+    page = seen(chair, f"/panels/{demo}/assessors/3").content.decode()
+    shown = re.findall(r'<th scope="row"><a href="[^"]*">(?:<bdi>)?(P\d+)', page)
+    assert shown == [objects[at] for at in np.argsort(-off, kind="stable").tolist()]
+    assert re.findall(r"<h2[^>]*>(.*?)</h2>", page)[0].startswith(f"{shown[0]} is furthest off")
 
 
 def test_help_says_what_to_do_about_each_check_and_what_each_method_is_called(chair: Any) -> None:
@@ -527,7 +552,7 @@ def test_under_the_headline_stands_what_the_method_that_the_scores_support_decid
     other = eh.refine(eh.demo(), eh.Refinements(shrink=True))
     made = eh.decide(eh.rank(other, top=10), 10)
     headline = made.headline()
-    words = f"By the method that predicts better, {headline[0].lower()}{headline[1:]}."
+    words = f"By the method that predicts better ({other.name}), {headline[0].lower()}{headline[1:]}."
     page = text(seen(chair, f"/panels/{demo}/"))
     assert f"That is by calibration with confidence, used here. {words}" in page
 

@@ -129,6 +129,23 @@ class Difference:
         return tuple(one.object for one in self.moves if one.place == "leaves")
 
     @property
+    def crossed(self) -> tuple[Standing, Standing] | None:
+        """Who would take a place though another, who would lose one, is the more likely to have one; the widest such.
+
+        Places go by value, and of two values the less certain one may have the greater chance.
+        """
+
+        def then(place: str) -> list[tuple[float, Standing]]:
+            found = [one.after for one in self.moves if one.place == place and one.after is not None]
+            return [(one.chance, one) for one in found if one.chance is not None]
+
+        (least, takes), (most, loses) = (
+            min(then("enters"), key=lambda one: one[0], default=(1.0, None)),
+            max(then("leaves"), key=lambda one: one[0], default=(0.0, None)),
+        )
+        return None if takes is None or loses is None or least >= most else (takes, loses)
+
+    @property
     def dropped(self) -> tuple[str, ...]:
         """Who would have no score left, and so neither a rank nor a status."""
         return tuple(one.object for one in self.moves if one.after is None)

@@ -307,7 +307,7 @@ def _reliability(answer: Answer) -> dict[str, Any] | None:
 
 @require_GET
 def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
-    """Show one assessor: bias, and each score beside what it is expected to be."""
+    """Show one assessor: bias, and each score beside what it is expected to be, the furthest off first."""
     panel = get_object_or_404(Panel, pk=pk)
 
     def show(answer: Answer) -> HttpResponse:
@@ -332,7 +332,8 @@ def one_assessor(request: HttpRequest, pk: int, at: int) -> HttpResponse:
         ]
         told = _reliability(answer)
         fits = {} if told is None else {row["assessor"]: row["verdict"] for row in told["assessors"]}
-        furthest = max(rows, key=lambda row: abs(row["left"]), default=None)
+        rows.sort(key=lambda row: -abs(row["left"]))
+        furthest = next(iter(rows), None)
         reach = 0.0 if furthest is None else abs(furthest["left"])
         context |= {"furthest": furthest, "verdict": READ_AS.get(fits.get(label, ""), fits.get(label))}
         context["verdict_means"] = verdict_means().get(fits.get(label, ""))
