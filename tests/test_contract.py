@@ -34,6 +34,7 @@ from click.testing import CliRunner
 
 import evenhand as eh
 from evenhand import errors
+from evenhand.reports.summary import problem_records
 from golden_cases import COMMANDS, ERRORS, NOTES, SLOW, WRITTEN, beside_the_panels, calls, results
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -159,7 +160,8 @@ def raised() -> Iterator[list[errors.EvenhandError]]:
 def described(error: errors.EvenhandError) -> dict[str, Any]:
     """Return the class of an error, and its problems, or its kind."""
     if isinstance(error, errors.InputError):
-        problems = [{"kind": one.kind, "where": one.where, "message": one.message} for one in error.problems]
+        records = problem_records(error.problems)
+        problems = [{name: one[name] for name in ("kind", "where", "message")} for one in records]
         return {"error": type(error).__name__, "problems": problems}
     kind = {"kind": error.kind} if isinstance(error, errors.NoDesignError) else {}
     return {"error": type(error).__name__, **kind, "message": str(error)}

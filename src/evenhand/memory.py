@@ -8,6 +8,9 @@ from pathlib import Path
 from evenhand.errors import LimitError
 from evenhand.words import by_door
 
+_MOST_HEAPS = -8
+"""What the GNU C library calls ``M_ARENA_MAX``."""
+
 TRIFLE = 2**26
 """Fewer bytes than this are always there, and the system is not asked about them."""
 
@@ -33,6 +36,20 @@ def available() -> int | None:
     if not found and hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
         found.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     return min(found) if found else None
+
+
+def share_heaps(most: int) -> bool:
+    """Let all threads share so many heaps, to be called before there are any; say whether that could be asked for.
+
+    The GNU C library gives threads heaps of their own, each of which keeps what its thread once held: ten threads that
+    take turns at large work keep it ten times.
+    """
+    import ctypes
+
+    try:
+        return bool(ctypes.CDLL(None).mallopt(_MOST_HEAPS, most))
+    except (AttributeError, OSError, TypeError):
+        return False  # another C library, or another system
 
 
 def fits(size: float) -> bool:

@@ -177,7 +177,7 @@ class Reading:
             "score": list(self.criteria) if self.criteria and self.score is None else self.score,
             "confidence": None
             if self.form == "none"
-            else {"column": self.confidence, "form": self.form, "meaning": self.meaning},
+            else {"column": self.confidence, "form": self.form, "meaning": str(self.meaning)},
             "criterion": self.criterion,
             "criteria": list(self.criteria),
             "scores": [{"word": word, "number": number} for word, number in self.scores.items()],
@@ -185,7 +185,7 @@ class Reading:
             "system": self.system,
             "object_details": list(self.object_details),
             "assessor_details": list(self.assessor_details),
-            "left_out": [one._asdict() for one in self.left_out],
+            "left_out": [{**one._asdict(), "reason": str(one.reason)} for one in self.left_out],
             "why": list(self.why),
             "saved": self.saved,
             "turned": self.turned,

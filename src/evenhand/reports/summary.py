@@ -580,4 +580,7 @@ def robustness_facts(bounds: Robustness | None) -> Summary | None:
 
 def problem_records(problems: Iterable[Problem]) -> list[Summary]:
     """Return notes and problems as records."""
-    return [{"kind": problem.kind, "message": problem.message, "where": problem.where} for problem in problems]
+    return [
+        {"kind": one.kind, "message": str(one.message), "where": None if one.where is None else str(one.where)}
+        for one in problems
+    ]

@@ -20,10 +20,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from evenhand.errors import InputError, MissingPackageError, is_installed
+from evenhand.memory import share_heaps
 from evenhand.web.store import DATABASE, default_place, lock, open_store, workshop
 
 HOST: Final = "127.0.0.1"
 _THREADS: Final = 8
+_HEAPS: Final = 2
 _LINES: Final = 400
 """Lines that may be open at once; a browser has six, and an idle one is shut after ``_IDLE`` seconds."""
 _IDLE: Final = 60
@@ -122,7 +124,11 @@ def serve(
 
 
 def listen(port: int) -> Any:
-    """Return a server at a port of this machine, a free one if 0."""
+    """Return a server at a port of this machine, a free one if 0.
+
+    Its threads share two heaps, lest each keep room for the largest panel that it has worked on.
+    """
+    share_heaps(_HEAPS)
     from django.conf import settings
     from waitress.server import create_server
 
