@@ -77,11 +77,11 @@ def test_the_panel_ticks_the_method_where_the_scores_support_another() -> None:
     other = eh.decide(eh.rank(eh.refine(report.fit.panel, shrink=True), top=10), 10)
     counts = f"{10 - len(other.inside)} places are open to {len(other.undecided)}"
     asked = f"then {counts}: use its report (annex C)"
-    assert f"□ calibration with confidence, shrunk to the mean, {asked}" in said
+    assert f"□ calibration with confidence, pulled towards the mean, {asked}" in said
     evidence = page[page.index('id="evidence"') : page.index('id="record"')]
     assert "FILE shrink=True</code> takes it" in evidence
     assert "shrink=True" not in said
-    assert "7 open places tick who gets them, □ under Open above" in said
+    assert "7 open places tick who gets them, under Open above" in said
     assert 'id="decision" aria-label="Decision" class="ticking"' in page
     assert "Decided by" not in form_in(render(PAGES["refined"]()))
 
@@ -106,7 +106,7 @@ def test_nothing_is_asked_where_nothing_is_open() -> None:
 def test_those_who_compete_are_ticked_where_they_stand_on_the_first_sheet_or_in_the_annex() -> None:
     report = PAGES["long names"]()
     page = render(report)
-    assert re.search(r"\d open places? tick who gets (it|them), □ under Open above", form_in(page))
+    assert re.search(r"\d open places? tick who gets (it|them), under Open above", form_in(page))
     assert 'id="decision" aria-label="Decision" class="ticking"' in page
     listed = page[page.index('<ul class="names" data-of="Open">') :]
     titles = re.findall(r'<li title="([^"]*)"', listed[: listed.index("</ul>")])

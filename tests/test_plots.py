@@ -759,7 +759,7 @@ def test_a_comparison_of_two_or_of_methods_that_agree_says_so() -> None:
     sure = replace(apart(), precision=weights, confidence="confidence")
     two = words(plots.methods(eh.compare(sure, candidates=[])).to_dict())
     assert "agree least" not in two
-    assert "left out: incomplete block analysis, calibration with confidence." in two
+    assert "left out: calibration without confidence, calibration with confidence." in two
     with pytest.raises(InputError, match="only one method"):  # without confidences all averages are one
         plots.methods(eh.compare(apart(), candidates=[]))
     assert "All methods give the same values" in words(plots.methods(eh.compare(alone(), candidates=[])).to_dict())

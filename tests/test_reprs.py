@@ -241,7 +241,7 @@ def test_groups_unknown_noise_one_assessor_and_large_panels_are_shown() -> None:
     large = eh.Panel.from_arrays(np.arange(10**6), np.zeros(10**6, np.int64), np.zeros(10**6))
     assert "and 999,988 more assessments" in large._repr_html_()
     refined = eh.refine(random_panel(1, 12, 5, 40), eh.Refinements(shrink=True))
-    assert "shrunk to the mean" in refined._repr_html_()
+    assert "pulled towards the mean" in refined._repr_html_()
 
 
 def test_criteria_and_covariates_are_columns_of_a_panel() -> None:

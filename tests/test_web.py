@@ -307,7 +307,7 @@ def test_what_the_alerts_speak_of_is_tried_at_a_click_and_stays_in_the_list_with
     chair.post(f"{scenario}/change", {"places": "9"})
     assert "Without Kaur, with 9 places" in text(seen(chair, place))
     evidence = text(seen(chair, f"/panels/{demo}/evidence"))
-    assert "Calibration with confidence, shrunk to the mean" in evidence
+    assert "Calibration with confidence, pulled towards the mean" in evidence
     assert "Thin evidence counts less" in text(page)  # as in the menu
     scenario = chair.post(f"{place}/new", {"trial": "method"}).url
     assert heading(seen(chair, scenario)).startswith("Assuming that thin evidence counts less, ")
@@ -324,7 +324,7 @@ def test_a_method_of_two_choices_is_named_in_the_words_of_the_menus() -> None:
     one = {"type": "choice", "name": "method", "value": "iba"}
     two = {"type": "choice", "name": "refinement", "value": "shrink"}
     more = {"type": "without_assessor", "assessor": "Kaur"}
-    assert _named([one, two]) == "By calibration (all scores count alike), thin evidence counts less"
+    assert _named([one, two]) == "By calibration without confidence, thin evidence counts less"
     assert _named([two, more]) == "Thin evidence counts less, without Kaur"
 
 
@@ -552,7 +552,7 @@ def test_under_the_headline_stands_what_the_method_that_the_scores_support_decid
     other = eh.refine(eh.demo(), eh.Refinements(shrink=True))
     made = eh.decide(eh.rank(other, top=10), 10)
     headline = made.headline()
-    words = f"By the method that predicts better, {headline[0].lower()}{headline[1:]}."
+    words = f"By the method that predicts better ({other.name}), {headline[0].lower()}{headline[1:]}."
     page = text(seen(chair, f"/panels/{demo}/"))
     assert f"That is by calibration with confidence, used here. {words}" in page
 

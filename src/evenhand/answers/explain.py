@@ -403,20 +403,31 @@ def _together(standards: Sequence[Part], most: int) -> list[Part]:
 def _shown(parts: Sequence[Part], value: float, average: float, digits: int) -> tuple[tuple[Part, ...], float]:
     """Return parts rounded so that they lead from the average as shown to the value as shown, and that difference.
 
-    Largest remainders: all are rounded down, and those that lost most get the units that are wanting. Those that come
-    to nothing are left out.
+    Those that come to nothing are left out.
     """
     unit = 10**digits
     aim = _units(value, digits) - _units(average, digits) if parts else 0
-    scaled = [part.amount * unit for part in parts]
-    units = [floor(one) for one in scaled]
-    lost = sorted(range(len(parts)), key=lambda at: units[at] - scaled[at])
-    each, wanting = divmod(aim - sum(units), len(parts) or 1)
-    for place, at in enumerate(lost):
-        units[at] += each + (place < wanting)
-    pairs = zip(parts, units, strict=True)
+    pairs = zip(parts, whole_parts([part.amount * unit for part in parts], aim), strict=True)
     shown = (replace(part, amount=one / unit) for part, one in pairs if one)
     return tuple(shown), aim / unit
+
+
+def whole_parts(amounts: Sequence[float], aim: int) -> list[int]:
+    """Return amounts as whole numbers that add up to an aim, by largest remainders.
+
+    All are rounded down, and those that lost most get the units that are wanting.
+
+    Examples
+    --------
+    >>> whole_parts([197.6, 197.6, 604.8], 1000)
+    [198, 197, 605]
+    """
+    units = [floor(one) for one in amounts]
+    lost = sorted(range(len(units)), key=lambda at: units[at] - amounts[at])
+    each, wanting = divmod(aim - sum(units), len(units) or 1)
+    for place, at in enumerate(lost):
+        units[at] += each + (place < wanting)
+    return units
 
 
 def _units(amount: float, digits: int) -> int:

@@ -347,11 +347,14 @@ class Rival:
     def _nearer(self, means: str) -> tuple[str, str]:
         """Return why it is to be believed: by how much it predicts better, and what sets it apart."""
         far, near = self.errors
-        lead = phrase("That method predicts unseen scores better:")
+        told = {"other": self.other.fit.name}
+        lead = phrase("That method ({other}) predicts unseen scores better", **told)
         if far is not None and near is not None and near < far and number(near, 1) != number(far, 1):
-            told = {"near": number(near, 1), "far": number(far, 1)}
-            lead = phrase("That method predicts unseen scores better, off by {near} points instead of {far}:", **told)
-        return lead, f"{means or self.other.fit.name}."
+            told |= {"near": number(near, 1), "far": number(far, 1)}
+            lead = phrase(
+                "That method ({other}) predicts unseen scores better, off by {near} points instead of {far}", **told
+            )
+        return (f"{lead}:", f"{means}.") if means else (f"{lead}.", "")
 
     @property
     def remedy(self) -> str:
@@ -371,15 +374,20 @@ class Rival:
         """
         if self.is_weighty:
             return phrase(
-                "That is by {method}, used here. By the method that predicts better, {headline}.",
+                "That is by {method}, used here. By the method that predicts better ({other}), {headline}.",
                 method=self.made.fit.name,
+                other=self.other.fit.name,
                 headline=lowered(self.other.headline()),
             )
         if not self.gone and not self.new:
             return ""
         noun = self.made.fit.panel.noun
         moved = self._moved(lambda labels: _brief(labels, noun), [*self.gone, *self.new])
-        return phrase("By the method that the scores slightly prefer, {moved}.", moved="; ".join(moved))
+        return phrase(
+            "By the method that the scores slightly prefer ({other}), {moved}.",
+            other=self.other.fit.name,
+            moved="; ".join(moved),
+        )
 
 
 def rival_of(decision: Decision, comparison: Comparison) -> Rival | None:

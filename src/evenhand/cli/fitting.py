@@ -203,7 +203,7 @@ class MethodOptions(Options, heading="The method"):
 
     method: str = ask.choice(
         ["sa", "cwa", "iba", "cwc", "medians"],
-        "Simple or confidence-weighted averages, incomplete block analysis, calibration with confidence; or the last "
+        "Simple or confidence-weighted averages, calibration without or with confidence; or the last "
         "by medians, without intervals.",
         default="cwc",
     )
@@ -468,7 +468,7 @@ class _OfLeastSquares(MethodOptions, heading="The method"):
 
     method: str = ask.choice(
         ["sa", "cwa", "iba", "cwc"],
-        "Simple or confidence-weighted averages, incomplete block analysis, calibration with confidence.",
+        "Simple or confidence-weighted averages, calibration without or with confidence.",
         default="cwc",
     )
 
@@ -476,9 +476,7 @@ class _OfLeastSquares(MethodOptions, heading="The method"):
 class _OfCalibration(MethodOptions, heading="The method"):
     """The method, where averages have no answer either."""
 
-    method: str = ask.choice(
-        ["iba", "cwc"], "Incomplete block analysis, or calibration with confidence.", default="cwc"
-    )
+    method: str = ask.choice(["iba", "cwc"], "Calibration without or with confidence.", default="cwc")
 
 
 class LeastSquares(Fitting):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 METHOD_NAMES: Final[dict[str, str]] = {
     "sa": "simple averaging",
     "cwa": "confidence-weighted averaging",
-    "iba": "incomplete block analysis",
+    "iba": "calibration without confidence",
     "cwc": "calibration with confidence",
     "z": "z-scores of each assessor",
 }
@@ -41,7 +41,7 @@ PLAIN_NAMES: Final = {"cwa": "simple averaging", "iba": "calibration", "cwc": "c
 """What methods are called where no confidence was declared."""
 
 REFINEMENT_NAMES: Final = {
-    "shrunk": "shrunk to the mean",
+    "shrunk": "pulled towards the mean",
     "scaled": "assessors' own scales",
     "confidences": "calibrated confidences",
     "power": "power of confidence estimated",
@@ -86,7 +86,7 @@ def method_name(method: str, confidence: str | None = None) -> str:
     Examples
     --------
     >>> method_name("cwc+shrunk"), method_name("cwc+shrunk", "none")
-    ('calibration with confidence, shrunk to the mean', 'calibration, shrunk to the mean')
+    ('calibration with confidence, pulled towards the mean', 'calibration, pulled towards the mean')
     """
     base, *refinements = method.split("+")
     names = METHOD_NAMES | PLAIN_NAMES if confidence == "none" else METHOD_NAMES

@@ -286,7 +286,10 @@ def assessors_drawn(panel: Panel, parts: Connectivity, width: float = WIDTH) -> 
         f"Two assessors are linked if they saw {plural(panel.noun)} in common; the wider, the more: up to {most:,}."
         if most
         else "",
-        _weak_note(int(weak.sum()), _cut_off(names, np.flatnonzero(pivotal), one, two)),
+        _weak_note(
+            [(names[one[at]], names[two[at]]) for at in np.flatnonzero(weak)],
+            _cut_off(names, np.flatnonzero(pivotal), one, two),
+        ),
         f"Drawn are {kept.size:,} of {weak.size:,} links: each assessor's strongest." if kept.size < weak.size else "",
     ]
     return alt.layer(*layers), notes, int(weak.size)
@@ -416,10 +419,14 @@ def _cut_off(names: list[str], pivotal: Codes, one: Codes, two: Codes) -> list[t
     return found
 
 
-def _weak_note(weak: int, pivotal: list[tuple[str, list[str]]]) -> str:
+def _weak_note(weak: list[tuple[str, str]], pivotal: list[tuple[str, list[str]]]) -> str:
     said = ""
     if weak:
-        said = "1 link (red) is weak: it hangs" if weak == 1 else f"{weak:,} links (red) are weak: each hangs"
+        pairs = [" and ".join(called(name, "assessor") for name in pair) for pair in weak]
+        said = f"1 link (red) is weak: that of {pairs[0]} hangs"
+        if len(weak) > 1:
+            named = f" ({name_some(pairs)})" if len(weak) <= _CUT else ""
+            said = f"{len(weak):,} links (red) are weak{named}: each hangs"
         said += " by a single assessment that nothing could replace. "
     if len(pivotal) > _CUT:
         said += f"Without any one of {name_some([who for who, _ in pivotal])} some cannot be compared with the others."

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from evenhand import __version__, look
-from evenhand.answers.advice import Recommendation, changes
+from evenhand.answers.advice import Recommendation
 from evenhand.answers.alerts import Alert, alerts, all_clear, provisional
 from evenhand.answers.compare import Comparison, compare
 from evenhand.answers.decision import Choice, Decision, Standing, decide, standings, why_unsafe, with_choice
@@ -60,11 +60,13 @@ from evenhand.reports.summary import (
     summarise_reliability,
 )
 from evenhand.words import (
+    NAMED,
     called,
     called_some,
     chance,
     count_of,
     is_or_are,
+    listed,
     lowered,
     more_of,
     name_some,
@@ -74,6 +76,7 @@ from evenhand.words import (
     plural,
     quoted,
     sentence,
+    together,
 )
 
 if TYPE_CHECKING:
@@ -258,7 +261,7 @@ def make_report(
             reliability=_tried(lambda: summarise_reliability(found), notes)
             if fit.panel.n_assessments <= LARGEST
             else None,
-            decision=_no_decision_words(fit, top, reason)
+            decision=[*_no_decision_words(fit, top, reason), *_by_better(fit, compared)]
             if ranking is None
             else _decision_words(fit, ranking, decision, alerted),
             method=_method_words(fit, ranking, mark, entered - fit.panel.n_assessments),
@@ -288,16 +291,37 @@ def _is_clear(fit: Fit, compared: Comparison | None) -> bool:
 
 
 def _within_groups(fit: Fit, compared: Comparison) -> Iterator[str]:
-    """Yield whether the order within groups is another by the method that the scores support, where that is another."""
+    """Yield who has another rank in the own group by the method that the scores support, where that is another."""
     method = supported(fit, compared).method
     other = next((row.fit for row in compared.methods if row.method == method), None)
     if other is not None and method != fit.method and fit.values.component.max():
-        moved, noun = changes(fit, other).moved, fit.panel.noun
-        yield (
-            f"By it {count_of(moved, noun)} {'changes' if moved == 1 else 'change'} places within the groups."
-            if moved
-            else f"By it no {noun} changes places within the groups."
-        )
+        yield f"By it {_moved_in_groups(fit, other)}."
+
+
+def _by_better(fit: Fit, compared: Comparison | None) -> Iterator[str]:
+    """Yield the same for where there is no decision, with what that method is called."""
+    if compared is None:
+        return
+    for said in _within_groups(fit, compared):
+        better = "predicts better" if _is_clear(fit, compared) else "the scores slightly prefer"
+        name = method_name(str(supported(fit, compared).method), fit.panel.confidence)
+        yield f"By the method that {better} ({name}), {said.removeprefix('By it ')}"
+
+
+def _moved_in_groups(fit: Fit, other: Fit) -> str:
+    """Return who has another rank in the own group by another fit, as a clause; many are counted."""
+    groups, noun = fit.values.component, fit.panel.noun
+    moved = np.flatnonzero(fit.values.ranks_within(groups) != other.values.ranks_within(groups)).tolist()
+    if not moved:
+        return f"no {noun} has another rank in its group"
+    if len(moved) > NAMED:
+        return f"{count_of(len(moved), noun)} have another rank in their group"
+    inside = [
+        f"{together([fit.values.labels[at] for at in some], noun)} in group {group + 1}"
+        for group in range(int(groups.max()) + 1)
+        if (some := [at for at in moved if groups[at] == group])
+    ]
+    return f"the rank is another for {listed(inside)}"
 
 
 def why_no_charts() -> str | None:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from evenhand.panel.panel import Panel as Scores
 
 METHODS: Final[Mapping[str, Any]] = {
-    "cwc": _("calibration: surer scores count more"),
-    "iba": _("calibration: all scores count alike"),
-    "cwa": _("averages: surer scores count more"),
-    "sa": _("averages: all scores count alike"),
+    "cwc": _("calibration with confidence: surer scores count more"),
+    "iba": _("calibration without confidence: all scores count alike"),
+    "cwa": _("confidence-weighted averaging: surer scores count more"),
+    "sa": _("simple averaging: all scores count alike"),
     "medians": _("medians: outlying scores pull little"),
 }
 """Methods, in words."""
@@ -39,7 +39,7 @@ def methods_for(scores: Scores, choices: Mapping[str, Any]) -> dict[str, Any]:
         return dict(METHODS)
     from evenhand.answers.support import SAME_WITHOUT
 
-    plain = {"cwc": _("calibration"), "sa": _("averages")}
+    plain = {"cwc": _("calibration"), "sa": _("simple averaging")}
     return {
         name: plain.get(name, words)
         for name, words in METHODS.items()
@@ -49,7 +49,7 @@ def methods_for(scores: Scores, choices: Mapping[str, Any]) -> dict[str, Any]:
 
 REFINEMENTS: Final[Mapping[str, tuple[Any, Mapping[str, Any]]]] = {
     "": (_("none"), {}),
-    "shrink": (_("thin evidence counts less (shrunk)"), {"shrink": True}),
+    "shrink": (_("thin evidence counts less (pulled towards the mean)"), {"shrink": True}),
     "student": (_("outlying scores count less"), {"shrink": True, "tails": "student"}),
     "scale": (_("each assessor has their own scale"), {"shrink": True, "scale": True}),
     "noise": (

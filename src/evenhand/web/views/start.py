@@ -103,7 +103,10 @@ def help_page(request: HttpRequest) -> HttpResponse:
         "help.html",
         verdict_means=verdict_means(),
         verdicts=READ_AS,
-        methods_mean=[(method_name(name), words) for name, words in (*METHODS.items(), ("z", compared))],
+        methods_mean=[
+            *(str(words).split(": ", 1) for words in METHODS.values()),
+            (method_name("z"), compared),
+        ],
         refined_mean=[(phrase(REFINEMENT_NAMES[name]), words) for name, words in refined.items() if words],
     )
 

@@ -220,10 +220,8 @@ def _assumed(name: str) -> str:
 
 
 def _brief_method(name: str) -> str:
-    """Return a method in words; what tells it from another in brackets, where there is another of the kind."""
-    kinds = [str(words).partition(": ")[0] for words in METHODS.values()]
-    words, _colon, which = str(METHODS.get(name, name)).partition(": ")
-    return f"{words} ({which})" if kinds.count(words) > 1 else words
+    """Return what a method is called, without what it does."""
+    return str(METHODS.get(name, name)).partition(": ")[0]
 
 
 def _brief(change: Mapping[str, Any], scores: Any) -> str:
