@@ -13,6 +13,9 @@ from typing import Final
 _MOST_DIGITS: Final = 300
 """Decimals of scores that are all next to zero: with more, a number of units would leave the range of numbers."""
 
+_NAME: Final = 3
+"""Words that the name of a person has at most."""
+
 NAMED: Final = 6
 """The most labels that a sentence names."""
 
@@ -258,15 +261,19 @@ _CITED, _WHOLE, _TAIL = 24, 80, 16
 
 
 def quoted(label: object) -> str:
-    """Return a label for a sentence: in quotation marks if it has a space or begins with a sign, as titles do.
+    """Return a label for a sentence: in quotation marks if it begins with a sign, or has several words as titles do.
+
+    The names of people and numbered things, up to three words that begin with a capital or a digit, have none.
 
     Examples
     --------
-    >>> quoted("P290"), quoted("Trust and turnout"), quoted("=SUM(A1)")
-    ('P290', '“Trust and turnout”', '“=SUM(A1)”')
+    >>> quoted("P290"), quoted("Anna Brown"), quoted("Trust and turnout"), quoted("=SUM(A1)")
+    ('P290', 'Anna Brown', '“Trust and turnout”', '“=SUM(A1)”')
     """
     name = str(label)
-    return name if name[:1].isalnum() and len(name.split()) == 1 else phrase("“{name}”", name=name)
+    words = name.split()
+    is_name = len(words) <= _NAME and all(word[0].isalnum() and not word[0].islower() for word in words)
+    return name if name[:1].isalnum() and (len(words) == 1 or is_name) else phrase("“{name}”", name=name)
 
 
 def called(label: object, noun: str, *, is_bare: bool = False) -> str:
