@@ -71,14 +71,15 @@ def test_counts_and_lists_agree_with_their_number() -> None:
 
 
 def test_titles_stand_in_quotation_marks_of_the_language_and_codes_do_not() -> None:
-    labels = ["P12", "Trust and turnout", "=SUM(A1)", "李明", "רות לוי", "17"]
+    labels = ["P12", "Trust and turnout", "=SUM(A1)", "李明", "רות לוי", "17", "Anna Brown"]
     assert [words.quoted(one) for one in labels] == [
         "P12",
         "“Trust and turnout”",
         "“=SUM(A1)”",
         "李明",
-        "“רות לוי”",
+        "רות לוי",
         "17",
+        "Anna Brown",
     ]
     assert words.together(labels[:3], "proposal") == "P12, “Trust and turnout” and “=SUM(A1)”"
     assert words.called(labels[1], "proposal", is_bare=True) == labels[1], "as tables and figures have it"
