@@ -405,13 +405,13 @@ def picture(name: str, chart: alt.TopLevelMixin) -> Picture:
     """Return a chart as a report holds it: each panel by itself, so that they stand side by side or in a column."""
     specification = chart.to_dict(validate=False)  # our own charts are valid: the tests of pictures see to that
     heading = specification.pop("title")
-    common: dict[str, Any] = {
-        key: specification[key] for key in ("$schema", "config", "datasets") if key in specification
-    }
+    common: dict[str, Any] = {key: specification[key] for key in ("$schema", "config") if key in specification}
+    data = specification.get("datasets", {})
     # a page names each chart as a whole and has its numbers in tables: words for every single mark double its size
     common["config"] |= {"aria": False, "background": "transparent"}
     drawings = [
-        _drawn(f"{name}-{at}", {**_narrow(name, one), **common}) for at, one in enumerate(_panels(specification))
+        _drawn(f"{name}-{at}", {**_narrow(name, one), **common, "datasets": {of: data[of] for of in _data_of(one)}})
+        for at, one in enumerate(_panels(specification))
     ]
     title, notes = (" ".join(heading.get(part, ())) for part in ("text", "subtitle"))
     return Picture(title, drawings, notes, str(specification.get("description", name)))
@@ -424,6 +424,19 @@ def _panels(specification: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield specification
     for part in parts:
         yield from _panels(part)
+
+
+def _data_of(part: object) -> Iterator[str]:
+    """Yield the names of the data that a part of a chart is drawn from."""
+    if isinstance(part, list):
+        for one in part:
+            yield from _data_of(one)
+    elif isinstance(part, dict):
+        for key, one in part.items():
+            if key == "data" and isinstance(one, dict) and "name" in one:
+                yield one["name"]
+            elif key in ("data", "layer", "spec", "lookup", "from", "transform"):
+                yield from _data_of(one)
 
 
 def _narrow(name: str, panel: Mapping[str, Any]) -> dict[str, Any]:
@@ -632,10 +645,11 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        finalize=lambda said: _on_one_line(said) if isinstance(said, str) else said,
+        finalize=_on_one_line,
         extensions=["jinja2.ext.i18n"],
     )
     environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]  # the extension adds it
+    environment.globals["_"] = _said
     environment.filters |= filters()
     fit, verdict = report.fit, report.verdict
     stops = [one for one in report.alerts if one.level == "stop"]
@@ -779,9 +793,16 @@ def isolated(said: str) -> str:
     return type(said)(LEFTWARD.sub(lambda found: "\u2068" + found[0].strip("\u2068\u2069") + "\u2069", said))
 
 
-def _on_one_line(said: str) -> str:
+def _said(text: str, **values: object) -> Markup:
+    """Return a sentence of a template in its own language: what the extension does by four further calls."""
+    from markupsafe import Markup
+
+    return Markup(text) % values if "%" in text else Markup(text)  # noqa: S704  # a template's own words
+
+
+def _on_one_line(said: Any) -> Any:
     """Return text in which short names that run from right to left are set apart, and stay on one line."""
-    if said.isascii() or _MAY_BE.search(said) is None:
+    if not isinstance(said, str) or said.isascii() or _MAY_BE.search(said) is None:
         return said
 
     def kept(found: re.Match[str]) -> str:
