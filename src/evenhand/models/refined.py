@@ -669,7 +669,7 @@ def _unknowns(
     if chosen.shrink is not False and noise == "estimated" and chosen.bias_sd is None and seen_once(work.panel):
         given["bias_ratio"] = 0.0  # bias and noise are one
     explicit = not likelihood.is_normal or any(given.values())
-    weighed = replace(work, panel=replace(work.panel, precision=work.panel.precision * likelihood.first))
+    weighed = replace(work, panel=replace(work.panel, precision=work.precision(power) * likelihood.first))
     begin = starts(weighed, has_biases=given["bias_ratio"] != 0)
     most = begin["w"] + 8
     if chosen.scores is not None:  # noise is in points, and as large as these tell
