@@ -123,7 +123,7 @@ _HYPHEN: Final = '<i class="shy"></i>'
 """Words that may not fit on a line, where a syllable of them begins, and what breaks them there."""
 
 _ROLE: Final = re.compile(r' (?:role|aria-\w+)="[^"]*"')
-_LONG_NUMBER: Final = re.compile(r"(?<![\w.])(-?\d+\.\d\d)\d+(?![\w.])")
+_LONG_NUMBER: Final = re.compile(r"(\.\d\d)\d+(?![\w.])")
 """Coordinates of a drawing with more than two decimals, at the end of those."""
 
 _PANEL: Final = 290
@@ -456,14 +456,15 @@ def _drawn(name: str, specification: dict[str, Any]) -> str:
     import vl_convert
 
     drawing = _TAG.sub(_plain_tag, vl_convert.vegalite_to_svg(specification))
-    # each drawing numbers its parts from 0, and a page has several
-    drawing = re.sub(r'(\bid="|url\(#|href="#)(\w+)', rf"\g<1>{name}-\g<2>", drawing)
+    for before in (' id="', "url(#", 'href="#'):  # each drawing numbers its parts from 0, and a page has several
+        drawing = drawing.replace(before, f"{before}{name}-")
     return look.in_variables(drawing)
 
 
 def _plain_tag(tag: re.Match[str]) -> str:
     """Return a tag of a drawing with short coordinates, and without roles that would need names of their own."""
-    return _LONG_NUMBER.sub(r"\1", _ROLE.sub("", tag[0]))
+    named = _ROLE.sub("", tag[0]) if " role=" in tag[0] or " aria-" in tag[0] else tag[0]
+    return _LONG_NUMBER.sub(lambda found: found[1], named) if "." in named else named
 
 
 # --- sentences: the decision, and how it was made, for minutes -----------------------------------
