@@ -48,7 +48,7 @@ LISTED: Final = 12
 TWO_LINES: Final = {"in": 20, "undecided": 24, "out": 18}
 """So many names of a status are shown before the rest is folded; all of them where short ones fill two lines."""
 
-PAPER: Final = 5
+PAPER: Final = 2
 """Rows below the line that a first sheet of paper has at least: the annex has all."""
 
 PRINTED: Final = 48
@@ -232,7 +232,7 @@ def _on_sheet(
 def _cut_short(below: Sequence[Standing], shown: int, room: int, more: int, noun: str, digits: int) -> tuple[Rows, ...]:
     """Return the rows below the line, of which a screen shows some, and a sheet has room for so many, and so many more.
 
-    A sheet has five at least.
+    A sheet has two at least.
     """
     low = max(PAPER, room)
     if len(below) - shown <= 2:

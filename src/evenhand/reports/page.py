@@ -47,7 +47,7 @@ from evenhand.models.noise import lifted_words
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
 from evenhand.reports import blocks
-from evenhand.reports.paper import Form, annexes, form_of, is_wrapped, shares, sheet_of
+from evenhand.reports.paper import Form, annexes, beside, form_of, is_wrapped, shares, sheet_of
 from evenhand.reports.summary import (
     MOST_DELETIONS,
     Summary,
@@ -668,7 +668,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         methods = [row for row in methods if row["method"] not in SAME_WITHOUT or row["method"] == fit.method]
     errors = by_error({"methods": methods})
     notes, said = [*report.summary["notes"], *problem_records(report.notes)], " ".join(report.decision)
-    environment.globals |= laid_out
+    environment.globals |= laid_out | {"has_rest": has_rest}
     return environment.get_template("report.html").render(
         report=report,
         fit=fit,
@@ -700,10 +700,10 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         form=form,
         blank_form=Form(),
         shares=shares(verdict, form),
+        beside=beside(verdict, form),
         is_wrapped=laid_out["is_long"] and is_wrapped(verdict),
         row_height=sheet.height(on_sheet),
         is_flowing=sheet.is_flowing(on_sheet) and not has_rest,
-        has_rest=has_rest,
         annexes=annexes(len(rows), laid_out["nouns"], bool(laid_out["assessors"])),
         annex_axis=blocks.Rows(tuple(rows[:ROWS])).axis,
         methods=methods,
