@@ -639,6 +639,17 @@ def test_spread_is_compared_with_what_was_declared() -> None:
         assert row["actual"] == pytest.approx(np.sqrt((fit.residuals[own] ** 2).sum() / slack[own].sum()))
 
 
+def test_all_points_of_spread_lie_within_the_frame_though_much_more_was_declared_than_scores_spread() -> None:
+    panel = eh.simulate_panel(60, 6, 3, seed=4).panel
+    unsure = np.where(np.arange(panel.n_assessments) % 10 == 0, 0.02, 1.0)
+    careful = Panel.from_arrays(panel.object_index, panel.assessor_index, panel.score, unsure)
+    chart = plots.confidence(eh.calibrate(careful), by="level").to_dict()
+    points = rows(chart, "point")
+    ends = {unit["encoding"]["x"]["scale"]["domain"][1] for unit in units(chart) if "scale" in unit["encoding"]["x"]}
+    assert max(row["upper"] for row in points) < max(row["declared"] for row in points)
+    assert max(max(row["declared"], row["actual"]) for row in points) < 0.95 * min(ends)
+
+
 def test_spread_finds_an_assessor_who_is_surer_than_their_scores_allow() -> None:
     panel = eh.simulate_panel(200, 6, 3, seed=4, bounds=None, step=None).panel
     loud = panel.assessor_index == 2

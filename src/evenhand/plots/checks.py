@@ -305,7 +305,8 @@ def _by_level(
     digits = style.decimals(np.append(sd, 0.0))
     actual, lower, upper = ratios * sd
     data = style.data_of(name=names, declared=sd, actual=actual, lower=lower, upper=upper, scores=counts)
-    far = float(min(upper.max(), 2 * max(sd.max(), actual.max()))) * 1.05
+    most = float(max(sd.max(), actual.max()))
+    far = max(1.05 * min(float(upper.max()), 2 * most), 1.1 * most)  # no point lies on the frame
     scale = alt.Scale(domain=[0, far], clamp=True)
     base = alt.Chart(data, width=_HALF, height=_HALF).encode(
         x=alt.X("declared:Q", title=f"declared standard deviation in {unit}", scale=scale),
