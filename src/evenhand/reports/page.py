@@ -117,6 +117,10 @@ _YEARS: Final = re.compile(r"\d+–\d+")
 _QUOTED: Final = re.compile("“[^”]*”[,.;:]?")
 """Methods that a note names by their codes; years and quoted names, which do not break, or break before them."""
 
+_SIGN: Final = r"\u2600-\u27bf\U0001f000-\U0001faff"
+_EMBLEM: Final = re.compile(rf"([{_SIGN}][\ufe0f\u200d{_SIGN}]*) (?=\w)")
+"""A picture sign, with all that is joined to it, before a word: they stay on one line."""
+
 _LONG_WORD: Final = re.compile(r"<[^>]*>|[^\W\d_]{21,}")
 _ONSET: Final = re.compile(r"(?:sch|[cpst]h|qu|[bcdfghjklmnpqrstvwxzбвгджзйклмнпрстфхцчшщ])(?=[aeiouyаеиоуыэюя])")
 _HYPHEN: Final = '<i class="shy"></i>'
@@ -902,13 +906,16 @@ def _whole(text: str) -> Markup:
 
 
 def _hyphenated(text: str) -> Markup:
-    """Return a sentence in which a very long word breaks with a hyphen, which is not copied with it."""
+    """Return a sentence in which a very long word breaks with a hyphen, which is not copied with it.
+
+    No line ends between a picture sign and the word after it.
+    """
     from markupsafe import Markup, escape
 
     def broken(found: re.Match[str]) -> str:
         return found[0] if found[0].startswith("<") else _HYPHEN.join(_syllables(found[0]))
 
-    return Markup(_LONG_WORD.sub(broken, str(escape(text))))  # noqa: S704  # escaped
+    return Markup(_LONG_WORD.sub(broken, _EMBLEM.sub("\\1\u00a0", str(escape(text)))))  # noqa: S704  # escaped
 
 
 def _syllables(word: str) -> Iterator[str]:
