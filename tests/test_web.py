@@ -557,6 +557,38 @@ def test_under_the_headline_stands_what_the_method_that_the_scores_support_decid
     assert f"That is by calibration with confidence, used here. {words}" in page
 
 
+def steps_of(page: Any) -> str:
+    """Return what is to be done next, as a page says it."""
+    found = page.content.decode().partition('<p class="next">')[2].partition("</p>")[0]
+    return re.sub("<[^>]+>", "", found).replace("&nbsp;", " ").strip()
+
+
+def test_the_next_steps_stand_under_the_headline_until_they_are_done(chair: Any, demo: int) -> None:
+    page = seen(chair, f"/panels/{demo}/")
+    assert steps_of(page) == "Next: 1 settle the method, 2 look at P23 and P39, 3 record the choice"
+    assert "By the method used 7 places are open (by the other, all 10): whom does the panel choose?" in text(page)
+    raw = page.content.decode()
+    places = re.findall(r'href="#([\w-]+)"', raw.partition('<p class="next">')[2].partition("</p>")[0])
+    assert places == ["check-other_method", "choice"]
+    for place in places:
+        assert raw.count(f'id="{place}"') == 1
+    chosen = eh.decide(eh.rank(eh.calibrate(eh.demo()), top=10), 10).undecided[:2]
+    chair.post(f"/panels/{demo}/choice", {"objects": list(chosen), "reason": "lots", "by": "the panel"})
+    assert steps_of(seen(chair, f"/panels/{demo}/")) == "Next: 1 settle the method, 2 look at P23 and P39"
+    chair.post(f"/panels/{demo}/choices", {"method": "cwc", "refinement": "shrink"})  # no other one is supported then
+    assert "settle the method" not in text(seen(chair, f"/panels/{demo}/"))
+
+
+def test_a_menu_has_brief_options_and_says_what_each_means(chair: Any, demo: int) -> None:
+    for place in (f"/panels/{demo}/", chair.post(f"/panels/{demo}/what-if/new").url):
+        raw = seen(chair, place).content.decode()
+        menu = raw.partition('<select id="method"')[2].partition("</select>")[0]
+        assert all(len(words) < 32 for words in re.findall(r">([^<]+)</option>", menu))
+        assert "calibration with confidence</option>" in menu
+        assert '<span class="under means" role="status">surer scores count more</span>' in raw
+        assert "<b>simple averaging</b>: all scores count alike" in raw
+
+
 def test_pages_of_groups_speak_of_groups(chair: Any) -> None:
     rows = [
         f"{o},{who},{score}"
@@ -608,7 +640,7 @@ def test_a_score_that_is_far_off_is_left_out_at_a_click(chair: Any) -> None:
     assert re.findall(r'value="(P3|A2|30)"', reading.partition('id="correct"')[2]) == ["P3", "A2", "30"]
     address, sent, words = forms_in(alerts)[0]
     assert words == "Try without A2 on P3"
-    assert heading(seen(chair, chair.post(address, sent).url)).startswith("Without A2’s score for P3,")
+    assert heading(seen(chair, chair.post(address, sent).url)).startswith("Without the score of A2 for P3,")
     page = seen(chair, place)
     assert "Without the score of A2 for P3" in text(page)
     key = "score:P3\x1fA2"
@@ -816,7 +848,7 @@ def test_what_joins_groups_is_asked_for_and_menus_speak_of_confidence_only_where
         menu = place.content.decode().partition('name="method"')[2].partition("</select>")[0]
         assert re.findall(r'value="(\w+)"[^>]*>(\w+)', menu) == [
             ("cwc", "calibration"),
-            ("sa", "averages"),
+            ("sa", "simple"),
             ("medians", "medians"),
         ]
         assert "surer" not in menu
