@@ -525,7 +525,7 @@ def test_who_has_no_score_left_drops_out_of_a_scenario(chair: Any, demo: int) ->
         chair.post(f"{scenario}/change", {"without": who})
     page = text(seen(chair, scenario))
     assert "P14 enters; P21 has no score left and drops out; P05, P23, P15 and P37 are now open." in page
-    assert "Scenario In 1 Open 21 Out 17 9 of the 10 places as saved, 1 without a score" in page
+    assert "Scenario In 1 Open 21 Out 17 9 of the 10 as saved; P21 without a score now" in page
     assert "Open → –, then no score left" in page
 
 
@@ -604,7 +604,8 @@ def test_pages_of_groups_speak_of_groups(chair: Any) -> None:
     )
     assert "New scenario of your own" not in text(seen(chair, f"/panels/{panel}/what-if"))
     page = text(seen(chair, f"/panels/{panel}/what-if"))
-    assert "Stop The panel falls into 2 groups that cannot be compared. Until that is settled nothing can be" in page
+    assert "Stop The panel falls into 2 groups that cannot be compared." in page
+    assert "Nothing can be compared until the groups are joined or parted" in page
     assert "Settle it on the page Decision" in page
 
 
@@ -798,6 +799,22 @@ def test_every_page_of_a_panel_can_be_seen(chair: Any, demo: int, place: str) ->
     page = seen(chair, f"/panels/{demo}/{place}")
     assert page.status_code == 200
     assert heading(page)
+
+
+def test_a_frozen_decision_names_its_method_and_is_frozen_again_only_after_a_change(chair: Any, demo: int) -> None:
+    settled(lambda: chair.get(chair.post(f"/panels/{demo}/freeze").url, follow=True))
+    page = text(chair.get(f"/panels/{demo}/record"))
+    line = (
+        "By calibration with confidence: 3 proposals are in; 18 compete for the other 7 places"
+        " (places not yet given: 7, checks open: 2)"
+    )
+    assert page.count(line) == 2, "in its box and in what was done"
+    assert "Nothing has changed since." in page
+    assert "Freeze the decision as it stands" not in page
+    chair.post(f"/panels/{demo}/choices", {"places": "11"})
+    page = text(chair.get(f"/panels/{demo}/record"))
+    assert "Nothing has changed since." not in page
+    assert "Freeze the decision as it stands" in page
 
 
 def test_the_list_of_panels_says_when_a_decision_was_frozen(chair: Any, demo: int) -> None:
@@ -1065,7 +1082,16 @@ def test_what_is_no_number_does_not_lift_a_stop_and_pages_say_that_all_is_provis
     assert "“sixty” is not a number" in text(page)
     for place in ("objects/31", "assessors"):
         assert "This page leaves that score out." in text(seen(chair, f"/panels/{panel}/{place}"))
-    assert "There is no decision yet: something must be checked first." in text(seen(chair, f"/panels/{panel}/record"))
+    page = seen(chair, f"/panels/{panel}/record")
+    assert heading(page) == f"Report and record: provisional until row {row[1]} is settled"
+    assert f"Row {row[1]}: Farouk gave P32 a score of 440" in text(page)
+    assert "Download the provisional report" in text(page)
+    page = seen(chair, f"/panels/{panel}/what-if")
+    assert heading(page) == f"Nothing can be compared until row {row[1]} is settled"
+    assert page.content.decode().count("Settle it on the page Decision") == 1
+    assert "What can be tried then" in text(page)
+    assert 'name="trial"' not in page.content.decode()
+    assert "Use this method" not in text(seen(chair, f"/panels/{panel}/evidence"))
     assert "Freeze it all the same, as provisional" in text(chair.get(f"/panels/{panel}/record"))
     scenario = chair.post(f"/panels/{panel}/what-if/new").url
     chair.post(f"{scenario}/change", {"without": "Kaur"})

@@ -149,6 +149,20 @@ def stop(alert: Alert, answer: Answer) -> Alert:
     return replace(alert, remedy=_joins(answer.fit.connectivity.suggestions))
 
 
+def until(answer: Answer) -> str:
+    """Return until when nothing stands, for a title: ``"until row 24 is settled"``; nothing where nothing stops it."""
+    first = next(iter(answer.stops), None)
+    if first is None:
+        return ""
+    if first.kind == "groups":
+        return _("until the groups are joined or parted")
+    cells = [answer.found.combined.panel.cell_of(at) for at in first.scores]
+    rows = list(dict.fromkeys(cell[0] for cell in cells if cell is not None))
+    if len(rows) == 1:
+        return _("until row %(row)s is settled") % {"row": rows[0]}
+    return _("until rows %(rows)s are settled") % {"rows": name_some(rows, 4)} if rows else _("until that is settled")
+
+
 def _joins(pairs: Sequence[tuple[str, str]]) -> str:
     """Return the scores that join groups, as a request."""
     first, *more = pairs

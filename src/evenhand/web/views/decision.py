@@ -29,7 +29,7 @@ from evenhand.web.pages import page, when_done
 from evenhand.web.reading import Looked, cells_in, looking
 from evenhand.web.views.groups import groups_of
 from evenhand.web.views.reading import slips_of
-from evenhand.web.ways import next_steps, remedy, stop, ways_on, with_links
+from evenhand.web.ways import next_steps, remedy, stop, until, ways_on, with_links
 from evenhand.words import quoted, translated
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def shown(panel: Panel, found: Answer, objects: Sequence[Standing] = ()) -> dict
         "checks": [replace(one, remedy=remedy(one)) for one in answer.alerts if one.level == "check"],
         "is_provisional": bool(answer.stops),
         "without": provisional(answer.stops),
+        "until": until(answer),
         "has_search": len(answer.standings) > _SEARCHED,
     }
 

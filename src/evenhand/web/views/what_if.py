@@ -53,8 +53,7 @@ def scenarios(request: HttpRequest, pk: int) -> HttpResponse:
             is_said = one.name == _named(one.changes)  # by its name
             rows.append({"scenario": one, "tried": tried, "words": [] if is_said else words, "is_empty": not words})
         known = [one.changes for one in found]
-        trials = [] if answer.stops else trials_of(panel, answer)
-        trials = [one for one in trials if one.changes not in known]
+        trials = [one for one in trials_of(panel, answer) if one.changes not in known]
         return page(request, "scenarios.html", panel, rows=rows, trials=trials, **shown(panel, answer))
 
     return when_done(request, answering(panel), show, panel)
