@@ -346,7 +346,8 @@ def test_groups_perfect_agreement_and_too_few_scores_are_said() -> None:
     assert "objects 2, 3, read by assessors 2, 3." in found.message
     who, what = eh.connectivity(apart).suggestions[0]
     assert found.remedy == (
-        f"One further score would join them, for example assessor {who} on object {what}; two or three would make it hold."
+        f"One further score would join them, for example assessor {who} on object {what}; two or three would make it "
+        "hold."
     )
     objects, assessors = np.repeat(np.arange(8), 4), np.tile(np.arange(4), 8)
     perfect = eh.calibrate(Panel.from_arrays(objects, assessors, 50.0 + objects + 2.0 * assessors))

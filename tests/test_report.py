@@ -367,18 +367,23 @@ def test_whether_another_method_changes_the_order_within_groups_is_said() -> Non
         [int(at) for at in sorted(orders[0][g]) if orders[0][g].index(at) != orders[1][g].index(at)] for g in (0, 1)
     ]
     assert sum(map(len, moved)) > 0, "some must move for this test to say anything"
+    places = [{int(at): place for place, at in enumerate(orders[1][g], start=1)} for g in (0, 1)]
     clause = f"{sum(map(len, moved))} objects have another rank in their group"
     if sum(map(len, moved)) <= 6:
         inside = [
-            f"{'object' if len(some) == 1 else 'objects'} {', '.join(map(str, some[:-1]))}"
-            f"{' and ' if some[:-1] else ''}{some[-1]} in group {g + 1}"
+            " and ".join(
+                f"object {at} {'rank' if count else 'would have rank'} {places[g][at]}"
+                for count, at in enumerate(sorted(some, key=places[g].__getitem__))
+            )
+            + f" in group {g + 1}"
             for g, some in enumerate(moved)
             if some
         ]
-        clause = f"the rank is another for {' and '.join(inside)}"
+        clause = "; ".join(inside)
     assert report.rule.endswith(f"By it {clause}.")
     better = "predicts better" if report.is_clear else "the scores slightly prefer"
-    assert report.decision[-1] == f"By the method that {better} (calibration, pulled towards the mean), {clause}."
+    name = "calibration, pulled towards the mean"
+    assert report.decision[-1] == f"By the method that {better} ({name}), not used unless asked for, {clause}."
 
 
 def test_weights_read_alike_in_the_table_of_scores_and_in_what_moves_the_value() -> None:
