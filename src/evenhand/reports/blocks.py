@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.answers.alerts import Alert
 from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
-from evenhand.answers.explain import Explanation, explain, lone_scores, whole_parts
+from evenhand.answers.explain import Explanation, explain, lone_scores, weight_words
 from evenhand.answers.support import values_mean
 from evenhand.compiled import Floats
 from evenhand.errors import EvenhandError
@@ -438,10 +438,9 @@ class Object:
         return phrase("{who} scored only {object}, so these scores tell their biases and nothing of {object}.", **told)
 
     @property
-    def weights(self) -> list[float | None]:
-        """What its scores weigh, in percent that add up to 100 as shown; None of scores that do not count."""
-        tenths = iter(whole_parts([1000 * one.share for one in self.scores if one.counts], 1000))
-        return [next(tenths) / 10 if one.counts else None for one in self.scores]
+    def weights(self) -> list[str]:
+        """What its scores weigh, in words; a dash for those that do not count."""
+        return [weight_words(one.share) if one.counts else "–" for one in self.scores]
 
     @property
     def mean(self) -> float:
