@@ -92,7 +92,7 @@ def test_under_a_stop_the_panel_writes_what_it_resolves() -> None:
     assert "Resolved, for the panel" in said
     said = form_in(render(PAGES["apart"]()))
     assert "□ Wait until a further score joins the groups" in said
-    assert "□ Divide the 4 places: group 1 ____ group 2 ____ (within a group by rank)" in said
+    assert "□ Divide the 4 places: group 1 ____ group 2 ____ (within a group by rank, or name them: ____)" in said
     assert "Because ____" in said
 
 
