@@ -344,7 +344,7 @@ def test_a_report_on_groups_ranks_nothing_across_them_and_names_methods_in_words
     assert "were found from all scores of a group together (" in page
     assert "was calibrated on its own" not in page, "the alert says that groups cannot be compared"
     assert "What the values rest on</h2>" in page
-    assert "shrunk values." not in page
+    assert "values pulled towards the mean need" not in page
     assert "the assessors of each from generous to strict." in page
 
 
@@ -367,30 +367,45 @@ def test_whether_another_method_changes_the_order_within_groups_is_said() -> Non
         [int(at) for at in sorted(orders[0][g]) if orders[0][g].index(at) != orders[1][g].index(at)] for g in (0, 1)
     ]
     assert sum(map(len, moved)) > 0, "some must move for this test to say anything"
+    places = [{int(at): place for place, at in enumerate(orders[1][g], start=1)} for g in (0, 1)]
     clause = f"{sum(map(len, moved))} objects have another rank in their group"
     if sum(map(len, moved)) <= 6:
         inside = [
-            f"{'object' if len(some) == 1 else 'objects'} {', '.join(map(str, some[:-1]))}"
-            f"{' and ' if some[:-1] else ''}{some[-1]} in group {g + 1}"
+            " and ".join(
+                f"object {at} {'rank' if count else 'would have rank'} {places[g][at]}"
+                for count, at in enumerate(sorted(some, key=places[g].__getitem__))
+            )
+            + f" in group {g + 1}"
             for g, some in enumerate(moved)
             if some
         ]
-        clause = f"the rank is another for {' and '.join(inside)}"
+        clause = "; ".join(inside)
     assert report.rule.endswith(f"By it {clause}.")
     better = "predicts better" if report.is_clear else "the scores slightly prefer"
-    assert report.decision[-1] == f"By the method that {better} (calibration, pulled towards the mean), {clause}."
+    name = "calibration, pulled towards the mean"
+    assert report.decision[-1] == f"By the method that {better} ({name}), not used unless asked for, {clause}."
 
 
-def test_weights_of_the_scores_of_an_object_add_up_to_100_as_shown() -> None:
+def test_weights_read_alike_in_the_table_of_scores_and_in_what_moves_the_value() -> None:
     fit = eh.calibrate(eh.demo())
-    shown = objects_of(fit, standings(fit), None)
-    assert any(round(sum(round(100 * score.share, 1) for score in one.scores), 1) != 100 for one in shown)
-    for one in shown:
-        assert round(sum(weight or 0.0 for weight in one.weights), 9) == 100
-        assert all(
-            abs((weight or 0.0) - 100 * score.share) < 0.1 + 1e-9
-            for weight, score in zip(one.weights, one.scores, strict=True)
-        )
+    told = 0
+    for one in objects_of(fit, standings(fit), None):
+        weighed = dict(zip((score.assessor for score in one.scores), one.weights, strict=True))
+        assert all(weight == f"{100 * score.share:.1f}%" for weight, score in zip(one.weights, one.scores, strict=True))
+        assert one.explanation is not None
+        for part in one.explanation.parts:
+            said = re.match(r"(\S+) is .*: undo .*, at a weight of (\S+)$", part.words)
+            if said is not None:
+                assert weighed[said[1]] == said[2]
+                told += 1
+    assert told > 40, "many must be told for this test to say anything"
+
+
+def test_equal_weights_read_equal() -> None:
+    panel = Panel.from_arrays(np.repeat(np.arange(4), 3), [0, 1, 2] * 4, np.arange(12.0))
+    fit = eh.calibrate(panel)
+    for one in objects_of(fit, standings(fit), None):
+        assert one.weights == ["33.3%"] * 3
 
 
 def test_years_stay_on_one_line_and_a_rank_that_is_sure_is_said_once() -> None:
@@ -413,8 +428,8 @@ def test_nothing_found_is_not_said_where_a_note_or_the_decision_contradicts_it()
     assert not shrunk.verdict.inside
     count = len(shrunk.verdict.undecided)
     assert shrunk.clear.startswith(
-        f"No score or assessor needs checking: {count} proposals are open because scores are few, not because of one "
-        "of them."
+        f"No score or assessor needs checking: {count} proposals are open because scores are few, not because of any "
+        "single score or assessor."
     )
     fit, decision = shrunk.fit, shrunk.verdict
     note = Alert("note", "other_method", "The scores slightly prefer another method")
@@ -494,9 +509,61 @@ def test_the_matrix_has_a_mark_for_every_score_where_its_object_stands() -> None
         )
     }
     assert [name for name, _ in found.kinds] == ["low", "medium", "high"]
+    begin, end, line = (
+        float(at.removesuffix("%")) for at in (found.at(found.places - 1), found.at(found.places), found.line)
+    )
+    assert line == pytest.approx((begin + float(found.width.removesuffix("%")) + end) / 2, abs=2e-3)
     complete = eh.calibrate(hostile_panel())
     assert matrix_of(complete, standings(complete), None) is None
     assert "Every assessor scored every object" in render(make_report(complete, comparison=False))
+
+
+@pytest.mark.parametrize("places", [10, 60])
+def test_who_has_a_place_by_value_alone_or_by_plain_average_alone_is_marked(places: int) -> None:
+    fit = eh.calibrate(demo() if places == 10 else eh.simulate_panel(200, 20, 3, seed=6).panel)
+    page = render(make_report(fit, top=places, comparison=False))
+    ranks = page[page.index('id="ranks"') : page.index('id="objects"')]
+    marked = re.findall(r'<tr class="is-\w+ (taken|lost)".*?title="([^"]*)".*?title="has a place by ([a-z ]+),', ranks)
+    panel = fit.panel
+    sums = np.bincount(panel.object_index, weights=panel.score)
+    averages = np.round(sums / np.bincount(panel.object_index), 9)
+    last = np.sort(averages)[-places]
+    inside = np.argsort(-fit.values.estimate)[:places]
+    is_inside = np.isin(np.arange(panel.n_objects), inside)
+    taken = {(panel.objects[at], "value") for at in np.flatnonzero(is_inside & (averages < last)).tolist()}
+    lost = {(panel.objects[at], "plain average") for at in np.flatnonzero(~is_inside & (averages > last)).tolist()}
+    assert {(name, by) for kind, name, by in marked if kind == "taken"} == taken
+    assert {(name, by) for kind, name, by in marked if kind == "lost"} >= lost
+    assert {name for kind, name, _ in marked if kind == "lost"} <= {
+        panel.objects[at] for at in np.flatnonzero(~is_inside & (averages >= last)).tolist()
+    }
+    assert len(marked) == len({name for _, name, _ in marked}) > 3
+    minutes = page[page.index('id="record"') :]
+    for name, _ in {*taken, *lost}:
+        assert re.search(rf"\b{re.escape(name)}\b", minutes)
+
+
+def test_no_line_ends_after_a_picture_at_the_beginning_of_a_name() -> None:
+    panel = named(8, "👩‍🔬 Women in laboratories,")
+    page = render(make_report(eh.calibrate(panel), top=3, comparison=False))
+    shown = re.sub(r' (?:title|aria-label)="[^"]*"|<style>.*?</style>|<title>.*?</title>', "", page, flags=re.S)
+    lists = shown[shown.index('class="counts') : shown.index('class="legend"')]
+    assert lists.count("👩‍🔬\u00a0Women") >= 16
+    assert "👩‍🔬 Women" not in lists
+
+
+@pytest.mark.parametrize("count", [8, 32, 60, 200])
+@pytest.mark.parametrize("name", ["", "P", "Proposal"])
+def test_lists_of_a_status_name_everyone_once_and_fold_what_two_lines_cannot_hold(count: int, name: str) -> None:
+    panel = eh.simulate_panel(count, 10, 3, seed=2).panel
+    panel = replace(panel, objects=tuple(f"{name}{at + 1}" for at in range(count)))
+    page = render(make_report(eh.calibrate(panel), top=count // 3, comparison=False))
+    lists = page[page.index('class="counts') : page.index('id="ranks"')]
+    assert sorted(re.findall(r'<li title="([^"]*)"', lists)) == sorted(panel.objects)
+    for fold in re.finditer(r'<details class="more[^>]*><summary>([\d,]+) more</summary>(.*?)</details>', lists, re.S):
+        assert fold[2].count("<li") == int(fold[1])
+    shown = re.sub(r'<details class="more.*?</details>', "", lists, flags=re.S)
+    assert all(part.count("<li") <= 24 for part in shown.split('class="of"'))
 
 
 def test_names_that_run_from_right_to_left_turn_no_number_around() -> None:
@@ -774,6 +841,59 @@ def test_on_a_phone_a_name_in_the_table_opens_its_object_wherever_it_is_folded(
             body.wait_for(state="visible")
             assert 0 <= body.bounding_box()["y"] < 844
             page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = false; })")
+
+
+@pytest.mark.slow
+def test_small_screens_fold_the_assessors_in_the_middle_and_show_titles_and_ranges_of_ranks(tmp_path: Path) -> None:
+    panel = eh.simulate_panel(70, 30, 3, seed=3).panel
+    title = "Mapping fungal networks in old forests and what is found below them, and how insulation changes it all"
+    scores = tmp_path / "scores.csv"
+    rows = zip(panel.object_index.tolist(), panel.assessor_index.tolist(), panel.score.tolist(), strict=True)
+    lines = [f'P{o},"{title if o % 2 else "Gut"}",A{a},{score:.0f}' for o, a, score in rows]
+    scores.write_text("\n".join(["proposal,title,assessor,score", *lines]) + "\n", encoding="utf-8")
+    fit = eh.calibrate(eh.read_panel(scores))
+    path = tmp_path / "report.html"
+    eh.report(fit, path, top=20, comparison=False)
+    in_order = [fit.biases.labels[at] for at in np.argsort(-fit.biases.estimate)]
+    with open_browser() as context:
+        without = context.browser.new_context(offline=True, java_script_enabled=False)
+        page = without.new_page()
+        page.goto(path.as_uri())
+        people = page.locator("#assessors tbody tr:visible > th")
+        for width, shown in ((1100, in_order), (768, in_order), (390, [*in_order[:5], *in_order[-5:]])):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert people.all_inner_texts() == shown
+        page.locator("#assessors summary", has_text="20 more").click()
+        assert people.all_inner_texts() == in_order
+        page.reload()
+        page.emulate_media(media="print")
+        assert people.all_inner_texts() == in_order
+        page = context.new_page()
+        page.goto(path.as_uri())
+        heights = """rows => rows.map((row) => {
+            const words = document.createRange();
+            words.selectNodeContents(row.querySelector("th.o > span"));
+            const lines = new Set(Array.from(words.getClientRects(), (one) => Math.round(one.top)));
+            const head = row.querySelector("th.o").getBoundingClientRect();
+            return [lines.size, Array.from(lines).filter((top) => top < head.bottom - 8).length];
+        })"""
+        for width in (768, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            found = page.eval_on_selector_all("#ranks tr[data-status]:visible", heights)
+            assert {seen for _, seen in found} == {1, 2}
+            assert max(lines for lines, _ in found) > 2  # what does not fit in two lines is cut
+        page.set_viewport_size({"width": 768, "height": 900})
+        ranges = page.eval_on_selector_all(
+            "#ranks tr[data-status]:visible",
+            """rows => rows.map((row) => [row.querySelector("th.o bdi").textContent,
+                getComputedStyle(row.querySelector("td.c"), "::after").content])""",
+        )
+    decision = eh.decide(eh.rank(fit, top=20), 20)
+    told = {one.object: (one.rank_lower, one.rank_upper) for one in decision.standings}
+    assert len(ranges) > 20
+    for name, words in ranges:
+        low, high = told[name]
+        assert words == (f'"rank {low}"' if low == high else f'"ranks {low}–{high}"')
 
 
 def test_groups_that_cannot_be_compared_are_drawn_with_points_of_one_width() -> None:
