@@ -157,7 +157,12 @@ class Difference:
 
     def headline(self, changes: Sequence[str] = ()) -> str:
         """Return what happens under some changes, each in words such as ``"without Kaur"``."""
-        words = self._hands()
+        words, lost = self._hands(), sum(one.statuses[0] == "in" != one.statuses[1] for one in self.moves)
+        if lost > max(len(self.entering), len(self.leaving)):  # more is lost than places say
+            told = {"hands": words, "count": f"{lost:,}", "inside": f"{len(self.saved.inside):,}"}
+            words = phrase("{hands}, and {count} of {inside} are no longer in", **told)
+            if lost == 1:
+                words = phrase("{hands}, and 1 of {inside} is no longer in", **told)
         if not changes:
             return sentence(words)
         return phrase("{assuming}, {finding}", assuming=sentence(listed(changes, _NAMED)), finding=words)
@@ -188,8 +193,9 @@ class Difference:
                 phrase("{names} has no score left and drops out"),
                 phrase("{names} have no score left and drop out"),
             ),
+            (self._now("undecided", "in"), phrase("{names} is no longer in"), phrase("{names} are no longer in")),
             (self._now("in"), phrase("{names} is now in"), phrase("{names} are now in")),
-            (self._now("undecided"), phrase("{names} is now open"), phrase("{names} are now open")),
+            (self._now("undecided", "out"), phrase("{names} is no longer out"), phrase("{names} are no longer out")),
             (self._now("out"), phrase("{names} is now out"), phrase("{names} are now out")),
         ]
         said = [
@@ -199,6 +205,7 @@ class Difference:
         ]
         return f"{'; '.join(said)}." if said else phrase("Every place and every status is as it stands.")
 
-    def _now(self, status: Status) -> tuple[str, ...]:
-        """Return whose status has become this one, places apart."""
-        return tuple(one.object for one in self.shown if one.place in ("stays", "") and one.statuses[1] == status)
+    def _now(self, status: Status, before: Status | None = None) -> tuple[str, ...]:
+        """Return whose status has become this one, from any or from the one before, places apart."""
+        kept = (one for one in self.shown if one.place in ("stays", "") and one.statuses[1] == status)
+        return tuple(one.object for one in kept if before in (None, one.statuses[0]))

@@ -641,7 +641,7 @@ def assessors_words(assessors: Sequence[Assessor], digits: int) -> str:
             return phrase("How many points each assessor gives above or below the group")
         if any(one.side for one in assessors):
             return phrase("Clearly stricter or more generous than their group: {count} of {all} assessors", **counts)
-        return phrase("All {all} assessors score like their group", **counts)
+        return phrase("No assessor is shown to be stricter or more generous than their group")
     first, last = assessors[0], assessors[-1]
     if first.side != "generous" and last.side != "strict":
         return phrase("No assessor is clearly stricter or more generous than the panel")
