@@ -217,12 +217,32 @@ def test_the_finding_is_the_smallest_change_of_a_score_that_turns_something() ->
     assert findings["P16"] == "2 points less from Farouk would cost P16 place 10; the status stays open."
 
 
+def test_where_the_same_change_of_any_score_does_the_same_no_assessor_is_named() -> None:
+    panel = random_panel(6, 9, 4, 16)
+    decision = decided(replace(panel, score=panel.score.round()), 3, "sa")
+    any_of, one_of = 0, 0
+    for found in what_would_change_all(decision):
+        parsed = re.match(r"(\S+) points? (more|less) from (.*) would", found.finding)
+        if parsed is not None and " of the " in parsed[3]:
+            by = (1.0 if parsed[1] == "One" else float(parsed[1])) * (1 if parsed[2] == "more" else -1)
+            turned = {with_score(decision, one.assessment, one.score + by) for one in found.scores}
+            assert len(turned) == 1, "all come to the same"
+            assert turned != {with_score(decision, found.scores[0].assessment, found.scores[0].score)}
+            any_of += 1
+        elif parsed is not None:
+            assert parsed[3] in {one.assessor for one in found.scores}
+            one_of += 1
+    assert any_of
+    assert one_of
+
+
 @pytest.mark.parametrize("method", list(METHODS))
 def test_the_finding_turns_what_it_says_and_nothing_smaller_does(method: str) -> None:
     panel = random_panel(6, 9, 4, 16)
     decision = decided(replace(panel, score=panel.score.round()), 3, method)
     for found in what_would_change_all(decision):
-        parsed = re.match(r"(\S+) points? (more|less) from (\S+) would", found.finding)
+        said = r"(\S+) points? (more|less) from (any of the \w+|either of the two|\S+) would"
+        parsed = re.match(said, found.finding)
         if parsed is None:
             assert found.finding.startswith("No other score")
             continue
@@ -231,7 +251,8 @@ def test_the_finding_turns_what_it_says_and_nothing_smaller_does(method: str) ->
             now = with_score(decision, one.assessment, one.score)
             for step in np.arange(1.0, by + 0.5):
                 for score in (one.score - step, one.score + step):
-                    is_meant = step == by and one.assessor == parsed[3] and (score > one.score) == (parsed[2] == "more")
+                    is_who = parsed[3] == one.assessor or " of the " in parsed[3]
+                    is_meant = step == by and is_who and (score > one.score) == (parsed[2] == "more")
                     if is_meant:
                         assert with_score(decision, one.assessment, score) != now
                     elif step < by and 0 <= score <= 100:

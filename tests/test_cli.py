@@ -715,7 +715,7 @@ def test_declared_uncertainties_are_tested_in_words(tmp_path: Path) -> None:
 def test_the_demo_prints_and_saves(tmp_path: Path) -> None:
     result = run("demo", "--save", tmp_path / "demo.csv", "--out", tmp_path / "demo.xlsx")
     assert result.exit_code == 0, result.stderr
-    assert "3 proposals are in by this method; 18 compete for the other 7 places." in result.stdout
+    assert "3 proposals are in by the method used; 18 compete for the other 7 places." in result.stdout
     assert "4 or 5 of the 10 places to others than plain averages would" in result.stdout
     assert "try: evenhand calibrate" in result.stdout
     assert (tmp_path / "demo.csv").read_bytes() == demo_path().read_bytes()

@@ -113,7 +113,7 @@ def test_the_demo_shows_the_decision_of_the_library_with_its_line(columns: int) 
     lines = plain(demo_at(columns)).splitlines()
     told = " ".join(" ".join(lines).split())
     finding = (
-        "3 in by this method; 18 compete for 7 of 10 places."
+        "3 in by the method used; 18 compete for 7 of 10 places."
         if columns == 40
         else f"{decision.headline(by_method=True)}."
     )

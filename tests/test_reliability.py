@@ -353,7 +353,7 @@ def test_groups_have_reliability_when_shrunk_alone() -> None:
     found = reliability(eh.calibrate(groups, per_component=True))
     assert set(estimates(found.reliabilities)) == {"averages", "shrunk"}
     assert {note.kind for note in found.notes} == {"joined_by_priors", "not_comparable"}
-    assert "of shrunk values" in found.sentence
+    assert "of values pulled towards the mean" in found.sentence
 
 
 def test_criteria_are_looked_at_together() -> None:

@@ -344,7 +344,7 @@ def test_a_report_on_groups_ranks_nothing_across_them_and_names_methods_in_words
     assert "were found from all scores of a group together (" in page
     assert "was calibrated on its own" not in page, "the alert says that groups cannot be compared"
     assert "What the values rest on</h2>" in page
-    assert "shrunk values." not in page
+    assert "values pulled towards the mean need" not in page
     assert "the assessors of each from generous to strict." in page
 
 
@@ -367,30 +367,45 @@ def test_whether_another_method_changes_the_order_within_groups_is_said() -> Non
         [int(at) for at in sorted(orders[0][g]) if orders[0][g].index(at) != orders[1][g].index(at)] for g in (0, 1)
     ]
     assert sum(map(len, moved)) > 0, "some must move for this test to say anything"
+    places = [{int(at): place for place, at in enumerate(orders[1][g], start=1)} for g in (0, 1)]
     clause = f"{sum(map(len, moved))} objects have another rank in their group"
     if sum(map(len, moved)) <= 6:
         inside = [
-            f"{'object' if len(some) == 1 else 'objects'} {', '.join(map(str, some[:-1]))}"
-            f"{' and ' if some[:-1] else ''}{some[-1]} in group {g + 1}"
+            " and ".join(
+                f"object {at} {'rank' if count else 'would have rank'} {places[g][at]}"
+                for count, at in enumerate(sorted(some, key=places[g].__getitem__))
+            )
+            + f" in group {g + 1}"
             for g, some in enumerate(moved)
             if some
         ]
-        clause = f"the rank is another for {' and '.join(inside)}"
+        clause = "; ".join(inside)
     assert report.rule.endswith(f"By it {clause}.")
     better = "predicts better" if report.is_clear else "the scores slightly prefer"
-    assert report.decision[-1] == f"By the method that {better} (calibration, pulled towards the mean), {clause}."
+    name = "calibration, pulled towards the mean"
+    assert report.decision[-1] == f"By the method that {better} ({name}), not used unless asked for, {clause}."
 
 
-def test_weights_of_the_scores_of_an_object_add_up_to_100_as_shown() -> None:
+def test_weights_read_alike_in_the_table_of_scores_and_in_what_moves_the_value() -> None:
     fit = eh.calibrate(eh.demo())
-    shown = objects_of(fit, standings(fit), None)
-    assert any(round(sum(round(100 * score.share, 1) for score in one.scores), 1) != 100 for one in shown)
-    for one in shown:
-        assert round(sum(weight or 0.0 for weight in one.weights), 9) == 100
-        assert all(
-            abs((weight or 0.0) - 100 * score.share) < 0.1 + 1e-9
-            for weight, score in zip(one.weights, one.scores, strict=True)
-        )
+    told = 0
+    for one in objects_of(fit, standings(fit), None):
+        weighed = dict(zip((score.assessor for score in one.scores), one.weights, strict=True))
+        assert all(weight == f"{100 * score.share:.1f}%" for weight, score in zip(one.weights, one.scores, strict=True))
+        assert one.explanation is not None
+        for part in one.explanation.parts:
+            said = re.match(r"(\S+) is .*: undo .*, at a weight of (\S+)$", part.words)
+            if said is not None:
+                assert weighed[said[1]] == said[2]
+                told += 1
+    assert told > 40, "many must be told for this test to say anything"
+
+
+def test_equal_weights_read_equal() -> None:
+    panel = Panel.from_arrays(np.repeat(np.arange(4), 3), [0, 1, 2] * 4, np.arange(12.0))
+    fit = eh.calibrate(panel)
+    for one in objects_of(fit, standings(fit), None):
+        assert one.weights == ["33.3%"] * 3
 
 
 def test_years_stay_on_one_line_and_a_rank_that_is_sure_is_said_once() -> None:
@@ -413,8 +428,8 @@ def test_nothing_found_is_not_said_where_a_note_or_the_decision_contradicts_it()
     assert not shrunk.verdict.inside
     count = len(shrunk.verdict.undecided)
     assert shrunk.clear.startswith(
-        f"No score or assessor needs checking: {count} proposals are open because scores are few, not because of one "
-        "of them."
+        f"No score or assessor needs checking: {count} proposals are open because scores are few, not because of any "
+        "single score or assessor."
     )
     fit, decision = shrunk.fit, shrunk.verdict
     note = Alert("note", "other_method", "The scores slightly prefer another method")

@@ -299,7 +299,7 @@ def test_a_slip_that_the_alert_names_is_corrected_where_it_stands(walk: Any, tmp
     tab.heading("No decision yet")
     tab.page.get_by_label("How do you know?").fill("one nought too many")
     tab.page.get_by_role("button", name="It is 44").click()
-    tab.heading("3 proposals are in by this method; 18 compete for the other 7 places")
+    tab.heading("3 proposals are in by the method used; 18 compete for the other 7 places")
     tab.go(f"{tab.panel}/record")
     assert "440 read as 44 (Farouk on P32) one nought too many" in tab.page.locator(".history").inner_text()
 
@@ -423,7 +423,9 @@ def test_a_frozen_decision_outlasts_a_change_and_is_verified(
     page.click("nav >> text=Decision")
     tab.decide(3)
     page.click("nav >> text=Report")
-    box = page.locator(".panel-box", has_text="3 proposals are in by this method; 18 compete for the other 7 places")
+    box = page.locator(
+        ".panel-box", has_text="3 proposals are in by the method used; 18 compete for the other 7 places"
+    )
     box.get_by_text("Verify it here").click()
     page.locator(".message", has_text="Unchanged").wait_for()
     with page.expect_download() as download:

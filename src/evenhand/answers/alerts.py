@@ -246,8 +246,8 @@ def _nothing_found(found: Sequence[Alert], decision: Decision | None, each: bool
     if decision is not None and each and _separates_little(decision):
         told = {"things": count_of(len(decision.undecided), decision.fit.panel.noun)}
         return phrase(
-            "No score or assessor needs checking: {things} are open because scores are few, not because of one of "
-            "them.",
+            "No score or assessor needs checking: {things} are open because scores are few, not because of any "
+            "single score or assessor.",
             **told,
         )
     return phrase("Nothing needs checking.") if found else phrase("Nothing was found that speaks against this result.")

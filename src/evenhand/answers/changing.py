@@ -143,7 +143,21 @@ class Changes(Shown):
         if not turns:
             return phrase("No other score on the scale would change where {object} stands.", object=quoted(self.object))
         one, score, effect = min(turns, key=lambda turn: abs(turn[1] - turn[0].score))
-        told = {"points": self._points(one, score), "object": quoted(self.object), "place": self.places}
+        by = abs(score - one.score)
+        alike = {
+            other.assessment
+            for other, to, what in turns
+            if what == effect
+            and round(abs(to - other.score) - by, 9) == 0
+            and (to > other.score) == (score > one.score)
+            and self.status_with(other, to) == self.status_with(one, score)
+        }
+        who = self._any() if len(alike) == len(self.scores) > 1 else quoted(one.assessor)
+        told = {
+            "points": self._points(by, who, is_more=score > one.score),
+            "object": quoted(self.object),
+            "place": self.places,
+        }
         after = self.status_with(one, score)
         if effect == "status":
             return _became(after, told)
@@ -151,16 +165,21 @@ class Changes(Shown):
             return _gained(after, after == self.status, told)
         return _lost(after, after == self.status, told)
 
-    def _points(self, one: OtherScore, score: float) -> str:
+    def _any(self) -> str:
+        """Return all who scored the object, any of whom may be meant."""
+        if len(self.scores) == 2:
+            return phrase("either of the two")
+        if len(self.scores) == 3:
+            return phrase("any of the three")
+        return phrase("any of the {count}", count=f"{len(self.scores):,}")
+
+    def _points(self, by: float, who: str, *, is_more: bool) -> str:
         """Return how many points more or less of whom make a score another."""
-        by = abs(score - one.score)
         if round(by, 9) == 1:
-            text = phrase("One point more from {who}") if score > one.score else phrase("One point less from {who}")
-            return text.format(who=quoted(one.assessor))
-        many = (
-            phrase("{count} points more from {who}") if score > one.score else phrase("{count} points less from {who}")
-        )
-        return many.format(count=self._score(by), who=quoted(one.assessor))
+            text = phrase("One point more from {who}") if is_more else phrase("One point less from {who}")
+            return text.format(who=who)
+        many = phrase("{count} points more from {who}") if is_more else phrase("{count} points less from {who}")
+        return many.format(count=self._score(by), who=who)
 
     def _turns(self, one: OtherScore) -> Iterator[tuple[OtherScore, float, str]]:
         """Yield the nearest other scores at which something changes: the place by value first, then the status."""

@@ -281,7 +281,7 @@ class Decision(frames.Shown):
         noun, inside, open_ = self.fit.panel.noun, len(self.inside), len(self.undecided)
         things = count_of(inside, noun)
         if by_method and not open_:
-            return phrase("By this method {finding}", finding=lowered(self._finding(by_method=False)))
+            return phrase("By the method used {finding}", finding=lowered(self._finding(by_method=False)))
         if not open_ and not self.outside:
             return phrase("All {things} are in", things=things)
         if not open_ and inside == 1 == self.places:
@@ -295,20 +295,20 @@ class Decision(frames.Shown):
         if not open_:
             return phrase("{things} are in, and no other competes", things=things)
         if not inside:
-            return phrase("No {thing} is in yet; {competing}", thing=term(noun), competing=self._competing())
+            return phrase("No {thing} is in yet; {competing}", thing=term(noun), competing=self.competing())
         others = (
             phrase("the other place") if self.left == 1 else phrase("the other {left} places", left=f"{self.left:,}")
         )
-        competing = self._competing(others)
+        competing = self.competing(others)
         if by_method and inside == 1:
-            return phrase("{thing} is in by this method; {competing}", thing=things, competing=competing)
+            return phrase("{thing} is in by the method used; {competing}", thing=things, competing=competing)
         if by_method:
-            return phrase("{things} are in by this method; {competing}", things=things, competing=competing)
+            return phrase("{things} are in by the method used; {competing}", things=things, competing=competing)
         if inside == 1:
             return phrase("{thing} is in; {competing}", thing=things, competing=competing)
         return phrase("{things} are in; {competing}", things=things, competing=competing)
 
-    def _competing(self, places: str = "") -> str:
+    def competing(self, places: str = "") -> str:
         """Return how many compete for some places: where none are named, for all that are left."""
         count, for_ = f"{len(self.undecided):,}", places or count_of(self.left, "place")
         if len(self.undecided) == 1:
@@ -319,7 +319,7 @@ class Decision(frames.Shown):
 
     def brief(self, *, by_method: bool = False) -> str:
         """Return the same in a few words, for narrow places."""
-        inside = f"{len(self.inside):,} in{' by this method' if by_method else ''}"
+        inside = f"{len(self.inside):,} in{' by the method used' if by_method else ''}"
         if not self.undecided:
             return f"{inside}; none open"
         verb = "competes" if len(self.undecided) == 1 else "compete"

@@ -276,7 +276,10 @@ class _Work:
             self.said[assessor] = side, brief, _signed(bias, self.digits)
         side, brief, bias_words = self.said[assessor]
         words = phrase(
-            "{standard}: undo {bias}, at a weight of {weight}", standard=brief, bias=bias_words, weight=_share(weight)
+            "{standard}: undo {bias}, at a weight of {weight}",
+            standard=brief,
+            bias=bias_words,
+            weight=weight_words(weight),
         )
         short = called(self.fit.panel.assessors[assessor], "assessor", is_bare=True)
         return Part(words, brief, amount, side, short)
@@ -317,7 +320,7 @@ def _short(kind: Kind) -> str:
     """Return what a contribution that is no standard is, in a word or two."""
     words: dict[Kind, str] = {
         "confidence": phrase("confidence"),
-        "prior": phrase("shrunk"),
+        "prior": phrase("pulled towards the mean"),
         "covariates": phrase("covariates"),
         "scales": phrase("spreads"),
     }
@@ -327,7 +330,7 @@ def _short(kind: Kind) -> str:
 def _step_words(kind: Kind) -> tuple[str, str]:
     """Return what a step of a refined model is, in full and for a sentence."""
     if kind == "prior":
-        return phrase("shrunk towards the mean, since few scores say little"), phrase("shrunk towards the mean")
+        return phrase("pulled towards the mean, since few scores say little"), phrase("pulled towards the mean")
     if kind == "covariates":
         return (phrase("covariates are taken out"),) * 2
     return (
@@ -439,7 +442,8 @@ def _signed(amount: float, digits: int) -> str:
     return number(amount, digits, signed=True, minus="−", in_sentence=True)
 
 
-def _share(weight: float) -> str:
+def weight_words(weight: float) -> str:
+    """Return the part of a score in the weight of its object, as every page writes it: equal ones read equal."""
     return f"{number(100 * min(1.0, weight), 1)}%"
 
 

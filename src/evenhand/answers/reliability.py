@@ -206,7 +206,7 @@ class Reliability(frames.Shown):
         of = {
             AVERAGES: phrase("{number} of averages"),
             CALIBRATED: phrase("{number} of calibrated values"),
-            SHRUNK: phrase("{number} of shrunk values"),
+            SHRUNK: phrase("{number} of values pulled towards the mean"),
         }
         ends = phrase(" and ").join(of[name].format(number=number(self._now[name])) for name in self._shown)
         gain = after - before
@@ -216,7 +216,10 @@ class Reliability(frames.Shown):
             return phrase("calibrating is worth while (reliability {ends})", ends=ends)
         if gain > _WORSE:
             return phrase("calibrating makes little difference on the whole (reliability {ends})", ends=ends)
-        return phrase("averages are better than calibration without shrinking (reliability {ends})", ends=ends)
+        return phrase(
+            "averages are better than calibration that does not pull values towards the mean (reliability {ends})",
+            ends=ends,
+        )
 
     def sentences(self) -> list[str]:
         """Return what a report says: what differences are made of, how many assessors are needed, who stands out."""
@@ -232,22 +235,20 @@ class Reliability(frames.Shown):
         asked = [name for name in self._shown if name in (AVERAGES, self.own) or self.own == AVERAGES]
         ways = {name: count for name, count in self.needed().items() if count is not None and name in asked}
         if ways and not self._is_complete:
-            by = {
-                AVERAGES: phrase("{count} with averages"),
-                CALIBRATED: phrase("{count} with calibrated values"),
-                SHRUNK: phrase("{count} with shrunk values"),
+            of = {
+                AVERAGES: phrase("plain averages"),
+                CALIBRATED: phrase("calibrated values"),
+                SHRUNK: phrase("values pulled towards the mean"),
             }
-            first = next(iter(ways))
-            needs = {
-                name: count_of(count, "assessor") if name == first else f"{count:,}" for name, count in ways.items()
-            }
-            listed = phrase(" and ").join(by[name].format(count=count) for name, count in needs.items())
+            (first, count), *others = ways.items()
             said.append(
                 phrase(
-                    "For a reliability of {target} each {thing} needs {listed}.",
+                    "To be dependable (reliability {target}) {values} need {assessors} for each {thing}{others}.",
                     target=TARGET,
+                    values=of[first],
+                    assessors=count_of(count, "assessor"),
                     thing=term(self.panel.noun),
-                    listed=listed,
+                    others="".join(f", {of[name]} {more:,}" for name, more in others),
                 )
             )
         return [*said, *self._verdicts()]

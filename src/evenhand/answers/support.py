@@ -13,7 +13,7 @@ from evenhand.answers.decision import Decision, Status
 from evenhand.answers.heldout import BRIDGE, cell_of, held_out, leverages
 from evenhand.look import status_word
 from evenhand.models.fit import Fit, Model
-from evenhand.words import argument, called, count_of, lowered, number, phrase, sentence, together
+from evenhand.words import argument, called, count_of, lowered, number, phrase, sentence, term, together
 
 if TYPE_CHECKING:
     from evenhand.answers.compare import Comparison, MethodRow
@@ -327,7 +327,10 @@ class Rival:
         if not self.made.inside or not (self.gone or self.new):
             return ""
         if not both:
-            return phrase("Nobody is in by both: give no place as certain.")
+            told = {"thing": term(self.made.fit.panel.noun), "count": f"{len(self.made.inside):,}"}
+            if len(self.made.inside) == 1:
+                return phrase("No {thing} is in by both methods: {count} is in by the method used alone.", **told)
+            return phrase("No {thing} is in by both methods: {count} are in by the method used alone.", **told)
         noun, said = self.made.fit.panel.noun, []
         if self.gone and self.new:
             said.append(phrase("In only by the method used: {names}.", names=together(self.gone, noun, _NAMED)))
@@ -370,22 +373,19 @@ class Rival:
     def beside(self) -> str:
         """What must stand under the headline of the decision, which is not to be read alone.
 
-        Empty for a note, unless it is of who is in.
+        The alert or the note itself names the method. Empty where nobody is in by either, and for a note that is not of
+        who is in.
         """
-        if self.is_weighty:
-            return phrase(
-                "That is by {method}, used here. By the method that predicts better ({other}), {headline}.",
-                method=self.made.fit.name,
-                other=self.other.fit.name,
-                headline=lowered(self.other.headline()),
-            )
+        if self.is_weighty and self.made.inside and not self.other.inside and self.other.undecided:
+            return phrase("By the other method nobody is in and {competing}.", competing=self.other.competing())
+        if self.is_weighty and (self.made.inside or self.other.inside):
+            return phrase("By the other method {headline}.", headline=lowered(self.other.headline()))
         if not self.gone and not self.new:
             return ""
         noun = self.made.fit.panel.noun
         moved = self._moved(lambda labels: _brief(labels, noun), [*self.gone, *self.new])
         return phrase(
-            "By the method that the scores slightly prefer ({other}), {moved}.",
-            other=self.other.fit.name,
+            "By another method, which the scores slightly prefer, {moved}.",
             moved="; ".join(moved),
         )
 

@@ -289,6 +289,7 @@ def assessors_drawn(panel: Panel, parts: Connectivity, width: float = WIDTH) -> 
         _weak_note(
             [(names[one[at]], names[two[at]]) for at in np.flatnonzero(weak)],
             _cut_off(names, np.flatnonzero(pivotal), one, two),
+            _single_scores(panel, parts, [(int(one[at]), int(two[at])) for at in np.flatnonzero(weak)]),
         ),
         f"Drawn are {kept.size:,} of {weak.size:,} links: each assessor's strongest." if kept.size < weak.size else "",
     ]
@@ -419,15 +420,27 @@ def _cut_off(names: list[str], pivotal: Codes, one: Codes, two: Codes) -> list[t
     return found
 
 
-def _weak_note(weak: list[tuple[str, str]], pivotal: list[tuple[str, list[str]]]) -> str:
+def _single_scores(panel: Panel, parts: Connectivity, weak: list[tuple[int, int]]) -> list[str]:
+    """Return the scores by which the one weak link holds, in words; none where more links are weak."""
+    if len(weak) != 1:
+        return []
+    seen = {a: set(panel.object_index[panel.assessor_index == a].tolist()) for a in weak[0]}
+    return [
+        f"{called(panel.assessors[a], 'assessor')} on {called(panel.objects[o], panel.noun)}"
+        for a, o in zip(panel.assessor_index[parts.bridges], panel.object_index[parts.bridges], strict=True)
+        if a in weak[0] and all(o in objects for objects in seen.values())
+    ]
+
+
+def _weak_note(weak: list[tuple[str, str]], pivotal: list[tuple[str, list[str]]], scores: list[str]) -> str:
     said = ""
     if weak:
         pairs = [" and ".join(called(name, "assessor") for name in pair) for pair in weak]
-        said = f"1 link (red) is weak: that of {pairs[0]} hangs"
+        said = f"1 link (red) is weak: that of {pairs[0]} rests"
         if len(weak) > 1:
             named = f" ({name_some(pairs)})" if len(weak) <= _CUT else ""
-            said = f"{len(weak):,} links (red) are weak{named}: each hangs"
-        said += " by a single assessment that nothing could replace. "
+            said = f"{len(weak):,} links (red) are weak{named}: each rests"
+        said += f" on one score only{f' ({scores[0]})' if len(scores) == 1 else ''}. "
     if len(pivotal) > _CUT:
         said += f"Without any one of {name_some([who for who, _ in pivotal])} some cannot be compared with the others."
     else:

@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.answers.alerts import Alert
 from evenhand.answers.changing import Changes, what_would_change_all
 from evenhand.answers.decision import Decision, Standing
-from evenhand.answers.explain import Explanation, explain, lone_scores, whole_parts
+from evenhand.answers.explain import Explanation, explain, lone_scores, weight_words
 from evenhand.answers.support import values_mean
 from evenhand.compiled import Floats
 from evenhand.errors import EvenhandError
@@ -50,7 +50,7 @@ _SIGNS: Final = {"in": 34, "undecided": 85, "out": 60}
 """So many names of a status are shown before the rest is folded; all of them where short ones fill two lines, and else
 as many short ones as two lines have room for beside the fold, in signs, with two for the gap after each."""
 
-PAPER: Final = 5
+PAPER: Final = 2
 """Rows below the line that a first sheet of paper has at least: the annex has all."""
 
 PRINTED: Final = 48
@@ -234,7 +234,7 @@ def _on_sheet(
 def _cut_short(below: Sequence[Standing], shown: int, room: int, more: int, noun: str, digits: int) -> tuple[Rows, ...]:
     """Return the rows below the line, of which a screen shows some, and a sheet has room for so many, and so many more.
 
-    A sheet has five at least.
+    A sheet has two at least.
     """
     low = max(PAPER, room)
     if len(below) - shown <= 2:
@@ -438,10 +438,9 @@ class Object:
         return phrase("{who} scored only {object}, so these scores tell their biases and nothing of {object}.", **told)
 
     @property
-    def weights(self) -> list[float | None]:
-        """What its scores weigh, in percent that add up to 100 as shown; None of scores that do not count."""
-        tenths = iter(whole_parts([1000 * one.share for one in self.scores if one.counts], 1000))
-        return [next(tenths) / 10 if one.counts else None for one in self.scores]
+    def weights(self) -> list[str]:
+        """What its scores weigh, in words; a dash for those that do not count."""
+        return [weight_words(one.share) if one.counts else "–" for one in self.scores]
 
     @property
     def mean(self) -> float:

@@ -47,7 +47,7 @@ from evenhand.models.noise import lifted_words
 from evenhand.models.refined import Refinements
 from evenhand.progress import report as tell
 from evenhand.reports import blocks
-from evenhand.reports.paper import Form, annexes, form_of, is_wrapped, shares, sheet_of
+from evenhand.reports.paper import Form, annexes, beside, form_of, is_wrapped, shares, sheet_of
 from evenhand.reports.summary import (
     MOST_DELETIONS,
     Summary,
@@ -73,10 +73,8 @@ from evenhand.words import (
     number,
     percent,
     phrase,
-    plural,
     quoted,
     sentence,
-    together,
 )
 
 if TYPE_CHECKING:
@@ -309,23 +307,25 @@ def _by_better(fit: Fit, compared: Comparison | None) -> Iterator[str]:
     for said in _within_groups(fit, compared):
         better = "predicts better" if _is_clear(fit, compared) else "the scores slightly prefer"
         name = method_name(str(supported(fit, compared).method), fit.panel.confidence)
-        yield f"By the method that {better} ({name}), {said.removeprefix('By it ')}"
+        yield f"By the method that {better} ({name}), not used unless asked for, {said.removeprefix('By it ')}"
 
 
 def _moved_in_groups(fit: Fit, other: Fit) -> str:
     """Return who has another rank in the own group by another fit, as a clause; many are counted."""
     groups, noun = fit.values.component, fit.panel.noun
-    moved = np.flatnonzero(fit.values.ranks_within(groups) != other.values.ranks_within(groups)).tolist()
+    now, then = fit.values.ranks_within(groups), other.values.ranks_within(groups)
+    moved = sorted(np.flatnonzero(now != then).tolist(), key=lambda at: then[at])
     if not moved:
         return f"no {noun} has another rank in its group"
     if len(moved) > NAMED:
         return f"{count_of(len(moved), noun)} have another rank in their group"
-    inside = [
-        f"{together([fit.values.labels[at] for at in some], noun)} in group {group + 1}"
-        for group in range(int(groups.max()) + 1)
-        if (some := [at for at in moved if groups[at] == group])
-    ]
-    return f"the rank is another for {listed(inside)}"
+    inside = []
+    for group in range(int(groups.max()) + 1):
+        some = [(called(fit.values.labels[at], noun), int(then[at])) for at in moved if groups[at] == group]
+        clauses = [f"{who} {'rank' if count else 'would have rank'} {rank:,}" for count, (who, rank) in enumerate(some)]
+        if clauses:
+            inside.append(f"{listed(clauses)} in group {group + 1}")
+    return "; ".join(inside)
 
 
 def why_no_charts() -> str | None:
@@ -485,14 +485,11 @@ def _no_decision_words(fit: Fit, top: int | None, reason: str) -> list[str]:
     ]
     if groups > 1:
         highest = [f"{called(labels[order[0]], fit.panel.noun)} in group {at + 1}" for at, order in enumerate(firsts)]
-        said.append(
-            "Each group has its own scale: values of different groups cannot be compared. "
-            f"First by value: {name_some(highest, _GROUPS)}."
-        )
+        said.append(f"First by value, each group on a scale of its own: {name_some(highest, _GROUPS)}.")
         if top is not None:
             said.append(
-                f"The panel must say how many of the {count_of(top, 'place')} each group gets, or join the groups; "
-                f"within a group the {plural(fit.panel.noun)} stand in order."
+                f"The panel must say how many of the {count_of(top, 'place')} each group gets, or join the groups. "
+                "Within a group the order is the best guess: those whose bars overlap may stand in another."
             )
     elif top is not None:
         rank = fit.values.rank  # those who share the last place are all named
@@ -672,7 +669,7 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         methods = [row for row in methods if row["method"] not in SAME_WITHOUT or row["method"] == fit.method]
     errors = by_error({"methods": methods})
     notes, said = [*report.summary["notes"], *problem_records(report.notes)], " ".join(report.decision)
-    environment.globals |= laid_out
+    environment.globals |= laid_out | {"has_rest": has_rest}
     return environment.get_template("report.html").render(
         report=report,
         fit=fit,
@@ -704,10 +701,10 @@ def render(report: Report, *, made: datetime | None = None, command: str = "even
         form=form,
         blank_form=Form(),
         shares=shares(verdict, form),
+        beside=beside(verdict, form),
         is_wrapped=laid_out["is_long"] and is_wrapped(verdict),
         row_height=sheet.height(on_sheet),
         is_flowing=sheet.is_flowing(on_sheet) and not has_rest,
-        has_rest=has_rest,
         annexes=annexes(len(rows), laid_out["nouns"], bool(laid_out["assessors"])),
         annex_axis=blocks.Rows(tuple(rows[:ROWS])).axis,
         methods=methods,
