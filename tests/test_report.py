@@ -523,7 +523,8 @@ def test_who_has_a_place_by_value_alone_or_by_plain_average_alone_is_marked(plac
     fit = eh.calibrate(demo() if places == 10 else eh.simulate_panel(200, 20, 3, seed=6).panel)
     page = render(make_report(fit, top=places, comparison=False))
     ranks = page[page.index('id="ranks"') : page.index('id="objects"')]
-    marked = re.findall(r'<tr class="is-\w+ (taken|lost)".*?title="([^"]*)".*?title="has a place by ([a-z ]+),', ranks)
+    pattern = r'<tr class="is-\w+ (taken|lost)".*?title="([^"]*)".*?title="a place by ([a-z ]+) alone"'
+    marked = re.findall(pattern, ranks)
     panel = fit.panel
     sums = np.bincount(panel.object_index, weights=panel.score)
     averages = np.round(sums / np.bincount(panel.object_index), 9)
